@@ -1,0 +1,19 @@
+"""TensorFlow in graph mode, set up so that a run executes exactly the graph that was built.
+
+oneDNN rewrites operations into fused ones, so it has to be switched off before the import.
+"""
+
+import os
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import tensorflow as tf  # noqa: E402
+
+v1 = tf.compat.v1
+v1.disable_v2_behavior()
+v1.disable_resource_variables()
+v1.logging.set_verbosity(v1.logging.ERROR)
+
+__all__ = ["tf", "v1"]

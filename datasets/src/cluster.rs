@@ -1,0 +1,292 @@
+//! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
+
+use crate::{DeviceId, Kind, Time, Topology};
+
+/// A processor that runs one op at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Unique name.
+    pub name: String,
+    /// Kind of processor.
+    pub kind: Kind,
+    /// Memory in bytes; `None` is unlimited.
+    pub memory_bytes: Option<u64>,
+    /// Operations per time unit.
+    pub speed: f64,
+}
+
+/// What a transfer between two devices costs: `latency + bytes / rate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Bytes per time unit.
+    pub rate: f64,
+    /// Time before the first byte arrives.
+    pub latency: Time,
+}
+
+/// Why a cluster cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ClusterError {
+    /// There is no device.
+    #[error("a cluster needs at least one device")]
+    Empty,
+    /// A device's speed is not a finite positive number.
+    #[error("device '{device}' has speed {speed}: it must be a finite number > 0")]
+    BadSpeed {
+        /// The device.
+        device: String,
+        /// Its speed.
+        speed: f64,
+    },
+    /// Two devices share a name.
+    #[error("two devices are named '{0}': give each its own name")]
+    RepeatedName(String),
+    /// A rate is not positive, or a latency negative or not finite.
+    #[error(
+        "the link from '{from}' to '{to}' has rate {rate} and latency {latency}: rates must be > 0, latencies finite and ≥ 0"
+    )]
+    BadLink {
+        /// Sender.
+        from: String,
+        /// Receiver.
+        to: String,
+        /// Rate given.
+        rate: f64,
+        /// Latency given.
+        latency: f64,
+    },
+    /// The cost of a send op is negative or not finite.
+    #[error("send_ops is {0}: it must be a finite number ≥ 0")]
+    BadSendOps(f64),
+    /// A cluster's topology does not connect or describe its devices.
+    #[error(transparent)]
+    Topology(#[from] crate::TopologyError),
+}
+
+/// Devices, and rate and latency for every ordered pair of them.
+///
+/// # Memory
+/// 16 bytes a pair of devices: 160 kB for 100 devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    devices: Vec<Device>,
+    /// Row-major by sender; infinite on the diagonal.
+    rates: Vec<f64>,
+    /// Row-major by sender; 0 on the diagonal.
+    latencies: Vec<Time>,
+    send_ops: f64,
+    topology: Option<Topology>,
+}
+
+impl Cluster {
+    /// A cluster in which `link` gives rate and latency for each ordered pair of different devices.
+    ///
+    /// # Errors
+    /// No device, repeated names, a speed or rate that is not positive, a negative latency.
+    pub fn new(devices: Vec<Device>, mut link: impl FnMut(DeviceId, DeviceId) -> Link) -> Result<Self, ClusterError> {
+        let n = devices.len();
+        if n == 0 {
+            return Err(ClusterError::Empty);
+        }
+        for device in &devices {
+            if !(device.speed.is_finite() && device.speed > 0.0) {
+                return Err(ClusterError::BadSpeed { device: device.name.clone(), speed: device.speed });
+            }
+        }
+        let mut names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ClusterError::RepeatedName(pair[0].to_owned()));
+        }
+        let mut rates = vec![f64::INFINITY; n * n];
+        let mut latencies = vec![0.0; n * n];
+        for from in 0..n {
+            for to in (0..n).filter(|&to| to != from) {
+                let Link { rate, latency } = link(DeviceId::new(from), DeviceId::new(to));
+                if rate.is_nan() || rate <= 0.0 || !latency.is_finite() || latency < 0.0 {
+                    let (from, to) = (devices[from].name.clone(), devices[to].name.clone());
+                    return Err(ClusterError::BadLink { from, to, rate, latency });
+                }
+                rates[from * n + to] = rate;
+                latencies[from * n + to] = latency;
+            }
+        }
+        Ok(Self { devices, rates, latencies, send_ops: 0.0, topology: None })
+    }
+
+    /// A cluster whose pair rates follow from a topology: the least rate and the sum of latencies along each route.
+    ///
+    /// # Errors
+    /// As [`Cluster::new`]; also if two devices are not connected, or the topology counts other devices.
+    pub fn from_topology(devices: Vec<Device>, topology: Topology) -> Result<Self, ClusterError> {
+        let links = topology.device_links(devices.len())?;
+        let n = devices.len();
+        let mut cluster = Self::new(devices, |from, to| links[from.index() * n + to.index()])?;
+        cluster.topology = Some(topology);
+        Ok(cluster)
+    }
+
+    /// `count` equal devices with equal links: `d0`, `d1`, ….
+    ///
+    /// # Errors
+    /// As [`Cluster::new`].
+    pub fn uniform(count: usize, kind: Kind, speed: f64, link: Link) -> Result<Self, ClusterError> {
+        let devices =
+            (0..count).map(|device| Device { name: format!("d{device}"), kind, memory_bytes: None, speed }).collect();
+        Self::new(devices, |_, _| link)
+    }
+
+    /// Sets what a send op costs its sender, in operations (L Fig. 2.3: 10). With 0, the default, sends cost nothing.
+    ///
+    /// # Errors
+    /// If it is negative or not finite.
+    pub fn with_send_ops(mut self, send_ops: f64) -> Result<Self, ClusterError> {
+        if !(send_ops.is_finite() && send_ops >= 0.0) {
+            return Err(ClusterError::BadSendOps(send_ops));
+        }
+        self.send_ops = send_ops;
+        Ok(self)
+    }
+
+    /// The first `count` devices, with the links between them; the topology is not kept.
+    ///
+    /// # Errors
+    /// If `count` is 0 or more than there are.
+    pub fn first_devices(&self, count: usize) -> Result<Self, ClusterError> {
+        let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
+        Self::new(devices, |from, to| self.link(from, to))?.with_send_ops(self.send_ops)
+    }
+
+    /// The same cluster with unlimited memory everywhere.
+    pub fn without_memory_limits(mut self) -> Self {
+        for device in &mut self.devices {
+            device.memory_bytes = None;
+        }
+        self
+    }
+
+    /// Number of devices.
+    #[inline]
+    pub fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// All device ids, ascending.
+    pub fn device_ids(&self) -> impl DoubleEndedIterator<Item = DeviceId> + ExactSizeIterator + Clone + use<> {
+        (0..self.device_count() as u32).map(DeviceId)
+    }
+
+    /// All devices, in the order of their ids.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// A device.
+    #[inline]
+    pub fn device(&self, device: DeviceId) -> &Device {
+        &self.devices[device.index()]
+    }
+
+    /// Rate and latency from one device to another: infinite and 0 from a device to itself.
+    pub fn link(&self, from: DeviceId, to: DeviceId) -> Link {
+        let pair = from.index() * self.devices.len() + to.index();
+        Link { rate: self.rates[pair], latency: self.latencies[pair] }
+    }
+
+    /// Time for a transfer: `latency + bytes / rate`, 0 on the same device.
+    #[inline]
+    pub fn transfer_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        let pair = from.index() * self.devices.len() + to.index();
+        self.latencies[pair] + bytes as f64 / self.rates[pair]
+    }
+
+    /// The rates from a device to each device, for loops over all destinations.
+    #[inline]
+    pub fn rates_from(&self, from: DeviceId) -> &[f64] {
+        &self.rates[from.index() * self.devices.len()..][..self.devices.len()]
+    }
+
+    /// The latencies from a device to each device.
+    #[inline]
+    pub fn latencies_from(&self, from: DeviceId) -> &[Time] {
+        &self.latencies[from.index() * self.devices.len()..][..self.devices.len()]
+    }
+
+    /// What a send op costs its sender, in operations.
+    #[inline]
+    pub fn send_ops(&self) -> f64 {
+        self.send_ops
+    }
+
+    /// Time that a send op takes on a device.
+    #[inline]
+    pub fn send_time(&self, device: DeviceId) -> Time {
+        self.send_ops / self.device(device).speed
+    }
+
+    /// Hosts, switches and links, if the pair rates follow from them.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.topology.as_ref()
+    }
+
+    /// Mean speed over all devices (L Eq. 4.2).
+    pub fn mean_speed(&self) -> f64 {
+        self.devices.iter().map(|device| device.speed).sum::<f64>() / self.devices.len() as f64
+    }
+
+    /// Mean of 1/speed over all devices: what Topcuoglu's average cost multiplies.
+    pub fn mean_inverse_speed(&self) -> f64 {
+        self.devices.iter().map(|device| 1.0 / device.speed).sum::<f64>() / self.devices.len() as f64
+    }
+
+    /// Mean rate over ordered pairs of different devices; infinite for a single device.
+    pub fn mean_rate(&self) -> f64 {
+        self.mean_over_pairs(|rate, _| rate).unwrap_or(f64::INFINITY)
+    }
+
+    /// Mean of 1/rate over ordered pairs of different devices; 0 for a single device.
+    pub fn mean_inverse_rate(&self) -> f64 {
+        self.mean_over_pairs(|rate, _| 1.0 / rate).unwrap_or(0.0)
+    }
+
+    /// Mean latency over ordered pairs of different devices; 0 for a single device.
+    pub fn mean_latency(&self) -> Time {
+        self.mean_over_pairs(|_, latency| latency).unwrap_or(0.0)
+    }
+
+    /// Whether each pair costs the same in both directions.
+    pub fn is_symmetric(&self) -> bool {
+        self.device_ids().all(|a| self.device_ids().all(|b| self.link(a, b) == self.link(b, a)))
+    }
+
+    fn mean_over_pairs(&self, value: impl Fn(f64, f64) -> f64) -> Option<f64> {
+        let n = self.devices.len();
+        let pairs = (0..n * n).filter(|pair| pair / n != pair % n);
+        let sum: f64 = pairs.map(|pair| value(self.rates[pair], self.latencies[pair])).sum();
+        (n > 1).then(|| sum / (n * (n - 1)) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_takes_latency_plus_size_over_rate_and_nothing_at_home() {
+        let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.5 }).unwrap();
+        assert_eq!(cluster.transfer_time(50, DeviceId(0), DeviceId(1)), 2.5);
+        assert_eq!(cluster.transfer_time(50, DeviceId(1), DeviceId(1)), 0.0);
+        assert_eq!((cluster.mean_rate(), cluster.mean_latency()), (25.0, 0.5));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_name_of_the_culprit() {
+        let link = Link { rate: 1.0, latency: 0.0 };
+        assert_eq!(Cluster::uniform(0, Kind::Cpu, 1.0, link), Err(ClusterError::Empty));
+        assert!(Cluster::uniform(1, Kind::Cpu, 0.0, link).unwrap_err().to_string().contains("'d0'"));
+        let bad = Link { rate: -1.0, latency: 0.0 };
+        assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).unwrap_err().to_string().contains("'d0' to 'd1'"));
+        let bad = Link { rate: 1.0, latency: f64::NAN };
+        assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).is_err());
+    }
+}

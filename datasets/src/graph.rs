@@ -1,0 +1,488 @@
+//! The dataflow graph: ops, the tensors they produce, and the edges that carry them, in flat arrays.
+
+use petgraph::algo::toposort;
+
+use crate::builder::GraphError;
+use crate::{Categories, Colocation, EdgeId, Kind, KindSet, NameTable, OpId, TensorId};
+
+/// Stored in place of a tensor id by an edge that carries none.
+const CONTROL: u32 = u32::MAX;
+
+/// A directed acyclic dataflow graph (L §2.2) in compressed sparse rows, both directions.
+///
+/// An op has a cost in operations, resident memory, the device kinds it may run on, and output ports ([`TensorId`]).
+/// An edge names the tensor that it carries, so that many edges can carry one tensor; a control edge carries none.
+/// Isolated ops and parallel edges are legal. A graph is immutable, and acyclic by construction.
+///
+/// # Memory
+/// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor;
+/// so 57 bytes an op with one output. 100 M edges over 20 M such ops take 2.7 GB. Optional columns add: a permutation if the
+/// ids are not a topological order 4 bytes an op, colocation 4–8, measured times 8 for each kind, op types 4, layers 4, names 4 and
+/// the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataflowGraph {
+    pub(crate) ops: Vec<f64>,
+    pub(crate) memory_bytes: Vec<u64>,
+    pub(crate) kinds: Vec<KindSet>,
+    pub(crate) tensor_offsets: Vec<u32>,
+    pub(crate) tensor_bytes: Vec<u64>,
+    pub(crate) tensor_producer: Vec<OpId>,
+    pub(crate) out_offsets: Vec<u32>,
+    pub(crate) out_targets: Vec<OpId>,
+    pub(crate) out_tensors: Vec<u32>,
+    pub(crate) in_offsets: Vec<u32>,
+    pub(crate) in_sources: Vec<OpId>,
+    pub(crate) in_tensors: Vec<u32>,
+    /// `None`: ascending ids are a topological order.
+    pub(crate) topological: Option<Vec<OpId>>,
+    pub(crate) colocation: Colocation,
+    pub(crate) times: [Option<Vec<f64>>; 3],
+    pub(crate) names: Option<NameTable>,
+    pub(crate) types: Option<Categories>,
+    pub(crate) layers: Option<Categories>,
+}
+
+/// One edge as seen from one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The op at the other end.
+    pub op: OpId,
+    /// What the edge carries; `None` for a control edge.
+    pub tensor: Option<TensorId>,
+}
+
+/// The columns of a graph whose ids are a topological order and whose edges are known by target: the fast way in for
+/// generators, which make edges level by level. One tensor an op, numbered as its producer (L: all out-edges of an op
+/// have the same weight).
+#[derive(Clone, Debug, Default)]
+pub struct BackwardParts {
+    /// Cost of each op in operations.
+    pub ops: Vec<f64>,
+    /// Resident memory of each op in bytes.
+    pub memory_bytes: Vec<u64>,
+    /// Kinds that each op may run on.
+    pub kinds: Vec<KindSet>,
+    /// Size of each op's output in bytes.
+    pub tensor_bytes: Vec<u64>,
+    /// `op_count + 1` offsets into `in_sources`.
+    pub in_offsets: Vec<u32>,
+    /// For each op in turn, the producers of its inputs, ascending, each smaller than the op itself.
+    pub in_sources: Vec<OpId>,
+    /// Colocation groups.
+    pub colocation: Colocation,
+}
+
+impl DataflowGraph {
+    /// Number of ops.
+    #[inline]
+    pub fn op_count(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Number of edges, control edges included.
+    #[inline]
+    pub fn edge_count(&self) -> usize {
+        self.out_targets.len()
+    }
+
+    /// Number of control edges.
+    pub fn control_edge_count(&self) -> usize {
+        self.out_tensors.iter().filter(|&&tensor| tensor == CONTROL).count()
+    }
+
+    /// Number of tensors (output ports), consumed or not.
+    #[inline]
+    pub fn tensor_count(&self) -> usize {
+        self.tensor_bytes.len()
+    }
+
+    /// All ops, ascending.
+    pub fn op_ids(&self) -> impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + Clone + use<> {
+        (0..self.op_count() as u32).map(OpId)
+    }
+
+    /// The cost of an op, in operations (L: #ops).
+    #[inline]
+    pub fn ops(&self, op: OpId) -> f64 {
+        self.ops[op.index()]
+    }
+
+    /// The memory that an op occupies on its device for the whole run (a variable's value, say).
+    #[inline]
+    pub fn memory_bytes(&self, op: OpId) -> u64 {
+        self.memory_bytes[op.index()]
+    }
+
+    /// The device kinds that an op may run on.
+    #[inline]
+    pub fn kinds(&self, op: OpId) -> KindSet {
+        self.kinds[op.index()]
+    }
+
+    /// The measured time of an op on a kind of device, which replaces `ops / speed` there.
+    #[inline]
+    pub fn measured_time(&self, op: OpId, kind: Kind) -> Option<f64> {
+        // NaN is storage's mark for "not measured"; it never leaves this function.
+        let time = self.times[kind.index()].as_ref()?[op.index()];
+        (!time.is_nan()).then_some(time)
+    }
+
+    /// Whether any op has a measured time on `kind`.
+    #[inline]
+    pub fn has_measured_times(&self, kind: Kind) -> bool {
+        self.times[kind.index()].is_some()
+    }
+
+    /// The output ports of an op, in port order.
+    #[inline]
+    pub fn outputs(&self, op: OpId) -> impl ExactSizeIterator<Item = TensorId> + use<> {
+        (self.tensor_offsets[op.index()]..self.tensor_offsets[op.index() + 1]).map(TensorId)
+    }
+
+    /// The tensor at an op's output port, if the op has that port.
+    pub fn output(&self, op: OpId, port: usize) -> Option<TensorId> {
+        self.outputs(op).nth(port)
+    }
+
+    /// The size of a tensor.
+    #[inline]
+    pub fn tensor_bytes(&self, tensor: TensorId) -> u64 {
+        self.tensor_bytes[tensor.index()]
+    }
+
+    /// The bytes that an edge moves if its ends are on different devices: 0 for a control edge.
+    #[inline]
+    pub fn edge_bytes(&self, edge: Edge) -> u64 {
+        edge.tensor.map_or(0, |tensor| self.tensor_bytes(tensor))
+    }
+
+    /// The op that produces a tensor.
+    #[inline]
+    pub fn producer(&self, tensor: TensorId) -> OpId {
+        self.tensor_producer[tensor.index()]
+    }
+
+    /// The output port of its producer that a tensor is.
+    pub fn port(&self, tensor: TensorId) -> usize {
+        (tensor.0 - self.tensor_offsets[self.producer(tensor).index()]) as usize
+    }
+
+    /// Edges leaving an op: control edges last, otherwise ascending by tensor, then by consumer.
+    #[inline]
+    pub fn successors(&self, op: OpId) -> impl ExactSizeIterator<Item = Edge> + '_ {
+        let range = self.out_offsets[op.index()] as usize..self.out_offsets[op.index() + 1] as usize;
+        edges(&self.out_targets[range.clone()], &self.out_tensors[range])
+    }
+
+    /// Edges entering an op: control edges last, otherwise in the order of the op's inputs as they were added.
+    #[inline]
+    pub fn predecessors(&self, op: OpId) -> impl ExactSizeIterator<Item = Edge> + '_ {
+        let range = self.in_offsets[op.index()] as usize..self.in_offsets[op.index() + 1] as usize;
+        edges(&self.in_sources[range.clone()], &self.in_tensors[range])
+    }
+
+    /// The consumers of an op, one entry an edge, in the order of [`DataflowGraph::successors`].
+    #[inline]
+    pub fn successor_ops(&self, op: OpId) -> &[OpId] {
+        &self.out_targets[self.out_offsets[op.index()] as usize..self.out_offsets[op.index() + 1] as usize]
+    }
+
+    /// The ops that an op waits for, one entry an edge, in the order of [`DataflowGraph::predecessors`].
+    #[inline]
+    pub fn predecessor_ops(&self, op: OpId) -> &[OpId] {
+        &self.in_sources[self.in_offsets[op.index()] as usize..self.in_offsets[op.index() + 1] as usize]
+    }
+
+    /// Number of edges leaving an op.
+    #[inline]
+    pub fn out_degree(&self, op: OpId) -> usize {
+        (self.out_offsets[op.index() + 1] - self.out_offsets[op.index()]) as usize
+    }
+
+    /// Number of edges entering an op.
+    #[inline]
+    pub fn in_degree(&self, op: OpId) -> usize {
+        (self.in_offsets[op.index() + 1] - self.in_offsets[op.index()]) as usize
+    }
+
+    /// All edges in the order of their ids: producer, and the edge as its producer sees it.
+    pub fn edges(&self) -> impl Iterator<Item = (OpId, Edge)> + '_ {
+        self.op_ids().flat_map(|op| self.successors(op).map(move |edge| (op, edge)))
+    }
+
+    /// The ids of the edges leaving an op; the `i`-th belongs to the `i`-th of [`DataflowGraph::successors`].
+    pub fn out_edge_ids(&self, op: OpId) -> impl ExactSizeIterator<Item = EdgeId> + use<> {
+        (self.out_offsets[op.index()]..self.out_offsets[op.index() + 1]).map(EdgeId)
+    }
+
+    /// The edge of an id, as its producer sees it.
+    pub fn edge(&self, edge: EdgeId) -> Edge {
+        Edge { op: self.out_targets[edge.index()], tensor: tensor(self.out_tensors[edge.index()]) }
+    }
+
+    /// The ops in a fixed topological order: ascending ids where those are one, else petgraph's order.
+    pub fn topological_order(&self) -> impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + '_ {
+        let order = self.topological.as_deref();
+        (0..self.op_count()).map(move |position| order.map_or(OpId(position as u32), |order| order[position]))
+    }
+
+    /// Whether ascending ids are a topological order.
+    pub fn ids_are_topological(&self) -> bool {
+        self.topological.is_none()
+    }
+
+    /// For each op, its position in [`DataflowGraph::topological_order`].
+    pub fn topological_positions(&self) -> Vec<u32> {
+        let mut positions = vec![0; self.op_count()];
+        for (position, op) in self.topological_order().enumerate() {
+            positions[op.index()] = position as u32;
+        }
+        positions
+    }
+
+    /// The colocation groups.
+    #[inline]
+    pub fn colocation(&self) -> &Colocation {
+        &self.colocation
+    }
+
+    /// The name of an op, if the graph has names.
+    pub fn name(&self, op: OpId) -> Option<&str> {
+        self.names.as_ref().map(|names| names.get(op.index()))
+    }
+
+    /// Whether ops have names.
+    pub fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// The name of an op, or its id: for messages.
+    pub fn label(&self, op: OpId) -> String {
+        self.name(op).map_or_else(|| format!("op {op}"), |name| format!("op '{name}'"))
+    }
+
+    /// The op types (`MatMul`, …), if the graph has them.
+    pub fn op_types(&self) -> Option<&Categories> {
+        self.types.as_ref()
+    }
+
+    /// The layer labels, if the graph has them.
+    pub fn layers(&self) -> Option<&Categories> {
+        self.layers.as_ref()
+    }
+
+    /// The memory that placing an op claims on its device (L §4.1, size_est): resident memory, its output tensors and
+    /// its input tensors; a tensor that enters by several edges counts once.
+    pub fn demand_bytes(&self, op: OpId) -> u64 {
+        let outputs: u64 = self.outputs(op).map(|tensor| self.tensor_bytes(tensor)).sum();
+        let range = self.in_offsets[op.index()] as usize..self.in_offsets[op.index() + 1] as usize;
+        let inputs = &self.in_tensors[range];
+        let mut total = self.memory_bytes(op).saturating_add(outputs);
+        if inputs.len() <= 32 {
+            for (position, &tensor) in inputs.iter().enumerate() {
+                if tensor != CONTROL && !inputs[..position].contains(&tensor) {
+                    total = total.saturating_add(self.tensor_bytes[tensor as usize]);
+                }
+            }
+        } else {
+            let mut distinct: Vec<u32> = inputs.iter().copied().filter(|&tensor| tensor != CONTROL).collect();
+            distinct.sort_unstable();
+            distinct.dedup();
+            for tensor in distinct {
+                total = total.saturating_add(self.tensor_bytes[tensor as usize]);
+            }
+        }
+        total
+    }
+
+    /// Bytes that the graph's arrays occupy.
+    pub fn heap_bytes(&self) -> usize {
+        let ops = self.ops.len() * (8 + 8 + 1)
+            + (self.tensor_offsets.len() + self.out_offsets.len() + self.in_offsets.len()) * 4;
+        let tensors = self.tensor_bytes.len() * 12;
+        let edges = self.out_targets.len() * 16;
+        let order = self.topological.as_ref().map_or(0, |order| order.len() * 4);
+        let times: usize = self.times.iter().flatten().map(|times| times.len() * 8).sum();
+        ops + tensors + edges + order + times
+    }
+
+    /// Makes a graph from edges grouped by target. See [`BackwardParts`].
+    ///
+    /// # Errors
+    /// If the columns have different lengths, an offset runs backwards, a source is not smaller than its target, or a colocation group's
+    /// kinds contradict.
+    ///
+    /// # Complexity
+    /// O(ops + edges), one pass over the edges to count and one to place them.
+    pub fn from_backward(parts: BackwardParts) -> Result<Self, GraphError> {
+        let n = parts.ops.len();
+        let edge_count = parts.in_sources.len();
+        let lengths = [parts.memory_bytes.len(), parts.kinds.len(), parts.tensor_bytes.len()];
+        if lengths.iter().any(|&length| length != n) || parts.in_offsets.len() != n + 1 {
+            return Err(GraphError::ColumnLengths);
+        }
+        if n >= CONTROL as usize || edge_count >= CONTROL as usize {
+            return Err(GraphError::TooLarge { ops: n, edges: edge_count });
+        }
+        if parts.in_offsets[0] != 0 || parts.in_offsets[n] as usize != edge_count {
+            return Err(GraphError::ColumnLengths);
+        }
+        let mut out_offsets = vec![0u32; n + 1];
+        for op in 0..n {
+            let (start, end) = (parts.in_offsets[op] as usize, parts.in_offsets[op + 1] as usize);
+            if start > end || end > edge_count {
+                return Err(GraphError::ColumnLengths);
+            }
+            for &source in &parts.in_sources[start..end] {
+                if source.index() >= op {
+                    return Err(GraphError::NotTopological { producer: source, target: OpId::new(op) });
+                }
+                out_offsets[source.index() + 1] += 1;
+            }
+        }
+        for op in 0..n {
+            out_offsets[op + 1] += out_offsets[op];
+        }
+        let mut cursor = out_offsets[..n].to_vec();
+        let mut out_targets = vec![OpId(0); edge_count];
+        for op in 0..n {
+            for &source in &parts.in_sources[parts.in_offsets[op] as usize..parts.in_offsets[op + 1] as usize] {
+                let slot = &mut cursor[source.index()];
+                out_targets[*slot as usize] = OpId(op as u32);
+                *slot += 1;
+            }
+        }
+        drop(cursor);
+        let mut out_tensors = vec![0u32; edge_count];
+        for op in 0..n {
+            out_tensors[out_offsets[op] as usize..out_offsets[op + 1] as usize].fill(op as u32);
+        }
+        let in_tensors = parts.in_sources.iter().map(|source| source.0).collect();
+        let graph = Self {
+            ops: parts.ops,
+            memory_bytes: parts.memory_bytes,
+            kinds: parts.kinds,
+            tensor_offsets: (0..=n as u32).collect(),
+            tensor_bytes: parts.tensor_bytes,
+            tensor_producer: (0..n as u32).map(OpId).collect(),
+            out_offsets,
+            out_targets,
+            out_tensors,
+            in_offsets: parts.in_offsets,
+            in_sources: parts.in_sources,
+            in_tensors,
+            topological: None,
+            colocation: parts.colocation,
+            times: [None, None, None],
+            names: None,
+            types: None,
+            layers: None,
+        };
+        graph.check_values()?;
+        Ok(graph)
+    }
+
+    /// The same structure, constraints and labels with other costs: what suites use to put L's random weights on a
+    /// real graph. Measured times are dropped. `tensor_bytes` has one entry a tensor.
+    ///
+    /// # Errors
+    /// If a column has the wrong length or a cost is not a finite number ≥ 0.
+    pub fn with_costs(
+        &self,
+        ops: Vec<f64>,
+        memory_bytes: Vec<u64>,
+        tensor_bytes: Vec<u64>,
+    ) -> Result<Self, GraphError> {
+        if ops.len() != self.op_count()
+            || memory_bytes.len() != self.op_count()
+            || tensor_bytes.len() != self.tensor_count()
+        {
+            return Err(GraphError::ColumnLengths);
+        }
+        let graph = Self { ops, memory_bytes, tensor_bytes, times: [None, None, None], ..self.clone() };
+        graph.check_values()?;
+        Ok(graph)
+    }
+
+    /// The same graph with other kind constraints. Groups' constraints must not contradict.
+    ///
+    /// # Errors
+    /// If the column has the wrong length, a set is empty, or a group's kinds contradict.
+    pub fn with_kinds(&self, kinds: Vec<KindSet>) -> Result<Self, GraphError> {
+        if kinds.len() != self.op_count() {
+            return Err(GraphError::ColumnLengths);
+        }
+        let graph = Self { kinds, ..self.clone() };
+        graph.check_values()?;
+        Ok(graph)
+    }
+
+    pub(crate) fn find_topological_order(&mut self) -> Result<(), GraphError> {
+        let sorted_by_id = self.op_ids().all(|op| self.predecessor_ops(op).iter().all(|&source| source < op));
+        if sorted_by_id {
+            self.topological = None;
+            return Ok(());
+        }
+        let order = toposort(&*self, None).map_err(|cycle| {
+            let op = cycle.node_id();
+            GraphError::Cycle { op, label: self.label(op) }
+        })?;
+        self.topological = Some(order);
+        Ok(())
+    }
+
+    pub(crate) fn check_values(&self) -> Result<(), GraphError> {
+        for op in self.op_ids() {
+            let cost = self.ops(op);
+            if !(cost.is_finite() && cost >= 0.0) {
+                return Err(GraphError::BadCost { op, label: self.label(op), cost });
+            }
+            if self.kinds(op).is_empty() {
+                return Err(GraphError::NoKind { op, label: self.label(op) });
+            }
+            for kind in Kind::ALL {
+                if let Some(time) = self.measured_time(op, kind)
+                    && !(time.is_finite() && time >= 0.0)
+                {
+                    return Err(GraphError::BadCost { op, label: self.label(op), cost: time });
+                }
+            }
+        }
+        for (_, members) in self.colocation.groups() {
+            let mut common = KindSet::ALL;
+            for (position, &op) in members.iter().enumerate() {
+                common = common.intersection(self.kinds(op));
+                if common.is_empty() {
+                    let other = members[..position]
+                        .iter()
+                        .copied()
+                        .find(|&other| self.kinds(other).intersection(self.kinds(op)).is_empty())
+                        .unwrap_or(members[0]);
+                    return Err(GraphError::ContradictoryKinds {
+                        first: other,
+                        first_label: self.label(other),
+                        first_kinds: self.kinds(other),
+                        second: op,
+                        second_label: self.label(op),
+                        second_kinds: self.kinds(op),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn tensor(raw: u32) -> Option<TensorId> {
+    (raw != CONTROL).then_some(TensorId(raw))
+}
+
+pub(crate) fn raw_tensor(tensor: Option<TensorId>) -> u32 {
+    tensor.map_or(CONTROL, |tensor| tensor.0)
+}
+
+#[inline]
+fn edges<'a>(ops: &'a [OpId], tensors: &'a [u32]) -> impl ExactSizeIterator<Item = Edge> + 'a {
+    ops.iter().zip(tensors).map(|(&op, &raw)| Edge { op, tensor: tensor(raw) })
+}

@@ -1,0 +1,105 @@
+//! An instance: one graph to be placed on one cluster.
+
+use std::sync::Arc;
+
+use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, OpId, Time};
+
+/// Why a graph and a cluster make no instance.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum InstanceError {
+    /// No device is of a kind that an op, or its whole colocation group, may run on.
+    #[error("{op} may run only on {kinds}, and the cluster has no such device")]
+    NoDevice {
+        /// The op, or the first of its group.
+        op: String,
+        /// What it may run on.
+        kinds: crate::KindSet,
+    },
+}
+
+/// A graph, a cluster, and what both together determine. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    graph: Arc<DataflowGraph>,
+    cluster: Arc<Cluster>,
+    units: Arc<AssignmentUnits>,
+}
+
+impl Instance {
+    /// An instance of a graph and a cluster.
+    ///
+    /// # Errors
+    /// If some op can run nowhere because of device kinds.
+    ///
+    /// # Complexity
+    /// O(ops + edges).
+    pub fn new(graph: impl Into<Arc<DataflowGraph>>, cluster: impl Into<Arc<Cluster>>) -> Result<Self, InstanceError> {
+        let (graph, cluster) = (graph.into(), cluster.into());
+        let units = AssignmentUnits::new(&graph);
+        let present: crate::KindSet = cluster.devices().iter().map(|device| device.kind).collect();
+        if let Some(unit) = units.ids().find(|&unit| units.kinds(unit).intersection(present).is_empty()) {
+            return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
+        }
+        Ok(Self { graph, cluster, units: Arc::new(units) })
+    }
+
+    /// The graph.
+    #[inline]
+    pub fn graph(&self) -> &DataflowGraph {
+        &self.graph
+    }
+
+    /// The cluster.
+    #[inline]
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The assignment units.
+    #[inline]
+    pub fn units(&self) -> &AssignmentUnits {
+        &self.units
+    }
+
+    /// Time that an op takes on a device: the time measured for the device's kind, else operations / speed.
+    #[inline]
+    pub fn exec_time(&self, op: OpId, device: DeviceId) -> Time {
+        let device = self.cluster.device(device);
+        self.graph.measured_time(op, device.kind).unwrap_or_else(|| self.graph.ops(op) / device.speed)
+    }
+
+    /// Least time that an op takes on any device of a kind allowed to its whole unit (memory is not considered).
+    pub fn min_exec_time(&self, op: OpId) -> Time {
+        let unit = self.units.unit_of(op);
+        self.cluster
+            .device_ids()
+            .filter(|&device| self.units.kind_allows(unit, &self.cluster, device))
+            .map(|device| self.exec_time(op, device))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Least time of every op: [`Instance::min_exec_time`] once per (unit kinds, device kind) instead of per device.
+    ///
+    /// # Complexity
+    /// O(ops · kinds + devices).
+    pub fn min_exec_times(&self) -> Vec<Time> {
+        let mut fastest = [None::<DeviceId>; 3];
+        for device in self.cluster.device_ids() {
+            let best = &mut fastest[self.cluster.device(device).kind.index()];
+            if best.is_none_or(|best| self.cluster.device(device).speed > self.cluster.device(best).speed) {
+                *best = Some(device);
+            }
+        }
+        self.graph
+            .op_ids()
+            .map(|op| {
+                let kinds = self.units.kinds(self.units.unit_of(op));
+                kinds
+                    .iter()
+                    .filter_map(|kind| fastest[kind.index()])
+                    .map(|device| self.exec_time(op, device))
+                    .fold(f64::INFINITY, f64::min)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! What a placement problem is: graphs, clusters, instances, placements, and their files.
+//!
+//! Data flows one way through the suite: a [`DataflowGraph`] and a [`Cluster`] make an [`Instance`]; a placer turns it
+//! into a [`Placement`]; [`PlacedGraph`] inserts the send/receive pairs; a simulator does the rest.
+
+mod builder;
+mod categories;
+mod cluster;
+mod colocation;
+mod graph;
+mod ids;
+mod instance;
+mod kind;
+mod petgraph_traits;
+mod placed;
+mod placement;
+mod topology;
+mod units;
+
+pub use builder::{CyclePolicy, GraphBuilder, GraphError, OpSpec};
+pub use categories::{Categories, NameTable};
+pub use cluster::{Cluster, ClusterError, Device, Link};
+pub use colocation::Colocation;
+pub use graph::{BackwardParts, DataflowGraph, Edge};
+pub use ids::{DeviceId, EdgeId, GroupId, OpId, TensorId, TransferId, UnitId};
+pub use instance::{Instance, InstanceError};
+pub use kind::{Kind, KindSet};
+pub use placed::{PlacedGraph, Transfer};
+pub use placement::{Placement, PlacementError};
+pub use topology::{Topology, TopologyError, TopologyLink};
+pub use units::AssignmentUnits;
+
+/// Simulated time, in the time unit of the instance: seconds for graphs with measured costs, L's execution units (EU)
+/// where costs are operations and speeds operations per EU.
+pub type Time = f64;

@@ -1,0 +1,2 @@
+//! placebench
+pub use placebench_datasets as datasets;

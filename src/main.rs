@@ -1,0 +1,2 @@
+//! The `placebench` command.
+fn main() {}
