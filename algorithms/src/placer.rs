@@ -1,0 +1,120 @@
+//! What a placer is: it gets an instance and answers with a device for each op.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use placebench_datasets::{Instance, OpId, Placement, Time};
+
+/// Maps each op of an instance to a device.
+///
+/// A placer respects device kinds, colocation and memory, or returns an error that says why it cannot. It is
+/// deterministic: the same instance, parameters and seed give the same placement on any number of threads.
+pub trait Placer: Send + Sync {
+    /// Places every op of `instance`.
+    ///
+    /// # Errors
+    /// [`PlaceError::Infeasible`] if the placer finds no device for a unit, [`PlaceError::Stopped`] if it was told to stop.
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError>;
+}
+
+/// What a placer may use besides the instance.
+#[derive(Clone, Debug, Default)]
+pub struct PlaceContext {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Asks long-running placers to stop.
+    pub stop: StopToken,
+}
+
+impl PlaceContext {
+    /// A context with a seed that never stops.
+    pub fn with_seed(seed: u64) -> Self {
+        Self { seed, stop: StopToken::default() }
+    }
+}
+
+/// Tells whether work should stop: a deadline has passed, or someone asked.
+#[derive(Clone, Debug, Default)]
+pub struct StopToken {
+    asked: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl StopToken {
+    /// A token that stops at `deadline`, or when asked.
+    pub fn with_deadline(deadline: Instant) -> Self {
+        Self { asked: Arc::default(), deadline: Some(deadline) }
+    }
+
+    /// Asks all holders of clones of this token to stop.
+    pub fn stop(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to stop now. Reads the clock if there is a deadline: call it every few thousand steps, not every step.
+    pub fn is_stopped(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// An error if it is time to stop.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`].
+    pub fn check(&self) -> Result<(), PlaceError> {
+        if self.is_stopped() { Err(PlaceError::Stopped) } else { Ok(()) }
+    }
+}
+
+/// What a placer decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The device of each op.
+    pub placement: Placement,
+    /// The schedule that the placer had in mind, if it made one.
+    pub plan: Option<Plan>,
+}
+
+impl Decision {
+    /// A placement without a schedule.
+    pub fn placement(placement: Placement) -> Self {
+        Self { placement, plan: None }
+    }
+}
+
+/// A placer's own schedule. The `static` scheduler executes it; its makespan is kept beside the simulated one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// All ops in the order of their planned starts: a linear extension of the graph.
+    pub order: Vec<OpId>,
+    /// When the last op is planned to finish.
+    pub makespan: Time,
+}
+
+/// Why a placer gave no placement.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlaceError {
+    /// No device can take a unit beside what is placed already.
+    #[error(
+        "no feasible device for {unit}: it needs {kinds} and {demand_bytes} bytes, and the {allowed} device(s) of that \
+         kind have at most {free_bytes} bytes left"
+    )]
+    Infeasible {
+        /// The op, or the first of its colocation group.
+        unit: String,
+        /// Kinds that the unit may run on.
+        kinds: placebench_datasets::KindSet,
+        /// What the unit demands.
+        demand_bytes: u64,
+        /// How many devices are of an allowed kind.
+        allowed: usize,
+        /// The most that one of them has left.
+        free_bytes: u64,
+    },
+    /// The deadline passed, or the caller asked to stop.
+    #[error("stopped before it had placed all ops")]
+    Stopped,
+    /// The placer cannot handle such an instance at all.
+    #[error("{0}")]
+    Unsupported(String),
+}

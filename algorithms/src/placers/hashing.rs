@@ -1,0 +1,37 @@
+//! Hashing: units go to devices in turn.
+
+use placebench_datasets::{DeviceId, Instance};
+
+use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+
+/// Deals the assignment units out to the devices in turn, groups first; where a device is not feasible, the next one is.
+///
+/// # Reference
+/// L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow Computation*, University of Stuttgart 2017, §4.2.
+///
+/// # Complexity
+/// O(units · devices) in the worst case, O(units) if all devices are feasible.
+///
+/// # Ties
+/// None: the hash of a unit is the number of groups (for a group) or single ops (for an op) assigned before, modulo the
+/// number of devices; the search for the next feasible device wraps around.
+///
+/// # Deviations
+/// L counts from 0 again for the single ops or goes on counting (the text allows both); here it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hashing;
+
+impl Placer for Hashing {
+    fn place(&self, instance: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+        let devices = instance.cluster().device_count();
+        let mut assignment = Assignment::new(instance);
+        for (assigned, unit) in instance.units().ids().enumerate() {
+            let device = (0..devices)
+                .map(|step| DeviceId::new((assigned + step) % devices))
+                .find(|&device| assignment.is_feasible(unit, device))
+                .ok_or_else(|| assignment.infeasible(unit))?;
+            assignment.assign(unit, device);
+        }
+        Ok(Decision::placement(assignment.finish()?))
+    }
+}

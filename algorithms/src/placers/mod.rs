@@ -1,0 +1,5 @@
+//! The placers, one file each.
+
+mod hashing;
+
+pub use hashing::Hashing;

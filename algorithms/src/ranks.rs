@@ -1,0 +1,166 @@
+//! Ranks that several algorithms share: upward rank, operations rank, path computation time.
+
+use placebench_datasets::{DataflowGraph, Instance, OpId, PlacedGraph, Time};
+
+/// How costs that differ between devices are averaged before any op is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// Mean over devices of op / speed, mean over ordered pairs of latency + size / rate (Topcuoglu et al. 2002).
+    Time,
+    /// Op / mean speed, mean latency + size / mean rate (L Eq. 4.2); about 41 % less for speeds U\[10, 100\].
+    Speed,
+}
+
+impl std::str::FromStr for Average {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "time" => Ok(Self::Time),
+            "speed" => Ok(Self::Speed),
+            _ => Err(format!("'{text}' is neither 'time' nor 'speed'")),
+        }
+    }
+}
+
+/// Average execution time of each op over the devices of the kinds allowed to it.
+///
+/// # Complexity
+/// O(ops · kinds + devices).
+pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
+    let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+    // Per kind: number of devices, sum of 1/speed, sum of speed.
+    let mut totals = [(0.0, 0.0, 0.0); 3];
+    for device in cluster.devices() {
+        let total = &mut totals[device.kind.index()];
+        total.0 += 1.0;
+        total.1 += 1.0 / device.speed;
+        total.2 += device.speed;
+    }
+    graph
+        .op_ids()
+        .map(|op| {
+            let (mut count, mut measured, mut inverse, mut speed, mut by_speed) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            for kind in units.kinds(units.unit_of(op)).iter() {
+                let total = totals[kind.index()];
+                count += total.0;
+                match graph.measured_time(op, kind) {
+                    Some(time) => measured += total.0 * time,
+                    None => {
+                        inverse += total.1;
+                        speed += total.2;
+                        by_speed += total.0;
+                    }
+                }
+            }
+            let computed = match average {
+                Average::Time => graph.ops(op) * inverse,
+                // ops / mean speed, weighted by how many devices it stands for.
+                Average::Speed if by_speed > 0.0 => graph.ops(op) / (speed / by_speed) * by_speed,
+                Average::Speed => 0.0,
+            };
+            (measured + computed) / count
+        })
+        .collect()
+}
+
+/// Average cost of moving bytes between two different devices: `latency + bytes · inverse_rate`, 0 with one device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AverageTransfer {
+    /// Mean latency.
+    pub latency: Time,
+    /// Time for a byte.
+    pub inverse_rate: f64,
+}
+
+impl AverageTransfer {
+    /// The averages over all ordered pairs of different devices.
+    pub fn new(instance: &Instance, average: Average) -> Self {
+        let cluster = instance.cluster();
+        let inverse_rate = match average {
+            Average::Time => cluster.mean_inverse_rate(),
+            Average::Speed => 1.0 / cluster.mean_rate(),
+        };
+        Self { latency: cluster.mean_latency(), inverse_rate }
+    }
+
+    /// Average time for so many bytes.
+    #[inline]
+    pub fn time(&self, bytes: u64) -> Time {
+        self.latency + bytes as f64 * self.inverse_rate
+    }
+}
+
+/// Upward rank (Topcuoglu et al. 2002, Eq. 5; L Eq. 4.1): average time of an op plus the longest average path behind it.
+///
+/// # Complexity
+/// O(ops + edges).
+pub fn upward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
+    let mut ranks: Vec<Time> = vec![0.0; graph.op_count()];
+    for op in graph.topological_order().rev() {
+        let behind = graph
+            .successors(op)
+            .map(|edge| transfer.time(graph.edge_bytes(edge)) + ranks[edge.op.index()])
+            .fold(0.0, f64::max);
+        ranks[op.index()] = exec[op.index()] + behind;
+    }
+    ranks
+}
+
+/// Operations source and sink ranks of L §4.4.1: the longest path in operations that leads to an op (itself not
+/// counted), and the longest from it (itself counted).
+#[derive(Clone, Debug)]
+pub struct OperationsRanks {
+    /// L Eq. 4.3.
+    pub source: Vec<f64>,
+    /// L Eq. 4.4.
+    pub sink: Vec<f64>,
+}
+
+impl OperationsRanks {
+    /// Both ranks of every op.
+    ///
+    /// # Complexity
+    /// O(ops + edges).
+    pub fn new(graph: &DataflowGraph) -> Self {
+        let mut source: Vec<f64> = vec![0.0; graph.op_count()];
+        for op in graph.topological_order() {
+            source[op.index()] =
+                longest(graph.predecessor_ops(op), |before| source[before.index()] + graph.ops(before));
+        }
+        let mut sink: Vec<f64> = vec![0.0; graph.op_count()];
+        for op in graph.topological_order().rev() {
+            sink[op.index()] = longest(graph.successor_ops(op), |after| sink[after.index()]) + graph.ops(op);
+        }
+        Self { source, sink }
+    }
+
+    /// The operations rank: the longest path through an op, in operations.
+    #[inline]
+    pub fn of(&self, op: OpId) -> f64 {
+        self.source[op.index()] + self.sink[op.index()]
+    }
+}
+
+/// Path computation time of every op where it is placed (L Eq. 5.1): its own time plus the longest of transfer and path
+/// behind it. Send ops, where they cost something, count as part of the transfer.
+///
+/// # Complexity
+/// O(ops + edges).
+pub fn path_computation_times(placed: &PlacedGraph<'_>) -> Vec<Time> {
+    let graph = placed.instance().graph();
+    let mut times: Vec<Time> = vec![0.0; graph.op_count()];
+    for op in graph.topological_order().rev() {
+        let local = longest(placed.local_consumers(op), |after| times[after.index()]);
+        let remote = placed.transfers_of(op).map(|id| {
+            let behind = longest(placed.remote_consumers(id), |after| times[after.index()]);
+            placed.send_time(id) + placed.transfer(id).time + behind
+        });
+        times[op.index()] = placed.exec_time(op) + remote.fold(local, f64::max);
+    }
+    times
+}
+
+fn longest(ops: &[OpId], length: impl Fn(OpId) -> f64) -> f64 {
+    ops.iter().map(|&op| length(op)).fold(0.0, f64::max)
+}

@@ -1,0 +1,45 @@
+//! FIFO: first ready, first executed.
+
+use std::collections::VecDeque;
+
+use placebench_datasets::{DeviceId, PlacedGraph};
+
+use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+
+/// Executes tasks in the order in which they became executable.
+///
+/// # Reference
+/// L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow Computation*, University of Stuttgart 2017, §5.2.
+///
+/// # Complexity
+/// O(1) a decision.
+///
+/// # Ties
+/// Tasks that become executable at the same instant: ops by id, then sends by id.
+///
+/// # Deviations
+/// None.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fifo;
+
+struct Queues(Vec<VecDeque<Task>>);
+
+impl Scheduler for Fifo {
+    fn start<'a>(
+        &self,
+        placed: &'a PlacedGraph<'a>,
+        _: Option<&'a Plan>,
+    ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
+        Ok(Box::new(Queues(vec![VecDeque::new(); placed.instance().cluster().device_count()])))
+    }
+}
+
+impl Policy for Queues {
+    fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
+        self.0[device.index()].push_back(task);
+    }
+
+    fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
+        self.0[device.index()].pop_front()
+    }
+}

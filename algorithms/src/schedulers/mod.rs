@@ -1,0 +1,6 @@
+//! The schedulers, one file each.
+
+mod fifo;
+mod queue;
+
+pub use fifo::Fifo;

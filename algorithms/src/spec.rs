@@ -1,0 +1,213 @@
+//! Algorithms by name: `mite`, `heft(average=speed)`. Parsed once, unknown names and parameters suggest the nearest.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSpec {
+    /// Name, as users write it.
+    pub name: &'static str,
+    /// Default, as users would write it.
+    pub default: &'static str,
+    /// One line: meaning, range, unit.
+    pub doc: &'static str,
+}
+
+/// An algorithm's name and the parameters that the user gave.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spec {
+    /// Name of the algorithm.
+    pub name: String,
+    /// Parameters in the order given.
+    pub params: Vec<(String, String)>,
+}
+
+/// Why a text names no algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// The text is not `name` or `name(key=value, …)`.
+    #[error("'{text}' is not an algorithm: write 'name' or 'name(parameter=value, …)'")]
+    Syntax {
+        /// The text.
+        text: String,
+    },
+    /// No algorithm has that name.
+    #[error("unknown {what} '{name}'{}", suggestion(.nearest))]
+    UnknownName {
+        /// `placer` or `scheduler`.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
+    /// The algorithm has no such parameter.
+    #[error("'{algorithm}' has no parameter '{param}'{}", suggestion(.nearest))]
+    UnknownParam {
+        /// The algorithm.
+        algorithm: String,
+        /// The parameter given.
+        param: String,
+        /// The nearest parameter there is.
+        nearest: Option<String>,
+    },
+    /// A parameter is given twice.
+    #[error("'{algorithm}' is given the parameter '{param}' twice")]
+    RepeatedParam {
+        /// The algorithm.
+        algorithm: String,
+        /// The parameter.
+        param: String,
+    },
+    /// A parameter's value does not parse or is out of range.
+    #[error("'{algorithm}': parameter '{param}' is '{value}', but must be {expected}")]
+    BadValue {
+        /// The algorithm.
+        algorithm: String,
+        /// The parameter.
+        param: String,
+        /// The value given.
+        value: String,
+        /// What it must be.
+        expected: String,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?"))
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let syntax = || SpecError::Syntax { text: text.to_owned() };
+        let trimmed = text.trim();
+        let (name, list) = match trimmed.split_once('(') {
+            None => (trimmed, ""),
+            Some((name, rest)) => (name.trim_end(), rest.strip_suffix(')').ok_or_else(syntax)?),
+        };
+        let is_name =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        if !is_name(name) {
+            return Err(syntax());
+        }
+        let mut params: Vec<(String, String)> = Vec::new();
+        for item in list.split(',').map(str::trim).filter(|_| !list.trim().is_empty()) {
+            let (key, value) = item.split_once('=').ok_or_else(syntax)?;
+            let (key, value) = (key.trim(), value.trim());
+            if !is_name(key) || value.is_empty() {
+                return Err(syntax());
+            }
+            if params.iter().any(|(known, _)| known == key) {
+                return Err(SpecError::RepeatedParam { algorithm: name.to_owned(), param: key.to_owned() });
+            }
+            params.push((key.to_owned(), value.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), params })
+    }
+}
+
+impl fmt::Display for Spec {
+    /// As the user would write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.name.clone();
+        if !self.params.is_empty() {
+            let list: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            text = format!("{text}({})", list.join(","));
+        }
+        f.pad(&text)
+    }
+}
+
+/// The values of all parameters of an algorithm: the user's where given, else the defaults.
+#[derive(Clone, Debug)]
+pub struct Params {
+    algorithm: String,
+    values: Vec<(&'static str, String)>,
+}
+
+impl Params {
+    /// Matches a spec against the parameters that an algorithm has.
+    ///
+    /// # Errors
+    /// If the spec gives a parameter that the algorithm does not have.
+    pub fn resolve(spec: &Spec, known: &[ParamSpec]) -> Result<Self, SpecError> {
+        for (param, _) in &spec.params {
+            if !known.iter().any(|entry| entry.name == param) {
+                return Err(SpecError::UnknownParam {
+                    algorithm: spec.name.clone(),
+                    param: param.clone(),
+                    nearest: nearest(param, known.iter().map(|entry| entry.name)),
+                });
+            }
+        }
+        let value = |entry: &ParamSpec| {
+            let given = spec.params.iter().find(|(param, _)| param == entry.name);
+            (entry.name, given.map_or_else(|| entry.default.to_owned(), |(_, value)| value.clone()))
+        };
+        Ok(Self { algorithm: spec.name.clone(), values: known.iter().map(value).collect() })
+    }
+
+    /// The value of a parameter, parsed and checked.
+    ///
+    /// # Errors
+    /// If the value does not parse or `valid` refuses it; `expected` says what it must be.
+    ///
+    /// # Panics
+    /// If the algorithm's entry does not list the parameter: a mistake in the registry, which a test finds.
+    pub fn get<T: FromStr>(&self, name: &str, expected: &str, valid: impl Fn(&T) -> bool) -> Result<T, SpecError> {
+        let (_, value) =
+            self.values.iter().find(|(known, _)| *known == name).expect("the registry lists the parameter");
+        value.parse().ok().filter(valid).ok_or_else(|| SpecError::BadValue {
+            algorithm: self.algorithm.clone(),
+            param: name.to_owned(),
+            value: value.clone(),
+            expected: expected.to_owned(),
+        })
+    }
+}
+
+/// The known name nearest to a misspelt one, if any is near (Damerau–Levenshtein distance up to a third of the length,
+/// at least 2).
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let limit = (name.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|&(distance, candidate)| distance <= limit || candidate.starts_with(name))
+        .min()
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_reads_back_as_it_was_written() {
+        for text in ["mite", "heft(average=speed)", "scoring(alpha=1.1,fringe=2)"] {
+            assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
+        }
+        assert_eq!(" heft ( average = speed ) ".parse::<Spec>().unwrap().to_string(), "heft(average=speed)");
+        assert_eq!("mite()".parse::<Spec>().unwrap().to_string(), "mite");
+    }
+
+    #[test]
+    fn broken_specs_are_refused() {
+        for text in
+            ["", "()", "a b", "heft(", "heft(average)", "heft(=1)", "heft(average=)", "heft(a=1,,b=2)", "heft)x("]
+        {
+            assert!(text.parse::<Spec>().is_err(), "{text}");
+        }
+        assert!(matches!("heft(a=1,a=2)".parse::<Spec>(), Err(SpecError::RepeatedParam { .. })));
+    }
+
+    #[test]
+    fn a_misspelt_name_suggests_the_nearest_and_a_wild_one_nothing() {
+        assert_eq!(nearest("hetf", ["heft", "mite"]), Some("heft".into()));
+        assert_eq!(nearest("iterated", ["heft", "iterated_critical_path"]), Some("iterated_critical_path".into()));
+        assert_eq!(nearest("simulated_annealing", ["heft", "mite"]), None);
+    }
+}
