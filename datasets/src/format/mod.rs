@@ -1,0 +1,5 @@
+//! Files: reading and writing graphs and clusters.
+
+mod error;
+
+pub use error::{FormatError, Place};
