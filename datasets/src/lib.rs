@@ -9,6 +9,7 @@ mod builder;
 mod categories;
 mod cluster;
 mod colocation;
+mod columns;
 mod graph;
 mod ids;
 mod instance;
