@@ -1,1 +1,3 @@
-//! placeholder
+//! Judges placements: simulator, independent validator, suite runner, result tables.
+
+pub mod table;
