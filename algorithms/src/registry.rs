@@ -19,13 +19,28 @@ pub struct Entry<T: ?Sized> {
 }
 
 /// All placers, in the order in which tables list them.
-pub static PLACERS: &[Entry<dyn Placer>] = &[Entry {
-    name: "hashing",
-    summary: "deals units out to devices in turn",
-    source: "L §4.2",
-    params: &[],
-    build: |_| Ok(Box::new(placers::Hashing)),
-}];
+pub static PLACERS: &[Entry<dyn Placer>] = &[
+    Entry {
+        name: "hashing",
+        summary: "deals units out to devices in turn",
+        source: "L §4.2",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Hashing)),
+    },
+    Entry {
+        name: "heft",
+        summary: "by upward rank, on the device of the earliest finish, with insertion",
+        source: "Topcuoglu et al. 2002, L §4.3",
+        params: &[AVERAGE],
+        build: |params| Ok(Box::new(placers::Heft { average: params.get("average", "time or speed", |_| true)? })),
+    },
+];
+
+const AVERAGE: ParamSpec = ParamSpec {
+    name: "average",
+    default: "time",
+    doc: "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)",
+};
 
 /// All schedulers, in the order in which tables list them.
 pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[Entry {
