@@ -28,6 +28,13 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         build: |_| Ok(Box::new(placers::Hashing)),
     },
     Entry {
+        name: "heft",
+        summary: "by upward rank, on the device of the earliest finish, with insertion",
+        source: "Topcuoglu et al. 2002, L §4.3",
+        params: &[AVERAGE],
+        build: |params| Ok(Box::new(placers::Heft { average: params.get("average", "time or speed", |_| true)? })),
+    },
+    Entry {
         name: "batch_split",
         summary: "equal ranges by operations rank, the highest to the fastest device",
         source: "L §4.4",
@@ -91,6 +98,12 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         build: |_| Ok(Box::new(placers::Random)),
     },
 ];
+
+const AVERAGE: ParamSpec = ParamSpec {
+    name: "average",
+    default: "time",
+    doc: "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)",
+};
 
 /// All schedulers, in the order in which tables list them.
 pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[Entry {

@@ -88,7 +88,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     progress.finish();
     match outcome? {
         RunOutcome::Stopped { done, cells } => {
-            eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+            eprintln!(
+                "stopped after {done} of {cells} cells; the same command goes on from there ({})",
+                path.display()
+            );
             Ok(ExitCode::from(INTERRUPTED))
         }
         RunOutcome::Complete(rows) => {
@@ -98,7 +101,11 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             }
             report(&plan.suite, &rows, args.full)?;
             let seconds = started.elapsed().as_secs_f64();
-            print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {}\n", rows.len(), folder_of(&results)))?;
+            print(&format!(
+                "{} cells in {seconds:.1} s; table, suite and environment: {}\n",
+                rows.len(),
+                folder_of(&results)
+            ))?;
             Ok(verdict(&rows))
         }
     }
@@ -165,8 +172,10 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
 fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> PathBuf {
     let folder = |number: u32| Path::new("runs").join(format!("{name}-{number}"));
     let next = (1..).find(|&number| !folder(number).exists()).unwrap_or(1);
-    let unfinished =
-        (1..next).rev().map(folder).find(|path| RunFolder::state(path, suite_toml, environment) == Some(RunState::Unfinished));
+    let unfinished = (1..next)
+        .rev()
+        .map(folder)
+        .find(|path| RunFolder::state(path, suite_toml, environment) == Some(RunState::Unfinished));
     match unfinished {
         Some(path) if !fresh => {
             eprintln!("resuming {}; --fresh starts anew", path.display());

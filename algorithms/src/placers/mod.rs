@@ -6,8 +6,10 @@ mod dfs;
 #[cfg(test)]
 mod example;
 mod hashing;
+mod heft;
 mod heuristic;
 mod iterated_critical_path;
+mod list;
 mod load;
 mod mite;
 mod path_extraction;
@@ -18,6 +20,7 @@ pub use batch_split::BatchSplit;
 pub use critical_path::CriticalPath;
 pub use dfs::Dfs;
 pub use hashing::Hashing;
+pub use heft::Heft;
 pub use iterated_critical_path::IteratedCriticalPath;
 pub use mite::Mite;
 pub use random::Random;
