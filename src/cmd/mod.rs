@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod list;
+mod reproduce;
 mod run;
 
 use std::process::ExitCode;
@@ -12,6 +13,8 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Runs a suite: graphs × clusters × placers × schedulers, each placement simulated and validated.
     Run(run::Args),
+    /// Runs a paper's evaluation and checks its claims one by one.
+    Reproduce(reproduce::Args),
     /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
     List(list::Args),
 }
@@ -27,6 +30,7 @@ impl Verb {
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(args) => run::execute(&args),
+            Self::Reproduce(args) => reproduce::execute(&args),
             Self::List(args) => list::execute(&args),
         }
     }

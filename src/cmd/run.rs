@@ -55,11 +55,42 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
+impl Args {
+    /// The built-in suite of a name, with all defaults.
+    pub(super) fn of_suite(name: &str, quiet: bool, repetitions: Option<u32>) -> Self {
+        Self { suite: Some(name.to_owned()), quiet, repetitions, ..Self::default() }
+    }
+}
+
 /// Exit code of a run that Ctrl-C stopped: 128 + SIGINT, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
+    let Some(finished) = run_to_the_end(args)? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let Finished { suite, rows, folder } = finished;
+    if let Some(path) = &args.table {
+        write_table(path, &rows)?;
+    }
+    report(&suite, &rows, args.full)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let folder = folder.display();
+    print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", rows.len()))?;
+    Ok(verdict(&rows))
+}
+
+/// A complete run.
+pub(super) struct Finished {
+    /// The suite as run.
+    pub(super) suite: Suite,
+    /// All rows.
+    pub(super) rows: Vec<Row>,
+    /// The run folder.
+    pub(super) folder: PathBuf,
+}
+
+/// Runs or resumes a suite; `None` if Ctrl-C stopped it.
+pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
     if let Some(path) = &args.table
         && TableFormat::of_path(path).is_none()
     {
@@ -88,25 +119,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     progress.finish();
     match outcome? {
         RunOutcome::Stopped { done, cells } => {
-            eprintln!(
-                "stopped after {done} of {cells} cells; the same command goes on from there ({})",
-                path.display()
-            );
-            Ok(ExitCode::from(INTERRUPTED))
+            eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+            Ok(None)
         }
         RunOutcome::Complete(rows) => {
-            let results = folder.finish(&rows)?;
-            if let Some(path) = &args.table {
-                write_table(path, &rows)?;
-            }
-            report(&plan.suite, &rows, args.full)?;
-            let seconds = started.elapsed().as_secs_f64();
-            print(&format!(
-                "{} cells in {seconds:.1} s; table, suite and environment: {}\n",
-                rows.len(),
-                folder_of(&results)
-            ))?;
-            Ok(verdict(&rows))
+            folder.finish(&rows)?;
+            Ok(Some(Finished { suite: plan.suite.clone(), rows, folder: path }))
         }
     }
 }
@@ -136,10 +154,6 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
     text.push_str(&wrap(&findings(&summary), 100));
     text.push_str("\n\n");
     print(&text)
-}
-
-fn folder_of(file: &Path) -> String {
-    file.parent().unwrap_or(file).display().to_string()
 }
 
 fn find_suite(args: &Args) -> anyhow::Result<Suite> {
