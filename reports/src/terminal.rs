@@ -126,7 +126,7 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
 
 fn new_table() -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
 
