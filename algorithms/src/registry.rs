@@ -106,13 +106,36 @@ const AVERAGE: ParamSpec = ParamSpec {
 };
 
 /// All schedulers, in the order in which tables list them.
-pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[Entry {
-    name: "fifo",
-    summary: "first ready, first executed",
-    source: "L §5.2",
-    params: &[],
-    build: |_| Ok(Box::new(schedulers::Fifo)),
-}];
+pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[
+    Entry {
+        name: "fifo",
+        summary: "first ready, first executed",
+        source: "L §5.2",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Fifo)),
+    },
+    Entry {
+        name: "pct",
+        summary: "longest path computation time first",
+        source: "L §5.3",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Pct)),
+    },
+    Entry {
+        name: "msr",
+        summary: "maximum successor rank first",
+        source: "L §5.4",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Msr)),
+    },
+    Entry {
+        name: "static",
+        summary: "the order of the placer's plan",
+        source: "Topcuoglu et al. 2002",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Static)),
+    },
+];
 
 /// Makes the placer that a spec names.
 ///

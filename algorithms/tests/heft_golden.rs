@@ -2,18 +2,13 @@
 
 mod support;
 
-use placebench_algorithms::{Decision, PlaceContext, registry};
 use placebench_datasets::Instance;
 
 use support::instances::{arabnejad, from_text, topcuoglu};
-
-fn place(spec: &str, instance: &Instance) -> Decision {
-    let placer = registry::placer(&spec.parse().unwrap()).unwrap();
-    placer.place(instance, &PlaceContext::default()).unwrap()
-}
+use support::place;
 
 fn makespan(spec: &str, instance: &Instance) -> f64 {
-    place(spec, instance).plan.unwrap().makespan
+    place(spec, instance).unwrap().plan.unwrap().makespan
 }
 
 #[test]

@@ -76,6 +76,10 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     #[test]
@@ -99,5 +103,49 @@ mod tests {
         assert_eq!(timeline.reserve(20.0, 0.0), 20.0);
         assert_eq!(timeline.earliest(8.0, 13.0), 20.0);
         assert_eq!(timeline.earliest(8.0, 12.0), 8.0);
+    }
+
+    /// Reserves by looking at one slot after the other.
+    fn reserve_slowly(slots: &mut Vec<(Time, Time)>, ready: Time, duration: Time) -> Time {
+        let mut free_from: Time = 0.0;
+        let mut at = slots.len();
+        for (index, &(start, finish)) in slots.iter().enumerate() {
+            if free_from.max(ready) + duration <= start {
+                at = index;
+                break;
+            }
+            free_from = finish;
+        }
+        let start = free_from.max(ready);
+        slots.insert(at, (start, start + duration));
+        start
+    }
+
+    fn agrees(requests: &[(Time, Time)], shortest: Time) -> Result<(), TestCaseError> {
+        let (mut timeline, mut slots) = (Timeline::new(shortest), Vec::new());
+        for &(ready, duration) in requests {
+            let expected = reserve_slowly(&mut slots, ready, duration);
+            prop_assert_eq!(timeline.earliest(ready, duration), expected);
+            prop_assert_eq!(timeline.reserve(ready, duration), expected);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+        #[test]
+        fn thousands_of_slots_are_found_as_by_a_linear_search(
+            requests in vec((0.0..1e5, select(vec![0.1, 0.3, 1.0, 1.0, 7.0, 20.0, 90.0])), 4000)
+        ) {
+            agrees(&requests, 0.1)?;
+        }
+
+        #[test]
+        fn slots_that_touch_and_slots_of_no_length_are_found_as_by_a_linear_search(
+            requests in vec(((0..5000u32).prop_map(f64::from), select(vec![0.0, 0.0, 1.0, 1.0, 2.0, 5.0])), 4000)
+        ) {
+            agrees(&requests, 0.0)?;
+        }
     }
 }
