@@ -51,7 +51,7 @@ pub(super) fn guarded<T: Send + 'static>(
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Ok(value)) => {
-                let late = deadline.is_some_and(|deadline| Instant::now() > deadline);
+                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
                 return if late { Outcome::TimedOut } else { Outcome::Done(value) };
             }
             Ok(Err(message)) => return Outcome::Panicked(message),

@@ -12,7 +12,7 @@ use placebench_algorithms::StopToken;
 use placebench_datasets::Instance;
 use rayon::prelude::*;
 
-pub use cell::{Judgement, judge};
+pub use cell::{Judgement, Yardstick, judge};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
 pub use guard::CELL_THREAD;
 
