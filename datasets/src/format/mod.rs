@@ -2,6 +2,7 @@
 
 mod atomic;
 mod error;
+pub mod graphdef;
 mod header;
 mod native;
 mod text;
