@@ -77,9 +77,14 @@ pub fn judge(
 }
 
 /// Runs cells that share a placement; `None` if the whole run was told to stop meanwhile.
-pub(super) fn run(plan: &Plan, instance: &Instance, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
+pub(super) fn run(
+    plan: &Plan,
+    instance: &Instance,
+    yardstick: &Yardstick,
+    cells: &[Cell],
+    stop: &StopToken,
+) -> Option<Vec<Row>> {
     let group = &plan.groups[cells[0].group];
-    let yardstick = Yardstick::new(instance);
     let context = PlaceContext { seed: group.seed, stop: stop.clone() };
     let started = Instant::now();
     let decision = plan.placers[cells[0].placer].1.place(instance, &context);
@@ -103,8 +108,8 @@ pub(super) fn run(plan: &Plan, instance: &Instance, cells: &[Cell], stop: &StopT
     for &cell in cells {
         let scheduler = &*plan.schedulers[cell.scheduler].1;
         let network = plan.networks[cell.network].1;
-        match judge(instance, &decision, scheduler, network, &yardstick, stop) {
-            Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, &yardstick)),
+        match judge(instance, &decision, scheduler, network, yardstick, stop) {
+            Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, yardstick)),
             Err((Status::TimedOut, _)) => return None,
             Err((status, reason)) => rows.push(failed(row(cell), status, &reason)),
         }
