@@ -332,7 +332,10 @@ impl EdgeState {
     ) -> Result<Option<TensorId>, (String, &'static str)> {
         for (end, op) in [("source", source), ("target", target)] {
             if op >= n {
-                return Err((format!("its {end} is {op}, but there are only {}", counted(n, "op")), "correct the id"));
+                return Err((
+                    format!("its {end} is {op}, but there are only {}", counted(n, "op")),
+                    "ids count from 0",
+                ));
             }
         }
         if target < self.target {
