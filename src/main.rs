@@ -30,11 +30,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// A panic in a cell becomes an error row with its message; printing it as well would tear the progress bar.
+/// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
+/// progress bar.
 fn quiet_cell_panics() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().name() != Some(placebench::harness::runner::CELL_THREAD) {
+        let in_cell = std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD);
+        if !in_cell && !placebench::datasets::format::is_decoding() {
             default(info);
         }
     }));

@@ -86,7 +86,9 @@ impl Colocation {
             for &op in group {
                 match group_of.get_mut(op.index()) {
                     Some(slot) if *slot == 0 => *slot = number as u32 + 1,
-                    Some(slot) => return Err(format!("op {op} is in the colocation groups {} and {number}", *slot - 1)),
+                    Some(slot) => {
+                        return Err(format!("op {op} is in the colocation groups {} and {number}", *slot - 1));
+                    }
                     None => return Err(format!("colocation group {number} has op {op}, but there are {op_count} ops")),
                 }
             }

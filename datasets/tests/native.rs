@@ -3,10 +3,10 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use placebench_datasets::format::{FormatError, GraphHeader, NativeBytes, Units, read_native, write_native};
-use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, OpId, OpSpec};
+use placebench_datasets::format::{GraphHeader, NativeBytes, Units, read_native, write_native};
+use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, OpSpec};
 use proptest::prelude::*;
 
 const FILES: [&str; 4] = ["graph.toml", "ops.parquet", "tensors.parquet", "edges.parquet"];
@@ -76,7 +76,7 @@ fn the_same_graph_gives_the_same_bytes_and_replaces_what_was_there() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_graph_is_read_back_equal(graph in common::graph(), name in "\\PC{0,8}") {

@@ -10,4 +10,4 @@ mod toml_text;
 
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
-pub use native::{NativeBytes, NativeColumns, NativeWriter, read_native, write_native};
+pub use native::{NativeBytes, NativeColumns, NativeWriter, is_decoding, read_native, write_native};

@@ -48,7 +48,7 @@ prop_compose! {
 prop_compose! {
     /// A graph with ports, control and parallel edges, groups, isolated ops; ids in no topological order; perhaps empty,
     /// perhaps without names, types or times.
-    pub fn graph()(has_times in any::<bool>())(
+    pub(crate) fn graph()(has_times in any::<bool>())(
         ops in proptest::collection::vec(op(has_times), 0..16),
         names in any::<bool>(),
         types in any::<bool>(),

@@ -19,6 +19,7 @@ mod table_write;
 mod write;
 
 pub use read::{NativeBytes, read_native};
+pub use table_read::is_decoding;
 pub use write::{NativeColumns, NativeWriter, write_native};
 
 /// The file that makes a folder a graph folder.

@@ -1,5 +1,6 @@
 //! Reads one Parquet table in batches of bounded size.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -248,9 +249,21 @@ fn text(error: ParquetError) -> String {
     }
 }
 
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a decoder whose panics become errors: for panic hooks that want to keep quiet about them.
+pub fn is_decoding() -> bool {
+    DECODING.get()
+}
+
 /// Runs a decoder that may panic on corrupt input, and makes such a panic an error: the only place where one is caught.
-/// Files with digests never come this far when they are damaged.
+/// Tables with digests never come this far when they are damaged.
 fn contain<T>(path: &Path, decode: impl FnOnce() -> T) -> Result<T, FormatError> {
+    DECODING.set(true);
     // What the closure changes is dropped unread after a panic.
-    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| corrupt(path, "its content makes no sense"))
+    let result = catch_unwind(AssertUnwindSafe(decode));
+    DECODING.set(false);
+    result.map_err(|_| corrupt(path, "its content makes no sense"))
 }
