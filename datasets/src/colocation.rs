@@ -61,6 +61,41 @@ impl Colocation {
         Self { group_of, offsets, members }
     }
 
+    /// Groups given as such: for generators, whose groups are made rather than found.
+    ///
+    /// Every group has two or more members, ascending; groups share no member and ascend by their first.
+    ///
+    /// # Errors
+    /// What is wrong and with which group, if that does not hold or a member is not below `op_count`.
+    ///
+    /// # Complexity
+    /// O(ops + members).
+    pub fn from_groups(op_count: usize, groups: &[&[OpId]]) -> Result<Self, String> {
+        if groups.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut group_of = vec![0u32; op_count];
+        let mut offsets = vec![0u32];
+        let mut members = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
+        for (number, &group) in groups.iter().enumerate() {
+            let ordered = group.windows(2).all(|pair| pair[0] < pair[1]);
+            let after_previous = number == 0 || groups[number - 1][0] < group[0];
+            if group.len() < 2 || !ordered || !after_previous {
+                return Err(format!("colocation group {number} is too small or out of order"));
+            }
+            for &op in group {
+                match group_of.get_mut(op.index()) {
+                    Some(slot) if *slot == 0 => *slot = number as u32 + 1,
+                    Some(slot) => return Err(format!("op {op} is in the colocation groups {} and {number}", *slot - 1)),
+                    None => return Err(format!("colocation group {number} has op {op}, but there are {op_count} ops")),
+                }
+            }
+            members.extend_from_slice(group);
+            offsets.push(members.len() as u32);
+        }
+        Ok(Self { group_of, offsets, members })
+    }
+
     /// How many groups there are.
     pub fn group_count(&self) -> usize {
         self.offsets.len().saturating_sub(1)

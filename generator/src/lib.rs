@@ -1,1 +1,21 @@
-//! placeholder
+//! Makes graphs and clusters.
+//!
+//! [`generate_leveled`] makes L's leveled random graphs. Same parameters and seed, same bytes out, on any number of
+//! threads and on every platform.
+
+mod costs;
+mod counts;
+mod distribution;
+mod error;
+mod random;
+mod toml_text;
+
+pub mod leveled;
+
+pub use costs::{Costs, KindProbabilities, redraw_costs};
+pub use distribution::{Distribution, DistributionError};
+pub use error::GeneratorError;
+pub use leveled::{
+    Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
+    generate_leveled, level_edges,
+};

@@ -1,0 +1,134 @@
+//! Throughput of the simulator on one thread.
+//!
+//! The graph is a leveled DAG of 1 M ops in 1,000 levels, mean in-degree 4.5, with L's parameters (ops and tensors
+//! U\[1, 100\], speeds U\[10, 100\], rates U\[10, 60\]), on 100 devices.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use placebench_algorithms::ranks::path_computation_times;
+use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, schedulers};
+use placebench_datasets::{
+    BackwardParts, Cluster, DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, Link, OpId, PlacedGraph,
+    Placement, Time,
+};
+use placebench_harness::memory::MemoryUse;
+use placebench_harness::simulator::{NetworkModel, simulate};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const LEVELS: usize = 1_000;
+const WIDTH: usize = 1_000;
+const DEVICES: usize = 100;
+
+/// PCT as L §5.3 has it: most path computation time first.
+struct Pct;
+
+struct PctQueues {
+    times: Vec<Time>,
+    queues: Vec<std::collections::BinaryHeap<(u64, std::cmp::Reverse<Task>)>>,
+}
+
+impl Scheduler for Pct {
+    fn start<'a>(
+        &self,
+        placed: &'a PlacedGraph<'a>,
+        _: Option<&'a Plan>,
+    ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
+        let queues = (0..placed.instance().cluster().device_count()).map(|_| Default::default()).collect();
+        Ok(Box::new(PctQueues { times: path_computation_times(placed), queues }))
+    }
+}
+
+impl Policy for PctQueues {
+    fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
+        let key = match task {
+            Task::Op(op) => self.times[op.index()].to_bits(),
+            Task::Send(_) => u64::MAX,
+        };
+        self.queues[device.index()].push((key, std::cmp::Reverse(task)));
+    }
+
+    fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
+        self.queues[device.index()].pop().map(|(_, task)| task.0)
+    }
+}
+
+fn leveled(rng: &mut Pcg64) -> DataflowGraph {
+    let n = LEVELS * WIDTH;
+    let mut in_offsets = vec![0u32];
+    let mut in_sources: Vec<OpId> = Vec::new();
+    for op in 0..n {
+        let level = op / WIDTH;
+        if level > 0 {
+            // Up to three levels back, 4 or 5 inputs.
+            let first = level.saturating_sub(3) * WIDTH;
+            let begin = in_sources.len();
+            let degree = rng.random_range(4..=5);
+            in_sources.extend((0..degree).map(|_| OpId::new(rng.random_range(first..level * WIDTH))));
+            in_sources[begin..].sort_unstable();
+        }
+        in_offsets.push(in_sources.len() as u32);
+    }
+    DataflowGraph::from_backward(BackwardParts {
+        ops: (0..n).map(|_| rng.random_range(1.0..100.0)).collect(),
+        memory_bytes: vec![0; n],
+        kinds: vec![KindSet::ALL; n],
+        tensor_bytes: (0..n).map(|_| rng.random_range(1..=100)).collect(),
+        in_offsets,
+        in_sources,
+        ..BackwardParts::default()
+    })
+    .expect("sources precede targets")
+}
+
+fn cluster(rng: &mut Pcg64) -> Cluster {
+    let devices = (0..DEVICES)
+        .map(|device| Device {
+            name: format!("d{device}"),
+            kind: Kind::Cpu,
+            memory_bytes: None,
+            speed: rng.random_range(10.0..100.0),
+        })
+        .collect();
+    Cluster::new(devices, |_, _| Link { rate: rng.random_range(10.0..60.0), latency: 0.0 }).expect("a valid cluster")
+}
+
+fn benches(criterion: &mut Criterion) {
+    let mut rng = Pcg64::seed_from_u64(1);
+    let instance = Instance::new(leveled(&mut rng), cluster(&mut rng)).expect("a valid instance");
+    let graph = instance.graph();
+    // Far apart: nearly every edge crosses devices. Close: 100 vertical strips of each level, as a partitioner makes.
+    let random = Placement::new(graph.op_ids().map(|_| DeviceId::new(rng.random_range(0..DEVICES))).collect());
+    let strips = Placement::new(graph.op_ids().map(|op| DeviceId::new(op.index() % WIDTH * DEVICES / WIDTH)).collect());
+    let blocks =
+        Placement::new(graph.op_ids().map(|op| DeviceId::new(op.index() / WIDTH * DEVICES / LEVELS)).collect());
+    for (name, placement) in [("random", &random), ("strips", &strips), ("blocks", &blocks)] {
+        let placed = PlacedGraph::new(&instance, placement);
+        println!("{name}: {} edges, {} transfers", graph.edge_count(), placed.transfer_count());
+        let mut group = criterion.benchmark_group(name);
+        group.sample_size(10).throughput(Throughput::Elements(graph.op_count() as u64));
+        group.bench_function("placed_graph", |bencher| {
+            bencher.iter(|| PlacedGraph::new(&instance, black_box(placement)))
+        });
+        group.bench_function("pct_preparation", |bencher| bencher.iter(|| path_computation_times(black_box(&placed))));
+        for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &schedulers::Fifo)] {
+            for network in NetworkModel::ALL {
+                group.bench_function(format!("simulate/{network}/{label}"), |bencher| {
+                    bencher.iter(|| simulate(black_box(&placed), scheduler, None, network).expect("a full run"))
+                });
+            }
+        }
+        group.bench_function("total/contention_free/pct", |bencher| {
+            bencher.iter(|| {
+                let placed = PlacedGraph::new(&instance, black_box(placement));
+                simulate(&placed, &Pct, None, NetworkModel::ContentionFree).expect("a full run").makespan()
+            })
+        });
+        let timeline = simulate(&placed, &Pct, None, NetworkModel::ContentionFree).expect("a full run");
+        group.bench_function("memory", |bencher| bencher.iter(|| MemoryUse::new(black_box(&placed), &timeline)));
+    }
+}
+
+criterion_group!(simulator, benches);
+criterion_main!(simulator);

@@ -1,0 +1,193 @@
+//! The one-port network: which waiting transfer goes next when ports become free.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use placebench_datasets::{PlacedGraph, TransferId};
+
+/// Ends a queue, or is the head of an empty one.
+const NONE: u32 = u32::MAX;
+
+/// A set of devices, as bits.
+#[derive(Clone, Debug)]
+struct DeviceSet(Vec<u64>);
+
+impl DeviceSet {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    fn full(count: usize) -> Self {
+        let mut set = Self::new(count);
+        (0..count).for_each(|device| set.set(device, true));
+        set
+    }
+
+    fn set(&mut self, device: usize, value: bool) {
+        let mask = 1 << (device % 64);
+        match value {
+            true => self.0[device / 64] |= mask,
+            false => self.0[device / 64] &= !mask,
+        }
+    }
+
+    fn contains(&self, device: usize) -> bool {
+        self.0[device / 64] & (1 << (device % 64)) != 0
+    }
+
+    /// The devices in both sets, ascending.
+    fn common<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = usize> + 's {
+        self.0.iter().zip(&other.0).enumerate().flat_map(|(word, (a, b))| {
+            let mut bits = a & b;
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(word * 64 + bit)
+            })
+        })
+    }
+}
+
+/// One end of a device's connection to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Port {
+    Send(usize),
+    Receive(usize),
+}
+
+/// The ports of all devices and the transfers that wait for them: one queue for each pair of devices.
+///
+/// # Memory
+/// 8 bytes a transfer, 12 bytes a pair of devices.
+#[derive(Debug)]
+pub(super) struct Ports {
+    devices: usize,
+    /// First and last waiting transfer of each pair, row-major by sender.
+    head: Vec<u32>,
+    tail: Vec<u32>,
+    /// Place in the common order of the first waiting transfer of each pair.
+    head_turn: Vec<u32>,
+    /// The next waiting transfer of the same pair.
+    next: Vec<u32>,
+    /// Place of each transfer in the common order: the number of transfers that were ready before.
+    turn: Vec<u32>,
+    turns: u32,
+    /// For each sender, the receivers that it has transfers waiting for; for each receiver, the senders.
+    waiting_for: Vec<DeviceSet>,
+    waiting_from: Vec<DeviceSet>,
+    idle_senders: DeviceSet,
+    idle_receivers: DeviceSet,
+    /// Ports that became free, or have new transfers, since the last start.
+    touched: Vec<Port>,
+    /// The place in the common order, and the pair, of the transfer that each touched port would start next.
+    candidates: BinaryHeap<Reverse<(u32, usize, Port)>>,
+}
+
+impl Ports {
+    pub(super) fn new(placed: &PlacedGraph<'_>) -> Self {
+        let devices = placed.instance().cluster().device_count();
+        let transfers = placed.transfer_count();
+        Self {
+            devices,
+            head: vec![NONE; devices * devices],
+            tail: vec![NONE; devices * devices],
+            head_turn: vec![NONE; devices * devices],
+            next: vec![NONE; transfers],
+            turn: vec![NONE; transfers],
+            turns: 0,
+            waiting_for: vec![DeviceSet::new(devices); devices],
+            waiting_from: vec![DeviceSet::new(devices); devices],
+            idle_senders: DeviceSet::full(devices),
+            idle_receivers: DeviceSet::full(devices),
+            touched: Vec::new(),
+            candidates: BinaryHeap::new(),
+        }
+    }
+
+    /// A transfer is ready to go; calls come in the order in which transfers queue.
+    pub(super) fn enqueue(&mut self, placed: &PlacedGraph<'_>, id: TransferId) {
+        let transfer = placed.transfer(id);
+        let (from, to) = (transfer.from.index(), transfer.to.index());
+        let pair = from * self.devices + to;
+        self.turn[id.index()] = self.turns;
+        if self.head[pair] == NONE {
+            self.head[pair] = id.0;
+            self.head_turn[pair] = self.turns;
+            self.waiting_for[from].set(to, true);
+            self.waiting_from[to].set(from, true);
+            self.touched.push(Port::Send(from));
+        } else {
+            self.next[self.tail[pair] as usize] = id.0;
+        }
+        self.tail[pair] = id.0;
+        self.turns += 1;
+    }
+
+    /// A transfer has ended: its ports are free.
+    pub(super) fn release(&mut self, placed: &PlacedGraph<'_>, id: TransferId) {
+        let transfer = placed.transfer(id);
+        let (from, to) = (transfer.from.index(), transfer.to.index());
+        self.idle_senders.set(from, true);
+        self.idle_receivers.set(to, true);
+        self.touched.extend([Port::Send(from), Port::Receive(to)]);
+    }
+
+    /// Starts, in the common order, every waiting transfer that finds both ports free, and appends them to `started`.
+    ///
+    /// Only ports that were touched can have something to start. Each offers its first startable transfer. Starting one
+    /// only takes ports away, so an offer stays a port's first until its partner is taken; then the port looks again.
+    pub(super) fn start_waiting(&mut self, started: &mut Vec<TransferId>) {
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for position in 0..self.touched.len() {
+            self.offer(self.touched[position]);
+        }
+        self.touched.clear();
+        while let Some(Reverse((_, pair, port))) = self.candidates.pop() {
+            let (from, to) = (pair / self.devices, pair % self.devices);
+            if self.idle_senders.contains(from) && self.idle_receivers.contains(to) {
+                started.push(self.start(pair));
+            } else {
+                self.offer(port);
+            }
+        }
+    }
+
+    fn offer(&mut self, port: Port) {
+        if let Some((turn, pair)) = self.first_startable(port) {
+            self.candidates.push(Reverse((turn, pair, port)));
+        }
+    }
+
+    /// The first in the common order of the transfers that a free port could start now, with its pair of devices.
+    fn first_startable(&self, port: Port) -> Option<(u32, usize)> {
+        let first = |pairs: &mut dyn Iterator<Item = usize>| pairs.map(|pair| (self.head_turn[pair], pair)).min();
+        match port {
+            Port::Send(from) if self.idle_senders.contains(from) => {
+                let receivers = self.waiting_for[from].common(&self.idle_receivers);
+                first(&mut receivers.map(|to| from * self.devices + to))
+            }
+            Port::Receive(to) if self.idle_receivers.contains(to) => {
+                let senders = self.waiting_from[to].common(&self.idle_senders);
+                first(&mut senders.map(|from| from * self.devices + to))
+            }
+            _ => None,
+        }
+    }
+
+    fn start(&mut self, pair: usize) -> TransferId {
+        let (from, to) = (pair / self.devices, pair % self.devices);
+        let id = TransferId(self.head[pair]);
+        let next = self.next[id.index()];
+        self.head[pair] = next;
+        if next == NONE {
+            self.waiting_for[from].set(to, false);
+            self.waiting_from[to].set(from, false);
+        } else {
+            self.head_turn[pair] = self.turn[next as usize];
+        }
+        self.idle_senders.set(from, false);
+        self.idle_receivers.set(to, false);
+        id
+    }
+}

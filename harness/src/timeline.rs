@@ -1,0 +1,122 @@
+//! What happened when: the outcome of one simulated run.
+
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
+
+use crate::simulator::NetworkModel;
+
+/// From when to when something happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Start.
+    pub start: Time,
+    /// End, not before the start.
+    pub end: Time,
+}
+
+/// One scheduling decision: the device began a task and had so many to choose from (L Fig. 7.10).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub device: DeviceId,
+    /// Executable tasks on the device before the decision, the chosen one included: ops, and sends where they cost
+    /// something.
+    pub executable: u32,
+}
+
+/// Start and end of every op, send op and transfer of a [`PlacedGraph`].
+///
+/// # Memory
+/// 16 bytes an op and 16 a transfer; 16 more a transfer where sends cost something; 16 a task if choices are recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    pub(crate) network: NetworkModel,
+    pub(crate) op_start: Vec<Time>,
+    pub(crate) op_finish: Vec<Time>,
+    /// Empty where sends cost nothing.
+    pub(crate) send_start: Vec<Time>,
+    pub(crate) send_finish: Vec<Time>,
+    pub(crate) transfer_start: Vec<Time>,
+    pub(crate) transfer_arrival: Vec<Time>,
+    pub(crate) makespan: Time,
+    pub(crate) decisions: u64,
+    pub(crate) executable_sum: u64,
+    pub(crate) choices: Option<Vec<Choice>>,
+}
+
+impl Timeline {
+    /// The network model that the run was simulated under.
+    pub fn network(&self) -> NetworkModel {
+        self.network
+    }
+
+    /// When an op started.
+    #[inline]
+    pub fn start(&self, op: OpId) -> Time {
+        self.op_start[op.index()]
+    }
+
+    /// When an op finished.
+    #[inline]
+    pub fn finish(&self, op: OpId) -> Time {
+        self.op_finish[op.index()]
+    }
+
+    /// When an op was executed.
+    #[inline]
+    pub fn op(&self, op: OpId) -> Interval {
+        Interval { start: self.start(op), end: self.finish(op) }
+    }
+
+    /// When the send op of a transfer was executed; `None` where sends cost nothing and are no ops.
+    #[inline]
+    pub fn send(&self, transfer: TransferId) -> Option<Interval> {
+        let start = *self.send_start.get(transfer.index())?;
+        Some(Interval { start, end: self.send_finish[transfer.index()] })
+    }
+
+    /// From the first to the last moment of a transfer: latency included, waiting for a port not.
+    #[inline]
+    pub fn transfer(&self, transfer: TransferId) -> Interval {
+        Interval { start: self.transfer_start[transfer.index()], end: self.transfer_arrival[transfer.index()] }
+    }
+
+    /// When the last device finished computing (L Eq. 2.1); 0 for a graph without ops.
+    #[inline]
+    pub fn makespan(&self) -> Time {
+        self.makespan
+    }
+
+    /// How many times a device chose a task: once for each op, and once for each send op.
+    pub fn decisions(&self) -> u64 {
+        self.decisions
+    }
+
+    /// Mean number of executable tasks on a device before it chose one (L Fig. 7.10); `None` if nothing was executed.
+    pub fn mean_executable(&self) -> Option<f64> {
+        (self.decisions > 0).then(|| self.executable_sum as f64 / self.decisions as f64)
+    }
+
+    /// Every decision in the order in which they were made, if the run was told to record them.
+    pub fn choices(&self) -> Option<&[Choice]> {
+        self.choices.as_deref()
+    }
+
+    /// How long each device executed ops and send ops.
+    ///
+    /// # Complexity
+    /// O(ops + transfers).
+    pub fn busy_times(&self, placed: &PlacedGraph<'_>) -> Vec<Time> {
+        let mut busy = vec![0.0; placed.instance().cluster().device_count()];
+        for op in placed.instance().graph().op_ids() {
+            busy[placed.device_of(op).index()] += placed.exec_time(op);
+        }
+        if !self.send_start.is_empty() {
+            for (index, transfer) in placed.transfers().iter().enumerate() {
+                busy[transfer.from.index()] += placed.send_time(TransferId::new(index));
+            }
+        }
+        busy
+    }
+}

@@ -1,0 +1,124 @@
+//! Worked examples of L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow Computation*, University of
+//! Stuttgart 2017.
+
+use placebench_algorithms::schedulers::Fifo;
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement,
+};
+use placebench_harness::memory::MemoryUse;
+use placebench_harness::simulator::{NetworkModel, simulate};
+use placebench_harness::timeline::Interval;
+
+fn devices(speeds: &[f64]) -> Vec<Device> {
+    let device = |(index, &speed)| Device { name: format!("d{index}"), kind: Kind::Cpu, memory_bytes: None, speed };
+    speeds.iter().enumerate().map(device).collect()
+}
+
+fn placement(devices: &[u32]) -> Placement {
+    Placement::new(devices.iter().map(|&device| DeviceId(device)).collect())
+}
+
+/// L Fig. 2.3: n0 → n1 on d0; n1 feeds n2 → n3 on d1 and n4 → n5 on d2.
+fn figure_2_3() -> (Instance, Placement) {
+    let mut builder = GraphBuilder::default();
+    let ops = [30.0, 50.0, 60.0, 30.0, 40.0, 80.0];
+    let n: Vec<OpId> = ops.into_iter().map(|ops| builder.add_op(OpSpec::cost(ops), &[50])).collect();
+    for (producer, consumer) in [(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)] {
+        builder.add_edge(n[producer], 0, n[consumer]).unwrap();
+    }
+    let rate = |from: DeviceId, to: DeviceId| match (from.0.min(to.0), from.0.max(to.0)) {
+        (0, 1) => 25.0,
+        _ => 50.0,
+    };
+    let cluster =
+        Cluster::new(devices(&[10.0, 30.0, 40.0]), |from, to| Link { rate: rate(from, to), latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster.with_send_ops(10.0).unwrap()).unwrap();
+    (instance, placement(&[0, 0, 1, 1, 2, 2]))
+}
+
+#[test]
+fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
+    let (instance, placement) = figure_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    assert_eq!(timeline.makespan(), 14.0);
+    let (to_d1, to_d2) = {
+        let mut transfers = placed.transfers_of(OpId(1));
+        (transfers.next().unwrap(), transfers.next().unwrap())
+    };
+    let interval = |start, end| Interval { start, end };
+    assert_eq!(timeline.op(OpId(0)), interval(0.0, 3.0));
+    assert_eq!(timeline.op(OpId(1)), interval(3.0, 8.0));
+    // n6 and n8 are the sends, n7 and n9 the receives.
+    assert_eq!(timeline.send(to_d1), Some(interval(8.0, 9.0)));
+    assert_eq!(timeline.transfer(to_d1), interval(9.0, 11.0));
+    assert_eq!(timeline.send(to_d2), Some(interval(9.0, 10.0)));
+    assert_eq!(timeline.transfer(to_d2), interval(10.0, 11.0));
+    assert_eq!(timeline.op(OpId(2)), interval(11.0, 13.0));
+    assert_eq!(timeline.op(OpId(3)), interval(13.0, 14.0));
+    assert_eq!(timeline.op(OpId(4)), interval(11.0, 12.0));
+    assert_eq!(timeline.op(OpId(5)), interval(12.0, 14.0));
+}
+
+#[test]
+fn figure_2_4_under_one_port_delays_the_second_transfer() {
+    let (instance, placement) = figure_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let to_d2 = placed.transfers_of(OpId(1)).nth(1).unwrap();
+    // d0 sends to d1 from 9 to 11.
+    assert_eq!(timeline.transfer(to_d2), Interval { start: 11.0, end: 12.0 });
+    assert_eq!(timeline.makespan(), 15.0);
+}
+
+#[test]
+fn the_memory_of_figure_2_4_follows_tensors_from_device_to_device() {
+    let (instance, placement) = figure_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    // Everywhere an op's input and its output, 50 bytes each; never more.
+    assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [100, 100, 100]);
+}
+
+/// L Fig. 3.2, of the text: speeds and rates are 1; nodes 1 and 2 on device 0 take 40 and their data arrives at device 1
+/// at 50; node 7 on device 2 takes 50 and its data arrives at 80; node 5 ends at 110 if it starts at 80.
+#[test]
+fn in_figure_3_2_an_early_arrival_is_executed_before_a_later_one_that_was_simulated_first() {
+    let mut builder = GraphBuilder::default();
+    let n1 = builder.add_op(OpSpec::cost(15.0), &[10]);
+    let n2 = builder.add_op(OpSpec::cost(25.0), &[10]);
+    let n3 = builder.add_op(OpSpec::cost(20.0), &[]);
+    let n5 = builder.add_op(OpSpec::cost(30.0), &[]);
+    let n7 = builder.add_op(OpSpec::cost(50.0), &[30]);
+    for (producer, consumer) in [(n1, n2), (n2, n3), (n7, n5)] {
+        builder.add_edge(producer, 0, consumer).unwrap();
+    }
+    let cluster = Cluster::uniform(3, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let placement = placement(&[0, 0, 1, 1, 2]);
+    let placed = PlacedGraph::new(&instance, &placement);
+    for network in NetworkModel::ALL {
+        let timeline = simulate(&placed, &Fifo, None, network).unwrap();
+        assert_eq!((timeline.start(n3), timeline.finish(n3)), (50.0, 70.0));
+        assert_eq!((timeline.start(n5), timeline.finish(n5)), (80.0, 110.0));
+    }
+}
+
+/// L Fig. 2.2: node 8 on device 3 has the consumers 4 and 9 on device 4, and its 50 bytes are moved once.
+#[test]
+fn as_in_figure_2_2_a_tensor_with_two_consumers_on_a_device_is_moved_once() {
+    let mut builder = GraphBuilder::default();
+    let n8 = builder.add_op(OpSpec::cost(10.0), &[50]);
+    let n4 = builder.add_op(OpSpec::cost(10.0), &[]);
+    let n9 = builder.add_op(OpSpec::cost(10.0), &[]);
+    builder.add_edge(n8, 0, n4).unwrap();
+    builder.add_edge(n8, 0, n9).unwrap();
+    let cluster = Cluster::uniform(5, Kind::Cpu, 10.0, Link { rate: 50.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let placement = placement(&[3, 4, 4]);
+    let placed = PlacedGraph::new(&instance, &placement);
+    assert_eq!((placed.transfer_count(), placed.traffic_bytes()), (1, 50));
+    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    assert_eq!((timeline.start(n4), timeline.start(n9), timeline.makespan()), (2.0, 3.0, 4.0));
+    assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [0, 0, 0, 50, 50]);
+}

@@ -1,0 +1,37 @@
+//! The verbs.
+
+mod list;
+mod reproduce;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// What the command can do.
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Runs a suite: graphs × clusters × placers × schedulers, each placement simulated and validated.
+    Run(run::Args),
+    /// Runs a paper's evaluation and checks its claims one by one.
+    Reproduce(reproduce::Args),
+    /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
+    List(list::Args),
+}
+
+impl Default for Verb {
+    fn default() -> Self {
+        Self::Run(run::Args::default())
+    }
+}
+
+impl Verb {
+    /// Does it.
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Run(args) => run::execute(&args),
+            Self::Reproduce(args) => reproduce::execute(&args),
+            Self::List(args) => list::execute(&args),
+        }
+    }
+}
