@@ -19,6 +19,7 @@ mod petgraph_traits;
 mod placed;
 mod placement;
 mod topology;
+mod transpose;
 mod units;
 
 pub use builder::{CyclePolicy, GraphBuilder, GraphError, OpSpec};
