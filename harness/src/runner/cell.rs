@@ -7,7 +7,7 @@ use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopT
 use placebench_datasets::{Instance, PlacedGraph};
 
 use crate::memory::MemoryProfile;
-use crate::metrics::{Metrics, MetricsInput};
+use crate::metrics::Metrics;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::table::{Row, Status};
@@ -66,7 +66,7 @@ pub fn judge(
     validator::validate(instance, &decision.placement, &validator::Record::of(&placed, &timeline), network)
         .map_err(|error| invalid(&error))?;
     let memory = MemoryProfile::new(&placed, &timeline);
-    let metrics = Metrics::new(&MetricsInput { placed: &placed, timeline: &timeline, memory: &memory });
+    let metrics = Metrics::new(&placed, &timeline, &memory);
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
     if metrics.makespan < bound * (1.0 - 1e-9) {
