@@ -163,7 +163,7 @@ fn write_timeline(
             if let Some(send) = timeline.send(id) {
                 writeln!(out, "send,{op},{label},{from},{to},,{},{}", send.start, send.end)?;
             }
-            let time = timeline.transfer(id);
+            let time = timeline.transfer(placed, id);
             writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.end)?;
         }
     }
