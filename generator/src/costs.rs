@@ -73,16 +73,18 @@ impl KindProbabilities {
         Ok(())
     }
 
-    pub(crate) fn draw(&self, rng: &mut Stream) -> KindSet {
-        let at = unit(rng);
-        if at < self.cpu {
-            KindSet::only(Kind::Cpu)
-        } else if at < self.cpu + self.gpu {
-            KindSet::only(Kind::Gpu)
-        } else if at < self.cpu + self.gpu + self.tpu {
-            KindSet::only(Kind::Tpu)
-        } else {
-            KindSet::ALL
+    /// Draws a constraint for each slot.
+    pub(crate) fn fill(&self, rng: &mut Stream, slots: &mut [KindSet]) {
+        let sets = [KindSet::only(Kind::Cpu), KindSet::only(Kind::Gpu), KindSet::only(Kind::Tpu), KindSet::ALL];
+        let ends = [self.cpu, self.cpu + self.gpu, self.cpu + self.gpu + self.tpu];
+        if ends[2] == 0.0 {
+            slots.fill(KindSet::ALL);
+            return;
+        }
+        for slot in slots {
+            let at = unit(rng);
+            // Counting the ends passed rather than branching: which it will be cannot be predicted.
+            *slot = sets[ends.iter().map(|&end| usize::from(at >= end)).sum::<usize>()];
         }
     }
 }
@@ -117,7 +119,7 @@ pub fn redraw_costs(
     kinds.check()?;
     let units = AssignmentUnits::new(&graph);
     let mut unit_kinds = vec![KindSet::ALL; units.count()];
-    fill_blocks(&mut unit_kinds, |rng, slots| slots.fill_with(|| kinds.draw(rng)), seed, Purpose::Kinds);
+    fill_blocks(&mut unit_kinds, |rng, slots| kinds.fill(rng, slots), seed, Purpose::Kinds);
     let op_kinds = graph.op_ids().map(|op| unit_kinds[units.unit_of(op).index()]).collect();
     Ok(graph.with_kinds(op_kinds)?)
 }
@@ -170,7 +172,6 @@ impl OpColumns<'_> {
         costs.ops.fill(&mut stream(seed, Purpose::Ops, index), self.ops);
         costs.memory_bytes.fill(&mut stream(seed, Purpose::MemoryBytes, index), self.memory_bytes);
         costs.tensor_bytes.fill(&mut stream(seed, Purpose::TensorBytes, index), self.tensor_bytes);
-        let mut rng = stream(seed, Purpose::Kinds, index);
-        self.kinds.fill_with(|| kinds.draw(&mut rng));
+        kinds.fill(&mut stream(seed, Purpose::Kinds, index), self.kinds);
     }
 }

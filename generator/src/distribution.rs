@@ -6,7 +6,7 @@ use std::str::FromStr;
 use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
-use crate::random::{Stream, below};
+use crate::random::{Stream, fill_below};
 
 /// What samples are cut off at: 2⁵³, beyond which not every integer is a double.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
@@ -111,9 +111,7 @@ impl Distribution {
         match *self {
             Self::Constant { value } => slots.fill(T::from_real(value)),
             Self::Uniform { min, max } => {
-                for slot in slots {
-                    *slot = T::from_integer(min + below(rng, max - min + 1));
-                }
+                fill_below(rng, max - min + 1, slots, |above| T::from_integer(min + above));
             }
             Self::LogNormal { mu, sigma } => {
                 for slot in slots {

@@ -28,7 +28,7 @@ mod presets;
 
 use std::ops::Range;
 
-use placebench_datasets::{BackwardParts, DataflowGraph, KindSet, OpId};
+use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
 use rayon::prelude::*;
 
 pub use params::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
@@ -110,11 +110,11 @@ pub fn level_edges(params: &LeveledParams, seed: u64, level: usize) -> Result<Ve
 }
 
 impl LeveledPlan {
-    /// Makes all levels, in parallel over levels.
+    /// Makes all levels, in parallel over levels. Takes the plan, whose colocation becomes the graph's.
     ///
     /// # Errors
     /// If the graph does not fit 32-bit ids.
-    pub fn generate(&self) -> Result<LeveledGraph, GeneratorError> {
+    pub fn generate(mut self) -> Result<LeveledGraph, GeneratorError> {
         let (ops, edges) = (self.op_count(), self.edge_count());
         if edges >= u64::from(u32::MAX) {
             return Err(GeneratorError::TooLarge { ops: ops as u64, edges });
@@ -126,7 +126,7 @@ impl LeveledPlan {
             tensor_bytes: vec![0; ops],
             in_offsets: vec![0; ops + 1],
             in_sources: Vec::new(),
-            colocation: self.colocation.clone(),
+            colocation: Colocation::default(),
         };
         let mut sources = vec![0; edges as usize];
         let columns = OpColumns {
@@ -135,13 +135,17 @@ impl LeveledPlan {
             tensor_bytes: &mut parts.tensor_bytes,
             kinds: &mut parts.kinds,
         };
-        self.spans(columns, &mut parts.in_offsets[1..], &mut sources).into_par_iter().for_each(|span| span.make(self));
+        self.spans(columns, &mut parts.in_offsets[1..], &mut sources).into_par_iter().for_each(|span| span.make(&self));
+        // A colocation group has one constraint for all members.
+        for (group, members) in self.colocation.groups() {
+            for &op in members {
+                parts.kinds[op.index()] = self.group_kinds[group.index()];
+            }
+        }
+        let stats = self.stats();
+        parts.colocation = std::mem::take(&mut self.colocation);
         parts.in_sources = sources.into_iter().map(OpId).collect();
-        Ok(LeveledGraph {
-            graph: DataflowGraph::from_backward(parts)?,
-            stats: self.stats(),
-            level_offsets: self.first_op.clone(),
-        })
+        Ok(LeveledGraph { graph: DataflowGraph::from_backward(parts)?, stats, level_offsets: self.first_op })
     }
 
     /// The counts of the graph that the plan makes.
@@ -212,27 +216,7 @@ impl Span<'_> {
                 &mut self.ends[range.clone()],
                 &mut self.sources[edges],
             );
-            let columns = self.columns.part(range);
-            plan.draw_columns(level, columns);
-        }
-    }
-}
-
-impl LeveledPlan {
-    fn draw_columns(&self, level: usize, columns: OpColumns<'_>) {
-        let OpColumns { ops, memory_bytes, tensor_bytes, kinds } = columns;
-        OpColumns { ops, memory_bytes, tensor_bytes, kinds: &mut *kinds }.draw(
-            &self.params.costs,
-            &self.params.kinds,
-            self.seed,
-            level as u64,
-        );
-        if self.colocation.group_count() > 0 {
-            for (op, kinds) in self.level_ops(level).zip(kinds) {
-                if let Some(group) = self.colocation.group_of(OpId(op)) {
-                    *kinds = self.group_kinds[group.index()];
-                }
-            }
+            self.columns.part(range).draw(&plan.params.costs, &plan.params.kinds, plan.seed, level as u64);
         }
     }
 }

@@ -10,8 +10,10 @@ mod error;
 mod random;
 mod toml_text;
 
+mod cluster;
 pub mod leveled;
 
+pub use cluster::{ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu};
 pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;

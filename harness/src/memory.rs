@@ -114,7 +114,7 @@ fn for_each_stay(placed: &PlacedGraph<'_>, timeline: &Timeline, mut visit: impl 
                 }
             }
             while let Some(id) = transfers.next_if(|&id| placed.transfer(id).tensor == Some(tensor)) {
-                let moved = timeline.transfer(id);
+                let moved = timeline.transfer(placed, id);
                 until = until.max(moved.end);
                 let last = placed.remote_consumers(id).iter().map(|&consumer| timeline.start(consumer));
                 let last = last.fold(moved.end, Time::max);

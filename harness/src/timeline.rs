@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
 use crate::simulator::NetworkModel;
+use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
 /// From when to when something happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,8 @@ pub struct Choice {
 /// Start and end of every op, send op and transfer of a [`PlacedGraph`].
 ///
 /// # Memory
-/// 16 bytes an op and 16 a transfer; 16 more a transfer where sends cost something; 16 a task if choices are recorded.
+/// 16 bytes an op; 16 a transfer where sends cost something, and 8 a transfer under `one_port`; 16 a task if choices are
+/// recorded. Transfers cost nothing otherwise: when they happened follows from their producers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     pub(crate) network: NetworkModel,
@@ -37,8 +39,8 @@ pub struct Timeline {
     /// Empty where sends cost nothing.
     pub(crate) send_start: Vec<Time>,
     pub(crate) send_finish: Vec<Time>,
+    /// Empty under `contention_free`, where transfers start as soon as they can.
     pub(crate) transfer_start: Vec<Time>,
-    pub(crate) transfer_arrival: Vec<Time>,
     pub(crate) makespan: Time,
     pub(crate) decisions: u64,
     pub(crate) executable_sum: u64,
@@ -76,10 +78,17 @@ impl Timeline {
         Some(Interval { start, end: self.send_finish[transfer.index()] })
     }
 
-    /// From the first to the last moment of a transfer: latency included, waiting for a port not.
+    /// From the first to the last moment of a transfer: latency included, waiting for a port not. `placed` is what was
+    /// simulated.
     #[inline]
-    pub fn transfer(&self, transfer: TransferId) -> Interval {
-        Interval { start: self.transfer_start[transfer.index()], end: self.transfer_arrival[transfer.index()] }
+    pub fn transfer(&self, placed: &PlacedGraph<'_>, id: TransferId) -> Interval {
+        let transfer = placed.transfer(id);
+        let start = match self.network {
+            NetworkModel::OnePort => self.transfer_start[id.index()],
+            NetworkModel::ContentionFree if self.send_finish.is_empty() => self.finish(transfer.source),
+            NetworkModel::ContentionFree => self.send_finish[id.index()],
+        };
+        Interval { start, end: start + transfer.time }
     }
 
     /// When the last device finished computing (L Eq. 2.1); 0 for a graph without ops.
@@ -101,6 +110,29 @@ impl Timeline {
     /// Every decision in the order in which they were made, if the run was told to record them.
     pub fn choices(&self) -> Option<&[Choice]> {
         self.choices.as_deref()
+    }
+
+    /// The run as plain records, for [`validate`](crate::validator::validate). `placed` is what was simulated.
+    ///
+    /// # Complexity
+    /// O(ops + transfers).
+    pub fn records(&self, placed: &PlacedGraph<'_>) -> Records {
+        let record = |op| {
+            let Interval { start, end } = self.op(op);
+            OpRecord { op, device: placed.device_of(op), start, end }
+        };
+        let moved = |id: TransferId, Interval { start, end }| {
+            let transfer = placed.transfer(id);
+            let route =
+                Route { source: transfer.source, tensor: transfer.tensor, to: transfer.to, from: transfer.from };
+            RouteRecord { route, start, end }
+        };
+        let ids = || (0..placed.transfer_count()).map(TransferId::new);
+        Records {
+            ops: placed.instance().graph().op_ids().map(record).collect(),
+            sends: ids().filter_map(|id| self.send(id).map(|interval| moved(id, interval))).collect(),
+            transfers: ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
+        }
     }
 
     /// How long each device executed ops and send ops.

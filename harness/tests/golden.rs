@@ -51,9 +51,9 @@ fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
     assert_eq!(timeline.op(OpId(1)), interval(3.0, 8.0));
     // n6 and n8 are the sends, n7 and n9 the receives.
     assert_eq!(timeline.send(to_d1), Some(interval(8.0, 9.0)));
-    assert_eq!(timeline.transfer(to_d1), interval(9.0, 11.0));
+    assert_eq!(timeline.transfer(&placed, to_d1), interval(9.0, 11.0));
     assert_eq!(timeline.send(to_d2), Some(interval(9.0, 10.0)));
-    assert_eq!(timeline.transfer(to_d2), interval(10.0, 11.0));
+    assert_eq!(timeline.transfer(&placed, to_d2), interval(10.0, 11.0));
     assert_eq!(timeline.op(OpId(2)), interval(11.0, 13.0));
     assert_eq!(timeline.op(OpId(3)), interval(13.0, 14.0));
     assert_eq!(timeline.op(OpId(4)), interval(11.0, 12.0));
@@ -67,7 +67,7 @@ fn figure_2_4_under_one_port_delays_the_second_transfer() {
     let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
     let to_d2 = placed.transfers_of(OpId(1)).nth(1).unwrap();
     // d0 sends to d1 from 9 to 11.
-    assert_eq!(timeline.transfer(to_d2), Interval { start: 11.0, end: 12.0 });
+    assert_eq!(timeline.transfer(&placed, to_d2), Interval { start: 11.0, end: 12.0 });
     assert_eq!(timeline.makespan(), 15.0);
 }
 

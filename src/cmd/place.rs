@@ -161,10 +161,10 @@ fn write_timeline(
             let label = quoted(graph.name(op).unwrap_or_default());
             let (from, to) = (name(transfer.from), name(transfer.to));
             if let Some(send) = timeline.send(id) {
-                writeln!(out, "send,{op},{label},{from},{to},,{},{}", send.start, send.finish)?;
+                writeln!(out, "send,{op},{label},{from},{to},,{},{}", send.start, send.end)?;
             }
             let time = timeline.transfer(id);
-            writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.finish)?;
+            writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.end)?;
         }
     }
     Ok(())

@@ -6,8 +6,8 @@ use anyhow::{Context, bail};
 use placebench::algorithms::nearest;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{Cluster, DataflowGraph, catalogue};
-use placebench::generator::{LeveledParams, cluster, generate_leveled};
-use placebench::harness::suite::{cluster_preset, read_cluster};
+use placebench::generator::{ClusterParams, LeveledParams, cluster_preset, generate_leveled};
+use placebench::harness::suite::read_cluster;
 
 /// The graph that `text` names: a catalogue name first, then a preset, then a path.
 pub(super) fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, DataflowGraph)> {
@@ -20,19 +20,19 @@ pub(super) fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, Dataf
     if Path::new(text).exists() {
         return Ok(format::read_graph(Path::new(text))?);
     }
-    let names = catalogue::entries().iter().map(|entry| entry.name).chain(LeveledParams::presets());
+    let names = catalogue::entries().iter().map(|entry| entry.name).chain(LeveledParams::PRESETS);
     unknown("graph", text, names, "graphs' and 'placebench list presets")
 }
 
 /// The cluster that `text` names: a preset, or a path.
 pub(super) fn cluster(text: &str, seed: u64) -> anyhow::Result<Cluster> {
-    if cluster::presets().any(|name| name == text) {
-        return Ok(cluster_preset(text, seed)?);
+    if let Some(cluster) = cluster_preset(text, seed) {
+        return Ok(cluster?);
     }
     if Path::new(text).exists() {
         return Ok(read_cluster(Path::new(text))?);
     }
-    unknown("cluster", text, cluster::presets(), "clusters")
+    unknown("cluster", text, ClusterParams::PRESETS.into_iter(), "clusters")
 }
 
 fn unknown<'a, T>(what: &str, text: &str, names: impl Iterator<Item = &'a str>, list: &str) -> anyhow::Result<T> {

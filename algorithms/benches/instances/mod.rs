@@ -3,7 +3,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each benchmark uses its own part")]
 
 use placebench_datasets::{
-    BackwardParts, Cluster, Colocation, DataflowGraph, Device, Instance, Kind, KindSet, Link, OpId,
+    BackwardParts, Cluster, Colocation, DataflowGraph, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId,
+    OpSpec,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -67,6 +68,26 @@ impl Leveled {
     pub fn instance(self, devices: usize, seed: u64) -> Instance {
         Instance::new(self.graph(seed), cluster(devices, seed)).expect("every op may run on a CPU")
     }
+}
+
+/// A comb of gaps that are all too short: a chain that alternates between the only CPU and the only GPU, and as many
+/// times `per_tooth` ops for the CPU, placed after the chain, each longer than any gap that the chain leaves there.
+pub fn comb(teeth: usize, per_tooth: usize) -> Instance {
+    let (cpu, gpu) = (KindSet::only(Kind::Cpu), KindSet::only(Kind::Gpu));
+    let mut builder = GraphBuilder::default();
+    for link in 0..2 * teeth {
+        let kinds = if link % 2 == 0 { cpu } else { gpu };
+        let op = builder.add_op(OpSpec { kinds, ..OpSpec::cost(1.0) }, &[1]);
+        if link > 0 {
+            builder.add_edge(OpId(op.0 - 1), 0, op).expect("both ops exist");
+        }
+    }
+    for _ in 0..teeth * per_tooth {
+        builder.add_op(OpSpec { kinds: cpu, ..OpSpec::cost(3.1) }, &[]);
+    }
+    let device = |kind: Kind| Device { name: kind.to_string(), kind, memory_bytes: None, speed: 1.0 };
+    let cluster = Cluster::new(vec![device(Kind::Cpu), device(Kind::Gpu)], |_, _| Link { rate: 1.0, latency: 0.0 });
+    Instance::new(builder.build().expect("a chain"), cluster.expect("two devices")).expect("both kinds exist")
 }
 
 /// Speeds U[10, 100], rates U[10, 60] for every pair.

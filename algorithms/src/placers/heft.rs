@@ -18,7 +18,8 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///
 /// # Complexity
 /// O(edges · devices + ops · (log ops + devices · log ops)) time: a slot is found in time logarithmic in the ops that the
-/// device already has, and only on devices that would win if they were free. 24 bytes an op, and up to 48 for a gap.
+/// device already has, and only on devices that would win if they were free. Memory: 24 bytes an op, up to 48 for a gap, and
+/// keys to sort by; 60 bytes an op in all for a million ops on 100 devices.
 ///
 /// # Ties
 /// Equal ranks: topological order. Equal finish times: the lowest device id.

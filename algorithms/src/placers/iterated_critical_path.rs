@@ -14,9 +14,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// §4.5, Eq. 4.3 and 4.5.
 ///
 /// # Complexity
-/// O((edges + bounds lowered) · log degree) for the paths, where "bounds lowered" counts how often a source rank proved
-/// to have fallen since it was last looked at: at most paths · ops. O(units · (devices + log units)) for the assignment.
-/// Measured figures are in `benches/placers.rs`.
+/// O(edges · log degree + ranks computed again · degree) for the paths, where a source rank is computed again if the path
+/// that gave it was taken and the search for a next path needs it: at most once an op and path, in practice far less
+/// (measured in `benches/placers.rs`), but more than linear in the edges. O(units · (devices + log units)) for the
+/// assignment.
 ///
 /// # Ties
 /// Of sinks with equal source rank, and of predecessors that give an op the same rank: the lowest id. Of devices with

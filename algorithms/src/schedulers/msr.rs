@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{DeviceId, OpId, PlacedGraph};
+use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
 use super::queue::Total;
@@ -21,10 +21,10 @@ const WAKES_A_DEVICE: u64 = 5;
 /// Eq. 5.2.
 ///
 /// # Complexity
-/// O(ops + edges · log degree) to start. Points that do not depend on idle devices are kept up to date, O(log ready tasks)
-/// for each change. A decision takes O(log ready tasks + devices), and O(out-degree) for each ready task that would wake
-/// one of the devices that are idle at the moment; the formula as written takes that for each ready task. 24 bytes a
-/// pair of devices.
+/// O(ops + edges · log degree) to start. The formula as written takes O(out-degree) for each ready task at each decision.
+/// Here points are kept up to date: O(targets · log ready tasks) when a successor comes to wait for one task only, where
+/// targets are the other devices with such successors of the task. A decision takes O(devices), and O(targets + log ready
+/// tasks) for each task that might beat the best one yet, which are few. 24 bytes a pair of devices.
 ///
 /// # Ties
 /// The longer path computation time (L Eq. 5.1), then ops by id, then sends by id.
@@ -50,7 +50,7 @@ impl Scheduler for Msr {
     }
 }
 
-/// A ready task with the points that do not depend on which devices are idle; the greatest goes first.
+/// A ready task with its points; the greatest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     points: u64,
@@ -72,19 +72,51 @@ impl Missing {
     }
 }
 
+/// A ready task.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    /// The points that do not depend on which devices are idle.
+    points: u64,
+    /// Other devices, each with how many ops there become executable after the task.
+    targets: Vec<(DeviceId, u64)>,
+}
+
+impl Waiting {
+    /// Counts a successor that becomes executable.
+    fn add(&mut self, device: DeviceId, target: DeviceId) {
+        self.points += 1;
+        if target != device {
+            match self.targets.iter_mut().find(|(known, _)| *known == target) {
+                Some((_, count)) => *count += 1,
+                None => self.targets.push((target, 1)),
+            }
+        }
+    }
+
+    /// Points if the devices of which `idle` tells are idle.
+    fn points_if(&self, idle: impl Fn(DeviceId) -> bool) -> u64 {
+        let woken = self.targets.iter().filter(|(target, _)| idle(*target)).map(|(_, count)| count);
+        self.points + WAKES_A_DEVICE * woken.sum::<u64>()
+    }
+}
+
 struct SuccessorRanks<'a> {
     tasks: TaskGraph<'a>,
     paths: PathTimes<'a>,
     missing: Vec<Missing>,
-    /// For each task, its points without those for idle devices, while it is ready.
-    points: Vec<Option<u64>>,
-    /// Ready tasks. An entry whose points are no longer those of its task is void.
+    /// By index of the task.
+    waiting: Vec<Option<Box<Waiting>>>,
+    /// The ready tasks of each device, with the points that do not depend on which devices are idle.
+    ///
+    /// An entry here and below is void once its task has started or has other points: then there is another entry.
     queues: Vec<BinaryHeap<Candidate>>,
-    /// For each (device, other device): ready tasks of the first that make an op of the second executable. Tasks that
-    /// have started are dropped when the list is next read.
-    wakers: Vec<Vec<Task>>,
+    /// For each (device, other device): the ready tasks of the first that make an op of the second executable, with the
+    /// points that they would have if all other devices were idle.
+    wakers: Vec<BinaryHeap<Candidate>>,
     /// What each device was last told to execute, until that is known to have finished.
     running: Vec<Option<Task>>,
+    /// Scratch space of a decision.
+    set_aside: Vec<Candidate>,
 }
 
 impl<'a> SuccessorRanks<'a> {
@@ -102,120 +134,131 @@ impl<'a> SuccessorRanks<'a> {
         Self {
             paths: PathTimes::new(placed),
             missing,
-            points: vec![None; tasks.task_count()],
+            waiting: vec![None; tasks.task_count()],
             queues: vec![BinaryHeap::new(); devices],
-            wakers: vec![Vec::new(); devices * devices],
+            wakers: vec![BinaryHeap::new(); devices * devices],
             running: vec![None; devices],
+            set_aside: Vec::new(),
             tasks,
+        }
+    }
+
+    fn candidate(&self, task: Task, points: u64) -> Candidate {
+        Candidate { points, path: Total(self.paths.of(task)), task: Reverse(task) }
+    }
+
+    fn waiting(&self, task: Task) -> Option<&Waiting> {
+        self.waiting[self.tasks.index(task)].as_deref()
+    }
+
+    /// Enters a ready task, or one whose points have changed.
+    fn enqueue(&mut self, task: Task) {
+        let Some(waiting) = self.waiting(task) else { return };
+        let candidate = self.candidate(task, waiting.points);
+        let as_waker = Candidate { points: waiting.points_if(|_| true), ..candidate };
+        let device = self.tasks.device(task).index();
+        let Self { tasks, waiting, queues, wakers, .. } = self;
+        let row = device * queues.len();
+        queues[device].push(candidate);
+        for (target, _) in waiting[tasks.index(task)].iter().flat_map(|waiting| &waiting.targets) {
+            wakers[row + target.index()].push(as_waker);
         }
     }
 
     /// Accounts for tasks that have finished since the last decision. Every device executes only what it was told to
     /// here, so a device that is idle has finished the last of that.
     fn see_what_finished(&mut self, busy: &[bool]) {
-        for device in 0..busy.len() {
-            if !busy[device]
-                && let Some(task) = self.running[device].take()
-            {
+        for (device, _) in busy.iter().enumerate().filter(|(_, busy)| !**busy) {
+            if let Some(task) = self.running[device].take() {
                 self.finish(task);
             }
         }
     }
 
     fn finish(&mut self, task: Task) {
-        let Self { tasks, paths, missing, points, queues, wakers, .. } = self;
-        for successor in tasks.successors(task).filter(|&successor| tasks.satisfies(task, successor)) {
-            let missing = &mut missing[successor.index()];
+        let mut changed = Vec::new();
+        for successor in self.tasks.successors(task).filter(|&successor| self.tasks.satisfies(task, successor)) {
+            let missing = &mut self.missing[successor.index()];
             missing.count -= 1;
-            missing.tasks ^= tasks.index(task);
-            let Some(last) = missing.sole_task().map(|index| tasks.task(index)) else { continue };
+            missing.tasks ^= self.tasks.index(task);
+            let Some(last) = missing.sole_task().map(|index| self.tasks.task(index)) else { continue };
             // The last task is ready, or it is a send and the op before it may be, or neither is.
-            for candidate in [last, Task::Op(tasks.source(last))] {
-                if let Some(current) = &mut points[tasks.index(candidate)] {
-                    *current += 1;
-                    let device = tasks.device(candidate);
-                    let path = Total(paths.of(candidate));
-                    let entry = Candidate { points: *current, path, task: Reverse(candidate) };
-                    queues[device.index()].push(entry);
-                    let target = tasks.device_of(successor);
-                    if target != device {
-                        wakers[device.index() * queues.len() + target.index()].push(candidate);
-                    }
+            for candidate in [last, Task::Op(self.tasks.source(last))] {
+                if let Some(waiting) = &mut self.waiting[self.tasks.index(candidate)] {
+                    waiting.add(self.tasks.device(candidate), self.tasks.device_of(successor));
+                    changed.push(candidate);
                     break;
                 }
             }
         }
+        changed.sort_unstable();
+        changed.dedup();
+        for task in changed {
+            self.enqueue(task);
+        }
     }
 
-    /// Whether an op lacks nothing but a ready task of which it is a successor.
-    fn becomes_executable(&self, successor: OpId) -> bool {
-        self.missing[successor.index()].count == 1
-    }
-
-    /// The points that a ready task gets for waking devices.
-    fn points_for_waking(&self, task: Task, busy: &[bool]) -> u64 {
-        let device = self.tasks.device(task);
-        let wakes = |&successor: &OpId| {
-            let target = self.tasks.device_of(successor);
-            target != device && !busy[target.index()] && self.becomes_executable(successor)
-        };
-        WAKES_A_DEVICE * self.tasks.successors(task).filter(wakes).count() as u64
-    }
-
-    /// The first ready task of a device by points that do not depend on idle devices.
+    /// The ready task with the most points that do not depend on idle devices.
     fn first_in_queue(&mut self, device: DeviceId) -> Option<Candidate> {
-        let queue = &mut self.queues[device.index()];
-        while let Some(&candidate) = queue.peek() {
-            if self.points[self.tasks.index(candidate.task.0)] == Some(candidate.points) {
+        while let Some(&candidate) = self.queues[device.index()].peek() {
+            if self.waiting(candidate.task.0).is_some_and(|waiting| waiting.points == candidate.points) {
                 return Some(candidate);
             }
-            queue.pop();
+            self.queues[device.index()].pop();
         }
         None
     }
 
-    /// The first of the ready tasks that would wake one of the idle devices.
-    fn first_waker(&mut self, device: DeviceId, busy: &[bool]) -> Option<Candidate> {
-        let mut first = None;
-        for target in (0..busy.len()).filter(|&target| target != device.index() && !busy[target]) {
-            let list = device.index() * busy.len() + target;
-            let mut wakers = std::mem::take(&mut self.wakers[list]);
-            wakers.retain(|&task| {
-                let Some(points) = self.points[self.tasks.index(task)] else { return false };
-                let points = points + self.points_for_waking(task, busy);
-                first = first.max(Some(Candidate { points, path: Total(self.paths.of(task)), task: Reverse(task) }));
-                true
-            });
-            self.wakers[list] = wakers;
+    /// The better of `best` and the best ready task that would wake `target`, an idle device.
+    fn best_waker(&mut self, device: DeviceId, target: usize, busy: &[bool], mut best: Candidate) -> Candidate {
+        let list = device.index() * busy.len() + target;
+        while let Some(&bound) = self.wakers[list].peek() {
+            let task = bound.task.0;
+            match self.waiting(task) {
+                Some(waiting) if waiting.points_if(|_| true) == bound.points => {
+                    if bound <= best {
+                        break;
+                    }
+                    let points = waiting.points_if(|target| !busy[target.index()]);
+                    best = best.max(Candidate { points, ..bound });
+                    self.set_aside.push(bound);
+                }
+                _ => {}
+            }
+            self.wakers[list].pop();
         }
-        first
+        self.wakers[list].extend(self.set_aside.drain(..));
+        best
     }
 }
 
 impl Policy for SuccessorRanks<'_> {
     fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
-        let mut points = 0;
+        let mut waiting = Waiting::default();
         for successor in self.tasks.successors(task) {
-            let (target, is_last) = (self.tasks.device_of(successor), self.becomes_executable(successor));
-            points += 1 + u64::from(target != device) + u64::from(is_last);
-            if is_last && target != device {
-                let wakers = &mut self.wakers[device.index() * self.queues.len() + target.index()];
-                if wakers.last() != Some(&task) {
-                    wakers.push(task);
-                }
+            let target = self.tasks.device_of(successor);
+            waiting.points += 1 + u64::from(target != device);
+            if self.missing[successor.index()].count == 1 {
+                waiting.add(device, target);
             }
         }
         let index = self.tasks.index(task);
-        self.points[index] = Some(points);
-        self.queues[device.index()].push(Candidate { points, path: Total(self.paths.of(task)), task: Reverse(task) });
+        self.waiting[index] = Some(Box::new(waiting));
+        self.enqueue(task);
     }
 
     fn next(&mut self, device: DeviceId, state: &SimulationState<'_>) -> Option<Task> {
+        if self.queues[device.index()].is_empty() {
+            return None;
+        }
         self.see_what_finished(state.busy);
-        let first = self.first_in_queue(device).max(self.first_waker(device, state.busy))?;
-        let task = first.task.0;
+        let mut best = self.first_in_queue(device)?;
+        for target in (0..state.busy.len()).filter(|&target| target != device.index() && !state.busy[target]) {
+            best = self.best_waker(device, target, state.busy, best);
+        }
+        let task = best.task.0;
         let index = self.tasks.index(task);
-        self.points[index] = None;
+        self.waiting[index] = None;
         self.running[device.index()] = Some(task);
         Some(task)
     }

@@ -12,16 +12,16 @@ use crate::random::{Purpose, Stream, below, stream, unit};
 pub(super) fn draw_groups(params: &ColocationParams, op_count: usize, seed: u64) -> Colocation {
     let sizes = draw_sizes(params, &mut stream(seed, Purpose::GroupSizes, 0));
     let mut members = draw_distinct(params.nodes as usize, op_count, &mut stream(seed, Purpose::GroupMembers, 0));
-    let mut rest = members.as_mut_slice();
-    let mut groups = Vec::with_capacity(sizes.len());
-    for size in sizes {
-        let (group, tail) = rest.split_at_mut(size as usize);
-        group.sort_unstable();
-        groups.push(&*group);
-        rest = tail;
+    if members.is_empty() {
+        return Colocation::default();
     }
-    groups.sort_unstable_by_key(|group| group[0]);
-    Colocation::from_groups(op_count, &groups).expect("drawn groups are sorted and share no op")
+    let mut labels = vec![0; op_count];
+    for (label, size) in (1..).zip(sizes) {
+        for op in members.drain(members.len() - size as usize..) {
+            labels[op.index()] = label;
+        }
+    }
+    Colocation::from_labels(labels)
 }
 
 /// Sizes that follow the power law, the last ones bent so that the sum is exact and none is 1.

@@ -1,5 +1,7 @@
 //! The edges into one level: uniformly drawn distinct pairs, in the order of the backward adjacency.
 
+use std::ops::Range;
+
 use rand_distr::Distribution as _;
 
 use super::params::{Amount, Decay};
@@ -77,15 +79,16 @@ fn key(target: u32, source: u32) -> u64 {
 /// Buffers for making one level after another without allocating.
 #[derive(Default)]
 pub(super) struct Scratch {
+    /// Target and source of each draw: first the level-based ones, then the random ones.
     pairs: Vec<(u32, u32)>,
+    /// Their sources, grouped by target.
+    grouped: Vec<u32>,
+    repeated: Vec<(u32, u32)>,
 }
 
 impl Scratch {
     /// Writes the sources of each op's in-edges, ascending, into `sources`, and where each op's end, counted from
     /// `start`, into `ends`.
-    ///
-    /// Draws pairs, sorts them by target by counting, and each op's few sources by insertion. If no pair was drawn
-    /// twice, that is the result; otherwise the same draws are made again by the slower path that replaces duplicates.
     pub(super) fn write_level(
         &mut self,
         plan: &LeveledPlan,
@@ -94,77 +97,146 @@ impl Scratch {
         ends: &mut [u32],
         sources: &mut [u32],
     ) {
-        let by_rejection = |count: usize, pairs: u64| count as u64 <= pairs / 2;
-        let quick = plan.params.level_edges.decay == Decay::None
-            && by_rejection(shape.level_edges, shape.level_pairs())
-            && by_rejection(shape.random_edges, shape.all_pairs() - shape.level_edges as u64);
-        if quick && self.write_unless_repeated(plan.seed, shape, start, ends, sources) {
-            return;
+        let sparse = |count: usize, pairs: u64| count as u64 <= pairs / 2;
+        if plan.params.level_edges.decay == Decay::None
+            && sparse(shape.level_edges, shape.level_pairs())
+            && sparse(shape.random_edges, shape.all_pairs() - shape.level_edges as u64)
+        {
+            self.write_sparse(plan.seed, shape, ends, sources);
+            ends.iter_mut().for_each(|end| *end += start);
+        } else {
+            write_sorted(&level_pairs(plan, shape), start, ends, sources);
         }
-        write_sorted(&level_pairs(plan, shape), start, ends, sources);
     }
 
-    /// Returns whether all pairs drawn are different; if not, the slices hold nonsense.
-    fn write_unless_repeated(
-        &mut self,
-        seed: u64,
-        shape: &LevelShape,
-        start: u32,
-        ends: &mut [u32],
-        sources: &mut [u32],
-    ) -> bool {
+    /// Writes the sources of all pairs into `grouped`, and the end of each target's group into `ends`.
+    fn group_by_target(&mut self, ends: &mut [u32]) {
         ends.fill(0);
-        self.pairs.clear();
-        for (purpose, rectangle, count) in [
-            (Purpose::LevelEdges, shape.level_rectangle(), shape.level_edges),
-            (Purpose::RandomEdges, shape.whole_rectangle(), shape.random_edges),
-        ] {
-            let mut rng = stream(seed, purpose, shape.level as u64);
-            self.pairs.extend((0..count).map(|_| {
-                let (target, source) = rectangle.draw(&mut rng);
-                ends[target as usize] += 1;
-                (target, source)
-            }));
+        for &(target, _) in &self.pairs {
+            ends[target as usize] += 1;
         }
-        // From counts to starts; placing an edge moves its op's start on, so that in the end it is the op's end.
+        // From counts to starts; placing a pair moves its target's start on, so that in the end it is the group's end.
         let mut before = 0;
         for end in ends.iter_mut() {
             before += std::mem::replace(end, before);
         }
+        self.grouped.resize(self.pairs.len() + NETWORK, 0);
         for &(target, source) in &self.pairs {
             let slot = &mut ends[target as usize];
-            sources[*slot as usize] = source;
+            self.grouped[*slot as usize] = source;
             *slot += 1;
         }
-        let mut from = 0;
-        let mut repeated = false;
-        for end in ends {
-            let to = *end as usize;
-            repeated |= sort_finds_repeats(&mut sources[from..to]);
-            from = to;
-            *end += start;
+    }
+
+    /// Draws pairs, sorts them by target by counting, and each op's few sources by a sorting network. As long as some pair was
+    /// drawn twice, all but one of its draws are made again.
+    fn write_sparse(&mut self, seed: u64, shape: &LevelShape, ends: &mut [u32], sources: &mut [u32]) {
+        let (level, whole) = (shape.level_rectangle(), shape.whole_rectangle());
+        let mut level_rng = stream(seed, Purpose::LevelEdges, shape.level as u64);
+        let mut random_rng = stream(seed, Purpose::RandomEdges, shape.level as u64);
+        self.pairs.clear();
+        self.pairs.extend((0..shape.level_edges).map(|_| level.draw(&mut level_rng)));
+        self.pairs.extend((0..shape.random_edges).map(|_| whole.draw(&mut random_rng)));
+        loop {
+            self.group_by_target(ends);
+            self.repeated.clear();
+            let mut from = 0;
+            for (target, &end) in (0..).zip(&*ends) {
+                let group = from..end as usize;
+                from = group.end;
+                sort_group(&self.grouped, group, sources, |source| self.repeated.push((target, source)));
+            }
+            if self.repeated.is_empty() {
+                return;
+            }
+            // A random edge gives way to a level-based one: that comes first among the pairs, and the first draw stays.
+            self.repeated.dedup();
+            let mut kept = vec![false; self.repeated.len()];
+            for (position, pair) in self.pairs.iter_mut().enumerate() {
+                let Ok(found) = self.repeated.binary_search(pair) else { continue };
+                if std::mem::replace(&mut kept[found], true) {
+                    *pair = if position < shape.level_edges {
+                        level.draw(&mut level_rng)
+                    } else {
+                        whole.draw(&mut random_rng)
+                    };
+                }
+            }
         }
-        !repeated
     }
 }
 
-/// Sorts a short list; returns whether it holds a number twice.
+/// Copies a group of sources from `grouped` to the same place in `sources`, sorted; reports those that are there more
+/// than once. May overwrite what comes after the group in `sources`; `grouped` must be longer than `sources` by
+/// [`NETWORK`].
 #[inline]
-fn sort_finds_repeats(list: &mut [u32]) -> bool {
-    if list.len() > 16 {
-        list.sort_unstable();
-    } else {
-        for position in 1..list.len() {
-            let value = list[position];
-            let mut hole = position;
-            while hole > 0 && list[hole - 1] > value {
-                list[hole] = list[hole - 1];
-                hole -= 1;
-            }
-            list[hole] = value;
+fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u32], mut report: impl FnMut(u32)) {
+    let len = group.len();
+    if len == 0 {
+        return;
+    }
+    if let Some(slots) = sources.get_mut(group.start..group.start + NETWORK)
+        && len <= NETWORK
+    {
+        // Behind the group comes something larger than any source, and nothing depends on what cannot be predicted.
+        let padding = &PADDING[len];
+        let window = &grouped[group.start..group.start + NETWORK];
+        let sorted = sort_network(std::array::from_fn(|at| window[at] | padding[at]));
+        slots.copy_from_slice(&sorted);
+        let equal = sorted.windows(2).map(|pair| usize::from(pair[0] == pair[1])).sum::<usize>();
+        if equal == (NETWORK - 1).saturating_sub(len) {
+            return;
         }
     }
-    list.windows(2).any(|pair| pair[0] == pair[1])
+    let slots = &mut sources[group.clone()];
+    slots.copy_from_slice(&grouped[group]);
+    slots.sort_unstable();
+    slots.windows(2).filter(|pair| pair[0] == pair[1]).for_each(|pair| report(pair[0]));
+}
+
+/// Size of the sorting network: most groups are smaller in graphs with a few edges an op.
+const NETWORK: usize = 8;
+
+/// For each length up to the network's, ones in the places behind it.
+const PADDING: [[u32; NETWORK]; NETWORK + 1] = {
+    let mut padding = [[0; NETWORK]; NETWORK + 1];
+    let mut len = 0;
+    while len <= NETWORK {
+        let mut at = len;
+        while at < NETWORK {
+            padding[len][at] = u32::MAX;
+            at += 1;
+        }
+        len += 1;
+    }
+    padding
+};
+
+/// Sorts eight numbers by 19 exchanges without a branch (Knuth, The Art of Computer Programming 3, 5.3.4). Written out
+/// because the compiler does not unroll a loop over a table of exchanges, which costs as much as it saves.
+#[inline]
+fn sort_network(numbers: [u32; NETWORK]) -> [u32; NETWORK] {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = numbers;
+    (a, c) = (a.min(c), a.max(c));
+    (b, d) = (b.min(d), b.max(d));
+    (e, g) = (e.min(g), e.max(g));
+    (f, h) = (f.min(h), f.max(h));
+    (a, e) = (a.min(e), a.max(e));
+    (b, f) = (b.min(f), b.max(f));
+    (c, g) = (c.min(g), c.max(g));
+    (d, h) = (d.min(h), d.max(h));
+    (a, b) = (a.min(b), a.max(b));
+    (c, d) = (c.min(d), c.max(d));
+    (e, f) = (e.min(f), e.max(f));
+    (g, h) = (g.min(h), g.max(h));
+    (c, e) = (c.min(e), c.max(e));
+    (d, f) = (d.min(f), d.max(f));
+    (b, e) = (b.min(e), b.max(e));
+    (d, g) = (d.min(g), d.max(g));
+    (b, c) = (b.min(c), b.max(c));
+    (d, e) = (d.min(e), d.max(e));
+    (f, g) = (f.min(g), f.max(g));
+    [a, b, c, d, e, f, g, h]
 }
 
 /// Writes pairs that are sorted and different.
@@ -360,4 +432,37 @@ fn draw_weighted(
     let mut last: Vec<u64> = keyed.into_iter().take(count - drawn.len()).map(|(_, pair)| pair).collect();
     last.sort_unstable();
     merge(&drawn, &last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_network_sorts_every_pattern_of_zeros_and_ones_and_so_everything() {
+        for pattern in 0..256u32 {
+            let bits: [u32; 8] = std::array::from_fn(|at| pattern >> at & 1);
+            assert!(sort_network(bits).is_sorted(), "{pattern:08b}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_sorted_whatever_its_size_and_its_repeats_are_reported() {
+        for len in 0..20usize {
+            let mut grouped: Vec<u32> = (0..len as u32).map(|at| (at * 7 + 3) % 19).collect();
+            let expected: Vec<u32> = (0..19).filter(|number| grouped.contains(number)).collect();
+            grouped.extend([0; NETWORK]);
+            for room in [len, len + NETWORK] {
+                let mut sources = vec![0; room];
+                let mut repeats = Vec::new();
+                sort_group(&grouped[..room + NETWORK - (room - len).min(NETWORK)], 0..len, &mut sources, |source| {
+                    repeats.push(source);
+                });
+                let mut found = sources[..len].to_vec();
+                assert!(found.is_sorted());
+                found.dedup();
+                assert_eq!((found.clone(), repeats.len()), (expected.clone(), len - expected.len()), "{len} {found:?}");
+            }
+        }
+    }
 }

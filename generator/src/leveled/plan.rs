@@ -61,8 +61,8 @@ impl LeveledPlan {
         let ops = u64::from(first_op[first_op.len() - 1]);
         params.colocation.check_against(ops)?;
         let colocation = draw_groups(&params.colocation, ops as usize, seed);
-        let mut rng = stream(seed, Purpose::GroupKinds, 0);
-        let group_kinds = colocation.groups().map(|_| params.kinds.draw(&mut rng)).collect();
+        let mut group_kinds = vec![KindSet::ALL; colocation.group_count()];
+        params.kinds.fill(&mut stream(seed, Purpose::GroupKinds, 0), &mut group_kinds);
         let mut plan = Self {
             reach: params.level_edges.reach(params.levels),
             params: params.clone(),

@@ -7,7 +7,7 @@ use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopT
 use placebench_datasets::{Instance, PlacedGraph};
 
 use crate::memory::MemoryProfile;
-use crate::metrics::{Metrics, MetricsInput};
+use crate::metrics::Metrics;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::table::{Row, Status};
@@ -66,7 +66,7 @@ pub fn judge(
     validator::validate(instance, &decision.placement, &validator::Record::of(&placed, &timeline), network)
         .map_err(|error| invalid(&error))?;
     let memory = MemoryProfile::new(&placed, &timeline);
-    let metrics = Metrics::new(&MetricsInput { placed: &placed, timeline: &timeline, memory: &memory });
+    let metrics = Metrics::new(&placed, &timeline, &memory);
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
     if metrics.makespan < bound * (1.0 - 1e-9) {
@@ -77,9 +77,14 @@ pub fn judge(
 }
 
 /// Runs cells that share a placement; `None` if the whole run was told to stop meanwhile.
-pub(super) fn run(plan: &Plan, instance: &Instance, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
+pub(super) fn run(
+    plan: &Plan,
+    instance: &Instance,
+    yardstick: &Yardstick,
+    cells: &[Cell],
+    stop: &StopToken,
+) -> Option<Vec<Row>> {
     let group = &plan.groups[cells[0].group];
-    let yardstick = Yardstick::new(instance);
     let context = PlaceContext { seed: group.seed, stop: stop.clone() };
     let started = Instant::now();
     let decision = plan.placers[cells[0].placer].1.place(instance, &context);
@@ -103,8 +108,8 @@ pub(super) fn run(plan: &Plan, instance: &Instance, cells: &[Cell], stop: &StopT
     for &cell in cells {
         let scheduler = &*plan.schedulers[cell.scheduler].1;
         let network = plan.networks[cell.network].1;
-        match judge(instance, &decision, scheduler, network, &yardstick, stop) {
-            Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, &yardstick)),
+        match judge(instance, &decision, scheduler, network, yardstick, stop) {
+            Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, yardstick)),
             Err((Status::TimedOut, _)) => return None,
             Err((status, reason)) => rows.push(failed(row(cell), status, &reason)),
         }

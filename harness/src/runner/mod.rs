@@ -122,7 +122,7 @@ fn run_group<E: Send>(
     }
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
-        Outcome::Done(Ok(instance)) => jobs.par_iter().try_for_each(|job| run_job(plan, &instance, job, stop, keep)),
+        Outcome::Done(Ok(judged)) => jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, stop, keep)),
         Outcome::Stopped => Ok(()),
         Outcome::Done(Err(message)) => fail_all(plan, jobs, Status::Error, &message, keep),
         Outcome::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
@@ -130,18 +130,27 @@ fn run_group<E: Send>(
     }
 }
 
-fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Instance, String>> {
+/// An instance, and what all placements of it are judged against.
+#[derive(Clone)]
+struct Judged {
+    instance: Instance,
+    yardstick: Yardstick,
+}
+
+fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
         let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
         let graph = load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
-        Instance::new(graph, cluster).map_err(|error| error.to_string())
+        let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
+        let yardstick = Yardstick::new(&instance);
+        Ok(Judged { instance, yardstick })
     })
 }
 
 fn run_job<E>(
     plan: &Arc<Plan>,
-    instance: &Instance,
+    judged: &Judged,
     job: &[Cell],
     stop: &StopToken,
     keep: &(impl Fn(Row) -> Result<(), E> + Sync),
@@ -151,10 +160,10 @@ fn run_job<E>(
     }
     let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
     let work = {
-        let (plan, instance, cells) = (Arc::clone(plan), instance.clone(), job.to_vec());
-        move |token: StopToken| cell::run(&plan, &instance, &cells, &token)
+        let (plan, judged, cells) = (Arc::clone(plan), judged.clone(), job.to_vec());
+        move |token: StopToken| cell::run(&plan, &judged.instance, &judged.yardstick, &cells, &token)
     };
-    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(instance));
+    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(&judged.instance));
     match guarded(limit, stop, work) {
         Outcome::Done(None) | Outcome::Stopped => Ok(()),
         Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),

@@ -23,8 +23,9 @@ impl Events {
         self.0.push(Reverse((time.to_bits(), id)));
     }
 
-    fn next_time(&self) -> Option<Time> {
-        self.0.peek().map(|event| Time::from_bits(event.0.0))
+    /// The bits of the time of the next event: larger than those of any time if there is none.
+    fn next_bits(&self) -> u64 {
+        self.0.peek().map_or(u64::MAX, |event| event.0.0)
     }
 
     /// The next event, if it happens at `time`.
@@ -106,8 +107,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             op_finish: vec![Time::NAN; ops],
             send_start: vec![Time::NAN; sends],
             send_finish: vec![Time::NAN; sends],
-            transfer_start: vec![0.0; transfers],
-            transfer_arrival: vec![0.0; transfers],
+            transfer_start: vec![0.0; if one_port { transfers } else { 0 }],
             makespan: 0.0,
             decisions: 0,
             executable_sum: 0,
@@ -139,8 +139,8 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     fn next_time(&self) -> Option<Time> {
-        let times = [self.ends.next_time(), self.arrivals.next_time(), self.transfer_ends.next_time()];
-        times.into_iter().flatten().min_by(Time::total_cmp)
+        let bits = self.ends.next_bits().min(self.arrivals.next_bits()).min(self.transfer_ends.next_bits());
+        (bits != u64::MAX).then(|| Time::from_bits(bits))
     }
 
     /// Takes in everything that ends now, and starts what then can go without a decision, until nothing is left.
@@ -166,26 +166,35 @@ impl<'a, 'o> Engine<'a, 'o> {
         self.busy[device.index()] = false;
         self.ask(device);
         match self.running[device.index()] {
-            Task::Op(op) if self.unknown_arrivals.is_empty() => self.end_op_and_deliver(op),
+            Task::Op(op) if self.unknown_arrivals.is_empty() => self.end_op_and_look_back(op),
             Task::Op(op) => self.end_op(op),
             Task::Send(transfer) => self.transfer_ready(transfer),
         }
     }
 
-    /// The end of an op where all its transfers start now and their arrivals are known.
-    fn end_op_and_deliver(&mut self, op: OpId) {
+    /// The end of an op where all transfers start at the end of their producers: when the last producer of a consumer
+    /// ends, all arrivals follow. Consumers look back, rather than producers forward along their transfers, because what
+    /// they read is compact.
+    fn end_op_and_look_back(&mut self, op: OpId) {
         let placed = self.placed;
-        for &consumer in placed.local_consumers(op) {
+        for &consumer in placed.instance().graph().successor_ops(op) {
             self.finish_input(consumer);
-            self.deliver(consumer, self.now);
-        }
-        for transfer in placed.transfers_of(op) {
-            let arrival = self.record_start(transfer);
-            for &consumer in placed.remote_consumers(transfer) {
-                self.finish_input(consumer);
-                self.deliver(consumer, arrival);
+            if self.unfinished_inputs[consumer.index()] == 0 {
+                let arrival = self.last_arrival(consumer);
+                self.all_known(consumer, arrival);
             }
         }
+    }
+
+    /// When the last input of an op arrives, if all its producers have finished and all transfers start at once.
+    fn last_arrival(&self, consumer: OpId) -> Time {
+        let (graph, cluster) = (self.placed.instance().graph(), self.placed.instance().cluster());
+        let to = self.placed.device_of(consumer);
+        let arrivals = graph.predecessors(consumer).map(|edge| {
+            let (from, finish) = (self.placed.device_of(edge.op), self.timeline.op_finish[edge.op.index()]);
+            if from == to { finish } else { finish + cluster.transfer_time(graph.edge_bytes(edge), from, to) }
+        });
+        arrivals.fold(0.0, Time::max)
     }
 
     /// The end of an op whose transfers wait for a send op or a port.
@@ -215,42 +224,36 @@ impl<'a, 'o> Engine<'a, 'o> {
     /// One input of `consumer` is known to be there at `time`. Until an op starts, its start holds the latest arrival.
     #[inline]
     fn deliver(&mut self, consumer: OpId, time: Time) {
-        let latest = &mut self.timeline.op_start[consumer.index()];
-        *latest = latest.max(time);
-        let is_last = if self.unknown_arrivals.is_empty() {
-            self.unfinished_inputs[consumer.index()] == 0
+        let index = consumer.index();
+        let latest = self.timeline.op_start[index].max(time);
+        self.timeline.op_start[index] = latest;
+        self.unknown_arrivals[index] -= 1;
+        if self.unknown_arrivals[index] == 0 {
+            self.all_known(consumer, latest);
+        }
+    }
+
+    /// The last input of `consumer` will be there at `time`.
+    #[inline]
+    fn all_known(&mut self, consumer: OpId, time: Time) {
+        self.timeline.op_start[consumer.index()] = time;
+        if time > self.now {
+            self.arrivals.push(time, consumer.0);
         } else {
-            self.unknown_arrivals[consumer.index()] -= 1;
-            self.unknown_arrivals[consumer.index()] == 0
-        };
-        if is_last {
-            if *latest > self.now {
-                self.arrivals.push(*latest, consumer.0);
-            } else {
-                self.ready.push(Task::Op(consumer));
-            }
+            self.ready.push(Task::Op(consumer));
         }
     }
 
     fn transfer_ready(&mut self, transfer: TransferId) {
         match self.options.network {
             NetworkModel::ContentionFree => {
-                let arrival = self.record_start(transfer);
+                let arrival = self.now + self.placed.transfer(transfer).time;
                 for &consumer in self.placed.remote_consumers(transfer) {
                     self.deliver(consumer, arrival);
                 }
             }
             NetworkModel::OnePort => self.ready_transfers.push(transfer),
         }
-    }
-
-    /// A transfer starts now; when it arrives.
-    #[inline]
-    fn record_start(&mut self, transfer: TransferId) -> Time {
-        let arrival = self.now + self.placed.transfer(transfer).time;
-        self.timeline.transfer_start[transfer.index()] = self.now;
-        self.timeline.transfer_arrival[transfer.index()] = arrival;
-        arrival
     }
 
     /// Starts what finds its ports free; whether anything that started ends at once.
@@ -265,7 +268,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         let mut started = std::mem::take(&mut self.started_transfers);
         let mut ends_now = false;
         for transfer in started.drain(..) {
-            let end = self.record_start(transfer);
+            let end = self.now + self.placed.transfer(transfer).time;
+            self.timeline.transfer_start[transfer.index()] = self.now;
             self.transfer_ends.push(end, transfer.0);
             ends_now |= end == self.now;
         }

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use placebench_datasets::format::{self, FormatError};
 use placebench_datasets::{Cluster, ClusterError, DataflowGraph, catalogue};
-use placebench_generator::cluster;
-use placebench_generator::{Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs};
+use placebench_generator::{ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs};
 
 use super::{ClusterEntry, GraphEntry, Weights};
 
@@ -81,7 +80,7 @@ pub fn graph_preset(name: &str) -> Result<LeveledParams, SourceError> {
     LeveledParams::preset(name).ok_or_else(|| SourceError::UnknownPreset {
         what: "graph",
         name: name.to_owned(),
-        nearest: placebench_algorithms::nearest(name, LeveledParams::presets()),
+        nearest: placebench_algorithms::nearest(name, LeveledParams::PRESETS),
     })
 }
 
@@ -116,12 +115,12 @@ pub fn load_cluster(entry: &ClusterEntry, seed: u64) -> Result<Cluster, SourceEr
 /// # Errors
 /// If there is none of that name.
 pub fn cluster_preset(name: &str, seed: u64) -> Result<Cluster, SourceError> {
-    match cluster::preset(name, seed) {
+    match placebench_generator::cluster_preset(name, seed) {
         Some(cluster) => Ok(cluster?),
         None => Err(SourceError::UnknownPreset {
             what: "cluster",
             name: name.to_owned(),
-            nearest: placebench_algorithms::nearest(name, cluster::presets()),
+            nearest: placebench_algorithms::nearest(name, ClusterParams::PRESETS),
         }),
     }
 }

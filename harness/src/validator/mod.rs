@@ -1,1 +1,246 @@
-//! .
+//! Checks a run against the problem, from first principles.
+//!
+//! Nothing here is shared with the simulator, send/receive insertion or the algorithms: the validator reads the graph, the
+//! cluster, the placement and plain [`Records`], and works everything else out for itself.
+
+mod memory;
+mod records;
+mod transfers;
+mod violation;
+
+use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time};
+
+pub use records::{OpRecord, Records, Route, RouteRecord};
+pub use violation::Violation;
+
+use crate::simulator::NetworkModel;
+
+/// Times may differ by this much of their size: what rounding in another order of operations explains.
+const TOLERANCE: f64 = 1e-9;
+
+/// Checks that a run executed the graph as placed, on the cluster, under the network model.
+///
+/// The rules, in the order in which they are checked:
+/// 1. every op is executed exactly once, on the device on which it is placed, for the time that it takes there;
+/// 2. the device is of a kind allowed to the op, and colocated ops are on one device;
+/// 3. each transfer moves an output (or a control signal) of an op from that op's device to another, once for each
+///    (tensor, device), and takes latency + bytes / rate; it starts when the op has ended, or, where sends cost something,
+///    its send op, of which each transfer has one, on the sender, after the op;
+/// 4. each op starts after its local producers end and its remote inputs arrive, and every transfer serves an op;
+/// 5. a device executes one op or send op at a time;
+/// 6. under `one_port`, a device sends one transfer at a time and receives one at a time;
+/// 7. the memory in use stays within each device's at every instant, with tensors staying as
+///    [`MemoryUse`](crate::memory::MemoryUse) defines, and the static demands stay below it (L §4.1).
+///
+/// Times count as equal if they differ by less than 10⁻⁹ of their size.
+///
+/// # Errors
+/// The first violation.
+///
+/// # Complexity
+/// O((ops + transfers) log + edges log transfers of an op) time; about 50 bytes an op, 60 a transfer, and, on clusters with
+/// memory limits, 60 more a tensor and a transfer.
+pub fn validate(
+    instance: &Instance,
+    placement: &Placement,
+    records: &Records,
+    network: NetworkModel,
+) -> Result<(), Violation> {
+    let run = Run::new(instance.graph(), instance.cluster(), placement, &records.ops)?;
+    run.check_durations()?;
+    run.check_constraints()?;
+    let transfers = transfers::Transfers::new(&run, records)?;
+    transfers.check_starts(&run)?;
+    let last_uses = transfers.check_inputs(&run)?;
+    run.check_overlap(records)?;
+    if network == NetworkModel::OnePort {
+        transfers.check_ports(&run)?;
+    }
+    memory::check(&run, &transfers, &last_uses)
+}
+
+/// The problem, and when each op was executed.
+struct Run<'a> {
+    graph: &'a DataflowGraph,
+    cluster: &'a Cluster,
+    placement: &'a Placement,
+    start: Vec<Time>,
+    end: Vec<Time>,
+}
+
+/// Whether `a` is later than `b` by more than rounding explains.
+fn is_later(a: Time, b: Time) -> bool {
+    a > b + TOLERANCE * a.abs().max(b.abs())
+}
+
+/// Whether an interval is as long as expected.
+fn lasts(start: Time, end: Time, expected: Time) -> bool {
+    (end - start - expected).abs() <= TOLERANCE * end.abs().max(expected)
+}
+
+fn are_times(start: Time, end: Time) -> bool {
+    start.is_finite() && end.is_finite() && start >= 0.0 && end >= start
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        graph: &'a DataflowGraph,
+        cluster: &'a Cluster,
+        placement: &'a Placement,
+        records: &[OpRecord],
+    ) -> Result<Self, Violation> {
+        let (found, expected) = (placement.devices().len(), graph.op_count());
+        if found != expected {
+            return Err(Violation::WrongLength { found, expected });
+        }
+        let is_device = |device: DeviceId| device.index() < cluster.device_count();
+        let mut run = Self { graph, cluster, placement, start: vec![-1.0; expected], end: vec![-1.0; expected] };
+        for record in records {
+            let OpRecord { op, device, start, end } = *record;
+            if op.index() >= expected {
+                return Err(Violation::Unknown { what: format!("op {op}") });
+            }
+            if let Some(device) = [device, placement.device_of(op)].into_iter().find(|&device| !is_device(device)) {
+                return Err(Violation::Unknown { what: format!("device {device}") });
+            }
+            if !are_times(start, end) {
+                return Err(Violation::BadTime { what: graph.label(op), start, end });
+            }
+            if run.start[op.index()] >= 0.0 {
+                let (op, first) = (graph.label(op), run.start[op.index()]);
+                return Err(Violation::ExecutedTwice { op, first, second: start });
+            }
+            if device != run.device_of(op) {
+                return Err(Violation::WrongDevice {
+                    op: graph.label(op),
+                    placed: run.name(run.device_of(op)),
+                    device: run.name(device),
+                    start,
+                });
+            }
+            run.start[op.index()] = start;
+            run.end[op.index()] = end;
+        }
+        match graph.op_ids().find(|op| run.start[op.index()] < 0.0) {
+            Some(op) => Err(Violation::NotExecuted { op: graph.label(op) }),
+            None => Ok(run),
+        }
+    }
+
+    fn device_of(&self, op: OpId) -> DeviceId {
+        self.placement.device_of(op)
+    }
+
+    fn name(&self, device: DeviceId) -> String {
+        self.cluster.device(device).name.clone()
+    }
+
+    fn op_on_device(&self, op: OpId) -> String {
+        format!("{} on '{}'", self.graph.label(op), self.name(self.device_of(op)))
+    }
+
+    fn check_durations(&self) -> Result<(), Violation> {
+        for op in self.graph.op_ids() {
+            let device = self.cluster.device(self.device_of(op));
+            let expected = match self.graph.measured_time(op, device.kind) {
+                Some(time) => time,
+                None => self.graph.ops(op) / device.speed,
+            };
+            let (start, end) = (self.start[op.index()], self.end[op.index()]);
+            if !lasts(start, end, expected) {
+                let what = self.op_on_device(op);
+                return Err(Violation::WrongDuration { what, start, took: end - start, expected });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_constraints(&self) -> Result<(), Violation> {
+        for op in self.graph.op_ids() {
+            let device = self.cluster.device(self.device_of(op));
+            if !self.graph.kinds(op).contains(device.kind) {
+                return Err(Violation::WrongKind {
+                    op: self.graph.label(op),
+                    kinds: self.graph.kinds(op),
+                    device: device.name.clone(),
+                    kind: device.kind,
+                });
+            }
+        }
+        for (_, members) in self.graph.colocation().groups() {
+            for pair in members.windows(2) {
+                let (first_device, second_device) = (self.device_of(pair[0]), self.device_of(pair[1]));
+                if first_device != second_device {
+                    return Err(Violation::Separated {
+                        first: self.graph.label(pair[0]),
+                        second: self.graph.label(pair[1]),
+                        first_device: self.name(first_device),
+                        second_device: self.name(second_device),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ops and send ops, one at a time on each device.
+    fn check_overlap(&self, records: &Records) -> Result<(), Violation> {
+        let ops = records.ops.iter().map(|record| Span {
+            device: record.device,
+            start: record.start,
+            end: record.end,
+            index: records.sends.len() + record.op.index(),
+        });
+        let sends = records.sends.iter().enumerate().map(|(index, record)| Span {
+            device: record.route.from,
+            start: record.start,
+            end: record.end,
+            index,
+        });
+        let label = |index: usize| match index.checked_sub(records.sends.len()) {
+            Some(op) => self.graph.label(OpId::new(op)),
+            None => format!("the send op of {}", transfers::label(self, records.sends[index].route)),
+        };
+        match first_overlap(ops.chain(sends).collect()) {
+            None => Ok(()),
+            Some((first, second)) => Err(Violation::Overlap {
+                time: second.start,
+                device: self.name(second.device),
+                first: label(first.index),
+                second: label(second.index),
+            }),
+        }
+    }
+}
+
+/// Something that occupies a device, or one of its ports, alone.
+#[derive(Clone, Copy)]
+struct Span {
+    device: DeviceId,
+    start: Time,
+    end: Time,
+    index: usize,
+}
+
+/// Two spans of one device that overlap.
+fn first_overlap(mut spans: Vec<Span>) -> Option<(Span, Span)> {
+    spans.sort_unstable_by(|a, b| {
+        let times = a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end));
+        a.device.cmp(&b.device).then(times).then(a.index.cmp(&b.index))
+    });
+    let mut last: Option<Span> = None;
+    for span in spans {
+        match last {
+            Some(before) if before.device == span.device => {
+                if is_later(before.end, span.start) {
+                    return Some((before, span));
+                }
+                if span.end > before.end {
+                    last = Some(span);
+                }
+            }
+            _ => last = Some(span),
+        }
+    }
+    None
+}

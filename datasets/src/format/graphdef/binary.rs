@@ -49,9 +49,13 @@ pub(super) fn encode(nodes: &[NodeDef]) -> Vec<u8> {
     RawGraphDef { node: nodes.iter().map(|node| node.encode_to_vec().into()).collect() }.encode_to_vec()
 }
 
-/// The decoder's complaint without the words that all of them begin with, and without our private type.
+/// The decoder's complaint without the words that all of them begin with, without our private type, and without the path to the
+/// field where that is long.
 fn cause(error: &prost::DecodeError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&text);
-    text.replace("RawGraphDef", "GraphDef")
+    match text.rsplit_once(": ") {
+        Some((path, cause)) if path.matches(": ").count() > 3 => cause.to_owned(),
+        _ => text.replace("RawGraphDef", "GraphDef"),
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::devices;
 use super::private;
 use super::proto::{AttrValue, DataType, Dim, ListValue, NodeDef, TensorShapeProto, Value};
-use super::sizes::OUTPUT_SHAPES;
+use super::sizes::{ALL_OUTPUTS_TYPE, OUTPUT_SHAPES};
 use super::{GENERIC_OP, WriteError};
 use crate::{DataflowGraph, KindSet, OpId, TensorId};
 
@@ -53,7 +53,7 @@ fn node(graph: &DataflowGraph, names: &[String], op: OpId) -> Result<NodeDef, Wr
     }
     let shapes = graph.outputs(op).map(|tensor| shape(graph, tensor)).collect::<Result<_, _>>()?;
     set(&mut node, OUTPUT_SHAPES, Value::List(ListValue { shape: shapes, ..ListValue::default() }));
-    set(&mut node, "T", Value::Type(DataType::DtUint8 as i32));
+    set(&mut node, ALL_OUTPUTS_TYPE, Value::Type(DataType::DtUint8 as i32));
     let said = device.is_some() && !(graph.kinds(op) == KindSet::ALL && devices::cpu_only(op_type));
     private::annotate(&mut node, graph, op, said);
     Ok(node)

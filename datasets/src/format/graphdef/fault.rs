@@ -12,7 +12,7 @@ pub(super) enum Fault {
     Empty,
     #[error("this is a SavedModel, not a GraphDef: export the graph of one of its signatures")]
     SavedModel,
-    #[error("this is no GraphDef, or it was cut short ({0})")]
+    #[error("this is no binary GraphDef, or it was cut short ({0}): export it again, or name it *.pbtxt if it is text")]
     Wire(String),
     #[error("node {number} of the file cannot be decoded ({cause})")]
     NodeWire { number: usize, cause: String },
@@ -34,8 +34,8 @@ pub(super) enum Fault {
     UnknownInput { node: String, input: String, source_node: String },
     #[error("node '{node}' is colocated with '{target}', which does not exist: keep it, or remove the 'loc:@{target}'")]
     UnknownColocation { node: String, target: String },
-    #[error("node '{node}': {0}", node = .1)]
-    Device(String, String),
+    #[error("node '{node}': {fault}")]
+    Device { node: String, fault: String },
     #[error("node '{node}': attribute '{attribute}' holds '{value}': expected {expected}")]
     BadAttribute { node: String, attribute: &'static str, value: String, expected: &'static str },
     #[error("{0}; for the loops of TensorFlow choose 'next_iteration'")]

@@ -63,6 +63,18 @@ enum WriteError {
 /// O(bytes of the file).
 pub fn read_graph_def(path: &Path, options: &ReadOptions) -> Result<(DataflowGraph, ImportReport), FormatError> {
     let content = fs::read(path).map_err(|error| FormatError::io(path, error))?;
+    parse_graph_def(path, content, options)
+}
+
+/// Reads a GraphDef that is in memory already. `path` tells text from binary and names the file in errors.
+///
+/// # Errors
+/// As [`read_graph_def`].
+pub fn parse_graph_def(
+    path: &Path,
+    content: Vec<u8>,
+    options: &ReadOptions,
+) -> Result<(DataflowGraph, ImportReport), FormatError> {
     let parsed = if is_text(path) { text::parse(content) } else { binary::decode(content).map_err(Located::from) };
     let built = parsed.and_then(Structure::resolve).and_then(|structure| import::build(&structure, options));
     built.map_err(|fault| fault.in_file(path))

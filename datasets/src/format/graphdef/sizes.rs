@@ -1,9 +1,13 @@
 //! How many bytes an output has, as far as a node's attributes tell.
 
 use super::proto::{AttrValue, DataType, NodeDef, TensorShapeProto, Value};
+use super::references;
 
 /// The attribute with the shapes of all outputs, in port order: TensorFlow adds it on request (`add_shapes=True`).
 pub(super) const OUTPUT_SHAPES: &str = "_output_shapes";
+
+/// This suite's attribute with the type of all outputs, in the files that it writes.
+pub(super) const ALL_OUTPUTS_TYPE: &str = "_placebench_dtype";
 
 /// Reference types are numbered as their base type plus this.
 const REFERENCE: i32 = 100;
@@ -23,7 +27,7 @@ pub(super) fn outputs(node: &NodeDef) -> (Vec<Option<u64>>, bool) {
             }
             _ => (vec![None], true),
         },
-        // The output is a handle, which never leaves its device: the shape is that of the variable behind it.
+        // The output is a handle, which moves nothing: the shape is that of the variable behind it.
         "VarHandleOp" => (vec![Some(0)], true),
         "Variable" | "VariableV2" | "TemporaryVariable" | "Placeholder" | "PlaceholderV2" => {
             (vec![declared(node)], true)
@@ -68,18 +72,39 @@ fn type_of(node: &NodeDef, name: &str) -> Option<i32> {
 /// The type of an output. Which attribute names it is written in the op's definition, which a GraphDef does not hold: these are
 /// the names that the definitions use, so a rare second output of another type (an index, say) gets the first one's.
 fn output_type(node: &NodeDef, port: usize) -> Option<i32> {
+    const SINGLE: [&str; 8] = ["DstT", "out_type", "output_type", "dtype", "T", "Tparams", "Tidx", "shape_type"];
+    const LISTS: [&str; 4] = ["Tout", "output_types", "component_types", "T"];
+    if let Some(written) = type_of(node, ALL_OUTPUTS_TYPE) {
+        return Some(written);
+    }
+    if references::is_handle(node, port as u32) {
+        return Some(DataType::DtResource as i32);
+    }
     match node.op.as_str() {
-        "Equal" | "NotEqual" | "Less" | "LessEqual" | "Greater" | "GreaterEqual" | "ApproximateEqual" => {
-            return Some(DataType::DtBool as i32);
-        }
-        "LogicalAnd" | "LogicalOr" | "LogicalNot" | "IsFinite" | "IsInf" | "IsNan" | "All" | "Any" | "InTopK" => {
-            return Some(DataType::DtBool as i32);
-        }
+        "Equal"
+        | "NotEqual"
+        | "Less"
+        | "LessEqual"
+        | "Greater"
+        | "GreaterEqual"
+        | "ApproximateEqual"
+        | "LogicalAnd"
+        | "LogicalOr"
+        | "LogicalNot"
+        | "All"
+        | "Any"
+        | "InTopK"
+        | "InTopKV2"
+        | "IsFinite"
+        | "IsInf"
+        | "IsNan"
+        | "IsVariableInitialized"
+        | "VarIsInitializedOp" => return Some(DataType::DtBool as i32),
+        "ConcatOffset" | "Rank" => return Some(DataType::DtInt32 as i32),
         _ => {}
     }
-    let single = ["DstT", "out_type", "output_type", "dtype", "T"].into_iter().find_map(|name| type_of(node, name));
-    single.or_else(|| {
-        ["Tout", "output_types", "component_types", "T"].into_iter().find_map(|name| match value(node, name) {
+    SINGLE.into_iter().find_map(|name| type_of(node, name)).or_else(|| {
+        LISTS.into_iter().find_map(|name| match value(node, name) {
             Some(Value::List(list)) => list.r#type.get(port).copied(),
             _ => None,
         })

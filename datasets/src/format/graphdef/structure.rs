@@ -119,13 +119,13 @@ impl Op {
     /// Makes sure that the op has a port, or says why it cannot have.
     pub(super) fn reach(&mut self, port: u32) -> Result<(), &'static str> {
         if port > MAX_PORT {
-            return Err("has a port number above 65535");
+            return Err("has a port number above 65535: no op has that many outputs");
         }
         if (port as usize) < self.outputs.len() {
             return Ok(());
         }
         if self.outputs_known {
-            return Err("asks for a port that this op does not have");
+            return Err("is an output that its producer does not have");
         }
         self.outputs.resize(port as usize + 1, None);
         Ok(())
@@ -152,7 +152,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
         inputs.push(Input { source, port, reference });
     }
     let colocated = colocated_with(node, index)?;
-    let device = devices::kinds(&node.device).map_err(|fault| Fault::Device(node.name.clone(), fault))?;
+    let device = devices::kinds(&node.device).map_err(|fault| Fault::Device { node: node.name.clone(), fault })?;
     let kinds = match private::kinds(node)? {
         Some(kinds) => kinds,
         None if device == KindSet::ALL && devices::cpu_only(&node.op) => KindSet::only(crate::Kind::Cpu),

@@ -1,0 +1,54 @@
+//! What the validator is told: plain records of what is claimed to have happened.
+
+use placebench_datasets::{DeviceId, OpId, TensorId, Time};
+
+/// An op was executed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpRecord {
+    /// The op.
+    pub op: OpId,
+    /// Where.
+    pub device: DeviceId,
+    /// From when.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
+}
+
+/// What is sent from where to where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// The op whose output is sent.
+    pub source: OpId,
+    /// What is sent; `None` for a control signal.
+    pub tensor: Option<TensorId>,
+    /// Receiver.
+    pub to: DeviceId,
+    /// Sender.
+    pub from: DeviceId,
+}
+
+/// A send op was executed, or a transfer took place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RouteRecord {
+    /// What is sent.
+    pub route: Route,
+    /// From when.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
+}
+
+/// All that is claimed to have happened in a run, in any order.
+///
+/// # Memory
+/// 24 bytes an op, 40 a transfer, and 40 a send op.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    /// Executions of ops.
+    pub ops: Vec<OpRecord>,
+    /// Executions of send ops: one for each transfer if they cost something, else none.
+    pub sends: Vec<RouteRecord>,
+    /// Transfers.
+    pub transfers: Vec<RouteRecord>,
+}

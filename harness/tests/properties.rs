@@ -1,0 +1,155 @@
+//! Laws that every simulated run obeys, on random instances.
+
+mod support;
+
+use placebench_algorithms::Scheduler;
+use placebench_algorithms::schedulers::Fifo;
+use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
+use placebench_harness::memory::MemoryUse;
+use placebench_harness::simulator::{NetworkModel, Options, simulate, simulate_with};
+use placebench_harness::timeline::Timeline;
+use placebench_harness::validator::{Violation, validate};
+use proptest::prelude::*;
+
+use support::naive;
+use support::random::{PLAIN, Variant, instance, shapes};
+
+fn networks() -> impl Strategy<Value = NetworkModel> {
+    prop_oneof![Just(NetworkModel::ContentionFree), Just(NetworkModel::OnePort)]
+}
+
+fn run(instance: &Instance, placement: &Placement, network: NetworkModel) -> Timeline {
+    simulate(&PlacedGraph::new(instance, placement), &Fifo as &dyn Scheduler, None, network).unwrap()
+}
+
+/// The same instance with other device memories.
+fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u64>) -> Instance {
+    let cluster = instance.cluster();
+    let device = |id: DeviceId| Device { memory_bytes: memory_bytes(id), ..cluster.device(id).clone() };
+    let limited = Cluster::new(cluster.device_ids().map(device).collect(), |from, to| cluster.link(from, to)).unwrap();
+    let limited = limited.with_send_ops(cluster.send_ops()).unwrap();
+    Instance::new(instance.graph().clone(), limited).unwrap()
+}
+
+/// The longest path with everything where it is placed: no run can be shorter.
+fn longest_path(placed: &PlacedGraph<'_>) -> Time {
+    let graph = placed.instance().graph();
+    let mut ends: Vec<Time> = vec![0.0; graph.op_count()];
+    for op in graph.topological_order() {
+        let to = placed.device_of(op);
+        let arrivals = graph.predecessors(op).map(|edge| {
+            let from = placed.device_of(edge.op);
+            let link = placed.instance().cluster().link(from, to);
+            let moved = if from == to { 0.0 } else { link.latency + graph.edge_bytes(edge) as f64 / link.rate };
+            ends[edge.op.index()] + moved
+        });
+        ends[op.index()] = arrivals.fold(0.0, Time::max) + placed.exec_time(op);
+    }
+    ends.into_iter().fold(0.0, Time::max)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_validator_accepts_every_run(shape in shapes(), network in networks(), relabelled: bool) {
+        let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
+        let placed = PlacedGraph::new(&instance, &placement);
+        let timeline = run(&instance, &placement, network);
+        prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network), Ok(()));
+    }
+
+    #[test]
+    fn the_naive_simulator_agrees_exactly(shape in shapes(), network in networks(), relabelled: bool) {
+        let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
+        let placed = PlacedGraph::new(&instance, &placement);
+        let timeline = run(&instance, &placement, network);
+        prop_assert_eq!(timeline.records(&placed), naive::simulate(&instance, &placement, network));
+    }
+
+    #[test]
+    fn no_run_is_shorter_than_the_longest_path(shape in shapes(), network in networks()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let bound = longest_path(&PlacedGraph::new(&instance, &placement));
+        let makespan = run(&instance, &placement, network).makespan();
+        prop_assert!(makespan >= bound * (1.0 - 1e-12), "{} < {}", makespan, bound);
+    }
+
+    #[test]
+    fn twice_as_fast_takes_half_the_time(shape in shapes(), network in networks()) {
+        let (slow, placement) = instance(shape, PLAIN);
+        let (fast, _) = instance(shape, Variant { faster: 2.0, ..PLAIN });
+        let makespans = [slow, fast].map(|instance| run(&instance, &placement, network).makespan());
+        // Halving is exact in binary, so no tolerance.
+        prop_assert_eq!(makespans[0], 2.0 * makespans[1]);
+    }
+
+    #[test]
+    fn on_one_device_the_makespan_is_the_total_work(shape in shapes(), network in networks()) {
+        let (instance, _) = instance(shape, PLAIN);
+        let everywhere = Placement::new(vec![DeviceId(0); shape.ops]);
+        let work: Time = instance.graph().op_ids().map(|op| instance.exec_time(op, DeviceId(0))).sum();
+        let makespan = run(&instance, &everywhere, network).makespan();
+        prop_assert!((makespan - work).abs() <= 1e-12 * work, "{} != {}", makespan, work);
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_timeline(shape in shapes(), network in networks()) {
+        let (first, placement) = instance(shape, PLAIN);
+        let (second, _) = instance(shape, PLAIN);
+        prop_assert_eq!(run(&first, &placement, network), run(&second, &placement, network));
+    }
+
+    #[test]
+    fn no_device_needs_more_memory_than_its_ops_demand(shape in shapes(), network in networks()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let placed = PlacedGraph::new(&instance, &placement);
+        let memory = MemoryUse::new(&placed, &run(&instance, &placement, network));
+        let units = instance.units();
+        for device in instance.cluster().device_ids() {
+            let here = units.ids().filter(|&unit| placement.device_of(units.members(unit)[0]) == device);
+            let demand: u64 = here.map(|unit| units.demand_bytes(unit)).sum();
+            prop_assert!(memory.peak_bytes(device) <= demand);
+            prop_assert!(memory.peak_bytes(device) >= memory.resident_bytes(device));
+        }
+    }
+
+    /// With each device's memory at the peak that the tracker reports the validator finds no more in use, and with one byte
+    /// less it finds exactly that much.
+    #[test]
+    fn the_memory_tracker_and_the_validator_agree(shape in shapes(), network in networks()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let placed = PlacedGraph::new(&instance, &placement);
+        let timeline = run(&instance, &placement, network);
+        let records = timeline.records(&placed);
+        let memory = MemoryUse::new(&placed, &timeline);
+        let exact = with_memory(&instance, |device| Some(memory.peak_bytes(device)));
+        let found = validate(&exact, &placement, &records, network);
+        prop_assert!(matches!(found, Ok(()) | Err(Violation::DemandTooLarge { .. })), "{:?}", found);
+        for device in instance.cluster().device_ids().filter(|&device| memory.peak_bytes(device) > 0) {
+            let peak = memory.peak_bytes(device);
+            let tight = with_memory(&instance, |other| (other == device).then_some(peak - 1));
+            match validate(&tight, &placement, &records, network) {
+                Err(Violation::OutOfMemory { bytes, device: name, .. }) => {
+                    prop_assert_eq!((bytes, name), (peak, instance.cluster().device(device).name.clone()));
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+    }
+
+    #[test]
+    fn recorded_choices_change_nothing_and_add_up_to_the_mean(shape in shapes(), network in networks()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let placed = PlacedGraph::new(&instance, &placement);
+        let plain = run(&instance, &placement, network);
+        let options = Options { network, record_choices: true, ..Options::default() };
+        let recorded = simulate_with(&placed, &Fifo, &options).unwrap();
+        prop_assert_eq!(recorded.records(&placed), plain.records(&placed));
+        let choices = recorded.choices().unwrap();
+        let sends = if shape.send_ops > 0.0 { placed.transfer_count() } else { 0 };
+        prop_assert_eq!(choices.len(), shape.ops + sends);
+        let sum: u64 = choices.iter().map(|choice| u64::from(choice.executable)).sum();
+        prop_assert_eq!(plain.mean_executable(), Some(sum as f64 / choices.len() as f64));
+    }
+}

@@ -1,0 +1,191 @@
+//! A simulator for small instances under FIFO that is as plain as can be: at each instant it looks at everything.
+
+use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time};
+use placebench_harness::simulator::NetworkModel;
+use placebench_harness::validator::{OpRecord, Records, Route, RouteRecord};
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Waiting,
+    Queued,
+    Running(Time, Time),
+    Done(Time, Time),
+}
+
+impl State {
+    fn is_done(self) -> bool {
+        matches!(self, Self::Done(..))
+    }
+
+    fn ends_at(self) -> Option<Time> {
+        if let Self::Running(_, end) = self { Some(end) } else { None }
+    }
+
+    /// Whether it ended now.
+    fn end_if_due(&mut self, now: Time) -> bool {
+        match *self {
+            Self::Running(start, end) if end == now => {
+                *self = Self::Done(start, end);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn interval(self) -> (Time, Time) {
+        match self {
+            Self::Done(start, end) => (start, end),
+            _ => panic!("something never happened"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Task {
+    Op(usize),
+    Send(usize),
+}
+
+struct Moved {
+    source: usize,
+    tensor: Option<TensorId>,
+    to: DeviceId,
+}
+
+/// Everything that happens, in the order of ids.
+pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: NetworkModel) -> Records {
+    let (graph, cluster) = (instance.graph(), instance.cluster());
+    let device = |op: usize| placement.device_of(OpId::new(op));
+    let n = graph.op_count();
+
+    // One transfer for each op, tensor (control last) and destination.
+    let mut moved: Vec<Moved> = Vec::new();
+    for source in 0..n {
+        let mut of_op: Vec<(u32, DeviceId)> = graph
+            .successors(OpId::new(source))
+            .filter(|edge| placement.device_of(edge.op) != device(source))
+            .map(|edge| (edge.tensor.map_or(u32::MAX, |tensor| tensor.0), placement.device_of(edge.op)))
+            .collect();
+        of_op.sort();
+        of_op.dedup();
+        moved.extend(of_op.into_iter().map(|(raw, to)| Moved {
+            source,
+            tensor: (raw != u32::MAX).then_some(TensorId(raw)),
+            to,
+        }));
+    }
+    let transfer_for = |producer: usize, tensor: Option<TensorId>, to: DeviceId| {
+        moved.iter().position(|x| x.source == producer && x.tensor == tensor && x.to == to).unwrap()
+    };
+
+    let mut ops = vec![State::Waiting; n];
+    let mut sends = vec![State::Waiting; moved.len()];
+    let mut transfers = vec![State::Waiting; moved.len()];
+    let mut waiting: Vec<usize> = Vec::new();
+    let mut queues: Vec<Vec<Task>> = vec![Vec::new(); cluster.device_count()];
+    let mut running: Vec<Option<Task>> = vec![None; cluster.device_count()];
+    let with_sends = cluster.send_ops() > 0.0;
+    let mut now = 0.0;
+    loop {
+        // What ends now, and the transfers that can start then, until nothing changes.
+        loop {
+            let mut changed = false;
+            for slot in &mut running {
+                let ended = match *slot {
+                    Some(Task::Op(op)) => ops[op].end_if_due(now),
+                    Some(Task::Send(send)) => sends[send].end_if_due(now),
+                    None => false,
+                };
+                if ended {
+                    *slot = None;
+                    changed = true;
+                }
+            }
+            for transfer in &mut transfers {
+                changed |= transfer.end_if_due(now);
+            }
+            for (id, x) in moved.iter().enumerate() {
+                let is_ready = if with_sends { sends[id].is_done() } else { ops[x.source].is_done() };
+                if transfers[id] == State::Waiting && is_ready {
+                    transfers[id] = State::Queued;
+                    waiting.push(id);
+                }
+            }
+            waiting.retain(|&id| {
+                let x = &moved[id];
+                let is_busy = |transfer: usize| {
+                    let shares_port = device(moved[transfer].source) == device(x.source) || moved[transfer].to == x.to;
+                    shares_port && matches!(transfers[transfer], State::Running(..))
+                };
+                if network == NetworkModel::OnePort && (0..moved.len()).any(is_busy) {
+                    return true;
+                }
+                let bytes = x.tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));
+                let link = cluster.link(device(x.source), x.to);
+                transfers[id] = State::Running(now, now + (link.latency + bytes as f64 / link.rate));
+                changed = true;
+                false
+            });
+            if !changed {
+                break;
+            }
+        }
+        // What became executable, ops before sends.
+        for op in 0..n {
+            let is_there = |input: placebench_datasets::Edge| {
+                if placement.device_of(input.op) == device(op) {
+                    ops[input.op.index()].is_done()
+                } else {
+                    transfers[transfer_for(input.op.index(), input.tensor, device(op))].is_done()
+                }
+            };
+            if ops[op] == State::Waiting && graph.predecessors(OpId::new(op)).all(is_there) {
+                ops[op] = State::Queued;
+                queues[device(op).index()].push(Task::Op(op));
+            }
+        }
+        for (id, x) in moved.iter().enumerate() {
+            if with_sends && sends[id] == State::Waiting && ops[x.source].is_done() {
+                sends[id] = State::Queued;
+                queues[device(x.source).index()].push(Task::Send(id));
+            }
+        }
+        // First in, first out.
+        for (index, queue) in queues.iter_mut().enumerate() {
+            if running[index].is_none() && !queue.is_empty() {
+                let task = queue.remove(0);
+                running[index] = Some(task);
+                let speed = cluster.devices()[index].speed;
+                match task {
+                    Task::Op(op) => {
+                        let measured = graph.measured_time(OpId::new(op), cluster.devices()[index].kind);
+                        let time = measured.unwrap_or(graph.ops(OpId::new(op)) / speed);
+                        ops[op] = State::Running(now, now + time);
+                    }
+                    Task::Send(send) => sends[send] = State::Running(now, now + cluster.send_ops() / speed),
+                }
+            }
+        }
+        let all = ops.iter().chain(&sends).chain(&transfers);
+        match all.filter_map(|state| state.ends_at()).min_by(Time::total_cmp) {
+            Some(next) => now = next,
+            None => break,
+        }
+    }
+
+    let op_record = |op: usize| {
+        let (start, end) = ops[op].interval();
+        OpRecord { op: OpId::new(op), device: device(op), start, end }
+    };
+    let route_record = |id: usize, state: State| {
+        let (start, end) = state.interval();
+        let Moved { source, tensor, to } = moved[id];
+        let route = Route { source: OpId::new(source), tensor, to, from: device(source) };
+        RouteRecord { route, start, end }
+    };
+    Records {
+        ops: (0..n).map(op_record).collect(),
+        sends: (0..moved.len()).filter(|_| with_sends).map(|id| route_record(id, sends[id])).collect(),
+        transfers: (0..moved.len()).map(|id| route_record(id, transfers[id])).collect(),
+    }
+}
