@@ -4,14 +4,14 @@ mod common;
 
 use std::fs;
 
-use placebench_datasets::format::{parse_graph_csv, read_graph_csv, write_graph_csv};
+use placebench_datasets::format::{parse_csv, read_csv, write_csv};
 use placebench_datasets::{GraphBuilder, KindSet, OpId, OpSpec};
 use proptest::prelude::*;
 
 #[test]
 fn a_file_written_by_hand_means_what_it_says() {
     let text = "id, inputs, ops, tensor_bytes, colocated\n0,,30,8; 16,2\n1, 0:1 ; 0,50,4,\n2,\"1;^0\",10,,\n";
-    let graph = parse_graph_csv("g.csv", text.as_bytes()).unwrap();
+    let graph = parse_csv("g.csv", text.as_bytes()).unwrap();
     let mut builder = GraphBuilder::default();
     let a = builder.add_op(OpSpec::cost(30.0), &[8, 16]);
     let b = builder.add_op(OpSpec::cost(50.0), &[4]);
@@ -33,7 +33,7 @@ fn a_written_file_has_only_the_columns_that_the_graph_needs() {
     let a = builder.add_op(OpSpec { times: [None, Some(2.5e-6), None], ..OpSpec::cost(1e20) }, &[8]);
     let b = builder.add_op(OpSpec::cost(0.5), &[]);
     builder.add_edge(a, 0, b).unwrap();
-    write_graph_csv(&path, &builder.build().unwrap()).unwrap();
+    write_csv(&path, &builder.build().unwrap()).unwrap();
     assert_eq!(
         fs::read_to_string(path).unwrap(),
         "id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,gpu_seconds\n0,,,8,1e20,0,ALL,2.5e-6\n1,0,,,0.5,0,ALL,\n"
@@ -46,7 +46,7 @@ fn a_label_that_csv_cannot_say_is_refused() {
     let path = folder.path().join("g.csv");
     let mut builder = GraphBuilder::default();
     builder.add_op(OpSpec { layer: Some(""), ..OpSpec::cost(1.0) }, &[]);
-    let error = write_graph_csv(&path, &builder.build().unwrap()).unwrap_err();
+    let error = write_csv(&path, &builder.build().unwrap()).unwrap_err();
     assert_eq!(error.message(), "an op has the empty text as its layer, which CSV cannot tell from none");
     assert!(!path.exists());
 }
@@ -58,7 +58,7 @@ proptest! {
     fn any_graph_is_read_back_equal(graph in common::graph()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.csv");
-        write_graph_csv(&path, &graph).unwrap();
-        prop_assert_eq!(read_graph_csv(&path).unwrap(), graph);
+        write_csv(&path, &graph).unwrap();
+        prop_assert_eq!(read_csv(&path).unwrap(), graph);
     }
 }

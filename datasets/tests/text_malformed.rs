@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::{
-    FormatError, parse_cluster_csv, parse_cluster_toml, parse_graph_csv, read_cluster_csv, read_cluster_toml,
-    read_graph_csv,
+    FormatError, parse_cluster_csv, parse_cluster_toml, parse_csv, read_cluster_csv, read_cluster_toml, read_csv,
 };
 use proptest::prelude::*;
 
@@ -33,7 +32,7 @@ fn check<T>(format: &str, read: impl Fn(PathBuf) -> Result<T, FormatError>, expe
 fn graph_csv_names_the_line_of_each_fault() {
     check(
         "graph_csv",
-        read_graph_csv,
+        read_csv,
         &[
             "after_quoted_line_break.csv:4: ops has 'x': write a number",
             "bad_input.csv:3: inputs has 'x': write a whole number from 0 to 2^32 - 1",
@@ -184,7 +183,7 @@ fn one_line<T>(result: Result<T, FormatError>) -> Result<(), TestCaseError> {
 
 #[test]
 fn the_texts_that_are_damaged_below_are_right_before() {
-    parse_graph_csv("g.csv", GRAPH.as_bytes()).unwrap();
+    parse_csv("g.csv", GRAPH.as_bytes()).unwrap();
     parse_cluster_csv("c.csv", CLUSTER.as_bytes()).unwrap();
     parse_cluster_toml("c.toml", TOML).unwrap();
 }
@@ -194,7 +193,7 @@ proptest! {
 
     #[test]
     fn damaged_text_is_read_or_refused_in_one_line(damage in damage()) {
-        one_line(parse_graph_csv("g.csv", &*damaged(GRAPH, &damage)))?;
+        one_line(parse_csv("g.csv", &*damaged(GRAPH, &damage)))?;
         one_line(parse_cluster_csv("c.csv", &*damaged(CLUSTER, &damage)))?;
         one_line(parse_cluster_toml("c.toml", &String::from_utf8_lossy(&damaged(TOML, &damage))))?;
     }

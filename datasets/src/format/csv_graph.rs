@@ -62,17 +62,17 @@ const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
 ///
 /// # Complexity
 /// O(bytes); the edges twice in memory for a while.
-pub fn read_graph_csv(path: impl AsRef<Path>) -> Result<DataflowGraph, FormatError> {
+pub fn read_csv(path: impl AsRef<Path>) -> Result<DataflowGraph, FormatError> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
-    parse_graph_csv(path, BufReader::new(file))
+    parse_csv(path, BufReader::new(file))
 }
 
 /// Reads a graph from CSV text; `path` stands for the file in messages.
 ///
 /// # Errors
-/// As [`read_graph_csv`].
-pub fn parse_graph_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGraph, FormatError> {
+/// As [`read_csv`].
+pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGraph, FormatError> {
     let path = path.as_ref();
     let mut rows = CsvRows::open(path, text, &COLUMNS, REQUIRED)?;
     let mut builder = GraphBuilder::default();
@@ -170,7 +170,7 @@ impl Links {
 ///
 /// # Complexity
 /// O(ops + edges).
-pub fn write_graph_csv(path: impl AsRef<Path>, graph: &DataflowGraph) -> Result<(), FormatError> {
+pub fn write_csv(path: impl AsRef<Path>, graph: &DataflowGraph) -> Result<(), FormatError> {
     let path = path.as_ref();
     for (column, labels) in [("type", graph.op_types()), ("layer", graph.layers())] {
         if labels.is_some_and(|labels| labels.labels().iter().any(String::is_empty)) {
