@@ -136,6 +136,21 @@ pub enum GraphError {
     },
 }
 
+impl GraphError {
+    /// The op at fault, for readers that know where each op stands in a file.
+    pub fn op(&self) -> Option<OpId> {
+        match self {
+            Self::Cycle { op, .. }
+            | Self::NoKind { op, .. }
+            | Self::BadCost { op, .. }
+            | Self::Names { op, .. }
+            | Self::ContradictoryKinds { first: op, .. }
+            | Self::NotTopological { target: op, .. } => Some(*op),
+            Self::UnknownOp { .. } | Self::UnknownPort { .. } | Self::TooLarge { .. } | Self::ColumnLengths => None,
+        }
+    }
+}
+
 /// Collects ops and edges, then makes a graph of them.
 ///
 /// # Example

@@ -170,7 +170,7 @@ fn tensors_and_edges_out_of_range_or_order_are_named() {
     let cases = [
         (
             good().tensors("producer", longs(&[0, 3])),
-            "g/tensors.parquet: tensor 1: its producer is 3, but there are only 3 ops: ids count from 0",
+            "g/tensors.parquet: tensor 1: its producer is 3, but the graph has 3 ops: ids count from 0",
         ),
         (
             good().tensors("producer", longs(&[1, 0])),
@@ -182,7 +182,7 @@ fn tensors_and_edges_out_of_range_or_order_are_named() {
         ),
         (
             good().edges("source", longs(&[0, 3])),
-            "g/edges.parquet: edge 1: its source is 3, but there are only 3 ops: ids count from 0",
+            "g/edges.parquet: edge 1: its source is 3, but the graph has 3 ops: ids count from 0",
         ),
         (
             good().edges("target", longs(&[2, 1])),
@@ -202,7 +202,7 @@ fn tensors_and_edges_out_of_range_or_order_are_named() {
         ),
         (
             good().edges("source", longs(&[1, 0])).edges("target", longs(&[0, 1])),
-            "g: the graph has a cycle through op 0: remove an edge of it, or choose the cycle policy 'drop'",
+            "g: the graph has a cycle through op 1: remove an edge of it, or choose the cycle policy 'drop'",
         ),
     ];
     for (tables, fault) in cases {

@@ -22,7 +22,8 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clo
     let close = known
         .clone()
         .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 3)
+        // A third of the letters may be wrong.
+        .filter(|&(distance, candidate)| 3 * distance <= word.len().max(candidate.len()))
         .min_by_key(|&(distance, _)| distance);
     match close {
         Some((_, candidate)) => format!("did you mean '{candidate}'?"),

@@ -266,7 +266,7 @@ fn read_tensors(table: &TableReader, columns: &mut GraphColumns) -> Result<(), F
             let fault =
                 |message: String| FormatError::item(&table.path, format!("tensor {}", batch.first_row + row), message);
             if producer >= n as u64 {
-                let message = format!("its producer is {producer}, but there are only {}", counted(n as u64, "op"));
+                let message = format!("its producer is {producer}, but the graph has {}", counted(n as u64, "op"));
                 return Err(fault(message).remedy("ids count from 0"));
             }
             if producer < current {
@@ -332,10 +332,7 @@ impl EdgeState {
     ) -> Result<Option<TensorId>, (String, &'static str)> {
         for (end, op) in [("source", source), ("target", target)] {
             if op >= n {
-                return Err((
-                    format!("its {end} is {op}, but there are only {}", counted(n, "op")),
-                    "ids count from 0",
-                ));
+                return Err((format!("its {end} is {op}, but the graph has {}", counted(n, "op")), "ids count from 0"));
             }
         }
         if target < self.target {

@@ -1,0 +1,50 @@
+//! Clusters as TOML, for people to write.
+//!
+//! ```toml
+//! send_ops = 10                  # what a send op costs its sender; default 0
+//!
+//! [[device]]
+//! name = "cpu"
+//! kind = "CPU"
+//! speed = 10                     # operations per time unit, or "500 Gops/s"
+//!
+//! [[device]]
+//! name = "gpu"                   # gpu0, gpu1, …
+//! count = 2
+//! kind = "GPU"
+//! memory = "16 GiB"              # unlimited if left out
+//! speed = 80
+//!
+//! [link]                         # every pair that no [[pair]] names
+//! rate = 30                      # bytes per time unit, or "12 GB/s"
+//! latency = 0.001                # time units, or "5 us"; default 0
+//!
+//! [[pair]]                       # the last line that names a pair counts
+//! between = ["gpu", "gpu"]       # both ways; "gpu" stands for all of its devices
+//! rate = 60
+//!
+//! [[pair]]
+//! from = "gpu1"                  # one way
+//! to = "cpu"
+//! rate = 15
+//! ```
+//!
+//! Instead of `[link]` and `[[pair]]` there may be a topology, from which the rates follow (see [`crate::Topology`]):
+//!
+//! ```toml
+//! [topology]
+//! switches = ["host", "tor"]     # all that is no device
+//!
+//! [[topology.link]]
+//! between = ["gpu", "host"]      # a link for each device of that line
+//! rate = "16 GB/s"
+//! latency = "1 us"
+//! ```
+//!
+//! Quantities with units of time (`/s`, `us`) are for clusters whose time unit is the second.
+
+mod read;
+mod write;
+
+pub use read::{parse_cluster_toml, read_cluster_toml};
+pub use write::write_cluster_toml;

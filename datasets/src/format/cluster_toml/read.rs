@@ -1,0 +1,279 @@
+//! Reads cluster TOML.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::format::FormatError;
+use crate::format::quantity::Quantity;
+use crate::format::text::nearest;
+use crate::format::toml_text::{Keys, TomlText};
+use crate::{Cluster, Device, Kind, Link, Topology, TopologyLink};
+
+const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];
+
+const KEYS: Keys = Keys(&[
+    ("send_ops", None),
+    ("device", Some(&Keys(&[("name", None), ("count", None), ("kind", None), ("memory", None), ("speed", None)]))),
+    ("link", Some(&Keys(LINK_KEYS))),
+    ("pair", Some(&Keys(&[("between", None), ("from", None), ("to", None), ("rate", None), ("latency", None)]))),
+    (
+        "topology",
+        Some(&Keys(&[
+            ("switches", None),
+            ("link", Some(&Keys(&[("between", None), ("rate", None), ("latency", None)]))),
+        ])),
+    ),
+]);
+
+#[derive(Deserialize)]
+struct ClusterFile {
+    #[serde(default)]
+    send_ops: f64,
+    #[serde(default)]
+    device: Vec<Spanned<DeviceLine>>,
+    link: Option<LinkLine>,
+    #[serde(default)]
+    pair: Vec<Spanned<PairLine>>,
+    topology: Option<Spanned<TopologyTable>>,
+}
+
+#[derive(Deserialize)]
+struct DeviceLine {
+    name: String,
+    count: Option<Spanned<usize>>,
+    kind: Spanned<String>,
+    memory: Option<Spanned<Quantity>>,
+    speed: Spanned<Quantity>,
+}
+
+#[derive(Deserialize)]
+struct LinkLine {
+    rate: Spanned<Quantity>,
+    latency: Option<Spanned<Quantity>>,
+}
+
+#[derive(Deserialize)]
+struct PairLine {
+    between: Option<Spanned<[String; 2]>>,
+    from: Option<Spanned<String>>,
+    to: Option<Spanned<String>>,
+    rate: Spanned<Quantity>,
+    latency: Option<Spanned<Quantity>>,
+}
+
+#[derive(Deserialize)]
+struct TopologyTable {
+    #[serde(default)]
+    switches: Vec<Spanned<String>>,
+    #[serde(default)]
+    link: Vec<TopologyLinkLine>,
+}
+
+#[derive(Deserialize)]
+struct TopologyLinkLine {
+    between: Spanned<[String; 2]>,
+    rate: Spanned<Quantity>,
+    latency: Option<Spanned<Quantity>>,
+}
+
+/// More devices than this are taken for a slip: rates and latencies take 16 bytes a pair, so 1.6 GB here.
+const MOST_DEVICES: usize = 10_000;
+
+/// Reads a cluster from TOML; the keys are described [here](super).
+///
+/// # Errors
+/// The line that is wrong, with the nearest key where one is unknown; all that [`Cluster::new`] refuses.
+pub fn read_cluster_toml(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
+    let path = path.as_ref();
+    let text = std::fs::read_to_string(path).map_err(|error| FormatError::io(path, error))?;
+    parse_cluster_toml(path, &text)
+}
+
+/// Reads a cluster from a TOML text; `path` stands for the file in messages.
+///
+/// # Errors
+/// As [`read_cluster_toml`].
+pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster, FormatError> {
+    let text = TomlText { path: path.as_ref(), text };
+    let file: ClusterFile = text.parse(&KEYS)?;
+    let mut names = Names::default();
+    let mut devices = Vec::new();
+    for line in &file.device {
+        add_devices(&text, line, &mut devices, &mut names)?;
+    }
+    let fault = |error: crate::ClusterError| FormatError::file(text.path, error);
+    let cluster = match &file.topology {
+        Some(table) => {
+            if file.link.is_some() || !file.pair.is_empty() {
+                let error = text
+                    .at(table.span(), "a topology beside [link] or [[pair]], but the rates of pairs follow from it");
+                return Err(error.remedy("remove one of the two"));
+            }
+            let topology = topology(&text, table.get_ref(), &devices, &mut names)?;
+            Cluster::from_topology(devices, topology).map_err(fault)?
+        }
+        None => {
+            let links = links(&text, &file, &devices, &names)?;
+            let n = devices.len();
+            Cluster::new(devices, |from, to| links[from.index() * n + to.index()]).map_err(fault)?
+        }
+    };
+    cluster.with_send_ops(file.send_ops).map_err(fault)
+}
+
+/// What each name stands for: a device, the devices of a line with a count, or a switch. Vertex numbers as in [`Topology`].
+#[derive(Default)]
+struct Names {
+    vertices: HashMap<String, Vec<usize>>,
+    /// The keys in the order of the file, for suggestions.
+    order: Vec<String>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str, vertices: Vec<usize>) -> Result<(), String> {
+        if self.vertices.insert(name.to_owned(), vertices).is_some() {
+            return Err(format!("'{name}' is the name of something else already"));
+        }
+        self.order.push(name.to_owned());
+        Ok(())
+    }
+
+    fn get<T>(&self, text: &TomlText<'_>, at: &Spanned<T>, name: &str) -> Result<&[usize], FormatError> {
+        self.vertices.get(name).map(Vec::as_slice).ok_or_else(|| {
+            let error = text.at(at.span(), format!("there is no '{name}'"));
+            error.remedy(nearest(name, self.order.iter().map(String::as_str)))
+        })
+    }
+}
+
+fn add_devices(
+    text: &TomlText<'_>,
+    line: &Spanned<DeviceLine>,
+    devices: &mut Vec<Device>,
+    names: &mut Names,
+) -> Result<(), FormatError> {
+    let DeviceLine { name, count, kind, memory, speed } = line.get_ref();
+    let kind_of: Kind = kind.get_ref().parse().map_err(|error| text.at(kind.span(), error))?;
+    let memory_bytes = memory.as_ref().map(|memory| value(text, memory, Quantity::bytes)).transpose()?;
+    let speed = value(text, speed, Quantity::speed)?;
+    let first = devices.len();
+    let added = count.as_ref().map_or(1, |count| *count.get_ref());
+    if added == 0 || added > MOST_DEVICES - first.min(MOST_DEVICES) {
+        let span = count.as_ref().map_or_else(|| line.span(), Spanned::span);
+        let error = text.at(span, format!("{added} devices named '{name}'"));
+        return Err(error.remedy(format!("a cluster has 1 to {MOST_DEVICES} devices")));
+    }
+    let mut add_name = |name: &str, vertices| {
+        names.add(name, vertices).map_err(|message| text.at(line.span(), message).remedy("choose another name"))
+    };
+    if count.is_some() {
+        add_name(name, (first..first + added).collect())?;
+    }
+    for number in 0..added {
+        let name = count.as_ref().map_or_else(|| name.clone(), |_| format!("{name}{number}"));
+        add_name(&name, vec![first + number])?;
+        devices.push(Device { name, kind: kind_of, memory_bytes, speed });
+    }
+    Ok(())
+}
+
+fn value<T>(
+    text: &TomlText<'_>,
+    quantity: &Spanned<Quantity>,
+    convert: impl Fn(&Quantity) -> Result<T, String>,
+) -> Result<T, FormatError> {
+    convert(quantity.get_ref()).map_err(|message| text.at(quantity.span(), message))
+}
+
+fn link(
+    text: &TomlText<'_>,
+    rate: &Spanned<Quantity>,
+    latency: Option<&Spanned<Quantity>>,
+) -> Result<Link, FormatError> {
+    let link = Link {
+        rate: value(text, rate, Quantity::rate)?,
+        latency: latency.map_or(Ok(0.0), |latency| value(text, latency, Quantity::duration))?,
+    };
+    if link.rate.is_nan() || link.rate <= 0.0 {
+        return Err(text.at(rate.span(), format!("the rate is {}", link.rate)).remedy("rates must be > 0"));
+    }
+    match latency {
+        Some(at) if !(link.latency.is_finite() && link.latency >= 0.0) => Err(text
+            .at(at.span(), format!("the latency is {}", link.latency))
+            .remedy("latencies must be finite and ≥ 0")),
+        _ => Ok(link),
+    }
+}
+
+/// Rate and latency of every ordered pair, row-major.
+fn links(text: &TomlText<'_>, file: &ClusterFile, devices: &[Device], names: &Names) -> Result<Vec<Link>, FormatError> {
+    let n = devices.len();
+    let default = file.link.as_ref().map(|line| link(text, &line.rate, line.latency.as_ref())).transpose()?;
+    let mut links = vec![default; n * n];
+    for line in &file.pair {
+        let PairLine { between, from, to, rate, latency } = line.get_ref();
+        let link = link(text, rate, latency.as_ref())?;
+        let (from, to, both) = match (between, from, to) {
+            (Some(ends), None, None) => {
+                let [a, b] = ends.get_ref();
+                (names.get(text, ends, a)?, names.get(text, ends, b)?, true)
+            }
+            (None, Some(from), Some(to)) => {
+                (names.get(text, from, from.get_ref())?, names.get(text, to, to.get_ref())?, false)
+            }
+            _ => {
+                let error = text.at(line.span(), "a [[pair]] has either 'between', or 'from' and 'to'");
+                return Err(error.remedy("between = [\"a\", \"b\"]"));
+            }
+        };
+        for &from in from {
+            for &to in to {
+                links[from * n + to] = Some(link);
+                if both {
+                    links[to * n + from] = Some(link);
+                }
+            }
+        }
+    }
+    // The diagonal is never asked for.
+    let at_home = Link { rate: f64::INFINITY, latency: 0.0 };
+    let filled = links.into_iter().enumerate().map(|(pair, link)| match link {
+        Some(link) => Ok(link),
+        None if pair / n == pair % n => Ok(at_home),
+        None => {
+            let (from, to) = (&devices[pair / n].name, &devices[pair % n].name);
+            let message = format!("there is no link from '{from}' to '{to}'");
+            Err(FormatError::file(text.path, message).remedy("add [link] for all pairs, or a [[pair]]"))
+        }
+    });
+    filled.collect()
+}
+
+fn topology(
+    text: &TomlText<'_>,
+    table: &TopologyTable,
+    devices: &[Device],
+    names: &mut Names,
+) -> Result<Topology, FormatError> {
+    let mut vertices: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+    for switch in &table.switches {
+        let added = names.add(switch.get_ref(), vec![vertices.len()]);
+        added.map_err(|message| text.at(switch.span(), message).remedy("choose another name"))?;
+        vertices.push(switch.get_ref().clone());
+    }
+    let mut links = Vec::new();
+    for line in &table.link {
+        let link = link(text, &line.rate, line.latency.as_ref())?;
+        let [a, b] = line.between.get_ref();
+        let (a, b) = (names.get(text, &line.between, a)?, names.get(text, &line.between, b)?);
+        // Within a line of devices, each with each other one.
+        let is_single = a.len() == 1;
+        for &a in a {
+            links.extend(b.iter().filter(|&&b| b != a || is_single).map(|&b| TopologyLink { a, b, link }));
+        }
+    }
+    Ok(Topology { vertices, links })
+}

@@ -1,0 +1,153 @@
+//! Writes cluster TOML, as short as a person would.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::format::FormatError;
+use crate::format::atomic::write_file;
+use crate::format::quantity::memory_text;
+use crate::format::text::Number;
+use crate::{Cluster, Device, Link, Topology};
+
+/// Writes a cluster as TOML.
+///
+/// Equal devices with numbered names become one `[[device]]` with a count, and the most common link becomes `[link]`.
+///
+/// # Errors
+/// If the file cannot be written, or a topology's names are not unique or not those of the devices.
+pub fn write_cluster_toml(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    if let Some(topology) = cluster.topology() {
+        check_names(cluster, topology).map_err(|message| {
+            FormatError::file(path, message).remedy("give each device and switch a name of its own")
+        })?;
+    }
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_text(&mut text, cluster);
+    write_file(path, |out| out.write_all(text.as_bytes()).map_err(|error| FormatError::io(path, error)))
+}
+
+fn check_names(cluster: &Cluster, topology: &Topology) -> Result<(), String> {
+    for (vertex, device) in topology.vertices.iter().zip(cluster.devices()) {
+        if *vertex != device.name {
+            return Err(format!("the topology calls the device '{}' '{vertex}'", device.name));
+        }
+    }
+    let mut seen = HashSet::new();
+    match topology.vertices.iter().find(|&name| !seen.insert(name)) {
+        Some(name) => Err(format!("two vertices of the topology are named '{name}'")),
+        None => Ok(()),
+    }
+}
+
+fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
+    if cluster.send_ops() != 0.0 {
+        writeln!(text, "send_ops = {}\n", Number(cluster.send_ops()))?;
+    }
+    let mut rest = cluster.devices();
+    let taken: HashSet<&str> = names(cluster).collect();
+    while let Some(first) = rest.first() {
+        let (line, count) = numbered_run(rest, &taken);
+        writeln!(text, "[[device]]\nname = {}", quoted(line))?;
+        if count > 1 {
+            writeln!(text, "count = {count}")?;
+        }
+        writeln!(text, "kind = \"{}\"", first.kind)?;
+        if let Some(bytes) = first.memory_bytes {
+            writeln!(text, "memory = \"{}\"", memory_text(bytes))?;
+        }
+        writeln!(text, "speed = {}\n", Number(first.speed))?;
+        rest = &rest[count..];
+    }
+    match cluster.topology() {
+        Some(topology) => write_topology(text, cluster, topology)?,
+        None => write_links(text, cluster)?,
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    Ok(())
+}
+
+fn names(cluster: &Cluster) -> impl Iterator<Item = &str> {
+    let vertices = cluster.topology().map_or(&[][..], |topology| &topology.vertices);
+    cluster.devices().iter().map(|device| device.name.as_str()).chain(vertices.iter().map(String::as_str))
+}
+
+/// The longest start of `devices` that one line with a count can say, and the name of that line.
+fn numbered_run<'a>(devices: &'a [Device], taken: &HashSet<&str>) -> (&'a str, usize) {
+    let first = &devices[0];
+    let Some(prefix) = first.name.strip_suffix('0').filter(|prefix| !taken.contains(prefix)) else {
+        return (&first.name, 1);
+    };
+    let is_next = |&(number, device): &(usize, &Device)| {
+        let Device { kind, memory_bytes, speed, name } = device;
+        name.strip_prefix(prefix) == Some(number.to_string().as_str())
+            && (*kind, *memory_bytes, *speed) == (first.kind, first.memory_bytes, first.speed)
+    };
+    match devices.iter().enumerate().take_while(is_next).count() {
+        count @ 2.. => (prefix, count),
+        _ => (&first.name, 1),
+    }
+}
+
+fn write_link(text: &mut String, link: Link) -> fmt::Result {
+    writeln!(text, "rate = {}", Number(link.rate))?;
+    if link.latency != 0.0 {
+        writeln!(text, "latency = {}", Number(link.latency))?;
+    }
+    writeln!(text)
+}
+
+fn write_links(text: &mut String, cluster: &Cluster) -> fmt::Result {
+    let pairs =
+        || cluster.device_ids().flat_map(move |a| cluster.device_ids().filter(move |&b| b > a).map(move |b| (a, b)));
+    let key = |link: Link| (link.rate.to_bits(), link.latency.to_bits());
+    let mut counts = HashMap::new();
+    let mut common: Option<(usize, Link)> = None;
+    for link in pairs().flat_map(|(a, b)| [cluster.link(a, b), cluster.link(b, a)]) {
+        let count = counts.entry(key(link)).or_insert(0);
+        *count += 1;
+        if common.is_none_or(|(most, _)| *count > most) {
+            common = Some((*count, link));
+        }
+    }
+    let Some((_, common)) = common else { return Ok(()) };
+    writeln!(text, "[link]")?;
+    write_link(text, common)?;
+    for (a, b) in pairs() {
+        let (there, back) = (cluster.link(a, b), cluster.link(b, a));
+        let (name_a, name_b) = (quoted(&cluster.device(a).name), quoted(&cluster.device(b).name));
+        if there == back {
+            if there != common {
+                writeln!(text, "[[pair]]\nbetween = [{name_a}, {name_b}]")?;
+                write_link(text, there)?;
+            }
+            continue;
+        }
+        for (from, to, link) in [(&name_a, &name_b, there), (&name_b, &name_a, back)] {
+            if link != common {
+                writeln!(text, "[[pair]]\nfrom = {from}\nto = {to}")?;
+                write_link(text, link)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_topology(text: &mut String, cluster: &Cluster, topology: &Topology) -> fmt::Result {
+    let switches: Vec<String> = topology.vertices[cluster.device_count()..].iter().map(|name| quoted(name)).collect();
+    writeln!(text, "[topology]\nswitches = [{}]\n", switches.join(", "))?;
+    for link in &topology.links {
+        let [a, b] = [link.a, link.b].map(|vertex| quoted(&topology.vertices[vertex]));
+        writeln!(text, "[[topology.link]]\nbetween = [{a}, {b}]")?;
+        write_link(text, link.link)?;
+    }
+    Ok(())
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

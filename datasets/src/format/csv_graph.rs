@@ -1,0 +1,244 @@
+//! Graphs as CSV, one row an op, after L §3.1.1: for people, spreadsheets and scripts.
+//!
+//! ```text
+//! id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,name,type,layer,cpu_seconds,gpu_seconds,tpu_seconds
+//! 0,,,8;16,30,0,ALL,split,Split,,,,
+//! 1,0:1;0,,4,50,64,GPU,w,MatMul,encoder,,0.002,
+//! 2,1;^0,1,,10,0,CPU|GPU,sum,Add,encoder,,,
+//! ```
+//!
+//! | column | content |
+//! |---|---|
+//! | `id` | 0, 1, 2, … in the order of rows |
+//! | `inputs` | what the op reads, in order, separated by `;`: `5` or `5:0` the first output of op 5, `5:2` its third, `^5` nothing (a control edge) |
+//! | `colocated` | ops that must be on the same device, separated by `;`; closed transitively |
+//! | `tensor_bytes` | size of each output port, separated by `;` |
+//! | `ops` | cost in operations |
+//! | `memory_bytes` | resident memory (L: RAM demand); 0 if left out |
+//! | `kinds` | device constraint: `ALL`, `CPU`, `GPU`, `TPU`, or several joined by `\|`; `ALL` if left out |
+//! | `name`, `type`, `layer` | text; a name for every op or for none |
+//! | `cpu_seconds`, … | measured times, which replace `ops` on devices of that kind |
+//!
+//! Columns come in any order; all but the first five may be left out. Where L's files list outgoing edges too, these follow
+//! from the incoming ones here.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+
+use csv::StringRecord;
+
+use super::FormatError;
+use super::atomic::write_file;
+use super::csv_rows::{CsvRows, Row, csv_error};
+use super::text::{Number, counted};
+use crate::{Categories, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
+
+const COLUMNS: [&str; 13] = [
+    "id",
+    "inputs",
+    "colocated",
+    "tensor_bytes",
+    "ops",
+    "memory_bytes",
+    "kinds",
+    "name",
+    "type",
+    "layer",
+    "cpu_seconds",
+    "gpu_seconds",
+    "tpu_seconds",
+];
+
+/// How many of [`COLUMNS`] must be there.
+const REQUIRED: usize = 5;
+
+const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
+
+/// Reads a graph from CSV; the columns are described [here](self).
+///
+/// # Errors
+/// The first line that is wrong; all that [`GraphBuilder::build`] refuses, with the line of the op where there is one.
+///
+/// # Complexity
+/// O(bytes); the edges twice in memory for a while.
+pub fn read_csv(path: impl AsRef<Path>) -> Result<DataflowGraph, FormatError> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
+    parse_csv(path, BufReader::new(file))
+}
+
+/// Reads a graph from CSV text; `path` stands for the file in messages.
+///
+/// # Errors
+/// As [`read_csv`].
+pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGraph, FormatError> {
+    let path = path.as_ref();
+    let mut rows = CsvRows::open(path, text, &COLUMNS, REQUIRED)?;
+    let mut builder = GraphBuilder::default();
+    let mut links = Links::default();
+    let mut lines = Vec::new();
+    let mut record = StringRecord::new();
+    while let Some(row) = rows.next(&mut record)? {
+        let op = lines.len();
+        row.check_id(op)?;
+        lines.push(row.line as u32);
+        let outputs: Vec<u64> =
+            row.list("tensor_bytes").map(|size| row.parse("tensor_bytes", size)).collect::<Result<_, _>>()?;
+        let spec = OpSpec {
+            ops: row.required("ops", "a number")?,
+            memory_bytes: row.value("memory_bytes")?.unwrap_or(0),
+            kinds: row.value("kinds")?.unwrap_or(KindSet::ALL),
+            times: times(&row)?,
+            name: row.text("name"),
+            op_type: row.text("type"),
+            layer: row.text("layer"),
+        };
+        let op = builder.add_op(spec, &outputs);
+        links.read(&row, op)?;
+    }
+    let fault = |op: OpId, message: String| match lines.get(op.index()) {
+        Some(&line) => FormatError::at_line(path, line.into(), message),
+        None => FormatError::file(path, message),
+    };
+    links.add_to(&mut builder).map_err(|(op, message)| fault(op, message))?;
+    builder.build().map_err(|error| match error.op() {
+        Some(op) => fault(op, error.to_string()),
+        None => FormatError::file(path, error),
+    })
+}
+
+fn times(row: &Row<'_>) -> Result<[Option<f64>; 3], FormatError> {
+    let mut times = [None; 3];
+    for (time, column) in times.iter_mut().zip(SECONDS) {
+        *time = row.value(column)?;
+    }
+    Ok(times)
+}
+
+/// Edges and colocations, which may name ops of later rows.
+#[derive(Default)]
+struct Links {
+    /// Source, port (none: a control edge) and target.
+    edges: Vec<(OpId, Option<u32>, OpId)>,
+    colocated: Vec<(OpId, OpId)>,
+}
+
+impl Links {
+    fn read(&mut self, row: &Row<'_>, op: OpId) -> Result<(), FormatError> {
+        for input in row.list("inputs") {
+            let (source, port) = match (input.strip_prefix('^'), input.split_once(':')) {
+                (Some(source), _) => (source, None),
+                (None, Some((source, port))) => (source, Some(row.parse("inputs", port.trim())?)),
+                (None, None) => (input, Some(0)),
+            };
+            self.edges.push((OpId(row.parse("inputs", source.trim())?), port, op));
+        }
+        for other in row.list("colocated") {
+            self.colocated.push((op, OpId(row.parse("colocated", other)?)));
+        }
+        Ok(())
+    }
+
+    /// Adds all to a builder that has all ops; an error comes with the op whose row is wrong.
+    fn add_to(self, builder: &mut GraphBuilder) -> Result<(), (OpId, String)> {
+        let count = builder.op_count();
+        let unknown = |op: OpId, verb: &str, other: OpId| {
+            (op, format!("op {op} {verb} op {other}, but the graph has {}", counted(count as u64, "op")))
+        };
+        for (source, port, target) in self.edges {
+            let added = match port {
+                Some(port) => builder.add_edge(source, port as usize, target),
+                None => builder.add_control_edge(source, target),
+            };
+            added.map_err(|error| match error {
+                GraphError::UnknownOp { .. } => unknown(target, "reads", source),
+                other => (target, other.to_string()),
+            })?;
+        }
+        for (op, other) in self.colocated {
+            builder.colocate(op, other).map_err(|_| unknown(op, "is colocated with", other))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a graph as CSV; columns that would be empty are left out.
+///
+/// # Errors
+/// If the file cannot be written, or a type or layer is the empty text, which CSV cannot tell from none.
+///
+/// # Complexity
+/// O(ops + edges).
+pub fn write_csv(path: impl AsRef<Path>, graph: &DataflowGraph) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    for (column, labels) in [("type", graph.op_types()), ("layer", graph.layers())] {
+        if labels.is_some_and(|labels| labels.labels().iter().any(String::is_empty)) {
+            let message = format!("an op has the empty text as its {column}, which CSV cannot tell from none");
+            return Err(FormatError::file(path, message).remedy("write a graph folder instead"));
+        }
+    }
+    write_file(path, |out| write_rows(out, graph).map_err(|error| csv_error(path, error)))
+}
+
+/// Which of [`COLUMNS`] a graph needs.
+fn columns(graph: &DataflowGraph) -> Vec<&'static str> {
+    let needed = |column: &str| match column {
+        "name" => graph.has_names(),
+        "type" => graph.op_types().is_some(),
+        "layer" => graph.layers().is_some(),
+        _ => SECONDS
+            .iter()
+            .position(|&seconds| seconds == column)
+            .is_none_or(|kind| graph.has_measured_times(Kind::ALL[kind])),
+    };
+    COLUMNS.into_iter().filter(|column| needed(column)).collect()
+}
+
+fn write_rows(out: impl Write, graph: &DataflowGraph) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_writer(out);
+    let columns = columns(graph);
+    writer.write_record(&columns)?;
+    let mut cells = Vec::new();
+    for op in graph.op_ids() {
+        cells.clear();
+        cells.extend(columns.iter().map(|column| cell(graph, op, column)));
+        writer.write_record(&cells)?;
+    }
+    Ok(writer.flush()?)
+}
+
+fn cell(graph: &DataflowGraph, op: OpId, column: &str) -> String {
+    let label = |labels: Option<&Categories>| labels.and_then(|labels| labels.get(op.index())).unwrap_or("").to_owned();
+    match column {
+        "id" => op.to_string(),
+        "inputs" => {
+            let input = |edge: crate::Edge| match edge.tensor.map(|tensor| graph.port(tensor)) {
+                None => format!("^{}", edge.op),
+                Some(0) => edge.op.to_string(),
+                Some(port) => format!("{}:{port}", edge.op),
+            };
+            join(graph.predecessors(op).map(input))
+        }
+        "colocated" => {
+            let first = graph.colocation().group_of(op).map(|group| graph.colocation().members(group)[0]);
+            first.filter(|&first| first != op).map_or_else(String::new, |first| first.to_string())
+        }
+        "tensor_bytes" => join(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor).to_string())),
+        "ops" => Number(graph.ops(op)).to_string(),
+        "memory_bytes" => graph.memory_bytes(op).to_string(),
+        "kinds" => graph.kinds(op).to_string(),
+        "name" => graph.name(op).unwrap_or("").to_owned(),
+        "type" => label(graph.op_types()),
+        "layer" => label(graph.layers()),
+        seconds => {
+            let kind = SECONDS.iter().position(|&column| column == seconds);
+            let time = kind.and_then(|kind| graph.measured_time(op, Kind::ALL[kind]));
+            time.map_or_else(String::new, |time| Number(time).to_string())
+        }
+    }
+}
+
+fn join(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(";")
+}

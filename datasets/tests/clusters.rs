@@ -1,0 +1,238 @@
+//! Cluster files: what is written is read back, and files written by hand mean what they say.
+
+use std::fs;
+
+use placebench_datasets::format::{
+    parse_cluster_toml, read_cluster_csv, read_cluster_toml, write_cluster_csv, write_cluster_toml,
+};
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink};
+use proptest::prelude::*;
+
+const D0: DeviceId = DeviceId(0);
+const D1: DeviceId = DeviceId(1);
+const D2: DeviceId = DeviceId(2);
+
+const BY_HAND: &str = r#"
+send_ops = 10
+
+[[device]]
+name = "cpu"
+kind = "CPU"
+speed = "500 Gops/s"
+
+[[device]]
+name = "gpu"
+count = 2
+kind = "gpu"
+memory = "16 GiB"
+speed = "14 TFLOPS"
+
+[link]
+rate = "12 GB/s"
+latency = "5 us"
+
+[[pair]]
+between = ["gpu", "gpu"]
+rate = "200 Gbit/s"
+
+[[pair]]
+from = "gpu1"
+to = "cpu"
+rate = 6e9
+"#;
+
+#[test]
+fn a_file_written_by_hand_means_what_it_says() {
+    let cluster = parse_cluster_toml("c.toml", BY_HAND).unwrap();
+    let names: Vec<_> = cluster.devices().iter().map(|device| device.name.as_str()).collect();
+    assert_eq!(names, ["cpu", "gpu0", "gpu1"]);
+    let gpu = Device { name: "gpu1".to_owned(), kind: Kind::Gpu, memory_bytes: Some(16 << 30), speed: 14e12 };
+    assert_eq!(*cluster.device(D2), gpu);
+    assert_eq!(cluster.device(D0).memory_bytes, None);
+    assert_eq!(cluster.link(D0, D1), Link { rate: 12e9, latency: 5e-6 });
+    assert_eq!(cluster.link(D1, D2), Link { rate: 25e9, latency: 0.0 });
+    assert_eq!(cluster.link(D2, D0), Link { rate: 6e9, latency: 0.0 });
+    assert_eq!(cluster.link(D0, D2), Link { rate: 12e9, latency: 5e-6 });
+    assert_eq!(cluster.send_ops(), 10.0);
+}
+
+#[test]
+fn a_topology_links_each_device_of_a_line() {
+    let text = r#"
+[[device]]
+name = "gpu"
+count = 2
+kind = "GPU"
+speed = 1
+
+[topology]
+switches = ["host"]
+
+[[topology.link]]
+between = ["gpu", "host"]
+rate = 16
+latency = 1
+"#;
+    let cluster = parse_cluster_toml("c.toml", text).unwrap();
+    assert_eq!(cluster.link(D0, D1), Link { rate: 16.0, latency: 2.0 });
+    let topology = cluster.topology().unwrap();
+    assert_eq!(topology.vertices, ["gpu0", "gpu1", "host"]);
+    assert_eq!(topology.links.len(), 2);
+}
+
+#[test]
+fn a_written_file_is_as_short_as_one_written_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    write_cluster_toml(&path, &parse_cluster_toml("c.toml", BY_HAND).unwrap()).unwrap();
+    let expected = r#"send_ops = 10
+
+[[device]]
+name = "cpu"
+kind = "CPU"
+speed = 500000000000
+
+[[device]]
+name = "gpu"
+count = 2
+kind = "GPU"
+memory = "16 GiB"
+speed = 14000000000000
+
+[link]
+rate = 12000000000
+latency = 5e-6
+
+[[pair]]
+from = "gpu1"
+to = "cpu"
+rate = 6000000000
+
+[[pair]]
+between = ["gpu0", "gpu1"]
+rate = 25000000000
+"#;
+    assert_eq!(fs::read_to_string(path).unwrap(), expected);
+}
+
+#[test]
+fn the_matrix_of_a_cluster_in_csv_is_upper_triangular() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.csv");
+    let device = |name: &str| Device { name: name.to_owned(), kind: Kind::Cpu, memory_bytes: Some(64), speed: 10.0 };
+    let devices = ["a", "b", "c"].map(device).to_vec();
+    let cluster = Cluster::new(devices, |a, b| Link { rate: f64::from(a.0 + b.0) * 10.0, latency: 0.0 }).unwrap();
+    write_cluster_csv(&path, &cluster).unwrap();
+    assert_eq!(
+        fs::read_to_string(path).unwrap(),
+        "id,name,kind,memory_bytes,speed,rate_0,rate_1,rate_2\n\
+         0,a,CPU,64,10,,10,20\n1,b,CPU,64,10,,,30\n2,c,CPU,64,10,,,\n"
+    );
+}
+
+#[test]
+fn what_cluster_csv_cannot_say_is_refused_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.csv");
+    let link = Link { rate: 1.0, latency: 0.0 };
+    let symmetric = || Cluster::uniform(2, Kind::Cpu, 1.0, link).unwrap();
+    let one_way =
+        Cluster::new(symmetric().devices().to_vec(), |from, _| Link { rate: f64::from(from.0 + 1), latency: 0.0 });
+    let vertices = ["d0", "d1"].map(String::from).to_vec();
+    let topology = Topology { vertices, links: vec![TopologyLink { a: 0, b: 1, link }] };
+    let cases = [
+        (one_way.unwrap(), "links that differ by direction"),
+        (Cluster::from_topology(symmetric().devices().to_vec(), topology).unwrap(), "a topology"),
+        (symmetric().with_send_ops(1.0).unwrap(), "a cost of send ops"),
+    ];
+    for (cluster, beyond) in cases {
+        let error = write_cluster_csv(&path, &cluster).unwrap_err().to_string();
+        let expected =
+            format!("{}: the cluster has {beyond}, which cluster CSV cannot say: write it as .toml", path.display());
+        assert_eq!(error, expected);
+        assert!(!path.exists());
+    }
+}
+
+fn rate() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(30.0), Just(f64::INFINITY), 1e-9..1e15, (1u32..100).prop_map(f64::from)]
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    (rate(), prop_oneof![Just(0.0), Just(0.5), 0.0..1e3]).prop_map(|(rate, latency)| Link { rate, latency })
+}
+
+prop_compose! {
+    fn devices()(
+        template in proptest::collection::vec(
+            (prop_oneof!["gpu", "[a-z0 \",\n\\PC]{0,4}"], 0usize..3, proptest::option::of(prop_oneof![Just(8 << 30), any::<u64>()]), 1e-9..1e15),
+            1..4,
+        ),
+        counts in proptest::array::uniform4(1usize..4),
+    ) -> Vec<Device> {
+        let mut devices: Vec<Device> = Vec::new();
+        for ((name, kind, memory_bytes, speed), count) in template.into_iter().zip(counts) {
+            for number in 0..count {
+                // Prefixes of numbered names as single names too.
+                let name = if number == 2 { name.clone() } else { format!("{name}{number}") };
+                if !name.is_empty() && devices.iter().all(|device| device.name != name) {
+                    devices.push(Device { name, kind: Kind::ALL[kind], memory_bytes, speed });
+                }
+            }
+        }
+        devices
+    }
+}
+
+prop_compose! {
+    fn cluster(symmetric: bool)(
+        devices in devices(),
+        links in proptest::collection::vec(prop_oneof![3 => Just(Link { rate: 30.0, latency: 0.0 }), 1 => link()], 144),
+        send_ops in prop_oneof![Just(0.0), 0.0..100.0],
+    ) -> Cluster {
+        let link = |a: DeviceId, b: DeviceId| match symmetric {
+            true => links[a.min(b).index() * 12 + a.max(b).index()],
+            false => links[a.index() * 12 + b.index()],
+        };
+        let cluster = Cluster::new(devices, link).unwrap();
+        cluster.with_send_ops(if symmetric { 0.0 } else { send_ops }).unwrap()
+    }
+}
+
+prop_compose! {
+    /// A random tree over devices and switches, and a few links more.
+    fn with_topology()(
+        devices in devices(),
+        switches in 1usize..4,
+        parents in proptest::collection::vec(any::<prop::sample::Index>(), 16),
+        more in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..4),
+        links in proptest::collection::vec(link(), 20),
+    ) -> Cluster {
+        let mut vertices: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+        vertices.extend((0..switches).map(|switch| format!("switch number {switch}")));
+        let tree = (1..vertices.len()).map(|vertex| (vertex, parents[vertex].index(vertex)));
+        let more = more.into_iter().map(|(a, b)| (a.index(vertices.len()), b.index(vertices.len())));
+        let links = tree.chain(more).zip(links).map(|((a, b), link)| TopologyLink { a, b, link }).collect();
+        Cluster::from_topology(devices, Topology { vertices, links }).unwrap()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cluster_is_read_back_equal_from_toml(cluster in prop_oneof![cluster(false), cluster(true), with_topology()]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.toml");
+        write_cluster_toml(&path, &cluster).unwrap();
+        prop_assert_eq!(read_cluster_toml(&path).unwrap(), cluster);
+    }
+
+    #[test]
+    fn any_symmetric_cluster_is_read_back_equal_from_csv(cluster in cluster(true)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.csv");
+        write_cluster_csv(&path, &cluster).unwrap();
+        prop_assert_eq!(read_cluster_csv(&path).unwrap(), cluster);
+    }
+}
