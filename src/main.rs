@@ -1,2 +1,43 @@
-//! The `placebench` command.
-fn main() {}
+//! The `placebench` command: flat verbs, one file each under `cmd/`.
+
+mod cmd;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Makes, places and judges dataflow graphs: on which device should each operation run, and how good is the answer?
+#[derive(Parser)]
+#[command(version, max_term_width = 100, propagate_version = true)]
+struct Cli {
+    /// What to do; `run` if nothing is given.
+    #[command(subcommand)]
+    verb: Option<cmd::Verb>,
+}
+
+fn main() -> ExitCode {
+    quiet_cell_panics();
+    let verb = Cli::parse().verb.unwrap_or_default();
+    match verb.execute() {
+        Ok(code) => code,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
+/// progress bar.
+fn quiet_cell_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let in_cell = std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD);
+        if !in_cell && !placebench::datasets::format::is_decoding() {
+            default(info);
+        }
+    }));
+}

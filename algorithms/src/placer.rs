@@ -16,6 +16,11 @@ pub trait Placer: Send + Sync {
     /// # Errors
     /// [`PlaceError::Infeasible`] if the placer finds no device for a unit, [`PlaceError::Stopped`] if it was told to stop.
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError>;
+
+    /// Whether decisions carry a [`Plan`], which the scheduler `static` needs.
+    fn makes_plan(&self) -> bool {
+        false
+    }
 }
 
 /// What a placer may use besides the instance.
@@ -45,6 +50,12 @@ impl StopToken {
     /// A token that stops at `deadline`, or when asked.
     pub fn with_deadline(deadline: Instant) -> Self {
         Self { asked: Arc::default(), deadline: Some(deadline) }
+    }
+
+    /// A token that stops when this one does, and at `deadline` at the latest.
+    pub fn until(&self, deadline: Instant) -> Self {
+        let deadline = self.deadline.map_or(deadline, |own| own.min(deadline));
+        Self { asked: Arc::clone(&self.asked), deadline: Some(deadline) }
     }
 
     /// Asks all holders of clones of this token to stop.

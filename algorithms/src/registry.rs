@@ -19,22 +19,123 @@ pub struct Entry<T: ?Sized> {
 }
 
 /// All placers, in the order in which tables list them.
-pub static PLACERS: &[Entry<dyn Placer>] = &[Entry {
-    name: "hashing",
-    summary: "deals units out to devices in turn",
-    source: "L §4.2",
-    params: &[],
-    build: |_| Ok(Box::new(placers::Hashing)),
-}];
+pub static PLACERS: &[Entry<dyn Placer>] = &[
+    Entry {
+        name: "hashing",
+        summary: "deals units out to devices in turn",
+        source: "L §4.2",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Hashing)),
+    },
+    Entry {
+        name: "heft",
+        summary: "by upward rank, on the device of the earliest finish, with insertion",
+        source: "Topcuoglu et al. 2002, L §4.3",
+        params: &[AVERAGE],
+        build: |params| Ok(Box::new(placers::Heft { average: params.get("average", "time or speed", |_| true)? })),
+    },
+    Entry {
+        name: "batch_split",
+        summary: "equal ranges by operations rank, the highest to the fastest device",
+        source: "L §4.4",
+        params: &[],
+        build: |_| Ok(Box::new(placers::BatchSplit)),
+    },
+    Entry {
+        name: "iterated_critical_path",
+        summary: "longest path after longest path, each to the device with least assigned",
+        source: "L §4.5",
+        params: &[],
+        build: |_| Ok(Box::new(placers::IteratedCriticalPath)),
+    },
+    Entry {
+        name: "critical_path",
+        summary: "the critical path to the fastest device, the rest where least is assigned",
+        source: "L §4.6",
+        params: &[ParamSpec {
+            name: "average",
+            default: "speed",
+            doc: "averages in the upward ranks: speed (L Eq. 4.2) or time (Topcuoglu et al. 2002)",
+        }],
+        build: |params| {
+            let average = params.get("average", "speed or time", |_| true)?;
+            Ok(Box::new(placers::CriticalPath { average }))
+        },
+    },
+    Entry {
+        name: "mite",
+        summary: "minimises memory, importance, traffic and execution time in one product",
+        source: "L §4.7",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Mite)),
+    },
+    Entry {
+        name: "dfs",
+        summary: "depth first from the critical path, minimising traffic and execution time",
+        source: "L §4.8",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Dfs)),
+    },
+    Entry {
+        name: "single_device",
+        summary: "everything that one device may run on that device",
+        source: "B §5",
+        params: &[ParamSpec {
+            name: "device",
+            default: "auto",
+            doc: "a device's name or id, or auto: the one on which the graph takes least time",
+        }],
+        build: |params| {
+            let device = params.get("device", "auto, or a device's name or id", |_| true)?;
+            Ok(Box::new(placers::SingleDevice { device }))
+        },
+    },
+    Entry {
+        name: "random",
+        summary: "each unit to a feasible device drawn at random",
+        source: "control",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Random)),
+    },
+];
+
+const AVERAGE: ParamSpec = ParamSpec {
+    name: "average",
+    default: "time",
+    doc: "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)",
+};
 
 /// All schedulers, in the order in which tables list them.
-pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[Entry {
-    name: "fifo",
-    summary: "first ready, first executed",
-    source: "L §5.2",
-    params: &[],
-    build: |_| Ok(Box::new(schedulers::Fifo)),
-}];
+pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[
+    Entry {
+        name: "fifo",
+        summary: "first ready, first executed",
+        source: "L §5.2",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Fifo)),
+    },
+    Entry {
+        name: "pct",
+        summary: "longest path computation time first",
+        source: "L §5.3",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Pct)),
+    },
+    Entry {
+        name: "msr",
+        summary: "maximum successor rank first",
+        source: "L §5.4",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Msr)),
+    },
+    Entry {
+        name: "static",
+        summary: "the order of the placer's plan",
+        source: "Topcuoglu et al. 2002",
+        params: &[],
+        build: |_| Ok(Box::new(schedulers::Static)),
+    },
+];
 
 /// Makes the placer that a spec names.
 ///

@@ -59,4 +59,12 @@ pub enum SchedulerError {
     /// The placer made no plan.
     #[error("the scheduler 'static' executes the placer's own order, and this placer makes none: use fifo, pct or msr")]
     NoPlan,
+    /// The plan is no linear extension of the graph.
+    #[error("the scheduler 'static' cannot execute the placer's plan: {op} {fault}")]
+    BadPlan {
+        /// The op at fault.
+        op: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
 }

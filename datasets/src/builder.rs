@@ -274,7 +274,7 @@ impl GraphBuilder {
         if n >= u32::MAX as usize || builder.edges.len() >= u32::MAX as usize {
             return Err(GraphError::TooLarge { ops: n, edges: builder.edges.len() });
         }
-        builder.check_names()?;
+        check_names(&builder.names, n)?;
         if builder.tensor_offsets.is_empty() {
             builder.tensor_offsets.push(0);
         }
@@ -345,22 +345,23 @@ impl GraphBuilder {
             false => Err(GraphError::UnknownOp { op: op.0, count: self.ops.len() }),
         }
     }
+}
 
-    fn check_names(&self) -> Result<(), GraphError> {
-        if self.names.is_empty() {
-            return Ok(());
-        }
-        let mut sorted: Vec<(&str, usize)> = (0..self.names.len()).map(|op| (self.names.get(op), op)).collect();
-        sorted.sort_unstable();
-        let missing = (self.names.len() < self.ops.len()).then_some(self.names.len());
-        let missing = missing.or_else(|| sorted.first().filter(|(name, _)| name.is_empty()).map(|&(_, op)| op));
-        if let Some(op) = missing {
-            return Err(GraphError::Names { op: OpId::new(op), name: String::new() });
-        }
-        match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(GraphError::Names { op: OpId::new(pair[1].1), name: pair[1].0.to_owned() }),
-            None => Ok(()),
-        }
+/// Either there is no name, or each of the ops has one of its own.
+pub(crate) fn check_names(names: &NameTable, op_count: usize) -> Result<(), GraphError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut sorted: Vec<(&str, usize)> = (0..names.len()).map(|op| (names.get(op), op)).collect();
+    sorted.sort_unstable();
+    let missing = (names.len() < op_count).then_some(names.len());
+    let missing = missing.or_else(|| sorted.first().filter(|(name, _)| name.is_empty()).map(|&(_, op)| op));
+    if let Some(op) = missing {
+        return Err(GraphError::Names { op: OpId::new(op), name: String::new() });
+    }
+    match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(GraphError::Names { op: OpId::new(pair[1].1), name: pair[1].0.to_owned() }),
+        None => Ok(()),
     }
 }
 

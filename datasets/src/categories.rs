@@ -25,6 +25,11 @@ impl NameTable {
         &self.text[start..self.ends[index] as usize]
     }
 
+    /// Bytes of all names together.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.ends.len()

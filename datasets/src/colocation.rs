@@ -61,6 +61,46 @@ impl Colocation {
         Self { group_of, offsets, members }
     }
 
+    /// Groups by label, for generators: all ops with the same label above 0 are a group, if there are two or more.
+    ///
+    /// Groups are numbered by their smallest member, as always, whatever the labels.
+    ///
+    /// # Complexity
+    /// O(ops + largest label).
+    pub fn from_labels(mut labels: Vec<u32>) -> Self {
+        let label_count = labels.iter().max().map_or(1, |&label| label as usize + 1);
+        let mut sizes = vec![0u32; label_count];
+        for &label in &labels {
+            sizes[label as usize] += 1;
+        }
+        sizes[0] = 0;
+        // Group number plus one of each label seen, and where its next member goes.
+        let mut groups = vec![(0u32, 0u32); label_count];
+        let mut offsets = vec![0u32];
+        let mut members = vec![OpId(0); sizes.iter().filter(|&&size| size > 1).sum::<u32>() as usize];
+        for (op, label) in labels.iter_mut().enumerate() {
+            let raw = *label as usize;
+            if raw == 0 {
+                continue;
+            }
+            let (number, next) = &mut groups[raw];
+            if *number == 0 && sizes[raw] > 1 {
+                *number = offsets.len() as u32;
+                *next = offsets[offsets.len() - 1];
+                offsets.push(*next + sizes[raw]);
+            }
+            *label = *number;
+            if *number > 0 {
+                members[*next as usize] = OpId(op as u32);
+                *next += 1;
+            }
+        }
+        if members.is_empty() {
+            return Self::default();
+        }
+        Self { group_of: labels, offsets, members }
+    }
+
     /// How many groups there are.
     pub fn group_count(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -105,6 +145,14 @@ mod tests {
         assert_eq!(groups.members(GroupId(1)), [OpId(5), OpId(7)]);
         assert_eq!(groups.group_of(OpId(4)), None);
         assert_eq!(groups.group_of(OpId(7)), Some(GroupId(1)));
+    }
+
+    #[test]
+    fn labels_make_the_same_groups_as_pairs() {
+        let by_label = Colocation::from_labels(vec![0, 9, 4, 9, 3, 7, 9, 7]);
+        assert_eq!(by_label, Colocation::from_pairs(8, pairs(&[(5, 7), (1, 6), (6, 3)])));
+        assert_eq!(Colocation::from_labels(vec![0, 2, 1]), Colocation::default());
+        assert_eq!(Colocation::from_labels(vec![]), Colocation::default());
     }
 
     #[test]

@@ -3,10 +3,14 @@
 //! Data flows one way through the suite: a [`DataflowGraph`] and a [`Cluster`] make an [`Instance`]; a placer turns it
 //! into a [`Placement`]; [`PlacedGraph`] inserts the send/receive pairs; a simulator does the rest.
 
+pub mod catalogue;
+pub mod format;
+
 mod builder;
 mod categories;
 mod cluster;
 mod colocation;
+mod columns;
 mod graph;
 mod ids;
 mod instance;
@@ -15,6 +19,7 @@ mod petgraph_traits;
 mod placed;
 mod placement;
 mod topology;
+mod transpose;
 mod units;
 
 pub use builder::{CyclePolicy, GraphBuilder, GraphError, OpSpec};

@@ -1,8 +1,11 @@
-//! Judges placements: simulates them, checks the simulation independently, and measures the outcome.
+//! Judges placements: simulates them, checks the simulation independently, measures the outcome, and runs whole suites.
 
 pub mod memory;
 pub mod metrics;
+pub mod runner;
 pub mod simulator;
+pub mod suite;
+pub mod table;
 pub mod timeline;
 pub mod trace;
 pub mod validator;

@@ -1,1 +1,129 @@
-//! .
+//! What a validated timeline is worth: makespan, traffic, balance, memory.
+
+use placebench_datasets::{PlacedGraph, Time};
+
+use crate::memory::MemoryProfile;
+use crate::timeline::Timeline;
+
+/// The numbers of one simulated run. Ratios to a lower bound or to the critical path are the caller's: they belong to the
+/// instance, not to the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    /// When the last device finishes (L Eq. 2.1), in the instance's time unit.
+    pub makespan: Time,
+    /// Total time on the best single feasible device / makespan; `None` if no single device can run all, or the makespan
+    /// is 0.
+    pub speedup: Option<f64>,
+    /// Speedup / number of devices.
+    pub efficiency: Option<f64>,
+    /// Bytes moved after send/receive insertion (L Eq. 2.2).
+    pub traffic_bytes: u64,
+    /// Bytes on cut edges, each edge counted: without deduplication.
+    pub cut_bytes: u64,
+    /// Send/receive pairs.
+    pub transfers: u64,
+    /// Edges between devices, control edges included.
+    pub cut_edges: u64,
+    /// Largest / mean busy time; `None` if no device is ever busy.
+    pub load_imbalance: Option<f64>,
+    /// Busy time / (devices · makespan); `None` if the makespan is 0.
+    pub utilization: Option<f64>,
+    /// Devices · makespan − busy time, in the instance's time unit.
+    pub idle_time: Time,
+    /// Largest peak memory of a device in bytes.
+    pub peak_memory_bytes: u64,
+    /// Devices with at least one op.
+    pub devices_used: u64,
+    /// Mean number of executable tasks on a device when it decides (L Fig. 7.10); `None` without decisions.
+    pub executable_mean: Option<f64>,
+}
+
+impl Metrics {
+    /// The numbers of a run.
+    ///
+    /// # Complexity
+    /// O(ops · devices + edges): the best single device is sought among all.
+    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryProfile) -> Self {
+        let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
+        let devices = cluster.device_count() as f64;
+        let makespan = timeline.makespan();
+        let busy = timeline.busy_times(placed);
+        let total: f64 = busy.iter().sum();
+        let most = busy.iter().copied().fold(0.0, f64::max);
+        let cut = graph.edges().filter(|(op, edge)| placed.device_of(*op) != placed.device_of(edge.op));
+        let (cut_edges, cut_bytes) =
+            cut.fold((0, 0u64), |(count, bytes), (_, edge)| (count + 1, bytes.saturating_add(graph.edge_bytes(edge))));
+        let mut used = vec![false; cluster.device_count()];
+        for op in graph.op_ids() {
+            used[placed.device_of(op).index()] = true;
+        }
+        let speedup = best_single_device(placed).filter(|_| makespan > 0.0).map(|single| single / makespan);
+        Self {
+            makespan,
+            speedup,
+            efficiency: speedup.map(|speedup| speedup / devices),
+            traffic_bytes: placed.traffic_bytes(),
+            cut_bytes,
+            transfers: placed.transfer_count() as u64,
+            cut_edges,
+            load_imbalance: (total > 0.0).then(|| most * devices / total),
+            utilization: (makespan > 0.0).then(|| total / (devices * makespan)),
+            idle_time: devices * makespan - total,
+            peak_memory_bytes: memory.max_peak_bytes(),
+            devices_used: used.into_iter().filter(|&used| used).count() as u64,
+            executable_mean: timeline.mean_executable(),
+        }
+    }
+}
+
+/// The least total time on one device that may and can hold all ops.
+fn best_single_device(placed: &PlacedGraph<'_>) -> Option<Time> {
+    let instance = placed.instance();
+    let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+    let kinds = units.ids().fold(placebench_datasets::KindSet::ALL, |set, unit| set.intersection(units.kinds(unit)));
+    let demand: u64 = units.ids().fold(0, |sum, unit| units.demand_bytes(unit).saturating_add(sum));
+    let able = cluster.device_ids().filter(|&device| {
+        let device = cluster.device(device);
+        kinds.contains(device.kind) && device.memory_bytes.is_none_or(|memory| demand == 0 || demand < memory)
+    });
+    able.map(|device| graph.op_ids().map(|op| instance.exec_time(op, device)).sum()).reduce(f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_algorithms::schedulers::Fifo;
+    use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, Placement};
+
+    use super::*;
+    use crate::simulator::{NetworkModel, simulate};
+
+    /// a (10 ops, 40 bytes) feeds b and c (20 ops each); a and b on d0, c on d1; speed 10, rate 20.
+    #[test]
+    fn the_numbers_of_a_small_run_are_those_worked_out_by_hand() {
+        let mut builder = GraphBuilder::default();
+        let a = builder.add_op(OpSpec { memory_bytes: 5, ..OpSpec::cost(10.0) }, &[40]);
+        let b = builder.add_op(OpSpec::cost(20.0), &[]);
+        let c = builder.add_op(OpSpec::cost(20.0), &[]);
+        let d = builder.add_op(OpSpec::cost(0.0), &[]);
+        for consumer in [b, c, d] {
+            builder.add_edge(a, 0, consumer).unwrap();
+        }
+        let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 20.0, latency: 0.0 }).unwrap();
+        let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+        let placement = Placement::new([0, 0, 1, 1].map(DeviceId).to_vec());
+        let placed = PlacedGraph::new(&instance, &placement);
+        let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+        let metrics = Metrics::new(&placed, &timeline, &MemoryProfile::new(&placed, &timeline));
+        // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
+        assert_eq!(metrics.makespan, 5.0);
+        assert_eq!(metrics.speedup, Some(1.0));
+        assert_eq!(metrics.efficiency, Some(0.5));
+        assert_eq!((metrics.traffic_bytes, metrics.transfers), (40, 1));
+        assert_eq!((metrics.cut_bytes, metrics.cut_edges), (80, 2));
+        assert_eq!(metrics.load_imbalance, Some(3.0 * 2.0 / 5.0));
+        assert_eq!(metrics.utilization, Some(0.5));
+        assert_eq!(metrics.idle_time, 5.0);
+        assert_eq!(metrics.devices_used, 2);
+        assert_eq!(metrics.peak_memory_bytes, 45);
+    }
+}

@@ -1,1 +1,11 @@
-//! placeholder
+//! Shows results: aligned tables for the terminal, and what they say in words.
+
+mod claims;
+mod findings;
+mod summary;
+mod terminal;
+
+pub use claims::{Claim, Claims, Verdict, claims_markdown, claims_of};
+pub use findings::findings;
+pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
+pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};

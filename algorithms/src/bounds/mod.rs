@@ -1,1 +1,61 @@
-//! Lower bounds on the makespan.
+//! Lower bounds on the makespan: no schedule of any feasible placement is shorter, whatever the network model.
+//!
+//! Each bound holds alone; its file says why. Memory limits, contention and sends that cost something are not looked at:
+//! they only make schedules longer. Bounds are sums of floats, so one may exceed the makespan that it equals by
+//! rounding, a relative error of about 1e-13.
+
+mod colocated_work;
+mod critical_path;
+mod optimistic_cost;
+mod total_work;
+
+pub use colocated_work::colocated_work;
+pub use critical_path::critical_path;
+pub use optimistic_cost::{OptimisticCosts, optimistic_cost};
+pub use total_work::total_work;
+
+use placebench_datasets::{Instance, Time};
+
+/// A lower bound on the makespan and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LowerBound {
+    /// The bound.
+    pub value: Time,
+    /// Its name: that of the function which computes it.
+    pub name: &'static str,
+}
+
+/// All lower bounds.
+///
+/// # Complexity
+/// That of the optimistic costs, the most expensive: O(edges · classes²), see [`OptimisticCosts`].
+pub fn all(instance: &Instance) -> [LowerBound; 4] {
+    [
+        LowerBound { value: critical_path(instance), name: "critical_path" },
+        LowerBound { value: optimistic_cost(instance), name: "optimistic_cost" },
+        LowerBound { value: total_work(instance), name: "total_work" },
+        LowerBound { value: colocated_work(instance), name: "colocated_work" },
+    ]
+}
+
+/// The largest lower bound; of equal ones the first of [`all`].
+///
+/// # Complexity
+/// As [`all`].
+pub fn best(instance: &Instance) -> LowerBound {
+    let [first, others @ ..] = all(instance);
+    others.into_iter().fold(first, |best, bound| if bound.value > best.value { bound } else { best })
+}
+
+/// What the schedule length ratio divides the makespan by: the sum of the least costs of the ops on the critical path of
+/// least costs. Transfers do not count, so it is the length of that path.
+///
+/// # Reference
+/// H. Topcuoglu, S. Hariri, M.-Y. Wu, *Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous
+/// Computing*, IEEE Transactions on Parallel and Distributed Systems 13(3), 2002, 260–274, doi:10.1109/71.993206, §6.1.
+///
+/// # Complexity
+/// O(ops · kinds + edges).
+pub fn slr_denominator(instance: &Instance) -> Time {
+    critical_path(instance)
+}

@@ -30,12 +30,14 @@ def contents(model, whole, traces, overrides=None, progress=lambda message: None
     measured = trace.trace(loaded, model.init, model.train, model.feeds, traces, progress)
     progress("estimating")
     targets = _ends(kept) if whole else [model.train]
-    gpu = analytic.gpu_seconds(kept, targets)
-    layer_of = {k: v for k, v in layers.spread(everything, model.layers).items()}
-    tensors, unknown = tensor_rows(kept, measured.outputs, graph.static_sizes(loaded))
+    sizes = {**graph.static_sizes(loaded), **measured.outputs}
+    gpu, raised = analytic.gpu_seconds(kept, targets, sizes)
+    layer_of = layers.spread(everything, model.layers)
+    tensors, unknown = tensor_rows(kept, sizes, measured.outputs)
     memory = graph.variable_bytes(kept)
 
-    untraced = sum(node.name not in measured.seconds for node in kept.node)
+    untraced = [node.name for node in kept.node if node.name not in measured.seconds]
+    gpu.update(dict.fromkeys(untraced, 0.0))  # what never runs takes no time on any device
     labelled = [node.name for node in kept.node if node.name in layer_of]
     total = sum(measured.seconds.get(node.name, 0.0) for node in kept.node)
     labelled_time = sum(measured.seconds.get(name, 0.0) for name in labelled)
@@ -55,9 +57,10 @@ def contents(model, whole, traces, overrides=None, progress=lambda message: None
         "units": "seconds, bytes",
         "pruned": not whole,
         **graph.counts(kept),
-        "untraced_ops": untraced,
+        "untraced_ops": len(untraced),
         "unknown_sizes": unknown,
         "gpu_unknown": sum(node.name not in gpu for node in kept.node),
+        "gpu_raised": raised,
         "stripped_constants": stripped,
         "layer_coverage": round(len(labelled) / len(kept.node), 4),
         "layer_time_coverage": round(labelled_time / total, 4) if total else 0.0,

@@ -1,6 +1,5 @@
 """What is done to a graph before it is written: fixed shapes, pruning, small constants, counting."""
 
-from .layers import colocated_with
 from .tf import tf, v1
 
 LARGEST_CONSTANT = 1024  # bytes; the content of a larger one is left out of the written graph
@@ -79,6 +78,13 @@ def data_inputs(node):
         if not name.startswith("^"):
             source, _, port = name.partition(":")
             yield source, int(port or 0)
+
+
+def colocated_with(node):
+    """The operations that a node has to share its device with."""
+    if "_class" not in node.attr:
+        return []
+    return [s[5:].decode() for s in node.attr["_class"].list.s if s.startswith(b"loc:@")]
 
 
 def variable_bytes(graph_def):

@@ -9,6 +9,8 @@ serves all layers (the global norm, the learning rate, the training operation it
 import contextlib
 import re
 
+from .graph import colocated_with, data_inputs
+
 
 class LayerScopes:
     """Records which operations are made inside `with scopes(layer):`; the innermost scope wins."""
@@ -28,13 +30,12 @@ class LayerScopes:
 def spread(graph_def, forward):
     """The layer of every node of the graph that has one, from the layers of the forward operations."""
     layers = {node.name: forward[node.name] for node in graph_def.node if node.name in forward}
-    names = {node.name for node in graph_def.node}
     for node in graph_def.node:
         if node.name not in layers:
             source = differentiated(node.name, forward)
             if source:
                 layers[node.name] = forward[source]
-    _follow_colocation(graph_def, layers, names)
+    _follow_colocation(graph_def, layers)
     _follow_neighbours(graph_def, layers)
     return layers
 
@@ -55,40 +56,44 @@ def differentiated(name, known):
     return None
 
 
-def _follow_colocation(graph_def, layers, names):
+def _follow_colocation(graph_def, layers):
     for node in graph_def.node:
-        if node.name in layers:
-            continue
-        for target in colocated_with(node):
-            if target in layers and target in names:
-                layers[node.name] = layers[target]
-                break
-
-
-def colocated_with(node):
-    """The operations that a node has to share its device with."""
-    if "_class" not in node.attr:
-        return []
-    return [s[5:].decode() for s in node.attr["_class"].list.s if s.startswith(b"loc:@")]
+        found = [layers[target] for target in colocated_with(node) if target in layers]
+        if found:
+            layers.setdefault(node.name, found[0])
 
 
 def _follow_neighbours(graph_def, layers):
-    """Gives a node the layer that all its consumers share, else the one that all its producers share."""
-    producers = {node.name: [i.split(":")[0] for i in node.input if not i.startswith("^")] for node in graph_def.node}
+    """Gives a node the layer that all its consumers share, else the one that all its producers share.
+
+    Where that leads no further, the consumers that have a layer decide for those that have none.
+    """
+    producers = {node.name: [source for source, _ in data_inputs(node)] for node in graph_def.node}
     consumers = {name: [] for name in producers}
     for name, sources in producers.items():
         for source in sources:
             consumers[source].append(name)
-    open_nodes = [name for name in producers if name not in layers]
-    while open_nodes:
-        found = {}
-        for name in open_nodes:
-            for neighbours in (consumers[name], producers[name]):
-                around = {layers.get(n) for n in neighbours}
-                if len(around) == 1 and None not in around:
-                    found[name] = around.pop()
-                    break
-        if not found:
-            return
+
+    def strict(name):
+        return _shared(layers, consumers[name]) or _shared(layers, producers[name])
+
+    def lenient(name):
+        return _shared(layers, [c for c in consumers[name] if c in layers])
+
+    rule, open_nodes = strict, [name for name in producers if name not in layers]
+    while True:
+        found = {name: layer for name in open_nodes if (layer := rule(name))}
         layers.update(found)
         open_nodes = [name for name in open_nodes if name not in found]
+        if found:
+            rule = strict
+        elif rule is strict:
+            rule = lenient
+        else:
+            return
+
+
+def _shared(layers, names):
+    """The one layer that all of `names` have, or None."""
+    found = {layers.get(name) for name in names}
+    return found.pop() if len(found) == 1 else None

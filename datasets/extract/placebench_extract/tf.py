@@ -12,8 +12,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 import tensorflow as tf  # noqa: E402
 
 v1 = tf.compat.v1
+v1.logging.set_verbosity(v1.logging.ERROR)
 v1.disable_v2_behavior()
 v1.disable_resource_variables()
-v1.logging.set_verbosity(v1.logging.ERROR)
 
 __all__ = ["tf", "v1"]

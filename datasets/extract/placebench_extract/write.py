@@ -67,19 +67,15 @@ def tensors_csv(rows):
     return _csv([("op", "port", "bytes"), *rows])
 
 
-def tensor_rows(graph_def, traced, static):
-    """The rows for every port that is read or was traced, and how many of the sizes are unknown (0).
-
-    A size comes from the trace, else from the inferred shape.
-    """
-    names = {node.name: position for position, node in enumerate(graph_def.node)}
+def tensor_rows(graph_def, sizes, traced):
+    """The rows for every port that is read or was traced, and how many of the sizes are unknown (0)."""
+    position = {node.name: i for i, node in enumerate(graph_def.node)}
     ports = {port for node in graph_def.node for port in graphs.data_inputs(node)}
-    ports.update(port for port in traced if port[0] in names)
+    ports.update(port for port in traced if port[0] in position)
     rows, unknown = [], 0
-    for name, port in sorted(ports, key=lambda p: (names[p[0]], p[1])):
-        size = traced.get((name, port), static.get((name, port)))
-        unknown += size is None
-        rows.append((name, port, size or 0))
+    for port in sorted(ports, key=lambda p: (position[p[0]], p[1])):
+        unknown += port not in sizes
+        rows.append((*port, sizes.get(port, 0)))
     return rows, unknown
 
 

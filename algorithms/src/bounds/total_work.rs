@@ -1,0 +1,168 @@
+//! The work that there is, divided by the devices that can do it.
+
+use placebench_datasets::{Instance, Kind, KindSet, Time};
+
+/// Halvings of the step in the search for weights; each costs at most twelve passes over the measured ops.
+const REFINEMENTS: usize = 8;
+
+/// The largest share of the work that some set of device kinds cannot avoid.
+///
+/// Where costs are operations, this is the largest, over the sets S of kinds, of the operations that can run only on S
+/// divided by the sum of the speeds of the devices of S. Times measured per kind make machines unrelated; the bound is
+/// then that of the same proof with weights found by a search.
+///
+/// # Proof
+/// Let each device d have a weight y(d) ≥ 0, with a sum of 1. The makespan is at least the busy time of each device, hence
+/// at least their weighted mean, which is the sum over the ops of y(d) · time(op, d) for the device d of the op, hence at
+/// least the sum over the ops of the least y(d) · time(op, d) over all devices allowed to the op. (This is the dual of
+/// the linear program that spreads ops over devices in fractions.) Any weights will do. Those that are proportional to
+/// speed on the devices of S, and 0 elsewhere, give operations over speeds, since y(d) / speed(d) is then the same for all
+/// of them and ops that may run elsewhere contribute 0.
+///
+/// # Complexity
+/// O(ops · kinds + devices); with measured times O(measured ops) for each of about 200 weights tried at most.
+pub fn total_work(instance: &Instance) -> Time {
+    let by_speed = Work::new(instance, false).largest_share();
+    match Kind::ALL.iter().any(|&kind| instance.graph().has_measured_times(kind)) {
+        true => by_speed.max(Work::new(instance, true).largest_share()),
+        false => by_speed,
+    }
+}
+
+/// What a share of the weight on each kind makes of the work.
+struct Work {
+    present: KindSet,
+    /// For each kind, a weight that makes all its devices together do operations as fast as they can.
+    speed: [f64; 3],
+    /// For each set of kinds, the operations of ops that may run on these and have no measured time.
+    operations: [f64; 8],
+    /// For each op with a measured time, its weighted time on each kind; `None` where it may not run.
+    measured: Vec<[Option<Time>; 3]>,
+}
+
+impl Work {
+    /// The devices of a kind get weights in proportion to their speeds, or equal ones, which suits measured times, as
+    /// these are the same on all of them.
+    fn new(instance: &Instance, equal_weights: bool) -> Self {
+        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+        let (mut count, mut sum, mut least, mut most) = ([0.0_f64; 3], [0.0_f64; 3], [f64::INFINITY; 3], [0.0_f64; 3]);
+        for device in cluster.devices() {
+            let kind = device.kind.index();
+            count[kind] += 1.0;
+            sum[kind] += device.speed;
+            least[kind] = least[kind].min(device.speed);
+            most[kind] = most[kind].max(device.speed);
+        }
+        let present: KindSet = cluster.devices().iter().map(|device| device.kind).collect();
+        // Least weight over speed, and least weight, on the devices of a kind whose weights sum to 1.
+        let speed = std::array::from_fn(|kind| if equal_weights { count[kind] * most[kind] } else { sum[kind] });
+        let least_weight = |kind: usize| if equal_weights { 1.0 / count[kind] } else { least[kind] / sum[kind] };
+        let mut work = Self { present, speed, operations: [0.0; 8], measured: Vec::new() };
+        for op in graph.op_ids() {
+            let kinds = units.kinds(units.unit_of(op)).intersection(present);
+            if kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
+                work.operations[usize::from(kinds.bits())] += graph.ops(op);
+            } else {
+                let weighted = |kind: Kind| match graph.measured_time(op, kind) {
+                    Some(time) => time * least_weight(kind.index()),
+                    None => graph.ops(op) / work.speed[kind.index()],
+                };
+                let row = Kind::ALL.map(|kind| kinds.contains(kind).then(|| weighted(kind)));
+                work.measured.push(row);
+            }
+        }
+        work
+    }
+
+    /// The bound that a share of the weight on each kind gives.
+    fn bound(&self, shares: [f64; 3]) -> Time {
+        let by_kinds = self.operations.iter().enumerate().filter(|(_, operations)| **operations > 0.0);
+        let computed = by_kinds.map(|(bits, operations)| {
+            let kinds = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
+            let rates = kinds.iter().map(|kind| shares[kind.index()] / self.speed[kind.index()]);
+            operations * rates.reduce(f64::min).unwrap_or(0.0)
+        });
+        let measured = self.measured.iter().map(|times| {
+            let weighted = times.iter().zip(shares).filter_map(|(time, share)| time.map(|time| time * share));
+            weighted.reduce(f64::min).unwrap_or(0.0)
+        });
+        computed.sum::<Time>() + measured.sum::<Time>()
+    }
+
+    /// The largest bound over shares in proportion to speed on each set of kinds; from there, if there are measured
+    /// times, a search that moves shares from kind to kind.
+    fn largest_share(&self) -> Time {
+        let sets = (1..8).filter_map(KindSet::from_bits).filter(|set| set.intersection(self.present) == *set);
+        let shares_of = |set: KindSet| {
+            let total: f64 = set.iter().map(|kind| self.speed[kind.index()]).sum();
+            Kind::ALL.map(|kind| if set.contains(kind) { self.speed[kind.index()] / total } else { 0.0 })
+        };
+        let candidates = sets.map(shares_of).map(|shares| (self.bound(shares), shares));
+        let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let Some((mut bound, mut shares)) = best else { return 0.0 };
+        if !self.measured.is_empty() {
+            for refinement in 1..=REFINEMENTS {
+                self.improve(&mut bound, &mut shares, 0.5_f64.powi(refinement as i32));
+            }
+        }
+        bound
+    }
+
+    fn improve(&self, bound: &mut Time, shares: &mut [f64; 3], step: f64) {
+        for _ in 0..2 {
+            for from in self.present.iter() {
+                for to in self.present.iter().filter(|&to| to != from) {
+                    let mut moved = *shares;
+                    let amount = step.min(moved[from.index()]);
+                    moved[from.index()] -= amount;
+                    moved[to.index()] += amount;
+                    let found = self.bound(moved);
+                    if found > *bound {
+                        (*bound, *shares) = (found, moved);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_datasets::{Cluster, Device, GraphBuilder, Link, OpSpec};
+
+    use super::*;
+
+    fn cluster(devices: &[(Kind, f64)]) -> Cluster {
+        let device = |(id, &(kind, speed)): (usize, &(Kind, f64))| Device {
+            name: format!("d{id}"),
+            kind,
+            memory_bytes: None,
+            speed,
+        };
+        Cluster::new(devices.iter().enumerate().map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap()
+    }
+
+    #[test]
+    fn work_bound_to_a_kind_is_divided_by_the_speeds_of_that_kind_alone() {
+        let mut builder = GraphBuilder::default();
+        builder.add_op(OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(60.0) }, &[]);
+        builder.add_op(OpSpec::cost(30.0), &[]);
+        let cluster = cluster(&[(Kind::Cpu, 2.0), (Kind::Cpu, 4.0), (Kind::Gpu, 100.0)]);
+        let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+        assert_eq!(total_work(&instance), 10.0);
+    }
+
+    #[test]
+    fn measured_times_are_weighted_so_that_no_kind_can_take_all() {
+        // Each op takes 6 on the CPU and 3 on one of the two GPUs, whatever their speeds: together they do 1/6 + 2/3
+        // ops a unit, so 10 ops take 12.
+        let mut builder = GraphBuilder::default();
+        for _ in 0..10 {
+            builder.add_op(OpSpec { times: [Some(6.0), Some(3.0), None], ..OpSpec::cost(1e9) }, &[]);
+        }
+        let cluster = cluster(&[(Kind::Cpu, 1.0), (Kind::Gpu, 1.0), (Kind::Gpu, 50.0)]);
+        let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+        let bound = total_work(&instance);
+        assert!((11.9..=12.0 + 1e-9).contains(&bound), "{bound}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Batch split: equal ranges of the ops by importance, the most important range to the fastest device.
+
+use placebench_datasets::{DeviceId, Instance, OpId};
+
+use super::load::STOP_INTERVAL;
+use crate::ranks::OperationsRanks;
+use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+
+/// Sorts the ops by operations rank and cuts the list into one equal range a device: the highest ranks go to the fastest
+/// device; where a device is not feasible, the next slower one is tried, and after the slowest the fastest.
+///
+/// # Reference
+/// L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow Computation*, University of Stuttgart 2017,
+/// §4.4, Eq. 4.3 and 4.4.
+///
+/// # Complexity
+/// O(ops · log ops + edges), and up to O(units · devices) more where devices are not feasible.
+///
+/// # Ties
+/// Ops of equal rank by id; devices of equal speed by id.
+///
+/// # Deviations
+/// None where L is explicit. L does not say how ranges are cut if the ops do not divide evenly: op `i` of `n` in the
+/// sorted list belongs to range `⌊i · devices / n⌋`, so that sizes differ by at most one. An op that was placed with its
+/// group before its turn still counts in its range.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchSplit;
+
+impl Placer for BatchSplit {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+        let ranks = OperationsRanks::new(graph);
+        let mut ops: Vec<OpId> = graph.op_ids().collect();
+        ops.sort_by(|&a, &b| ranks.of(b).total_cmp(&ranks.of(a)));
+        let mut devices: Vec<DeviceId> = cluster.device_ids().collect();
+        devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
+        let mut assignment = Assignment::new(instance);
+        for (position, &op) in ops.iter().enumerate() {
+            if position % STOP_INTERVAL == 0 {
+                context.stop.check()?;
+            }
+            let unit = units.unit_of(op);
+            if assignment.device_of_unit(unit).is_none() {
+                let range = position * devices.len() / ops.len();
+                let (before, from) = devices.split_at(range);
+                let device = from
+                    .iter()
+                    .chain(before)
+                    .copied()
+                    .find(|&device| assignment.is_feasible(unit, device))
+                    .ok_or_else(|| assignment.infeasible(unit))?;
+                assignment.assign(unit, device);
+            }
+        }
+        Ok(Decision::placement(assignment.finish()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placers::example;
+
+    #[test]
+    fn ranges_of_falling_rank_go_to_devices_of_falling_speed() {
+        // op0(1) ─▶ op1(2) ─▶ op4(3)   op2(4) ─▶ op3(1)   op5(2)
+        // ranks: 6 for 0, 1, 4; 5 for 2, 3; 2 for 5. Sorted: 0 1 4 2 3 5; ranges of two: {0 1} {4 2} {3 5}.
+        // Speeds 1, 4, 2: the ranges go to d1, d2, d0.
+        let graph = example::graph(&[1.0, 2.0, 4.0, 1.0, 3.0, 2.0], &[(0, 1, 1), (1, 4, 1), (2, 3, 1)], &[]);
+        let instance = Instance::new(graph, example::cluster(&[1.0, 4.0, 2.0], 1.0)).unwrap();
+        let decision = BatchSplit.place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [1, 1, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn a_group_goes_where_its_first_member_belongs_and_a_full_device_passes_ops_on_to_the_next_slower_one() {
+        // The same graph with op5 colocated with op0 (so on d1 too), and memory for 5 bytes on d1. Demands, with
+        // tensors of 1 byte: op0 1 (output) and op5 0: 1; op1 1 + 1 = 2: together 3 < 5. op4 1 (input), op2 1, op3 1.
+        // With 3 bytes on d1 op1 no longer fits (1 + 2 is not below 3) and goes to d2, the next slower.
+        let graph = example::graph(&[1.0, 2.0, 4.0, 1.0, 3.0, 2.0], &[(0, 1, 1), (1, 4, 1), (2, 3, 1)], &[(0, 5)]);
+        for (memory, expected) in [(5, [1, 1, 2, 0, 2, 1]), (3, [1, 2, 2, 0, 2, 1])] {
+            let cluster = example::cluster_with_memory(&[(1.0, None), (4.0, Some(memory)), (2.0, None)], 1.0);
+            let instance = Instance::new(graph.clone(), cluster).unwrap();
+            let decision = BatchSplit.place(&instance, &PlaceContext::default()).unwrap();
+            assert_eq!(example::devices(&decision), expected);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Depth-first search: neighbours follow each other, and traffic and execution time choose their devices.
+
+use placebench_datasets::{Instance, OpId};
+
+use super::heuristic::HeuristicPlacement;
+use super::load::STOP_INTERVAL;
+use crate::ranks::OperationsRanks;
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Visits the ops depth first, from the most important source on, and puts the unit of each op, unless it is placed, on
+/// the feasible device that minimises `execution time · traffic` as [`Mite`](super::Mite) defines them.
+///
+/// # Reference
+/// L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow Computation*, University of Stuttgart 2017,
+/// §4.8, with Eq. 4.7 to 4.13.
+///
+/// # Complexity
+/// O((units + edges) · devices) time, O(edges + devices²) memory; no recursion.
+///
+/// # Ties
+/// Sources of equal operations rank by id. Of equal products, the least execution time (Eq. 4.12), then the lowest id.
+///
+/// # Deviations
+/// L does not order an op's consumers: here they are visited by tensor, then by id, those behind control edges last. Those
+/// of Eq. 4.7 to 4.13 are listed at [`Mite`](super::Mite).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dfs;
+
+impl Placer for Dfs {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let units = instance.units();
+        let mut placement = HeuristicPlacement::new(instance);
+        for (position, op) in depth_first_order(instance).into_iter().enumerate() {
+            if position % STOP_INTERVAL == 0 {
+                context.stop.check()?;
+            }
+            let unit = units.unit_of(op);
+            if !placement.is_placed(unit) {
+                placement.place(unit, |factors| factors.execution_time * factors.traffic)?;
+            }
+        }
+        Ok(Decision::placement(placement.finish()?))
+    }
+}
+
+/// All ops in the order in which a depth-first search from the sources, most important first, meets them.
+fn depth_first_order(instance: &Instance) -> Vec<OpId> {
+    let graph = instance.graph();
+    let ranks = OperationsRanks::new(graph);
+    let mut sources: Vec<OpId> = graph.op_ids().filter(|&op| graph.in_degree(op) == 0).collect();
+    sources.sort_by(|&a, &b| ranks.of(b).total_cmp(&ranks.of(a)));
+    let mut visited = vec![false; graph.op_count()];
+    let mut order = Vec::with_capacity(graph.op_count());
+    // The consumers that are still to be visited of each op on the way to the present one.
+    let mut stack: Vec<std::slice::Iter<'_, OpId>> = vec![sources.iter()];
+    while let Some(siblings) = stack.last_mut() {
+        match siblings.next() {
+            Some(&op) if !visited[op.index()] => {
+                visited[op.index()] = true;
+                order.push(op);
+                stack.push(graph.successor_ops(op).iter());
+            }
+            Some(_) => {}
+            None => {
+                stack.pop();
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placers::example;
+    use placebench_datasets::{Kind, OpSpec};
+
+    #[test]
+    fn the_search_starts_at_the_critical_path_and_follows_traffic_until_load_outweighs_it() {
+        // op0(1) ─1▶ op3(1)      op1(5) ─6▶ op2(1)     op1 ─6▶ op3      op4(9)
+        // Ranks: op0 2, op1 6, op4 9: the order is 4; 1 2 3; 0. Speeds 1 and 2, rate 3.
+        // op4: no traffic: 9/9 on d0, 4.5/9 on d1: d1. op1: d0 5, d1 14/2 = 7: d0.
+        // op2: d0: traffic 0 → 0.000001; d1: 6/3 = 2 = t̂ → 1. Times 6 and 7.5: d0. op3: d0 holds op1; d1: 1: d0 (7).
+        // op0: consumer op3 on d0: d0 0.000001: d0 (8).
+        let graph = example::graph(&[1.0, 5.0, 1.0, 1.0, 9.0], &[(0, 3, 1), (1, 2, 6), (1, 3, 6)], &[]);
+        let instance = Instance::new(graph, example::cluster(&[1.0, 2.0], 3.0)).unwrap();
+        assert_eq!(depth_first_order(&instance), [4, 1, 2, 3, 0].map(OpId));
+        let decision = Dfs.place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_tensor_that_a_device_holds_already_moves_there_for_nothing() {
+        // op0(4) ─6▶ op1(4), op2(4); op0 may run on the CPU d0 only, op1 on the GPU d1 only, op2 on d1 and the TPU d2.
+        // op2: op1 has brought the tensor to d1, so traffic 0 there and 6/1 = t̂ on d2; times 8 and 4.
+        // d1: 8/8 · 0.000001, d2: 4/8 · 1: d1. Were the tensor counted again, d1 would lose, 1 to 0.5.
+        let specs = [vec![Kind::Cpu], vec![Kind::Gpu], vec![Kind::Gpu, Kind::Tpu]]
+            .map(|kinds| OpSpec { kinds: kinds.into_iter().collect(), ..OpSpec::cost(4.0) });
+        let graph = example::graph_of(&specs, &[(0, 1, 6), (0, 2, 6)], &[]);
+        let cluster = example::cluster_of_kinds(&[(Kind::Cpu, 1.0), (Kind::Gpu, 1.0), (Kind::Tpu, 1.0)]);
+        let instance = Instance::new(graph, cluster).unwrap();
+        let decision = Dfs.place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 1, 1]);
+    }
+}

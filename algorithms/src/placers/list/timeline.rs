@@ -1,0 +1,151 @@
+//! When a device is free: slots are found by insertion, in time logarithmic in what is already there.
+
+use placebench_datasets::Time;
+
+use super::gaps::{Gap, GapTree};
+
+/// The reservations of one device, kept as the gaps between them.
+///
+/// A slot may begin where another ends. A slot of no length may lie between any two others, never inside one, and no
+/// slot may span it.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    gaps: GapTree,
+    /// From here on nothing is reserved.
+    tail: Time,
+    /// No reservation will be shorter: gaps that cannot take even this are forgotten.
+    shortest: Time,
+}
+
+impl Timeline {
+    /// A device that is free from time 0 on, for reservations of at least `shortest`.
+    pub(crate) fn new(shortest: Time) -> Self {
+        Self { gaps: GapTree::new(), tail: 0.0, shortest }
+    }
+
+    /// The earliest time at or after `ready` at which the device is free for so long.
+    ///
+    /// # Complexity
+    /// O(log reservations).
+    pub(crate) fn earliest(&self, ready: Time, duration: Time) -> Time {
+        if ready >= self.tail {
+            return ready;
+        }
+        match self.gaps.find(ready, duration) {
+            Some(position) => self.gaps.gap(&position).start.max(ready),
+            None => self.tail,
+        }
+    }
+
+    /// Reserves the slot that [`Timeline::earliest`] finds, and returns its start.
+    ///
+    /// # Complexity
+    /// O(log reservations).
+    pub(crate) fn reserve(&mut self, ready: Time, duration: Time) -> Time {
+        let found = if ready >= self.tail { None } else { self.gaps.find(ready, duration) };
+        match found {
+            None => {
+                let start = self.tail.max(ready);
+                let finish = start + duration;
+                // A slot of no length at the edge of a gap changes nothing: there is room for more of them.
+                if finish > self.tail {
+                    if let Some(gap) = self.useful(self.tail, start) {
+                        self.gaps.push(gap);
+                    }
+                    self.tail = finish;
+                }
+                start
+            }
+            Some(position) => {
+                let gap = self.gaps.gap(&position);
+                let start = gap.start.max(ready);
+                let finish = start + duration;
+                if start < finish || (gap.start < start && finish < gap.end) {
+                    let (before, after) = (self.useful(gap.start, start), self.useful(finish, gap.end));
+                    self.gaps.replace(&position, before, after);
+                }
+                start
+            }
+        }
+    }
+
+    fn useful(&self, start: Time, end: Time) -> Option<Gap> {
+        (start + self.shortest <= end).then_some(Gap { start, end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    #[test]
+    fn a_slot_goes_into_the_earliest_gap_that_is_long_enough() {
+        let mut timeline = Timeline::new(1.0);
+        assert_eq!(timeline.reserve(10.0, 5.0), 10.0);
+        assert_eq!(timeline.reserve(0.0, 4.0), 0.0);
+        assert_eq!(timeline.reserve(3.0, 7.0), 15.0);
+        assert_eq!(timeline.reserve(0.0, 6.0), 4.0);
+        assert_eq!(timeline.reserve(0.0, 1.0), 22.0);
+    }
+
+    #[test]
+    fn slots_of_no_length_lie_between_others_and_are_not_spanned() {
+        let mut timeline = Timeline::new(0.0);
+        timeline.reserve(0.0, 4.0);
+        timeline.reserve(4.0, 4.0);
+        assert_eq!(timeline.reserve(0.0, 0.0), 0.0);
+        assert_eq!(timeline.reserve(1.0, 0.0), 4.0);
+        assert_eq!(timeline.reserve(4.0, 0.0), 4.0);
+        assert_eq!(timeline.reserve(20.0, 0.0), 20.0);
+        assert_eq!(timeline.earliest(8.0, 13.0), 20.0);
+        assert_eq!(timeline.earliest(8.0, 12.0), 8.0);
+    }
+
+    /// Reserves by looking at one slot after the other.
+    fn reserve_slowly(slots: &mut Vec<(Time, Time)>, ready: Time, duration: Time) -> Time {
+        let mut free_from: Time = 0.0;
+        let mut at = slots.len();
+        for (index, &(start, finish)) in slots.iter().enumerate() {
+            if free_from.max(ready) + duration <= start {
+                at = index;
+                break;
+            }
+            free_from = finish;
+        }
+        let start = free_from.max(ready);
+        slots.insert(at, (start, start + duration));
+        start
+    }
+
+    fn agrees(requests: &[(Time, Time)], shortest: Time) -> Result<(), TestCaseError> {
+        let (mut timeline, mut slots) = (Timeline::new(shortest), Vec::new());
+        for &(ready, duration) in requests {
+            let expected = reserve_slowly(&mut slots, ready, duration);
+            prop_assert_eq!(timeline.earliest(ready, duration), expected);
+            prop_assert_eq!(timeline.reserve(ready, duration), expected);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+        #[test]
+        fn thousands_of_slots_are_found_as_by_a_linear_search(
+            requests in vec((0.0..1e5, select(vec![0.1, 0.3, 1.0, 1.0, 7.0, 20.0, 90.0])), 4000)
+        ) {
+            agrees(&requests, 0.1)?;
+        }
+
+        #[test]
+        fn slots_that_touch_and_slots_of_no_length_are_found_as_by_a_linear_search(
+            requests in vec(((0..5000u32).prop_map(f64::from), select(vec![0.0, 0.0, 1.0, 1.0, 2.0, 5.0])), 4000)
+        ) {
+            agrees(&requests, 0.0)?;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A placement in the making that also knows how long each device would be busy: exec_min of L Eq. 4.5.
+
+use placebench_datasets::{DeviceId, Instance, Kind, KindSet, Placement, Time, UnitId};
+
+use crate::{Assignment, PlaceContext, PlaceError};
+
+/// After how many units a long loop asks whether it should stop.
+pub(super) const STOP_INTERVAL: usize = 1024;
+
+/// What a unit costs on a device of each kind: the operations of the members without a measured time there, and the
+/// measured times of the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    ops: [f64; 3],
+    measured: [Time; 3],
+}
+
+impl Work {
+    pub(super) fn of_unit(instance: &Instance, unit: UnitId) -> Self {
+        let (graph, units) = (instance.graph(), instance.units());
+        let mut work = Self::default();
+        for &op in units.members(unit) {
+            for kind in units.kinds(unit).iter() {
+                match graph.measured_time(op, kind) {
+                    Some(time) => work.measured[kind.index()] += time,
+                    None => work.ops[kind.index()] += graph.ops(op),
+                }
+            }
+        }
+        work
+    }
+
+    /// Operations that count on devices of a kind.
+    pub(super) fn ops(&self, kind: Kind) -> f64 {
+        self.ops[kind.index()]
+    }
+
+    /// Measured time that counts on devices of a kind.
+    pub(super) fn measured(&self, kind: Kind) -> Time {
+        self.measured[kind.index()]
+    }
+
+    /// Time that the unit takes on a device of that kind and speed.
+    pub(super) fn time(&self, kind: Kind, speed: f64) -> Time {
+        self.ops(kind) / speed + self.measured(kind)
+    }
+}
+
+/// An [`Assignment`] with exec_min of each device: the time it needs for what is assigned to it, without any idle time.
+///
+/// Without measured times exec_min is L's `#ops(d) / speed(d)` to the bit.
+#[derive(Clone, Debug)]
+pub(super) struct LoadedAssignment<'a> {
+    instance: &'a Instance,
+    assignment: Assignment<'a>,
+    ops: Vec<f64>,
+    measured: Vec<Time>,
+    exec_min: Vec<Time>,
+}
+
+impl<'a> LoadedAssignment<'a> {
+    /// Nothing placed yet.
+    pub(super) fn new(instance: &'a Instance) -> Self {
+        let devices = instance.cluster().device_count();
+        Self {
+            instance,
+            assignment: Assignment::new(instance),
+            ops: vec![0.0; devices],
+            measured: vec![0.0; devices],
+            exec_min: vec![0.0; devices],
+        }
+    }
+
+    pub(super) fn assignment(&self) -> &Assignment<'a> {
+        &self.assignment
+    }
+
+    /// exec_min of a device if `work` were there too (L Eq. 4.12).
+    #[inline]
+    pub(super) fn exec_min_with(&self, work: &Work, device: DeviceId) -> Time {
+        let (index, target) = (device.index(), self.instance.cluster().device(device));
+        (self.ops[index] + work.ops(target.kind)) / target.speed + (self.measured[index] + work.measured(target.kind))
+    }
+
+    /// Puts a unit on a device; the caller has checked that it is feasible and not yet placed.
+    pub(super) fn assign(&mut self, unit: UnitId, device: DeviceId) {
+        self.assign_work(unit, &Work::of_unit(self.instance, unit), device);
+    }
+
+    /// [`LoadedAssignment::assign`] for callers that know the unit's work already.
+    pub(super) fn assign_work(&mut self, unit: UnitId, work: &Work, device: DeviceId) {
+        self.assignment.assign(unit, device);
+        self.exec_min[device.index()] = self.exec_min_with(work, device);
+        let kind = self.instance.cluster().device(device).kind;
+        self.ops[device.index()] += work.ops(kind);
+        self.measured[device.index()] += work.measured(kind);
+    }
+
+    /// Of the devices of the given kinds that have memory for the demand, the one with the least exec_min so far, then
+    /// the lowest id.
+    pub(super) fn least_loaded(&self, kinds: KindSet, demand_bytes: u64) -> Option<DeviceId> {
+        let cluster = self.instance.cluster();
+        let mut best: Option<(Time, DeviceId)> = None;
+        for (device, &time) in cluster.device_ids().zip(&self.exec_min) {
+            if best.is_none_or(|(least, _)| time < least)
+                && kinds.contains(cluster.device(device).kind)
+                && self.assignment.fits(demand_bytes, device)
+            {
+                best = Some((time, device));
+            }
+        }
+        best.map(|(_, device)| device)
+    }
+
+    /// The feasible device on which a unit takes least time; then the highest speed, then the lowest id. Without
+    /// measured times that is the fastest feasible device.
+    pub(super) fn fastest_feasible(&self, unit: UnitId) -> Option<DeviceId> {
+        let cluster = self.instance.cluster();
+        let work = Work::of_unit(self.instance, unit);
+        let time = |device: DeviceId| work.time(cluster.device(device).kind, cluster.device(device).speed);
+        self.assignment.feasible_devices(unit).min_by(|&a, &b| {
+            let speeds = cluster.device(b).speed.total_cmp(&cluster.device(a).speed);
+            time(a).total_cmp(&time(b)).then(speeds)
+        })
+    }
+
+    /// Puts every unit that is not placed yet, in the order of units, on the feasible device with the least exec_min.
+    ///
+    /// # Errors
+    /// If a unit has no feasible device, or it is time to stop.
+    pub(super) fn place_rest(&mut self, context: &PlaceContext) -> Result<(), PlaceError> {
+        let units = self.instance.units();
+        for (position, unit) in units.ids().enumerate() {
+            if position % STOP_INTERVAL == 0 {
+                context.stop.check()?;
+            }
+            if self.assignment.device_of_unit(unit).is_none() {
+                let device = self
+                    .least_loaded(units.kinds(unit), units.demand_bytes(unit))
+                    .ok_or_else(|| self.assignment.infeasible(unit))?;
+                self.assign(unit, device);
+            }
+        }
+        Ok(())
+    }
+
+    /// The finished placement.
+    ///
+    /// # Errors
+    /// [`PlaceError::Infeasible`] for the first unit that is not placed.
+    pub(super) fn finish(self) -> Result<Placement, PlaceError> {
+        self.assignment.finish()
+    }
+}

@@ -1,0 +1,183 @@
+//! Lower bounds on instances with known values, and against the optimum of small instances.
+
+mod support;
+
+use placebench_algorithms::bounds::{self, OptimisticCosts};
+use placebench_datasets::{Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, Time};
+use proptest::prelude::*;
+
+use support::instances::{arabnejad, from_text, topcuoglu};
+use support::place;
+use support::random::{Limits, instances};
+
+fn value(instance: &Instance, name: &str) -> Time {
+    bounds::all(instance).into_iter().find(|bound| bound.name == name).unwrap().value
+}
+
+#[test]
+fn the_published_instances_have_the_known_bounds() {
+    assert_eq!(value(&topcuoglu(), "critical_path"), 41.0);
+    assert_eq!(value(&topcuoglu(), "optimistic_cost"), 54.0);
+    assert_eq!(value(&arabnejad(), "critical_path"), 75.0);
+    assert_eq!(value(&arabnejad(), "optimistic_cost"), 86.0);
+    assert_eq!(bounds::slr_denominator(&topcuoglu()), 41.0);
+}
+
+#[test]
+fn the_first_row_of_pefts_table_is_the_published_one() {
+    let instance = arabnejad();
+    let costs = OptimisticCosts::new(&instance);
+    // The published table leaves out the op's own time.
+    let row = instance
+        .cluster()
+        .device_ids()
+        .map(|device| costs.on(OpId(0), device).unwrap() - instance.exec_time(OpId(0), device));
+    assert_eq!(row.collect::<Vec<_>>(), [64.0, 68.0, 86.0]);
+}
+
+#[test]
+fn the_schedule_length_ratio_is_that_of_an_independent_implementation() {
+    let instance = from_text(include_str!("data/l1k-het.txt"));
+    let makespan = place("heft", &instance).unwrap().plan.unwrap().makespan;
+    assert_eq!(format!("{:.2}", makespan / bounds::slr_denominator(&instance)), "2.60");
+}
+
+#[test]
+fn the_largest_bound_is_the_best_and_carries_its_name() {
+    // Two ops of one group, 5 units each on the only fast device, next to each other in no path.
+    let mut builder = GraphBuilder::default();
+    let a = builder.add_op(OpSpec::cost(50.0), &[]);
+    let b = builder.add_op(OpSpec::cost(50.0), &[]);
+    builder.colocate(a, b).unwrap();
+    let graph = builder.build().unwrap();
+    let cluster = Cluster::uniform(4, Kind::Cpu, 10.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let best = bounds::best(&Instance::new(graph, cluster).unwrap());
+    assert_eq!((best.value, best.name), (10.0, "colocated_work"));
+}
+
+#[test]
+fn an_empty_graph_takes_no_time() {
+    let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(GraphBuilder::default().build().unwrap(), cluster).unwrap();
+    assert_eq!(bounds::best(&instance).value, 0.0);
+}
+
+#[test]
+fn a_transfer_between_kinds_counts_at_the_best_rate_of_all_pairs() {
+    // A CPU op, then a GPU op: 10 bytes at rate 5 from one of six CPUs, at rate 1 from the others.
+    let mut builder = GraphBuilder::default();
+    let cpu = builder.add_op(OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(1.0) }, &[10]);
+    let gpu = builder.add_op(OpSpec { kinds: KindSet::only(Kind::Gpu), ..OpSpec::cost(1.0) }, &[]);
+    builder.add_edge(cpu, 0, gpu).unwrap();
+    let graph = builder.build().unwrap();
+    for gpus in [1, 6] {
+        let device = |id| Device {
+            name: format!("d{id}"),
+            kind: if id < 6 { Kind::Cpu } else { Kind::Gpu },
+            memory_bytes: None,
+            speed: 1.0,
+        };
+        let link = |from: DeviceId, _| Link { rate: if from.0 == 3 { 5.0 } else { 1.0 }, latency: 0.5 };
+        let cluster = Cluster::new((0..6 + gpus).map(device).collect(), link).unwrap();
+        let instance = Instance::new(graph.clone(), cluster).unwrap();
+        assert_eq!(value(&instance, "optimistic_cost"), 1.0 + 0.5 + 2.0 + 1.0);
+    }
+}
+
+#[test]
+fn colocated_ops_do_not_each_count_on_the_kind_that_suits_them() {
+    let mut builder = GraphBuilder::default();
+    let a = builder.add_op(OpSpec { times: [Some(1.0), Some(10.0), None], ..OpSpec::default() }, &[0]);
+    let b = builder.add_op(OpSpec { times: [Some(10.0), Some(1.0), None], ..OpSpec::default() }, &[]);
+    builder.add_edge(a, 0, b).unwrap();
+    let apart = builder.clone().build().unwrap();
+    builder.colocate(a, b).unwrap();
+    let together = builder.build().unwrap();
+    let device = |kind: Kind| Device { name: kind.to_string(), kind, memory_bytes: None, speed: 1.0 };
+    let link = Link { rate: 1.0, latency: 0.0 };
+    let cluster = Cluster::new(vec![device(Kind::Cpu), device(Kind::Gpu)], |_, _| link).unwrap();
+    assert_eq!(value(&Instance::new(apart, cluster.clone()).unwrap(), "optimistic_cost"), 2.0);
+    assert_eq!(value(&Instance::new(together, cluster).unwrap(), "optimistic_cost"), 11.0);
+}
+
+/// The least makespan of all placements and orders: each op in turn goes at the end of some device.
+struct Search<'a> {
+    instance: &'a Instance,
+    slots: Vec<Option<(DeviceId, Time)>>,
+    free: Vec<Time>,
+    best: Time,
+}
+
+impl Search<'_> {
+    fn go_on(&mut self, placed: usize, makespan: Time) {
+        let (graph, cluster, units) = (self.instance.graph(), self.instance.cluster(), self.instance.units());
+        if makespan >= self.best {
+            return;
+        }
+        if placed == graph.op_count() {
+            self.best = makespan;
+            return;
+        }
+        for op in graph.op_ids() {
+            let is_ready = graph.predecessor_ops(op).iter().all(|before| self.slots[before.index()].is_some());
+            if self.slots[op.index()].is_some() || !is_ready {
+                continue;
+            }
+            let unit = units.unit_of(op);
+            let fixed = units.members(unit).iter().find_map(|member| self.slots[member.index()]);
+            for device in cluster.device_ids() {
+                let allowed =
+                    units.members(unit).iter().all(|&op| graph.kinds(op).contains(cluster.device(device).kind));
+                if !allowed || fixed.is_some_and(|(other, _)| other != device) {
+                    continue;
+                }
+                let mut start = self.free[device.index()];
+                for edge in graph.predecessors(op) {
+                    let (from, finish) = self.slots[edge.op.index()].unwrap();
+                    start = start.max(finish + cluster.transfer_time(graph.edge_bytes(edge), from, device));
+                }
+                let finish = start + self.instance.exec_time(op, device);
+                let before = std::mem::replace(&mut self.free[device.index()], finish);
+                self.slots[op.index()] = Some((device, finish));
+                self.go_on(placed + 1, makespan.max(finish));
+                self.slots[op.index()] = None;
+                self.free[device.index()] = before;
+            }
+        }
+    }
+}
+
+fn optimum(instance: &Instance) -> Time {
+    let mut search = Search {
+        instance,
+        slots: vec![None; instance.graph().op_count()],
+        free: vec![0.0; instance.cluster().device_count()],
+        best: f64::INFINITY,
+    };
+    search.go_on(0, 0.0);
+    search.best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bound_exceeds_the_optimum(
+        instance in instances(Limits { ops: 6, devices: 3, edges: 10, memory: false })
+    ) {
+        let optimum = optimum(&instance);
+        for bound in bounds::all(&instance) {
+            prop_assert!(bound.value <= optimum * (1.0 + 1e-12), "{bound:?} exceeds the optimum {optimum}");
+        }
+    }
+
+    #[test]
+    fn no_bound_exceeds_what_heft_finds_on_clusters_with_many_devices_of_a_kind(
+        instance in instances(Limits { ops: 40, devices: 12, edges: 60, memory: false })
+    ) {
+        let makespan = place("heft", &instance).unwrap().plan.unwrap().makespan;
+        for bound in bounds::all(&instance) {
+            prop_assert!(bound.value <= makespan * (1.0 + 1e-12), "{bound:?} exceeds {makespan}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! HEFT on instances with known results.
+
+mod support;
+
+use placebench_datasets::Instance;
+
+use support::instances::{arabnejad, from_text, topcuoglu};
+use support::place;
+
+fn makespan(spec: &str, instance: &Instance) -> f64 {
+    place(spec, instance).unwrap().plan.unwrap().makespan
+}
+
+#[test]
+fn the_published_makespans_are_reproduced() {
+    assert_eq!(makespan("heft", &topcuoglu()), 80.0);
+    assert_eq!(makespan("heft", &arabnejad()), 133.0);
+}
+
+#[test]
+fn the_makespans_of_an_independent_implementation_are_reproduced() {
+    for (text, digits, expected) in [
+        (include_str!("data/l1k-het.txt"), 2, "45.70"),
+        (include_str!("data/l1k-uni.txt"), 2, "63.17"),
+        (include_str!("data/l1k-hom.txt"), 1, "91.5"),
+    ] {
+        let found = makespan("heft", &from_text(text));
+        assert_eq!(format!("{found:.digits$}"), expected);
+    }
+}

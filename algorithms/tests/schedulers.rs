@@ -1,0 +1,249 @@
+//! The schedulers on worked examples, and MSR against its formula evaluated anew at each decision.
+
+mod support;
+
+use placebench_algorithms::{
+    Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, ranks::path_computation_times, registry,
+};
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, TransferId,
+};
+use proptest::prelude::*;
+
+use support::random::{Limits, instances};
+use support::simulator::{simulate, simulate_with};
+
+fn device(name: &str, speed: f64) -> Device {
+    Device { name: name.to_owned(), kind: Kind::Cpu, memory_bytes: None, speed }
+}
+
+fn placement(devices: &[u32]) -> Placement {
+    Placement::new(devices.iter().copied().map(DeviceId).collect())
+}
+
+/// L Figure 2.3: n0 and n1 on d0, n2 and n3 on d1, n4 and n5 on d2. The output of n1, of size 50, goes to both other
+/// devices; n6 and n8 are its sends, of 10 operations each, n7 and n9 the receives.
+fn laich_2_3() -> (Instance, Placement) {
+    let mut builder = GraphBuilder::default();
+    for ops in [30.0, 50.0, 60.0, 30.0, 40.0, 80.0] {
+        builder.add_op(OpSpec::cost(ops), &[50]);
+    }
+    for (source, target) in [(0, 1), (1, 2), (1, 3), (2, 3), (1, 4), (4, 5)] {
+        builder.add_edge(OpId(source), 0, OpId(target)).unwrap();
+    }
+    let devices = vec![device("d0", 10.0), device("d1", 30.0), device("d2", 40.0)];
+    let cluster = Cluster::new(devices, |from, to| {
+        let rate = if from.0.min(to.0) == 0 && from.0.max(to.0) == 2 { 50.0 } else { 25.0 };
+        Link { rate, latency: 0.0 }
+    });
+    let instance = Instance::new(builder.build().unwrap(), cluster.unwrap().with_send_ops(10.0).unwrap()).unwrap();
+    (instance, placement(&[0, 0, 1, 1, 2, 2]))
+}
+
+#[test]
+fn the_order_of_laichs_table_2_1_takes_14_units_as_in_figure_2_4() {
+    let (instance, placement) = laich_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let plan = Plan { order: (0..6).map(OpId).collect(), makespan: 14.0 };
+    for scheduler in ["static", "fifo", "pct", "msr"] {
+        let run = simulate(&placed, scheduler, Some(&plan));
+        assert_eq!(run.makespan, 14.0, "{scheduler}");
+        // d0: n0, n1, then the send to d1 from 8 to 9, the send to d2 from 9 to 10.
+        let sends: Vec<_> = run.started.iter().filter(|(_, _, task)| matches!(task, Task::Send(_))).collect();
+        assert_eq!(
+            sends,
+            [&(8.0, DeviceId(0), Task::Send(TransferId(0))), &(9.0, DeviceId(0), Task::Send(TransferId(1)))]
+        );
+    }
+}
+
+#[test]
+fn pct_sends_first_what_the_longer_path_waits_for() {
+    // d0 sends one output to d1 (path behind: transfer 1, op 1) and to d2 (transfer 1, op 9).
+    let mut builder = GraphBuilder::default();
+    for ops in [10.0, 10.0, 90.0] {
+        builder.add_op(OpSpec::cost(ops), &[10]);
+    }
+    builder.add_edge(OpId(0), 0, OpId(1)).unwrap();
+    builder.add_edge(OpId(0), 0, OpId(2)).unwrap();
+    let cluster = Cluster::uniform(3, Kind::Cpu, 10.0, Link { rate: 10.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster.with_send_ops(20.0).unwrap()).unwrap();
+    let placement = placement(&[0, 1, 2]);
+    let placed = PlacedGraph::new(&instance, &placement);
+    // Sends take 2. PCT: op 1, send to d2 from 1 to 3, arrives at 4, ends at 13; FIFO sends to d1 first and ends at 15.
+    assert_eq!(simulate(&placed, "pct", None).makespan, 13.0);
+    assert_eq!(simulate(&placed, "fifo", None).makespan, 15.0);
+}
+
+/// In the spirit of L Figure 5.1, whose picture is lost: speeds 50, rate 10.
+///
+/// On d0: a (100 operations, 2 units) followed by c (2 units), and b (1 unit), whose output of size 10 goes to d1, where six
+/// ops of 1 unit each wait for it alone.
+fn wakes_a_device() -> (Instance, Placement) {
+    let mut builder = GraphBuilder::default();
+    let a = builder.add_op(OpSpec::cost(100.0), &[10]);
+    let b = builder.add_op(OpSpec::cost(50.0), &[10]);
+    let c = builder.add_op(OpSpec::cost(100.0), &[]);
+    builder.add_edge(a, 0, c).unwrap();
+    for _ in 0..6 {
+        let waiting = builder.add_op(OpSpec::cost(50.0), &[]);
+        builder.add_edge(b, 0, waiting).unwrap();
+    }
+    let cluster = Cluster::uniform(2, Kind::Cpu, 50.0, Link { rate: 10.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    (instance, placement(&[0, 0, 0, 1, 1, 1, 1, 1, 1]))
+}
+
+#[test]
+fn msr_wakes_an_idle_device_where_pct_follows_the_longest_path() {
+    // PCT(a) = 2 + 2 = 4, PCT(b) = 1 + 1 + 1 = 3, PCT(c) = 2: a 0–2, b 2–3, c 3–5 on d0; d1 works from 4 to 10.
+    // MSR: a has one successor, which becomes executable: 2 points. b has six, on another device, which become
+    // executable and wake it: 6 · (1 + 1 + 1 + 5) = 48. So b 0–1, a 1–3, c 3–5; d1 works from 2 to 8.
+    let (instance, placement) = wakes_a_device();
+    let placed = PlacedGraph::new(&instance, &placement);
+    assert_eq!(simulate(&placed, "pct", None).makespan, 10.0);
+    assert_eq!(simulate(&placed, "msr", None).makespan, 8.0);
+}
+
+#[test]
+fn static_refuses_to_run_without_a_plan_or_with_one_that_is_no_order_of_the_ops() {
+    let (instance, placement) = laich_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let scheduler = registry::scheduler(&"static".parse().unwrap()).unwrap();
+    assert!(scheduler.needs_plan());
+    assert_eq!(scheduler.start(&placed, None).err(), Some(SchedulerError::NoPlan));
+    let message = |order: &[u32]| {
+        let plan = Plan { order: order.iter().copied().map(OpId).collect(), makespan: 14.0 };
+        scheduler.start(&placed, Some(&plan)).err().map(|error| error.to_string())
+    };
+    let prefix = "the scheduler 'static' cannot execute the placer's plan: ";
+    assert_eq!(message(&[0, 1, 2, 3, 4, 5]), None);
+    assert_eq!(message(&[0, 1, 2, 3, 4]).unwrap(), format!("{prefix}op 5 is not listed"));
+    assert_eq!(message(&[0, 1, 2, 2, 3, 4]).unwrap(), format!("{prefix}op 2 is listed twice"));
+    assert_eq!(message(&[0, 2, 1, 3, 4, 5]).unwrap(), format!("{prefix}op 2 is listed before one of its inputs"));
+    assert_eq!(message(&[0, 1, 2, 3, 4, 9]).unwrap(), format!("{prefix}op 9 is not in the graph"));
+}
+
+/// L Eq. 5.2 as it stands, evaluated for every ready task at every decision.
+struct SlowMsr;
+
+struct SlowRanks<'a> {
+    placed: &'a PlacedGraph<'a>,
+    path: Vec<f64>,
+    ready: Vec<Vec<Task>>,
+    running: Vec<Option<Task>>,
+    executed: Vec<Task>,
+}
+
+impl Scheduler for SlowMsr {
+    fn start<'a>(
+        &self,
+        placed: &'a PlacedGraph<'a>,
+        _: Option<&'a Plan>,
+    ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
+        let devices = placed.instance().cluster().device_count();
+        Ok(Box::new(SlowRanks {
+            placed,
+            path: path_computation_times(placed),
+            ready: vec![Vec::new(); devices],
+            running: vec![None; devices],
+            executed: Vec::new(),
+        }))
+    }
+}
+
+impl SlowRanks<'_> {
+    fn sends_cost(&self) -> bool {
+        self.placed.instance().cluster().send_ops() > 0.0
+    }
+
+    /// The tasks that an op still waits for, each once.
+    fn missing(&self, op: OpId) -> Vec<Task> {
+        let placed = self.placed;
+        let mut tasks = Vec::new();
+        for &before in placed.instance().graph().predecessor_ops(op) {
+            let sends = placed.transfers_of(before).filter(|&id| placed.remote_consumers(id).contains(&op));
+            match self.sends_cost() && placed.device_of(before) != placed.device_of(op) {
+                true => tasks.extend(sends.map(Task::Send)),
+                false => tasks.push(Task::Op(before)),
+            }
+        }
+        tasks.sort();
+        tasks.dedup();
+        tasks.retain(|task| !self.executed.contains(task));
+        tasks
+    }
+
+    fn rank(&self, task: Task, device: DeviceId, busy: &[bool]) -> u64 {
+        let mut successors: Vec<OpId> = match task {
+            Task::Op(op) => self.placed.instance().graph().successor_ops(op).to_vec(),
+            Task::Send(id) => self.placed.remote_consumers(id).to_vec(),
+        };
+        successors.sort();
+        successors.dedup();
+        let points = |&successor: &OpId| {
+            let target = self.placed.device_of(successor);
+            let is_last = match self.missing(successor)[..] {
+                [last @ Task::Send(id)] => last == task || Task::Op(self.placed.transfer(id).source) == task,
+                [last] => last == task,
+                _ => false,
+            };
+            let wakes = is_last && target != device && !busy[target.index()];
+            1 + u64::from(target != device) + u64::from(is_last) + 5 * u64::from(wakes)
+        };
+        successors.iter().map(points).sum()
+    }
+
+    fn path(&self, task: Task) -> f64 {
+        match task {
+            Task::Op(op) => self.path[op.index()],
+            Task::Send(id) => {
+                let behind = self.placed.remote_consumers(id).iter().map(|op| self.path[op.index()]);
+                self.placed.send_time(id) + self.placed.transfer(id).time + behind.fold(0.0, f64::max)
+            }
+        }
+    }
+}
+
+impl Policy for SlowRanks<'_> {
+    fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
+        self.ready[device.index()].push(task);
+    }
+
+    fn next(&mut self, device: DeviceId, state: &SimulationState<'_>) -> Option<Task> {
+        for (running, _) in self.running.iter_mut().zip(state.busy).filter(|(_, busy)| !**busy) {
+            self.executed.extend(running.take());
+        }
+        let graph = self.placed.instance().graph();
+        for op in graph.op_ids() {
+            let unfinished = graph.predecessor_ops(op).iter().filter(|op| !self.executed.contains(&Task::Op(**op)));
+            assert_eq!(unfinished.count(), state.unfinished_inputs[op.index()] as usize);
+        }
+        let key = |task| (self.rank(task, device, state.busy), self.path(task));
+        let better = |a: &Task, b: &Task| key(*a).partial_cmp(&key(*b)).unwrap().then(b.cmp(a));
+        let best = self.ready[device.index()].iter().copied().max_by(better)?;
+        self.ready[device.index()].retain(|&task| task != best);
+        self.running[device.index()] = Some(best);
+        Some(best)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn msr_decides_as_its_formula_evaluated_anew_at_each_decision(
+        instance in instances(Limits { ops: 20, devices: 4, edges: 50, memory: false }),
+        devices in proptest::collection::vec(any::<u32>(), 20),
+        send_ops in proptest::sample::select(vec![0.0, 0.0, 1.0, 4.0]),
+    ) {
+        let cluster = instance.cluster().clone().with_send_ops(send_ops).unwrap();
+        let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
+        let count = instance.cluster().device_count() as u32;
+        // Kinds and groups do not matter to a scheduler.
+        let devices: Vec<u32> = devices[..instance.graph().op_count()].iter().map(|device| device % count).collect();
+        let placement = placement(&devices);
+        let placed = PlacedGraph::new(&instance, &placement);
+        prop_assert_eq!(simulate(&placed, "msr", None), simulate_with(&placed, &SlowMsr, None));
+    }
+}

@@ -1,0 +1,38 @@
+//! Makes the catalogue from what the extractor wrote:
+//! `cargo run -p placebench-datasets --example catalogue -- FOLDER… datasets/catalogue`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use placebench_datasets::format::graphdef::{ReadOptions, read_extraction};
+use placebench_datasets::format::{FormatError, GraphHeader, Units, write_native};
+
+fn main() -> ExitCode {
+    let mut folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let Some(catalogue) = folders.pop().filter(|_| !folders.is_empty()) else {
+        eprintln!("usage: catalogue FOLDER… CATALOGUE");
+        return ExitCode::FAILURE;
+    };
+    for folder in folders {
+        if let Err(error) = convert(&folder, &catalogue) {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatError> {
+    let extraction = read_extraction(folder, &ReadOptions::default())?;
+    let text = |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let header = GraphHeader {
+        name: text("name"),
+        title: text("title"),
+        licence: text("licence"),
+        units: Units { ops: "nanoseconds on the traced CPU core".to_owned(), ..Units::default() },
+        provenance: extraction.provenance.clone(),
+    };
+    write_native(catalogue.join(&header.name), &header, &extraction.graph)?;
+    println!("{}: {} ops, {} edges; {}", header.name, extraction.graph.op_count(), extraction.graph.edge_count(), extraction.report);
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The catalogue: real training steps that come with the program, extracted from TensorFlow with measured costs.
+//!
+//! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README there.
+
+use crate::DataflowGraph;
+use crate::format::{FormatError, GraphHeader, NativeBytes};
+
+/// A graph of the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogueEntry {
+    /// Unique name.
+    pub name: &'static str,
+    files: NativeBytes<'static>,
+}
+
+/// Why the catalogue has no such graph.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// No graph has that name.
+    #[error("the catalogue has no graph '{name}'{}", nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?")))]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
+    /// An embedded graph is broken, which a test rules out.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+macro_rules! entries {
+    ($($name:literal),* $(,)?) => {
+        &[$(CatalogueEntry {
+            name: $name,
+            files: NativeBytes {
+                header: include_bytes!(concat!("../catalogue/", $name, "/graph.toml")),
+                ops: include_bytes!(concat!("../catalogue/", $name, "/ops.parquet")),
+                tensors: include_bytes!(concat!("../catalogue/", $name, "/tensors.parquet")),
+                edges: include_bytes!(concat!("../catalogue/", $name, "/edges.parquet")),
+            },
+        }),*]
+    };
+}
+
+static ENTRIES: &[CatalogueEntry] = entries![
+    "convnet",
+    "recurrent",
+    "dynamic_rnn",
+    "lstm_lm",
+    "nmt",
+    "resnet50",
+    "transformer",
+    "convnet_whole",
+    "recurrent_whole",
+    "dynamic_rnn_whole",
+];
+
+/// All graphs: training steps first, then the whole graphs with initialisation and evaluation.
+pub fn entries() -> &'static [CatalogueEntry] {
+    ENTRIES
+}
+
+/// The graph of a name, with its header.
+///
+/// # Errors
+/// If there is none of that name; the nearest is suggested.
+///
+/// # Example
+/// ```
+/// let (header, graph) = placebench_datasets::catalogue::load("convnet")?;
+/// assert_eq!((header.name.as_str(), graph.op_count()), ("convnet", 225));
+/// # Ok::<(), placebench_datasets::catalogue::CatalogueError>(())
+/// ```
+pub fn load(name: &str) -> Result<(GraphHeader, DataflowGraph), CatalogueError> {
+    let Some(entry) = ENTRIES.iter().find(|entry| entry.name == name) else {
+        let nearest = ENTRIES
+            .iter()
+            .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
+            .min()
+            .filter(|&(distance, _)| distance <= (name.len() / 3).max(2))
+            .map(|(_, name)| name.to_owned());
+        return Err(CatalogueError::Unknown { name: name.to_owned(), nearest });
+    };
+    Ok(entry.load()?)
+}
+
+impl CatalogueEntry {
+    /// The graph with its header.
+    ///
+    /// # Errors
+    /// If the embedded files are broken, which a test rules out.
+    pub fn load(&self) -> Result<(GraphHeader, DataflowGraph), FormatError> {
+        self.files.read(self.path())
+    }
+
+    /// The header alone.
+    ///
+    /// # Errors
+    /// As [`CatalogueEntry::load`].
+    pub fn header(&self) -> Result<GraphHeader, FormatError> {
+        self.files.read_header(self.path())
+    }
+
+    fn path(&self) -> String {
+        format!("catalogue/{}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn every_graph_loads_and_is_what_its_provenance_says() {
+        for entry in entries() {
+            let (header, graph) = entry.load().unwrap();
+            let count = |key: &str| header.provenance[key].as_integer().unwrap() as usize;
+            assert_eq!(header.name, entry.name);
+            assert_eq!(graph.op_count(), count("nodes"), "{}", entry.name);
+            assert_eq!(graph.edge_count() - graph.control_edge_count(), count("data_edges"), "{}", entry.name);
+            assert_eq!(graph.control_edge_count(), count("control_edges"), "{}", entry.name);
+            assert!(graph.colocation().colocated_op_count() >= count("class_colocated"), "{}", entry.name);
+            assert!(graph.layers().is_some() && graph.op_types().is_some() && graph.has_names());
+            let seconds = |kind| graph.op_ids().filter_map(|op| graph.measured_time(op, kind)).sum::<f64>();
+            let total = |key: &str| header.provenance[key].as_float().unwrap();
+            assert!((seconds(Kind::Cpu) - total("cpu_seconds_total")).abs() < 1e-5, "{}", entry.name);
+            assert!((seconds(Kind::Gpu) - total("gpu_seconds_total")).abs() < 1e-5, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_suggests_the_nearest() {
+        assert_eq!(
+            load("lstm").unwrap_err().to_string(),
+            "the catalogue has no graph 'lstm'",
+        );
+        assert!(load("resnet").unwrap_err().to_string().ends_with("did you mean 'resnet50'?"));
+    }
+}

@@ -1,0 +1,190 @@
+//! The folder that the extractor writes: a GraphDef, and beside it what running the graph has shown.
+//!
+//! | file | content |
+//! |---|---|
+//! | `graph.pb` | the GraphDef |
+//! | `ops.csv` | `name,layer,cpu_seconds,gpu_seconds,memory_bytes`, a row a node; an empty field is unknown |
+//! | `tensors.csv` | `op,port,bytes`, a row an output port |
+//! | `provenance.toml` | where the graph comes from, and the counts and sums of the other files |
+
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use super::fault::Located;
+use super::options::{ImportReport, ReadOptions};
+use super::structure::Structure;
+use super::{binary, import};
+use crate::format::FormatError;
+use crate::{DataflowGraph, Kind};
+
+const OPS_HEADER: [&str; 5] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes"];
+const TENSORS_HEADER: [&str; 3] = ["op", "port", "bytes"];
+
+/// Operations a second of the core on which graphs are traced: an operation is a nanosecond of it.
+const OPERATIONS_PER_SECOND: f64 = 1e9;
+
+/// An extracted graph.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    /// The graph with measured times in seconds; an op costs as many operations as it took nanoseconds on the traced CPU core.
+    pub graph: DataflowGraph,
+    /// What the reader met.
+    pub report: ImportReport,
+    /// The entries of `provenance.toml`.
+    pub provenance: toml::Table,
+}
+
+/// Reads the folder that the extractor wrote for a graph.
+///
+/// What the tables say replaces what the GraphDef says: times and operations, resident memory, layers, sizes of tensors. A node
+/// without a row keeps what the GraphDef says.
+///
+/// # Errors
+/// As [`read_graph_def`](super::read_graph_def); and if a table is malformed, names an op or a port that the graph does not have,
+/// or names one twice: file, line, fault.
+pub fn read_extraction(folder: &Path, options: &ReadOptions) -> Result<Extraction, FormatError> {
+    let path = folder.join("graph.pb");
+    let content = fs::read(&path).map_err(|error| FormatError::io(&path, error))?;
+    let parsed = binary::decode(content).map_err(Located::from);
+    let mut structure = parsed.and_then(Structure::resolve).map_err(|fault| fault.in_file(&path))?;
+    read_ops(&folder.join("ops.csv"), &mut structure)?;
+    read_tensors(&folder.join("tensors.csv"), &mut structure)?;
+    let provenance = read_provenance(&folder.join("provenance.toml"))?;
+    let (graph, report) = import::build(&structure, options).map_err(|fault| fault.in_file(&path))?;
+    Ok(Extraction { graph, report, provenance })
+}
+
+fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
+    let mut seen = vec![false; structure.ops.len()];
+    read_table(path, &OPS_HEADER, |row| {
+        let op = row.op(structure)?;
+        if std::mem::replace(&mut seen[op], true) {
+            return Err(format!("op '{}' has a row already: keep one", &row.record[0]));
+        }
+        let costs = &mut structure.ops[op].costs;
+        if let Some(layer) = row.field::<String>(1)? {
+            costs.layer = Some(layer);
+        }
+        for (column, kind) in [(2, Kind::Cpu), (3, Kind::Gpu)] {
+            if let Some(seconds) = row.seconds(column)? {
+                costs.times[kind.index()] = Some(seconds);
+                if kind == Kind::Cpu {
+                    costs.ops = Some(seconds * OPERATIONS_PER_SECOND);
+                }
+            }
+        }
+        if let Some(bytes) = row.field(4)? {
+            costs.memory_bytes = bytes;
+        }
+        Ok(())
+    })
+}
+
+fn read_tensors(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
+    let mut seen: Vec<Vec<bool>> = vec![Vec::new(); structure.ops.len()];
+    read_table(path, &TENSORS_HEADER, |row| {
+        let op = row.op(structure)?;
+        let port: u32 = row.field(1)?.ok_or("the port is missing: expected a number from 0")?;
+        let bytes: u64 = row.field(2)?.ok_or("the size is missing: expected a number of bytes")?;
+        let name = &row.record[0];
+        structure.ops[op].reach(port).map_err(|reason| format!("'{name}:{port}' {reason}"))?;
+        let index = port as usize;
+        if seen[op].len() <= index {
+            seen[op].resize(index + 1, false);
+        }
+        if std::mem::replace(&mut seen[op][index], true) {
+            return Err(format!("'{name}:{port}' has a row already: keep one"));
+        }
+        structure.ops[op].outputs[index] = Some(bytes);
+        Ok(())
+    })
+}
+
+fn read_provenance(path: &Path) -> Result<toml::Table, FormatError> {
+    let text = fs::read_to_string(path).map_err(|error| FormatError::io(path, error))?;
+    toml::Table::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start].matches('\n').count() as u64 + 1);
+        match line {
+            Some(line) => FormatError::at_line(path, line, error.message()),
+            None => FormatError::file(path, error.message()),
+        }
+    })
+}
+
+/// Reads a table with a fixed header, row by row.
+fn read_table(
+    path: &Path,
+    header: &[&'static str],
+    mut take: impl FnMut(Row<'_>) -> Result<(), String>,
+) -> Result<(), FormatError> {
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_path(path).map_err(|error| {
+        let text = error.to_string();
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => FormatError::io(path, error),
+            _ => FormatError::file(path, text),
+        }
+    })?;
+    let mut record = StringRecord::new();
+    let mut first = true;
+    loop {
+        let line = reader.position().line();
+        let more = reader.read_record(&mut record).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => FormatError::io(path, error),
+            csv::ErrorKind::Utf8 { .. } => FormatError::at_line(path, line, "the text is not UTF-8"),
+            _ => FormatError::at_line(path, line, "this is no CSV"),
+        })?;
+        let line = record.position().map_or(line, csv::Position::line);
+        if std::mem::take(&mut first) {
+            if record.iter().ne(header.iter().copied()) {
+                let message = format!("the first line must be '{}'", header.join(","));
+                return Err(FormatError::at_line(path, 1, message));
+            }
+        } else if !more {
+            return Ok(());
+        } else if record.len() != header.len() {
+            let message = format!("{} fields where {} belong: {}", record.len(), header.len(), header.join(","));
+            return Err(FormatError::at_line(path, line, message));
+        } else {
+            take(Row { record: &record, header }).map_err(|message| FormatError::at_line(path, line, message))?;
+        }
+    }
+}
+
+/// A row of a table, as long as its header.
+struct Row<'a> {
+    record: &'a StringRecord,
+    header: &'a [&'static str],
+}
+
+impl Row<'_> {
+    /// The op that the first field names.
+    fn op(&self, structure: &Structure) -> Result<usize, String> {
+        let name = &self.record[0];
+        structure.find(name).ok_or_else(|| format!("op '{name}' is not in graph.pb: extract both anew"))
+    }
+
+    /// A field, `None` if it is empty.
+    fn field<T: FromStr>(&self, column: usize) -> Result<Option<T>, String> {
+        let text = &self.record[column];
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse()
+            .map(Some)
+            .map_err(|_| format!("column '{}' holds '{text}': expected a number", self.header[column]))
+    }
+
+    /// A field with a time in seconds.
+    fn seconds(&self, column: usize) -> Result<Option<f64>, String> {
+        match self.field::<f64>(column)? {
+            Some(seconds) if !(seconds.is_finite() && seconds >= 0.0) => Err(format!(
+                "column '{}' holds '{}': expected seconds, at least 0",
+                self.header[column], &self.record[column]
+            )),
+            seconds => Ok(seconds),
+        }
+    }
+}

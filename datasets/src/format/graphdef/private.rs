@@ -1,0 +1,86 @@
+//! The attributes in which this suite keeps what a GraphDef has no field for: costs, layers and sets of kinds.
+//!
+//! All are strings, and begin with an underscore, so TensorFlow carries them along unread. Numbers are written in decimal, since
+//! the format's own floating-point attributes have 32 bits.
+
+use super::fault::Fault;
+use super::proto::{AttrValue, NodeDef, Value};
+use super::sizes;
+use super::structure::Costs;
+use crate::{DataflowGraph, Kind, KindSet, OpId};
+
+const OPS: &str = "_placebench_ops";
+const MEMORY: &str = "_placebench_memory_bytes";
+const LAYER: &str = "_placebench_layer";
+const KINDS: &str = "_placebench_kinds";
+/// Measured time in seconds, by [`Kind::index`].
+const TIMES: [&str; 3] = ["_placebench_cpu_time", "_placebench_gpu_time", "_placebench_tpu_time"];
+
+/// The costs that a node carries.
+pub(super) fn costs(node: &NodeDef) -> Result<Costs, Fault> {
+    let mut times = [None; 3];
+    for (time, attribute) in times.iter_mut().zip(TIMES) {
+        *time = number(node, attribute)?;
+    }
+    let memory_bytes = parse(node, MEMORY, "a whole number of bytes")?.unwrap_or_else(|| sizes::resident_bytes(node));
+    let layer = text(node, LAYER)?.map(str::to_owned);
+    Ok(Costs { ops: number(node, OPS)?, memory_bytes, times, layer })
+}
+
+/// The kinds that a node carries, where a device string cannot say them.
+pub(super) fn kinds(node: &NodeDef) -> Result<Option<KindSet>, Fault> {
+    parse(node, KINDS, "kinds like CPU|GPU")
+}
+
+/// Adds to a node what the graph knows of its op and the other fields do not say.
+pub(super) fn annotate(node: &mut NodeDef, graph: &DataflowGraph, op: OpId, kinds_said: bool) {
+    let mut set = |name: &str, value: String| {
+        node.attr.insert(name.to_owned(), AttrValue { value: Some(Value::S(value.into_bytes())) });
+    };
+    set(OPS, graph.ops(op).to_string());
+    set(MEMORY, graph.memory_bytes(op).to_string());
+    for kind in Kind::ALL {
+        if let Some(time) = graph.measured_time(op, kind) {
+            set(TIMES[kind.index()], time.to_string());
+        }
+    }
+    if let Some(layer) = graph.layers().and_then(|layers| layers.get(op.index())) {
+        set(LAYER, layer.to_owned());
+    }
+    if !kinds_said {
+        set(KINDS, graph.kinds(op).to_string());
+    }
+}
+
+fn number(node: &NodeDef, attribute: &'static str) -> Result<Option<f64>, Fault> {
+    let expected = "a number of at least 0";
+    let number: Option<f64> = parse(node, attribute, expected)?;
+    match number {
+        Some(value) if !(value.is_finite() && value >= 0.0) => Err(bad(node, attribute, &value.to_string(), expected)),
+        number => Ok(number),
+    }
+}
+
+fn parse<T: std::str::FromStr>(
+    node: &NodeDef,
+    attribute: &'static str,
+    expected: &'static str,
+) -> Result<Option<T>, Fault> {
+    let parsed = |text: &str| text.parse().map_err(|_| bad(node, attribute, text, expected));
+    text(node, attribute)?.map(parsed).transpose()
+}
+
+fn text<'a>(node: &'a NodeDef, attribute: &'static str) -> Result<Option<&'a str>, Fault> {
+    match sizes::value(node, attribute) {
+        None => Ok(None),
+        Some(Value::S(bytes)) => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(bad(node, attribute, &String::from_utf8_lossy(bytes), "text")),
+        },
+        Some(_) => Err(bad(node, attribute, "another type", "a string")),
+    }
+}
+
+fn bad(node: &NodeDef, attribute: &'static str, value: &str, expected: &'static str) -> Fault {
+    Fault::BadAttribute { node: node.name.clone(), attribute, value: value.escape_debug().to_string(), expected }
+}

@@ -1,0 +1,26 @@
+//! The native folder: `graph.toml` and three Parquet tables, exact, compact, and streamed both ways.
+//!
+//! ```text
+//! rnn/graph.toml       name, title, licence, units, counts, digests, provenance
+//! rnn/ops.parquet      ops, memory_bytes, kinds, group, cpu_seconds, gpu_seconds, tpu_seconds, name, op_type, layer
+//! rnn/tensors.parquet  producer, port, bytes
+//! rnn/edges.parquet    source, port (null: a control edge), target
+//! ```
+//!
+//! Ids are row numbers, from 0. Tensors ascend by (producer, port). Edges ascend by target; those of one target stand in
+//! the order of its inputs, control edges last. So a graph has one file, and what is read equals what was written.
+//! A table is read and written in row groups of bounded size, and other tools' files are welcome: integers may have 32 or
+//! 64 bits, and `[sha256]` may be missing.
+
+mod read;
+mod schema;
+mod table_read;
+mod table_write;
+mod write;
+
+pub use read::{NativeBytes, read_native};
+pub use table_read::is_decoding;
+pub use write::{NativeColumns, NativeWriter, write_native};
+
+/// The file that makes a folder a graph folder.
+pub(crate) const HEADER_FILE: &str = "graph.toml";

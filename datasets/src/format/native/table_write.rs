@@ -1,0 +1,228 @@
+//! Writes one Parquet table, row group by row group, and digests it on the way.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use sha2::{Digest, Sha256};
+
+use super::read::hex;
+use super::schema::{Column, Content, Packing, Table};
+use crate::format::FormatError;
+use crate::format::atomic::PartialFolder;
+
+/// Says who wrote a file without the version of any library, so that equal graphs have equal bytes.
+const CREATED_BY: &str = "placebench";
+
+/// The cells of a column to be written; only the vector of the column's type is filled, and only with what is not null.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    /// 1 for a value, 0 for a null.
+    levels: Vec<i16>,
+    ints: Vec<i32>,
+    longs: Vec<i64>,
+    doubles: Vec<f64>,
+    texts: Vec<ByteArray>,
+}
+
+impl Cells {
+    pub(super) fn push_u32(&mut self, value: u32) {
+        self.ints.push(value.cast_signed());
+    }
+
+    pub(super) fn push_u64(&mut self, value: u64) {
+        self.longs.push(value.cast_signed());
+    }
+
+    pub(super) fn push_f64(&mut self, value: f64) {
+        self.doubles.push(value);
+    }
+
+    pub(super) fn push_optional_u32(&mut self, value: Option<u32>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.ints.extend(value.map(u32::cast_signed));
+    }
+
+    pub(super) fn push_optional_f64(&mut self, value: Option<f64>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.doubles.extend(value);
+    }
+
+    pub(super) fn push_optional_text(&mut self, value: Option<&str>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.texts.extend(value.map(ByteArray::from));
+    }
+
+    fn clear(&mut self) {
+        self.levels.clear();
+        self.ints.clear();
+        self.longs.clear();
+        self.doubles.clear();
+        self.texts.clear();
+    }
+
+    fn write(&self, group: &mut SerializedRowGroupWriter<'_, Digesting>, column: &Column) -> Result<(), ParquetError> {
+        match column.content {
+            Content::Unsigned(64) => self.write_values::<Int64Type>(group, column, &self.longs),
+            Content::Unsigned(_) => self.write_values::<Int32Type>(group, column, &self.ints),
+            Content::Double => self.write_values::<DoubleType>(group, column, &self.doubles),
+            Content::Text => self.write_values::<ByteArrayType>(group, column, &self.texts),
+        }
+    }
+
+    fn write_values<T: DataType>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, Digesting>,
+        column: &Column,
+        values: &[T::T],
+    ) -> Result<(), ParquetError> {
+        let Some(mut writer) = group.next_column()? else {
+            return Err(ParquetError::General(format!("column '{}' is not part of the schema", column.name)));
+        };
+        let levels = column.nullable.then_some(self.levels.as_slice());
+        writer.typed::<T>().write_batch(values, levels, None)?;
+        writer.close()
+    }
+}
+
+/// A table under construction.
+pub(super) struct TableWriter {
+    /// Where the file will be.
+    path: PathBuf,
+    writer: SerializedFileWriter<Digesting>,
+    columns: Vec<&'static Column>,
+    /// One for each of `columns`.
+    pub(super) cells: Vec<Cells>,
+    pub(super) row_count: u64,
+    buffered: usize,
+    group_rows: usize,
+}
+
+impl TableWriter {
+    /// Starts `table` in `folder` with the columns that `include` picks by position. In memory are at most `group_rows`
+    /// rows.
+    pub(super) fn create(
+        folder: &PartialFolder,
+        table: &'static Table,
+        include: impl Fn(usize) -> bool,
+        group_rows: usize,
+    ) -> Result<Self, FormatError> {
+        let path = folder.target().join(table.file);
+        let file = File::create(folder.path().join(table.file)).map_err(|error| FormatError::io(&path, error))?;
+        let columns: Vec<_> = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|&(position, _)| include(position))
+            .map(|(_, column)| column)
+            .collect();
+        let out = Digesting { file: BufWriter::with_capacity(1 << 16, file), digest: Sha256::new() };
+        let writer = schema(&columns)
+            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties(&columns)?)))
+            .map_err(|error| FormatError::file(&path, error))?;
+        let cells = columns.iter().map(|_| Cells::default()).collect();
+        Ok(Self { path, writer, columns, cells, row_count: 0, buffered: 0, group_rows })
+    }
+
+    /// Where the file will be.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Counts the row whose cells were pushed last.
+    pub(super) fn end_row(&mut self) -> Result<(), FormatError> {
+        self.row_count += 1;
+        self.buffered += 1;
+        if self.buffered < self.group_rows {
+            return Ok(());
+        }
+        self.write_group().map_err(|error| FormatError::file(&self.path, error))
+    }
+
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for (column, cells) in self.columns.iter().zip(&mut self.cells) {
+            cells.write(&mut group, column)?;
+            cells.clear();
+        }
+        self.buffered = 0;
+        group.close().map(|_| ())
+    }
+
+    /// Writes what is left, flushes the file to the disk, and returns its SHA-256.
+    pub(super) fn finish(mut self) -> Result<String, FormatError> {
+        let result = match self.buffered {
+            0 => Ok(()),
+            _ => self.write_group(),
+        };
+        let out =
+            result.and_then(|()| self.writer.into_inner()).map_err(|error| FormatError::file(&self.path, error))?;
+        let file = out.file.into_inner().map_err(|error| FormatError::io(&self.path, error.into_error()))?;
+        file.sync_all().map_err(|error| FormatError::io(&self.path, error))?;
+        Ok(hex(&out.digest.finalize()))
+    }
+}
+
+fn schema(columns: &[&'static Column]) -> Result<Type, ParquetError> {
+    let fields: Result<Vec<_>, ParquetError> = columns.iter().map(|column| field(column).map(Arc::new)).collect();
+    Type::group_type_builder("table").with_fields(fields?).build()
+}
+
+fn field(column: &Column) -> Result<Type, ParquetError> {
+    let (physical, logical) = match column.content {
+        Content::Unsigned(bits) => {
+            let physical = if bits == 64 { Physical::INT64 } else { Physical::INT32 };
+            (physical, Some(LogicalType::integer(bits as i8, false)))
+        }
+        Content::Double => (Physical::DOUBLE, None),
+        Content::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(column.name, physical).with_logical_type(logical).with_repetition(repetition).build()
+}
+
+fn properties(columns: &[&'static Column]) -> Result<WriterProperties, ParquetError> {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        // Groups are ended by hand.
+        .set_max_row_group_row_count(None);
+    for column in columns {
+        let path = ColumnPath::from(column.name);
+        properties = match column.packing {
+            Packing::Dictionary => properties.set_column_dictionary_enabled(path, true),
+            Packing::Plain => properties.set_column_dictionary_enabled(path, false),
+            Packing::Delta => properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        };
+    }
+    Ok(properties.build())
+}
+
+/// A file that is digested as it is written.
+struct Digesting {
+    file: BufWriter<File>,
+    digest: Sha256,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.digest.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

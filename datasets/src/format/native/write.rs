@@ -1,0 +1,229 @@
+//! Writes the native folder, whole or row by row.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use super::HEADER_FILE;
+use super::schema::{EDGES, OPS, TENSORS, edges, ops, tensors};
+use super::table_write::TableWriter;
+use crate::format::atomic::PartialFolder;
+use crate::format::header::{Counts, Digests, HeaderFile};
+use crate::format::{FormatError, GraphHeader};
+use crate::{DataflowGraph, GroupId, Kind, OpId, OpSpec};
+
+/// Rows in a row group: what a writer holds in memory, 8 to 24 bytes each.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// The optional columns of a graph, which a [`NativeWriter`] must know beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NativeColumns {
+    /// Whether there are measured times, by [`Kind::index`].
+    pub times: [bool; 3],
+    /// Whether ops have names.
+    pub names: bool,
+    /// Whether ops have types.
+    pub types: bool,
+    /// Whether ops have layers.
+    pub layers: bool,
+}
+
+impl NativeColumns {
+    fn of(graph: &DataflowGraph) -> Self {
+        Self {
+            times: Kind::ALL.map(|kind| graph.has_measured_times(kind)),
+            names: graph.has_names(),
+            types: graph.op_types().is_some(),
+            layers: graph.layers().is_some(),
+        }
+    }
+}
+
+/// Writes a graph to a native folder.
+///
+/// The folder appears complete or not at all; a graph folder that is there already is replaced. The same graph gives the
+/// same bytes.
+///
+/// # Errors
+/// If the folder cannot be written, or something else than a graph folder stands there.
+///
+/// # Complexity
+/// O(ops + edges); one row group in memory.
+pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
+    let mut writer = NativeWriter::create(path, NativeColumns::of(graph))?;
+    let mut outputs = Vec::new();
+    for op in graph.op_ids() {
+        outputs.clear();
+        outputs.extend(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)));
+        let spec = OpSpec {
+            ops: graph.ops(op),
+            memory_bytes: graph.memory_bytes(op),
+            kinds: graph.kinds(op),
+            times: graph.measured_times(op),
+            name: graph.name(op),
+            op_type: graph.op_types().and_then(|types| types.get(op.index())),
+            layer: graph.layers().and_then(|layers| layers.get(op.index())),
+        };
+        writer.push_op(&spec, graph.colocation().group_of(op), &outputs)?;
+        for edge in graph.predecessors(op) {
+            writer.push_edge(edge.op, edge.tensor.map(|tensor| graph.port(tensor)), op)?;
+        }
+    }
+    writer.finish(header)
+}
+
+/// Writes a native folder op by op and edge by edge, in bounded memory: for graphs that are larger than that.
+///
+/// The folder appears when [`NativeWriter::finish`] returns, complete; a writer that is dropped before leaves nothing.
+///
+/// # Example
+/// ```
+/// use placebench_datasets::format::{GraphHeader, NativeColumns, NativeWriter, read_native};
+/// use placebench_datasets::{OpId, OpSpec};
+/// # let folder = std::env::temp_dir().join(format!("placebench-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let mut writer = NativeWriter::create(folder.join("pair"), NativeColumns::default())?;
+/// let a = writer.push_op(&OpSpec::cost(3.0), None, &[8])?;
+/// let b = writer.push_op(&OpSpec::cost(4.0), None, &[])?;
+/// writer.push_edge(a, Some(0), b)?;
+/// writer.finish(&GraphHeader::named("pair"))?;
+/// let (header, graph) = read_native(folder.join("pair"))?;
+/// assert_eq!((header.name.as_str(), graph.edge_count()), ("pair", 1));
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok::<(), placebench_datasets::format::FormatError>(())
+/// ```
+pub struct NativeWriter {
+    // The writers close their files before the folder goes.
+    ops: TableWriter,
+    tensors: TableWriter,
+    edges: TableWriter,
+    columns: NativeColumns,
+    folder: PartialFolder,
+    /// The target of the last edge, and whether that was a control edge.
+    last: Option<(OpId, bool)>,
+    /// The largest op that an edge names.
+    largest: Option<OpId>,
+}
+
+impl NativeWriter {
+    /// Starts a folder that will appear at `path`.
+    ///
+    /// # Errors
+    /// If nothing can be written beside `path`, or something else than a graph folder stands there.
+    pub fn create(path: impl AsRef<Path>, columns: NativeColumns) -> Result<Self, FormatError> {
+        Self::with_group_rows(path.as_ref(), columns, GROUP_ROWS)
+    }
+
+    pub(super) fn with_group_rows(path: &Path, columns: NativeColumns, rows: usize) -> Result<Self, FormatError> {
+        let folder = PartialFolder::create(path, is_replaceable)?;
+        let include = |column: usize| match column {
+            ops::NAME => columns.names,
+            ops::OP_TYPE => columns.types,
+            ops::LAYER => columns.layers,
+            ops::SECONDS..ops::NAME => columns.times[column - ops::SECONDS],
+            _ => true,
+        };
+        Ok(Self {
+            ops: TableWriter::create(&folder, &OPS, include, rows)?,
+            tensors: TableWriter::create(&folder, &TENSORS, |_| true, rows)?,
+            edges: TableWriter::create(&folder, &EDGES, |_| true, rows)?,
+            columns,
+            folder,
+            last: None,
+            largest: None,
+        })
+    }
+
+    /// Appends an op with one output port for each size in `outputs` (bytes). Ids count up from 0. Ops of one `group` are
+    /// colocated; its number must be below the number of ops in the end.
+    ///
+    /// # Errors
+    /// If the disk is full or the like.
+    pub fn push_op(&mut self, op: &OpSpec<'_>, group: Option<GroupId>, outputs: &[u64]) -> Result<OpId, FormatError> {
+        let id = OpId(u32::try_from(self.ops.row_count).map_err(|_| self.too_many("ops"))?);
+        let cells = &mut self.ops.cells;
+        cells[ops::OPS].push_f64(op.ops);
+        cells[ops::MEMORY_BYTES].push_u64(op.memory_bytes);
+        cells[ops::KINDS].push_u32(op.kinds.bits().into());
+        cells[ops::GROUP].push_optional_u32(group.map(|group| group.0));
+        // Absent columns shift the positions of those that follow.
+        let mut next = ops::SECONDS;
+        let mut column = |present: bool| {
+            let position = next;
+            next += usize::from(present);
+            present.then_some(position)
+        };
+        for (time, present) in op.times.into_iter().zip(self.columns.times) {
+            if let Some(position) = column(present) {
+                cells[position].push_optional_f64(time);
+            }
+        }
+        let columns = self.columns;
+        for (text, present) in [(op.name, columns.names), (op.op_type, columns.types), (op.layer, columns.layers)] {
+            if let Some(position) = column(present) {
+                cells[position].push_optional_text(text);
+            }
+        }
+        self.ops.end_row()?;
+        for (port, &bytes) in outputs.iter().enumerate() {
+            let cells = &mut self.tensors.cells;
+            cells[tensors::PRODUCER].push_u32(id.0);
+            cells[tensors::PORT].push_u32(port as u32);
+            cells[tensors::BYTES].push_u64(bytes);
+            self.tensors.end_row()?;
+        }
+        Ok(id)
+    }
+
+    /// Appends an edge that carries output `port` of `source`, or nothing (a control edge). Targets ascend; a target's
+    /// edges come in the order of its inputs, control edges last. The ops themselves may be pushed later.
+    ///
+    /// # Errors
+    /// If the order is another, or the disk full or the like.
+    pub fn push_edge(&mut self, source: OpId, port: Option<usize>, target: OpId) -> Result<(), FormatError> {
+        if self.last.is_some_and(|last| (target, port.is_none()) < last) {
+            let message = format!("edge {} comes too late", self.edges.row_count);
+            return Err(self.fault(message).remedy("sort edges by target, each target's control edges last"));
+        }
+        let port = port.map(u32::try_from).transpose().map_err(|_| self.too_many("output ports"))?;
+        self.last = Some((target, port.is_none()));
+        self.largest = self.largest.max(Some(source.max(target)));
+        let cells = &mut self.edges.cells;
+        cells[edges::SOURCE].push_u32(source.0);
+        cells[edges::PORT].push_optional_u32(port);
+        cells[edges::TARGET].push_u32(target.0);
+        self.edges.end_row()
+    }
+
+    /// Writes the header and puts the folder in its place.
+    ///
+    /// # Errors
+    /// If an edge names an op that was never pushed, or the disk is full or the like.
+    pub fn finish(self, header: &GraphHeader) -> Result<(), FormatError> {
+        let counts = Counts { ops: self.ops.row_count, tensors: self.tensors.row_count, edges: self.edges.row_count };
+        if let Some(op) = self.largest.filter(|op| u64::from(op.0) >= counts.ops) {
+            let message = format!("an edge names op {op}, but there are only {} ops", counts.ops);
+            return Err(self.fault(message).remedy("push every op"));
+        }
+        let digests = Digests { ops: self.ops.finish()?, tensors: self.tensors.finish()?, edges: self.edges.finish()? };
+        let shown = self.folder.target().join(HEADER_FILE);
+        let text = HeaderFile::new(header, counts, digests).to_toml(&shown)?;
+        File::create(self.folder.path().join(HEADER_FILE))
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .map_err(|error| FormatError::io(&shown, error))?;
+        self.folder.commit()
+    }
+
+    fn fault(&self, message: String) -> FormatError {
+        FormatError::file(self.edges.path(), message)
+    }
+
+    fn too_many(&self, what: &str) -> FormatError {
+        self.fault(format!("more {what} than 32-bit ids can count")).remedy("split the graph")
+    }
+}
+
+/// Whether a writer may replace what stands at a path: a graph folder or an empty one.
+fn is_replaceable(path: &Path) -> bool {
+    path.join(HEADER_FILE).is_file() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}

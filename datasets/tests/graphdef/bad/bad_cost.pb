@@ -1,0 +1,4 @@
+
+$
+aMatMul*
+_placebench_ops-5

@@ -1,0 +1,3 @@
+
+
+aMatMul"worker 3

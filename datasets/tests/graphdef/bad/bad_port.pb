@@ -1,0 +1,6 @@
+
+
+
+aSplit
+
+bIdentitya:second

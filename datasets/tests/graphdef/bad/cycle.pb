@@ -1,0 +1,7 @@
+
+
+aIdentityc
+
+bIdentitya
+
+cIdentityb

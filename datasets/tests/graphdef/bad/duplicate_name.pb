@@ -1,0 +1,7 @@
+
+	
+aNoOp
+	
+bNoOp
+	
+aNoOp

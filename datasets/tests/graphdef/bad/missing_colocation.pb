@@ -1,0 +1,5 @@
+
+"
+aNoOp*
+_class
+	loc:@gone

@@ -1,0 +1,5 @@
+
+
+aPlaceholder
+
+bIdentitygone:1

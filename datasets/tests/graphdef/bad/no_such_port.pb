@@ -1,0 +1,5 @@
+
+	
+aNoOp
+
+bIdentitya

@@ -1,0 +1,1 @@
+node { name: "a" op: "NoOp" }

@@ -1,0 +1,3 @@
+
+
+aMatMul"/device:NPU:0

@@ -1,0 +1,222 @@
+//! Leveled random graphs (L §6.2): ops in levels, edges from lower levels to higher ones.
+//!
+//! A graph has a number of levels, each with a random number of ops, and two sorts of edges, counted apart:
+//!
+//! - *level-based* edges, between ops that are at most a limit of levels apart, or with a likelihood that decays with
+//!   the distance ([`Decay`]);
+//! - *random* edges, which connect any two ops of different levels that no level-based edge connects.
+//!
+//! Both are given as a probability of each pair or as an exact number ([`Amount`]). With an exact number every set of so
+//! many pairs is equally likely, which is what drawing pairs and rejecting those that exist gives. (With a decay: pairs
+//! are drawn in proportion to its factor, and the number for each level first.)
+//!
+//! # How it is made
+//!
+//! A [`LeveledPlan`] draws the size of each level and how many edges enter it: the numbers of a multivariate
+//! hypergeometric or of binomial draws. Then every level draws its pairs from its own random stream, one 64-bit draw an
+//! edge, sorts them by target by counting, and so writes the backward adjacency in its final order. The same bytes come
+//! out on any number of threads.
+//!
+//! # Reference
+//! J. Laich. "Graph Partitioning and Scheduling for Distributed Dataflow Computation." 2017. Section 6.2, Table 7.1.
+
+mod colocation;
+mod edges;
+mod params;
+mod plan;
+mod presets;
+
+use std::ops::Range;
+
+use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
+use rayon::prelude::*;
+
+pub use params::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
+pub use plan::LeveledPlan;
+
+use crate::costs::OpColumns;
+use crate::error::GeneratorError;
+use edges::Scratch;
+
+/// A leveled graph, with what is known about how it was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeveledGraph {
+    /// The graph. Ids ascend level by level.
+    pub graph: DataflowGraph,
+    /// Counts.
+    pub stats: GraphStats,
+    /// First op of each level, and the number of ops.
+    pub level_offsets: Vec<u32>,
+}
+
+/// Counts of a leveled graph, as in L Table 7.1.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphStats {
+    /// Number of ops.
+    pub nodes: u64,
+    /// Number of edges.
+    pub edges: u64,
+    /// Number of random long-range edges.
+    pub random_edges: u64,
+    /// Number of level-based edges.
+    pub level_edges: u64,
+    /// Number of levels.
+    pub levels: u64,
+    /// Ops in the smallest level.
+    pub least_nodes_per_level: u64,
+    /// Ops in the largest level.
+    pub most_nodes_per_level: u64,
+    /// Edges an op.
+    pub average_degree: f64,
+    /// Ops in some colocation group.
+    pub colocated_nodes: u64,
+    /// Number of colocation groups.
+    pub colocation_groups: u64,
+}
+
+/// Makes a leveled graph.
+///
+/// # Errors
+/// If a parameter makes no sense, more edges are asked for than there are pairs, or the graph does not fit 32-bit ids.
+///
+/// # Complexity
+/// O(ops + edges) for sparse graphs. 57 bytes an op and 16 an edge, of which at most 8 an op and 8 an edge are scratch space
+/// at the same time.
+///
+/// # Example
+/// ```
+/// use placebench_generator::{LeveledParams, generate_leveled};
+///
+/// let laich3 = generate_leveled(&LeveledParams::preset("laich3").unwrap(), 1).unwrap();
+/// assert_eq!((laich3.stats.nodes, laich3.stats.edges), (7475, 49510));
+/// ```
+pub fn generate_leveled(params: &LeveledParams, seed: u64) -> Result<LeveledGraph, GeneratorError> {
+    LeveledPlan::new(params, seed)?.generate()
+}
+
+/// The edges into one level of a graph, made alone, as (source, target), ascending by target, then by source.
+///
+/// Makes the plan first; for more than one level, make a [`LeveledPlan`] once.
+///
+/// # Errors
+/// As [`generate_leveled`], or if there is no such level.
+pub fn level_edges(params: &LeveledParams, seed: u64, level: usize) -> Result<Vec<(OpId, OpId)>, GeneratorError> {
+    let plan = LeveledPlan::new(params, seed)?;
+    if level >= plan.level_count() {
+        return Err(GeneratorError::bad("level", level, format!("below the number of levels, {}", plan.level_count())));
+    }
+    Ok(plan.edges_into(level))
+}
+
+impl LeveledPlan {
+    /// Makes all levels, in parallel over levels. Takes the plan, whose colocation becomes the graph's.
+    ///
+    /// # Errors
+    /// If the graph does not fit 32-bit ids.
+    pub fn generate(mut self) -> Result<LeveledGraph, GeneratorError> {
+        let (ops, edges) = (self.op_count(), self.edge_count());
+        if edges >= u64::from(u32::MAX) {
+            return Err(GeneratorError::TooLarge { ops: ops as u64, edges });
+        }
+        let mut parts = BackwardParts {
+            ops: vec![0.0; ops],
+            memory_bytes: vec![0; ops],
+            kinds: vec![KindSet::ALL; ops],
+            tensor_bytes: vec![0; ops],
+            in_offsets: vec![0; ops + 1],
+            in_sources: Vec::new(),
+            colocation: Colocation::default(),
+        };
+        let mut sources = vec![0; edges as usize];
+        let columns = OpColumns {
+            ops: &mut parts.ops,
+            memory_bytes: &mut parts.memory_bytes,
+            tensor_bytes: &mut parts.tensor_bytes,
+            kinds: &mut parts.kinds,
+        };
+        self.spans(columns, &mut parts.in_offsets[1..], &mut sources).into_par_iter().for_each(|span| span.make(&self));
+        // A colocation group has one constraint for all members.
+        for (group, members) in self.colocation.groups() {
+            for &op in members {
+                parts.kinds[op.index()] = self.group_kinds[group.index()];
+            }
+        }
+        let stats = self.stats();
+        parts.colocation = std::mem::take(&mut self.colocation);
+        parts.in_sources = sources.into_iter().map(OpId).collect();
+        Ok(LeveledGraph { graph: DataflowGraph::from_backward(parts)?, stats, level_offsets: self.first_op })
+    }
+
+    /// The counts of the graph that the plan makes.
+    pub fn stats(&self) -> GraphStats {
+        let sizes = self.first_op.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+        let random_edges = self.random_edge_count();
+        GraphStats {
+            nodes: self.op_count() as u64,
+            edges: self.edge_count(),
+            random_edges,
+            level_edges: self.edge_count() - random_edges,
+            levels: self.level_count() as u64,
+            least_nodes_per_level: sizes.clone().min().unwrap_or(0),
+            most_nodes_per_level: sizes.max().unwrap_or(0),
+            average_degree: if self.op_count() == 0 { 0.0 } else { self.edge_count() as f64 / self.op_count() as f64 },
+            colocated_nodes: self.colocation.colocated_op_count() as u64,
+            colocation_groups: self.colocation.group_count() as u64,
+        }
+    }
+
+    /// Cuts the columns into runs of levels, each about as much work.
+    fn spans<'a>(&self, columns: OpColumns<'a>, mut ends: &'a mut [u32], mut sources: &'a mut [u32]) -> Vec<Span<'a>> {
+        /// Ops and edges of a span: enough that handing it out costs nothing, few enough that it stays in cache.
+        const SPAN: u64 = 1 << 16;
+        let work = |level: usize| self.first_edge[level] + u64::from(self.first_op[level]);
+        let mut spans = Vec::new();
+        let mut columns = columns;
+        let mut from = 0;
+        for to in 1..=self.level_count() {
+            if to < self.level_count() && work(to) - work(from) < SPAN {
+                continue;
+            }
+            let ops = (self.first_op[to] - self.first_op[from]) as usize;
+            let (here, rest) = columns.split(ops);
+            columns = rest;
+            let (span_ends, rest) = ends.split_at_mut(ops);
+            ends = rest;
+            let (span_sources, rest) = sources.split_at_mut((self.first_edge[to] - self.first_edge[from]) as usize);
+            sources = rest;
+            spans.push(Span { levels: from..to, columns: here, ends: span_ends, sources: span_sources });
+            from = to;
+        }
+        spans
+    }
+}
+
+/// A run of consecutive levels and the parts of the graph's columns that they fill.
+struct Span<'a> {
+    levels: Range<usize>,
+    columns: OpColumns<'a>,
+    ends: &'a mut [u32],
+    sources: &'a mut [u32],
+}
+
+impl Span<'_> {
+    fn make(mut self, plan: &LeveledPlan) {
+        let mut scratch = Scratch::default();
+        let (first_op, first_edge) = (plan.first_op[self.levels.start], plan.first_edge[self.levels.start]);
+        for level in self.levels.clone() {
+            let ops = plan.level_ops(level);
+            let range = (ops.start - first_op) as usize..(ops.end - first_op) as usize;
+            let edges =
+                (plan.first_edge[level] - first_edge) as usize..(plan.first_edge[level + 1] - first_edge) as usize;
+            scratch.write_level(
+                plan,
+                &plan.shape(level),
+                plan.first_edge[level] as u32,
+                &mut self.ends[range.clone()],
+                &mut self.sources[edges],
+            );
+            self.columns.part(range).draw(&plan.params.costs, &plan.params.kinds, plan.seed, level as u64);
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! The edges into one level: uniformly drawn distinct pairs, in the order of the backward adjacency.
+
+use std::ops::Range;
+
+use rand_distr::Distribution as _;
+
+use super::params::{Amount, Decay};
+use super::plan::LeveledPlan;
+use crate::counts::binomial;
+use crate::random::{Purpose, Stream, pair_below, stream, unit};
+
+/// What is planned for a level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LevelShape {
+    pub(super) level: usize,
+    pub(super) first_op: u32,
+    pub(super) ops: u32,
+    /// First op of the lowest level from which level-based edges come.
+    pub(super) window_first: u32,
+    pub(super) level_edges: usize,
+    pub(super) random_edges: usize,
+}
+
+impl LevelShape {
+    pub(super) fn edge_count(&self) -> usize {
+        self.level_edges + self.random_edges
+    }
+
+    /// Pairs that may get a level-based edge.
+    pub(super) fn level_pairs(&self) -> u64 {
+        u64::from(self.ops) * u64::from(self.first_op - self.window_first)
+    }
+
+    /// Pairs of an op of the level with an op below.
+    pub(super) fn all_pairs(&self) -> u64 {
+        u64::from(self.ops) * u64::from(self.first_op)
+    }
+
+    fn level_rectangle(&self) -> Rectangle {
+        Rectangle { rows: self.ops, first_column: self.window_first, columns: self.first_op - self.window_first }
+    }
+
+    fn whole_rectangle(&self) -> Rectangle {
+        Rectangle { rows: self.ops, first_column: 0, columns: self.first_op }
+    }
+}
+
+/// Pairs of a target, counted from the first op of its level, with a source out of consecutive ops.
+#[derive(Clone, Copy, Debug)]
+struct Rectangle {
+    rows: u32,
+    first_column: u32,
+    columns: u32,
+}
+
+impl Rectangle {
+    fn pairs(&self) -> u64 {
+        u64::from(self.rows) * u64::from(self.columns)
+    }
+
+    #[inline]
+    fn draw(&self, rng: &mut Stream) -> (u32, u32) {
+        let (row, column) = pair_below(rng, self.rows, self.columns);
+        (row, self.first_column + column)
+    }
+
+    /// All pairs, ascending.
+    fn all(self) -> impl Iterator<Item = u64> {
+        let columns = self.first_column..self.first_column + self.columns;
+        (0..self.rows).flat_map(move |row| columns.clone().map(move |column| key(row, column)))
+    }
+}
+
+/// A pair as one number that sorts by target, then source.
+fn key(target: u32, source: u32) -> u64 {
+    u64::from(target) << 32 | u64::from(source)
+}
+
+/// Buffers for making one level after another without allocating.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Target and source of each draw: first the level-based ones, then the random ones.
+    pairs: Vec<(u32, u32)>,
+    /// Their sources, grouped by target.
+    grouped: Vec<u32>,
+    repeated: Vec<(u32, u32)>,
+}
+
+impl Scratch {
+    /// Writes the sources of each op's in-edges, ascending, into `sources`, and where each op's end, counted from
+    /// `start`, into `ends`.
+    pub(super) fn write_level(
+        &mut self,
+        plan: &LeveledPlan,
+        shape: &LevelShape,
+        start: u32,
+        ends: &mut [u32],
+        sources: &mut [u32],
+    ) {
+        let sparse = |count: usize, pairs: u64| count as u64 <= pairs / 2;
+        if plan.params.level_edges.decay == Decay::None
+            && sparse(shape.level_edges, shape.level_pairs())
+            && sparse(shape.random_edges, shape.all_pairs() - shape.level_edges as u64)
+        {
+            self.write_sparse(plan.seed, shape, ends, sources);
+            ends.iter_mut().for_each(|end| *end += start);
+        } else {
+            write_sorted(&level_pairs(plan, shape), start, ends, sources);
+        }
+    }
+
+    /// Writes the sources of all pairs into `grouped`, and the end of each target's group into `ends`.
+    fn group_by_target(&mut self, ends: &mut [u32]) {
+        ends.fill(0);
+        for &(target, _) in &self.pairs {
+            ends[target as usize] += 1;
+        }
+        // From counts to starts; placing a pair moves its target's start on, so that in the end it is the group's end.
+        let mut before = 0;
+        for end in ends.iter_mut() {
+            before += std::mem::replace(end, before);
+        }
+        self.grouped.resize(self.pairs.len() + NETWORK, 0);
+        for &(target, source) in &self.pairs {
+            let slot = &mut ends[target as usize];
+            self.grouped[*slot as usize] = source;
+            *slot += 1;
+        }
+    }
+
+    /// Draws pairs, sorts them by target by counting, and each op's few sources by a sorting network. As long as some pair was
+    /// drawn twice, all but one of its draws are made again.
+    fn write_sparse(&mut self, seed: u64, shape: &LevelShape, ends: &mut [u32], sources: &mut [u32]) {
+        let (level, whole) = (shape.level_rectangle(), shape.whole_rectangle());
+        let mut level_rng = stream(seed, Purpose::LevelEdges, shape.level as u64);
+        let mut random_rng = stream(seed, Purpose::RandomEdges, shape.level as u64);
+        self.pairs.clear();
+        self.pairs.extend((0..shape.level_edges).map(|_| level.draw(&mut level_rng)));
+        self.pairs.extend((0..shape.random_edges).map(|_| whole.draw(&mut random_rng)));
+        loop {
+            self.group_by_target(ends);
+            self.repeated.clear();
+            let mut from = 0;
+            for (target, &end) in (0..).zip(&*ends) {
+                let group = from..end as usize;
+                from = group.end;
+                sort_group(&self.grouped, group, sources, |source| self.repeated.push((target, source)));
+            }
+            if self.repeated.is_empty() {
+                return;
+            }
+            // A random edge gives way to a level-based one: that comes first among the pairs, and the first draw stays.
+            self.repeated.dedup();
+            let mut kept = vec![false; self.repeated.len()];
+            for (position, pair) in self.pairs.iter_mut().enumerate() {
+                let Ok(found) = self.repeated.binary_search(pair) else { continue };
+                if std::mem::replace(&mut kept[found], true) {
+                    *pair = if position < shape.level_edges {
+                        level.draw(&mut level_rng)
+                    } else {
+                        whole.draw(&mut random_rng)
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// Copies a group of sources from `grouped` to the same place in `sources`, sorted; reports those that are there more
+/// than once. May overwrite what comes after the group in `sources`; `grouped` must be longer than `sources` by
+/// [`NETWORK`].
+#[inline]
+fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u32], mut report: impl FnMut(u32)) {
+    let len = group.len();
+    if len == 0 {
+        return;
+    }
+    if let Some(slots) = sources.get_mut(group.start..group.start + NETWORK)
+        && len <= NETWORK
+    {
+        // Behind the group comes something larger than any source, and nothing depends on what cannot be predicted.
+        let padding = &PADDING[len];
+        let window = &grouped[group.start..group.start + NETWORK];
+        let sorted = sort_network(std::array::from_fn(|at| window[at] | padding[at]));
+        slots.copy_from_slice(&sorted);
+        let equal = sorted.windows(2).map(|pair| usize::from(pair[0] == pair[1])).sum::<usize>();
+        if equal == (NETWORK - 1).saturating_sub(len) {
+            return;
+        }
+    }
+    let slots = &mut sources[group.clone()];
+    slots.copy_from_slice(&grouped[group]);
+    slots.sort_unstable();
+    slots.windows(2).filter(|pair| pair[0] == pair[1]).for_each(|pair| report(pair[0]));
+}
+
+/// Size of the sorting network: most groups are smaller in graphs with a few edges an op.
+const NETWORK: usize = 8;
+
+/// For each length up to the network's, ones in the places behind it.
+const PADDING: [[u32; NETWORK]; NETWORK + 1] = {
+    let mut padding = [[0; NETWORK]; NETWORK + 1];
+    let mut len = 0;
+    while len <= NETWORK {
+        let mut at = len;
+        while at < NETWORK {
+            padding[len][at] = u32::MAX;
+            at += 1;
+        }
+        len += 1;
+    }
+    padding
+};
+
+/// Sorts eight numbers by 19 exchanges without a branch (Knuth, The Art of Computer Programming 3, 5.3.4). Written out
+/// because the compiler does not unroll a loop over a table of exchanges, which costs as much as it saves.
+#[inline]
+fn sort_network(numbers: [u32; NETWORK]) -> [u32; NETWORK] {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = numbers;
+    (a, c) = (a.min(c), a.max(c));
+    (b, d) = (b.min(d), b.max(d));
+    (e, g) = (e.min(g), e.max(g));
+    (f, h) = (f.min(h), f.max(h));
+    (a, e) = (a.min(e), a.max(e));
+    (b, f) = (b.min(f), b.max(f));
+    (c, g) = (c.min(g), c.max(g));
+    (d, h) = (d.min(h), d.max(h));
+    (a, b) = (a.min(b), a.max(b));
+    (c, d) = (c.min(d), c.max(d));
+    (e, f) = (e.min(f), e.max(f));
+    (g, h) = (g.min(h), g.max(h));
+    (c, e) = (c.min(e), c.max(e));
+    (d, f) = (d.min(f), d.max(f));
+    (b, e) = (b.min(e), b.max(e));
+    (d, g) = (d.min(g), d.max(g));
+    (b, c) = (b.min(c), b.max(c));
+    (d, e) = (d.min(e), d.max(e));
+    (f, g) = (f.min(g), f.max(g));
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Writes pairs that are sorted and different.
+fn write_sorted(pairs: &[u64], start: u32, ends: &mut [u32], sources: &mut [u32]) {
+    ends.fill(0);
+    for (slot, &pair) in sources.iter_mut().zip(pairs) {
+        *slot = pair as u32;
+        ends[(pair >> 32) as usize] += 1;
+    }
+    let mut before = start;
+    for end in ends {
+        before += *end;
+        *end = before;
+    }
+}
+
+/// The pairs of a level, sorted, by the path that handles everything: repeated draws, dense levels, decays.
+fn level_pairs(plan: &LeveledPlan, shape: &LevelShape) -> Vec<u64> {
+    let level_edges = match (plan.params.level_edges.amount, plan.params.level_edges.decay) {
+        (_, Decay::None) => {
+            let rng = &mut stream(plan.seed, Purpose::LevelEdges, shape.level as u64);
+            draw_distinct(rng, shape.level_rectangle(), shape.level_edges, &[])
+        }
+        (Amount::Probability(probability), _) => plan.decaying_edges(shape, probability),
+        (Amount::Count(_), _) => plan.decaying_count(shape),
+    };
+    let rng = &mut stream(plan.seed, Purpose::RandomEdges, shape.level as u64);
+    let random = draw_distinct(rng, shape.whole_rectangle(), shape.random_edges, &level_edges);
+    merge(&level_edges, &random)
+}
+
+/// `count` different pairs of a rectangle, none of them in `excluded`, every such set equally likely; sorted.
+fn draw_distinct(rng: &mut Stream, rectangle: Rectangle, count: usize, excluded: &[u64]) -> Vec<u64> {
+    let available = rectangle.pairs() - excluded.len() as u64;
+    if count as u64 <= available / 2 {
+        return draw_new(count, excluded, |_| {
+            let (target, source) = rectangle.draw(rng);
+            key(target, source)
+        });
+    }
+    // The rarer are drawn: those that are left out.
+    let left_out = draw_new((available - count as u64) as usize, excluded, |_| {
+        let (target, source) = rectangle.draw(rng);
+        key(target, source)
+    });
+    let mut left_out = merge(excluded, &left_out).into_iter().peekable();
+    rectangle.all().filter(|pair| left_out.next_if_eq(pair).is_none()).collect()
+}
+
+/// Draws until there are `count` different pairs that are not in `excluded`: sequential drawing with rejection, in
+/// rounds that draw as many as are missing. Sorted.
+fn draw_new(count: usize, excluded: &[u64], mut draw: impl FnMut(usize) -> u64) -> Vec<u64> {
+    let mut drawn: Vec<u64> = Vec::new();
+    let mut round = 0;
+    while drawn.len() < count {
+        let mut fresh: Vec<u64> = (drawn.len()..count).map(|_| draw(round)).collect();
+        fresh.sort_unstable();
+        fresh.dedup();
+        remove_sorted(&mut fresh, excluded);
+        remove_sorted(&mut fresh, &drawn);
+        drawn = merge(&drawn, &fresh);
+        round += 1;
+    }
+    drawn
+}
+
+/// Removes from a sorted list what is in another.
+fn remove_sorted(list: &mut Vec<u64>, others: &[u64]) {
+    // Few against many: search instead of walking.
+    if list.len() * 16 < others.len() {
+        list.retain(|pair| others.binary_search(pair).is_err());
+        return;
+    }
+    let mut others = others.iter().peekable();
+    list.retain(|pair| {
+        while others.next_if(|&other| other < pair).is_some() {}
+        others.next_if_eq(&pair).is_none()
+    });
+}
+
+/// Merges two sorted lists that share nothing.
+fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    let mut merged = Vec::with_capacity(a.len() + b.len());
+    while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
+        merged.extend(if x < y { a.next() } else { b.next() });
+    }
+    merged.extend(a);
+    merged.extend(b);
+    merged
+}
+
+impl LeveledPlan {
+    /// Edges of probability p · factor(distance), each pair independently; sorted.
+    ///
+    /// Distances are taken in ranges that double. In each, pairs are drawn with the probability of its nearest, and
+    /// kept with the ratio of their own probability to that: thinning, which keeps the pairs independent.
+    pub(super) fn decaying_edges(&self, shape: &LevelShape, probability: f64) -> Vec<u64> {
+        let decay = self.params.level_edges.decay;
+        let rng = &mut stream(self.seed, Purpose::LevelEdges, shape.level as u64);
+        let reach = self.reach.min(shape.level as u32);
+        let mut edges = Vec::new();
+        let mut near = 1;
+        while near <= reach {
+            let far = reach.min(near.saturating_mul(2) - 1);
+            let first_column = self.first_op[shape.level - far as usize];
+            let columns = self.first_op[shape.level - near as usize + 1] - first_column;
+            let rectangle = Rectangle { rows: shape.ops, first_column, columns };
+            let upper = decay.factor(near);
+            let count = binomial(rng, rectangle.pairs(), probability * upper);
+            edges.extend(
+                draw_distinct(rng, rectangle, count as usize, &[])
+                    .into_iter()
+                    .filter(|&pair| unit(rng) * upper < decay.factor(self.distance(shape, pair as u32))),
+            );
+            near = far + 1;
+        }
+        edges.sort_unstable();
+        edges
+    }
+
+    /// The planned number of edges, drawn one after the other in proportion to the decay's factor; sorted.
+    fn decaying_count(&self, shape: &LevelShape) -> Vec<u64> {
+        let decay = self.params.level_edges.decay;
+        let rng = &mut stream(self.seed, Purpose::LevelEdges, shape.level as u64);
+        let reach = self.reach.min(shape.level as u32);
+        let mut sum = 0.0;
+        let cumulative: Vec<f64> = (1..=reach)
+            .map(|distance| {
+                sum += decay.factor(distance) * self.level_ops(shape.level - distance as usize).len() as f64;
+                sum
+            })
+            .collect();
+        draw_weighted(
+            rng,
+            shape,
+            shape.level_edges,
+            |rng| {
+                let at = unit(rng) * sum;
+                let distance = cumulative.partition_point(|&nearer| nearer <= at).min(cumulative.len() - 1) + 1;
+                let level = self.level_ops(shape.level - distance);
+                Rectangle { rows: shape.ops, first_column: level.start, columns: level.len() as u32 }.draw(rng)
+            },
+            |source| decay.factor(self.distance(shape, source)),
+        )
+    }
+
+    /// How many levels an edge from `source` into the level spans.
+    fn distance(&self, shape: &LevelShape, source: u32) -> u32 {
+        (shape.level + 1 - self.first_op[..=shape.level].partition_point(|&first| first <= source)) as u32
+    }
+}
+
+/// `count` different pairs, drawn one after the other in proportion to their weight. `draw` draws one pair so,
+/// `weight` is that of a source.
+fn draw_weighted(
+    rng: &mut Stream,
+    shape: &LevelShape,
+    count: usize,
+    draw: impl Fn(&mut Stream) -> (u32, u32),
+    weight: impl Fn(u32) -> f64,
+) -> Vec<u64> {
+    /// Rounds of rejection before the rest is drawn by exponential keys.
+    const ROUNDS: usize = 32;
+    let mut drawn: Vec<u64> = Vec::new();
+    for _ in 0..ROUNDS {
+        if drawn.len() == count {
+            return drawn;
+        }
+        let mut fresh: Vec<u64> = (drawn.len()..count)
+            .map(|_| {
+                let (target, source) = draw(rng);
+                key(target, source)
+            })
+            .collect();
+        fresh.sort_unstable();
+        fresh.dedup();
+        remove_sorted(&mut fresh, &drawn);
+        drawn = merge(&drawn, &fresh);
+    }
+    // Nearly all heavy pairs are taken. The pairs with the smallest exponential variables of rate weight are
+    // distributed as if drawn one after the other (Efraimidis, Spirakis 2006).
+    let mut rest: Vec<u64> = shape.level_rectangle().all().collect();
+    remove_sorted(&mut rest, &drawn);
+    let mut keyed: Vec<(f64, u64)> = rest
+        .into_iter()
+        .map(|pair| {
+            let exponential: f64 = rand_distr::Exp1.sample(rng);
+            (exponential / weight(pair as u32), pair)
+        })
+        .collect();
+    keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut last: Vec<u64> = keyed.into_iter().take(count - drawn.len()).map(|(_, pair)| pair).collect();
+    last.sort_unstable();
+    merge(&drawn, &last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_network_sorts_every_pattern_of_zeros_and_ones_and_so_everything() {
+        for pattern in 0..256u32 {
+            let bits: [u32; 8] = std::array::from_fn(|at| pattern >> at & 1);
+            assert!(sort_network(bits).is_sorted(), "{pattern:08b}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_sorted_whatever_its_size_and_its_repeats_are_reported() {
+        for len in 0..20usize {
+            let mut grouped: Vec<u32> = (0..len as u32).map(|at| (at * 7 + 3) % 19).collect();
+            let expected: Vec<u32> = (0..19).filter(|number| grouped.contains(number)).collect();
+            grouped.extend([0; NETWORK]);
+            for room in [len, len + NETWORK] {
+                let mut sources = vec![0; room];
+                let mut repeats = Vec::new();
+                sort_group(&grouped[..room + NETWORK - (room - len).min(NETWORK)], 0..len, &mut sources, |source| {
+                    repeats.push(source);
+                });
+                let mut found = sources[..len].to_vec();
+                assert!(found.is_sorted());
+                found.dedup();
+                assert_eq!((found.clone(), repeats.len()), (expected.clone(), len - expected.len()), "{len} {found:?}");
+            }
+        }
+    }
+}

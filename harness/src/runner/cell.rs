@@ -1,0 +1,179 @@
+//! Runs the cells of one placement: place once, then simulate, validate and measure under each scheduler and network.
+
+use std::time::{Duration, Instant};
+
+use placebench_algorithms::bounds::{self, LowerBound};
+use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopToken};
+use placebench_datasets::{Instance, PlacedGraph};
+
+use crate::memory::MemoryProfile;
+use crate::metrics::Metrics;
+use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
+use crate::suite::{Cell, Plan};
+use crate::table::{Row, Status};
+use crate::timeline::Timeline;
+use crate::validator;
+
+/// What simulating and checking a decision gave.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// When everything happened.
+    pub timeline: Timeline,
+    /// The numbers.
+    pub metrics: Metrics,
+    /// How long the simulation took.
+    pub simulated_in: Duration,
+}
+
+/// What an instance is judged against, whatever the placement: computed once for all its cells.
+#[derive(Clone, Debug)]
+pub struct Yardstick {
+    /// The largest lower bound.
+    pub bound: LowerBound,
+    /// Denominator of the schedule length ratio.
+    pub slr_denominator: f64,
+}
+
+impl Yardstick {
+    /// The yardstick of an instance.
+    pub fn new(instance: &Instance) -> Self {
+        Self { bound: bounds::best(instance), slr_denominator: bounds::slr_denominator(instance) }
+    }
+}
+
+/// Simulates a decision, validates the timeline and measures it.
+///
+/// # Errors
+/// The status and the reason, if the placement or the timeline is refused or the simulation ends early.
+pub fn judge(
+    instance: &Instance,
+    decision: &Decision,
+    scheduler: &dyn Scheduler,
+    network: NetworkModel,
+    yardstick: &Yardstick,
+    stop: &StopToken,
+) -> Result<Judgement, (Status, String)> {
+    let invalid = |error: &dyn std::fmt::Display| (Status::Invalid, error.to_string());
+    decision.placement.check(instance).map_err(|error| invalid(&error))?;
+    let started = Instant::now();
+    let placed = PlacedGraph::new(instance, &decision.placement);
+    let options = Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), ..Options::default() };
+    let timeline = simulate_with(&placed, scheduler, &options).map_err(|error| match error {
+        SimulationError::Stopped { .. } => (Status::TimedOut, error.to_string()),
+        other => (Status::Error, other.to_string()),
+    })?;
+    let simulated_in = started.elapsed();
+    validator::validate(instance, &decision.placement, &validator::Record::of(&placed, &timeline), network)
+        .map_err(|error| invalid(&error))?;
+    let memory = MemoryProfile::new(&placed, &timeline);
+    let metrics = Metrics::new(&placed, &timeline, &memory);
+    let bound = yardstick.bound.value;
+    // A makespan below a proven bound means that one of the two is wrong.
+    if metrics.makespan < bound * (1.0 - 1e-9) {
+        let reason = format!("makespan {} is below the lower bound {bound} ({})", metrics.makespan, yardstick.bound.name);
+        return Err((Status::Invalid, reason));
+    }
+    Ok(Judgement { timeline, metrics, simulated_in })
+}
+
+/// Runs cells that share a placement; `None` if the whole run was told to stop meanwhile.
+pub(super) fn run(
+    plan: &Plan,
+    instance: &Instance,
+    yardstick: &Yardstick,
+    cells: &[Cell],
+    stop: &StopToken,
+) -> Option<Vec<Row>> {
+    let group = &plan.groups[cells[0].group];
+    let context = PlaceContext { seed: group.seed, stop: stop.clone() };
+    let started = Instant::now();
+    let decision = plan.placers[cells[0].placer].1.place(instance, &context);
+    let placed_in = started.elapsed();
+    let row = |cell: Cell| {
+        let mut row = blank_row(plan, cell, Some(instance));
+        row.lower_bound = Some(yardstick.bound.value);
+        row.bound = Some(yardstick.bound.name.to_owned());
+        row.place_seconds = Some(placed_in.as_secs_f64());
+        row
+    };
+    let decision = match decision {
+        Ok(decision) => decision,
+        Err(PlaceError::Stopped) => return None,
+        Err(error) => {
+            let status = if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
+            return Some(cells.iter().map(|&cell| failed(row(cell), status, &error.to_string())).collect());
+        }
+    };
+    let mut rows = Vec::with_capacity(cells.len());
+    for &cell in cells {
+        let scheduler = &*plan.schedulers[cell.scheduler].1;
+        let network = plan.networks[cell.network].1;
+        match judge(instance, &decision, scheduler, network, yardstick, stop) {
+            Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, yardstick)),
+            Err((Status::TimedOut, _)) => return None,
+            Err((status, reason)) => rows.push(failed(row(cell), status, &reason)),
+        }
+    }
+    Some(rows)
+}
+
+/// A row with what is known of a cell before it runs.
+pub(super) fn blank_row(plan: &Plan, cell: Cell, instance: Option<&Instance>) -> Row {
+    let (graph, cluster, placer, scheduler, network, repetition) = plan.key(cell);
+    Row {
+        suite: plan.suite.name.clone(),
+        graph,
+        cluster,
+        placer,
+        scheduler,
+        network,
+        repetition,
+        seed: plan.groups[cell.group].seed,
+        devices: instance.map_or(0, |instance| instance.cluster().device_count() as u32),
+        ops: instance.map_or(0, |instance| instance.graph().op_count() as u64),
+        edges: instance.map_or(0, |instance| instance.graph().edge_count() as u64),
+        ..Row::default()
+    }
+}
+
+/// The row of a cell that failed.
+pub(super) fn failed(mut row: Row, status: Status, reason: &str) -> Row {
+    row.status = status.name().to_owned();
+    row.error = Some(reason.replace('\n', " "));
+    row
+}
+
+fn measured(row: Row, decision: &Decision, judgement: &Judgement, yardstick: &Yardstick) -> Row {
+    let metrics = &judgement.metrics;
+    let ratio = |denominator: f64| (denominator > 0.0).then(|| metrics.makespan / denominator);
+    Row {
+        status: Status::Ok.name().to_owned(),
+        makespan: Some(metrics.makespan),
+        slr: ratio(yardstick.slr_denominator),
+        gap: ratio(yardstick.bound.value),
+        speedup: metrics.speedup,
+        efficiency: metrics.efficiency,
+        planned_makespan: decision.plan.as_ref().map(|plan| plan.makespan),
+        traffic_bytes: Some(metrics.traffic_bytes),
+        cut_bytes: Some(metrics.cut_bytes),
+        transfers: Some(metrics.transfers),
+        cut_edges: Some(metrics.cut_edges),
+        load_imbalance: metrics.load_imbalance,
+        utilization: metrics.utilization,
+        idle_time: Some(metrics.idle_time),
+        peak_memory_bytes: Some(metrics.peak_memory_bytes),
+        devices_used: Some(metrics.devices_used),
+        executable_mean: metrics.executable_mean,
+        simulate_seconds: Some(judgement.simulated_in.as_secs_f64()),
+        peak_rss_bytes: peak_rss_bytes(),
+        ..row
+    }
+}
+
+/// The most memory that this process has had resident, where the system tells.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,303 @@
+//! Run folders: the suite as run, the environment, the journal of finished cells, the table.
+//!
+//! ```text
+//! suite.toml         the suite as run
+//! environment.toml   version, commit, processor, threads, command line
+//! cells.jsonl        one line a finished cell, appended while the run goes on
+//! results.parquet    all rows in the suite's order, once the run is complete
+//! ```
+//!
+//! The journal is what survives a crash: a torn last line is cut off when the run resumes. The table appears by renaming
+//! when all cells are done.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::{Row, TableError, read_table, write_table};
+
+/// Where and how a run was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of placebench.
+    pub version: String,
+    /// Commit that it was built from, if known.
+    pub commit: Option<String>,
+    /// Processor.
+    pub cpu: String,
+    /// Threads that cells ran on.
+    pub threads: usize,
+    /// Operating system and architecture.
+    pub platform: String,
+    /// Whether the build was optimised.
+    pub optimized: bool,
+    /// Version of the table's columns.
+    pub schema_version: u32,
+    /// The command line.
+    pub command: Vec<String>,
+}
+
+/// Why a run folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The folder holds a run of another suite or version.
+    #[error("{}: holds a run of {found}: choose another folder with --out, or delete this one", path.display())]
+    OtherRun {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        found: String,
+    },
+    /// The folder exists and is no run folder.
+    #[error("{}: exists and is not a run folder: choose another with --out", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A line of the journal that is not the last is no row.
+    #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The table cannot be read or written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// An open run folder.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    journal: Mutex<File>,
+}
+
+const SUITE: &str = "suite.toml";
+const ENVIRONMENT: &str = "environment.toml";
+const JOURNAL: &str = "cells.jsonl";
+const RESULTS: &str = "results.parquet";
+
+impl RunFolder {
+    /// Opens `path` for a run of the suite with this text: makes it, or resumes the unfinished run in it. Returns the
+    /// rows that are already there.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or holds something else than a run of the same suite by the same version.
+    pub fn open(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(Self, Vec<Row>), FolderError> {
+        let io_at = |path: PathBuf| move |source| FolderError::Io { path, source };
+        if path.exists() && fs::read_dir(path).map_err(io_at(path.to_owned()))?.next().is_some() {
+            Self::check_same_run(path, suite_toml, environment)?;
+        } else {
+            fs::create_dir_all(path).map_err(io_at(path.to_owned()))?;
+            let environment = toml::to_string_pretty(environment).unwrap_or_default();
+            write_atomically(&path.join(ENVIRONMENT), environment.as_bytes())?;
+            // The suite comes last: a folder with a suite is a run folder, complete enough to resume.
+            write_atomically(&path.join(SUITE), suite_toml.as_bytes())?;
+        }
+        let journal = path.join(JOURNAL);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&journal)
+            .map_err(io_at(journal.clone()))?;
+        let rows = read_journal(&mut file, &journal)?;
+        Ok((Self { path: path.to_owned(), journal: Mutex::new(file) }, rows))
+    }
+
+    /// Whether a folder holds a run of this suite by this version, and if so whether it is complete.
+    pub fn state(path: &Path, suite_toml: &str, environment: &Environment) -> Option<RunState> {
+        Self::check_same_run(path, suite_toml, environment).ok()?;
+        Some(if path.join(RESULTS).exists() { RunState::Complete } else { RunState::Unfinished })
+    }
+
+    fn check_same_run(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(), FolderError> {
+        let other = |found: &str| FolderError::OtherRun { path: path.to_owned(), found: found.to_owned() };
+        let suite = fs::read_to_string(path.join(SUITE)).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+        if suite != suite_toml {
+            return Err(other("another suite, or an earlier state of this one"));
+        }
+        let text = fs::read_to_string(path.join(ENVIRONMENT)).unwrap_or_default();
+        let before: Environment = toml::from_str(&text).map_err(|_| other("an unknown version of placebench"))?;
+        let same = (&before.version, &before.commit, before.schema_version)
+            == (&environment.version, &environment.commit, environment.schema_version);
+        if !same {
+            return Err(other("another version of placebench"));
+        }
+        Ok(())
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a finished cell to the journal: one write, so that a crash tears at most the last line.
+    ///
+    /// # Errors
+    /// If the journal cannot be written (a full disk, say).
+    pub fn append(&self, row: &Row) -> Result<(), FolderError> {
+        let io_error = |source| FolderError::Io { path: self.path.join(JOURNAL), source };
+        let mut line = serde_json::to_string(row).map_err(|error| io_error(error.into()))?;
+        line.push('\n');
+        let mut file = self.journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        file.write_all(line.as_bytes()).map_err(io_error)
+    }
+
+    /// Writes the table of the complete run.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(&self, rows: &[Row]) -> Result<PathBuf, FolderError> {
+        let path = self.path.join(RESULTS);
+        write_table(&path, rows)?;
+        Ok(path)
+    }
+}
+
+/// Whether a run folder's run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// All cells are done and the table is written.
+    Complete,
+    /// Some cells are missing.
+    Unfinished,
+}
+
+/// Reads the rows of a run: the table if the run is complete, else the journal.
+///
+/// # Errors
+/// If the folder is no run folder, or a file in it is broken.
+pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
+    if !path.join(SUITE).exists() {
+        return Err(FolderError::NotARun { path: path.to_owned() });
+    }
+    let results = path.join(RESULTS);
+    if results.exists() {
+        return Ok(read_table(&results)?);
+    }
+    let journal = path.join(JOURNAL);
+    let text = fs::read_to_string(&journal).map_err(|source| FolderError::Io { path: journal.clone(), source })?;
+    Ok(parse_journal(&text, &journal)?.0)
+}
+
+fn read_journal(file: &mut File, path: &Path) -> Result<Vec<Row>, FolderError> {
+    let io_error = |source| FolderError::Io { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(io_error)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (rows, complete) = parse_journal(&text, path)?;
+    file.set_len(complete as u64).map_err(io_error)?;
+    file.seek(SeekFrom::End(0)).map_err(io_error)?;
+    Ok(rows)
+}
+
+/// The rows of all complete lines, and the length of those lines in bytes.
+fn parse_journal(text: &str, path: &Path) -> Result<(Vec<Row>, usize), FolderError> {
+    let complete = text.rfind('\n').map_or(0, |end| end + 1);
+    let row = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| FolderError::Journal {
+            path: path.to_owned(),
+            line: index + 1,
+            reason: error.to_string(),
+        })
+    };
+    let rows = text[..complete].lines().enumerate().map(row).collect::<Result<_, _>>()?;
+    Ok((rows, complete))
+}
+
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let beside = path.with_extension("tmp");
+    let io_error = |source| FolderError::Io { path: path.to_owned(), source };
+    fs::write(&beside, bytes).map_err(io_error)?;
+    fs::rename(&beside, path).map_err(io_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment {
+            version: "1".into(),
+            commit: None,
+            cpu: "c".into(),
+            threads: 1,
+            platform: "p".into(),
+            optimized: false,
+            schema_version: 1,
+            command: vec!["placebench".into()],
+        }
+    }
+
+    fn row(repetition: u32) -> Row {
+        Row { repetition, status: "ok".into(), makespan: Some(0.1), ..Row::default() }
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_and_its_cell_runs_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let (run, rows) = RunFolder::open(&path, "a", &environment()).unwrap();
+        assert!(rows.is_empty());
+        run.append(&row(0)).unwrap();
+        run.append(&row(1)).unwrap();
+        drop(run);
+        let journal = path.join(JOURNAL);
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, &text[..text.len() - 10]).unwrap();
+        let (run, rows) = RunFolder::open(&path, "a", &environment()).unwrap();
+        assert_eq!(rows, [row(0)]);
+        run.append(&row(1)).unwrap();
+        assert_eq!(read_run(&path).unwrap(), [row(0), row(1)]);
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        RunFolder::open(&path, "a", &environment()).unwrap();
+        assert!(matches!(RunFolder::open(&path, "b", &environment()), Err(FolderError::OtherRun { .. })));
+        let newer = Environment { version: "2".into(), ..environment() };
+        assert!(matches!(RunFolder::open(&path, "a", &newer), Err(FolderError::OtherRun { .. })));
+        fs::write(folder.path().join("x"), "x").unwrap();
+        assert!(matches!(RunFolder::open(folder.path(), "a", &environment()), Err(FolderError::NotARun { .. })));
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, _) = RunFolder::open(folder.path(), "a", &environment()).unwrap();
+        run.append(&row(0)).unwrap();
+        let journal = folder.path().join(JOURNAL);
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, format!("nonsense\n{text}")).unwrap();
+        let error = RunFolder::open(folder.path(), "a", &environment()).unwrap_err().to_string();
+        assert!(error.contains("cells.jsonl:1: not a row"), "{error}");
+    }
+
+    #[test]
+    fn a_finished_run_is_complete_and_reads_from_its_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, _) = RunFolder::open(folder.path(), "a", &environment()).unwrap();
+        assert_eq!(RunFolder::state(folder.path(), "a", &environment()), Some(RunState::Unfinished));
+        run.finish(&[row(0)]).unwrap();
+        assert_eq!(RunFolder::state(folder.path(), "a", &environment()), Some(RunState::Complete));
+        assert_eq!(read_run(folder.path()).unwrap(), [row(0)]);
+    }
+}

@@ -1,0 +1,188 @@
+//! Runs the cells of a suite in parallel and turns each into a row, whatever happens in it.
+
+mod cell;
+mod folder;
+mod guard;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use placebench_algorithms::StopToken;
+use placebench_datasets::Instance;
+use rayon::prelude::*;
+
+pub use cell::{Judgement, Yardstick, judge};
+pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
+pub use guard::CELL_THREAD;
+
+use crate::suite::{Cell, Group, Plan, load_cluster, load_graph};
+use crate::table::{CellKey, Row, Status};
+use guard::{Outcome, guarded};
+
+/// Hears of the run as it goes on; called from several threads.
+pub trait Observer: Sync {
+    /// The run begins: so many cells in all, so many of them done before.
+    fn begin(&self, cells: usize, done: usize);
+
+    /// A cell ended.
+    fn cell(&self, row: &Row);
+}
+
+/// An observer that does not listen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begin(&self, _: usize, _: usize) {}
+
+    fn cell(&self, _: &Row) {}
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunOutcome {
+    /// Every cell has a row: all rows, in the suite's order.
+    Complete(Vec<Row>),
+    /// The run was told to stop; so many cells have rows.
+    Stopped {
+        /// Cells that have a row.
+        done: usize,
+        /// Cells in all.
+        cells: usize,
+    },
+}
+
+/// Runs all cells of a plan that are not in `done`, on the current rayon pool.
+///
+/// Each row goes to `record` as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the same
+/// on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like
+/// any other.
+///
+/// # Errors
+/// The first error of `record`.
+pub fn run<E: Send>(
+    plan: &Arc<Plan>,
+    done: Vec<Row>,
+    stop: &StopToken,
+    observer: &dyn Observer,
+    record: impl Fn(&Row) -> Result<(), E> + Sync,
+) -> Result<RunOutcome, E> {
+    let mut rows: HashMap<CellKey, Row> = done.into_iter().map(|row| (row.key(), row)).collect();
+    rows.retain({
+        let keys: std::collections::HashSet<CellKey> = plan.cells.iter().map(|&cell| plan.key(cell)).collect();
+        move |key, _| keys.contains(key)
+    });
+    observer.begin(plan.cells.len(), rows.len());
+    let jobs = missing_jobs(plan, &rows);
+    let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
+    let keep = |row: Row| -> Result<(), E> {
+        record(&row)?;
+        observer.cell(&row);
+        fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(row);
+        Ok(())
+    };
+    jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, stop, &keep))?;
+    for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        rows.insert(row.key(), row);
+    }
+    let ordered: Vec<Row> = plan.cells.iter().filter_map(|&cell| rows.remove(&plan.key(cell))).collect();
+    Ok(match ordered.len() == plan.cells.len() {
+        true => RunOutcome::Complete(ordered),
+        false => RunOutcome::Stopped { done: ordered.len(), cells: plan.cells.len() },
+    })
+}
+
+/// The cells of one placement: same group, same placer.
+type Job = Vec<Cell>;
+
+/// The missing cells by group, then by placer.
+fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>) -> Vec<Vec<Job>> {
+    let mut groups: Vec<Vec<Job>> = Vec::new();
+    for &cell in plan.cells.iter().filter(|&&cell| !rows.contains_key(&plan.key(cell))) {
+        match groups.last_mut() {
+            Some(jobs) if jobs[0][0].group == cell.group => match jobs.last_mut() {
+                Some(job) if job[0].placer == cell.placer => job.push(cell),
+                _ => jobs.push(vec![cell]),
+            },
+            _ => groups.push(vec![vec![cell]]),
+        }
+    }
+    groups
+}
+
+fn run_group<E: Send>(
+    plan: &Arc<Plan>,
+    jobs: &[Job],
+    stop: &StopToken,
+    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    if stop.is_stopped() {
+        return Ok(());
+    }
+    let group = &plan.groups[jobs[0][0].group];
+    match make_instance(plan, group, stop) {
+        Outcome::Done(Ok(judged)) => jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, stop, keep)),
+        Outcome::Stopped => Ok(()),
+        Outcome::Done(Err(message)) => fail_all(plan, jobs, Status::Error, &message, keep),
+        Outcome::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
+        Outcome::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready within the limit", keep),
+    }
+}
+
+/// An instance, and what all placements of it are judged against.
+#[derive(Clone)]
+struct Judged {
+    instance: Instance,
+    yardstick: Yardstick,
+}
+
+fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
+    let (plan, group) = (Arc::clone(plan), group.clone());
+    guarded(None, stop, move |_| {
+        let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
+        let graph = load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
+        let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
+        let yardstick = Yardstick::new(&instance);
+        Ok(Judged { instance, yardstick })
+    })
+}
+
+fn run_job<E>(
+    plan: &Arc<Plan>,
+    judged: &Judged,
+    job: &[Cell],
+    stop: &StopToken,
+    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    if stop.is_stopped() {
+        return Ok(());
+    }
+    let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
+    let work = {
+        let (plan, judged, cells) = (Arc::clone(plan), judged.clone(), job.to_vec());
+        move |token: StopToken| cell::run(&plan, &judged.instance, &judged.yardstick, &cells, &token)
+    };
+    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(&judged.instance));
+    match guarded(limit, stop, work) {
+        Outcome::Done(None) | Outcome::Stopped => Ok(()),
+        Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),
+        Outcome::Panicked(message) => {
+            job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::Panicked, &message)))
+        }
+        Outcome::TimedOut => {
+            let message = format!("not done within {} s", plan.suite.time_limit_seconds.unwrap_or_default());
+            job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::TimedOut, &message)))
+        }
+    }
+}
+
+fn fail_all<E>(
+    plan: &Plan,
+    jobs: &[Job],
+    status: Status,
+    message: &str,
+    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    jobs.iter().flatten().try_for_each(|&cell| keep(cell::failed(cell::blank_row(plan, cell, None), status, message)))
+}

@@ -1,0 +1,45 @@
+//! The suites that come with the command.
+
+use super::{Suite, SuiteError};
+
+/// A suite whose text is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Name, as `placebench run NAME` takes it.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+/// All built-in suites; the first is the default.
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "default", text: include_str!("../../suites/default.toml") },
+    BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
+];
+
+impl BuiltIn {
+    /// The suite of a name, if it is built in.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|suite| suite.name == name)
+    }
+
+    /// The suite itself.
+    ///
+    /// # Errors
+    /// If the text is no valid suite, which a test rules out.
+    pub fn suite(&self) -> Result<Suite, SuiteError> {
+        Suite::parse(self.text, &format!("built-in suite {}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_suite_is_valid_and_named_as_it_says() {
+        for built_in in BUILT_IN {
+            assert_eq!(built_in.suite().unwrap().name, built_in.name);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What a suite file says, and the checks that need no graph.
+
+use std::path::{Path, PathBuf};
+
+use placebench_algorithms::{Spec, registry};
+use placebench_generator::leveled::LeveledParams;
+use serde::{Deserialize, Serialize};
+
+use crate::simulator::NetworkModel;
+
+/// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Name: letters, digits, `-`, `_`; run folders are named after it.
+    pub name: String,
+    /// One sentence.
+    #[serde(default)]
+    pub title: String,
+    /// What the suite is for and how to read its results, as prose.
+    #[serde(default)]
+    pub analysis: String,
+    /// How often each cell runs; each repetition has a seed of its own, from which graphs, costs, clusters and random
+    /// placers draw.
+    #[serde(default = "one")]
+    pub repetitions: u32,
+    /// Seed of the first repetition; repetition `r` has `seed + r`.
+    #[serde(default)]
+    pub seed: u64,
+    /// Seconds that placing and simulating one placement may take; a cell beyond is an error row.
+    #[serde(default)]
+    pub time_limit_seconds: Option<f64>,
+    /// Network models.
+    #[serde(default = "contention_free")]
+    pub networks: Vec<String>,
+    /// Placers, as `name` or `name(parameter=value)`.
+    pub placers: Vec<String>,
+    /// Schedulers; `static` runs only with placers that make a schedule of their own.
+    pub schedulers: Vec<String>,
+    /// The graphs.
+    #[serde(rename = "graph")]
+    pub graphs: Vec<GraphEntry>,
+    /// The clusters.
+    #[serde(rename = "cluster")]
+    pub clusters: Vec<ClusterEntry>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn contention_free() -> Vec<String> {
+    vec!["contention_free".to_owned()]
+}
+
+/// A graph of a suite: exactly one of `catalogue`, `file`, `preset`, `leveled`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphEntry {
+    /// Name in tables; by default that of the catalogue entry, preset or file.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A graph of the catalogue (`placebench list graphs`).
+    #[serde(default)]
+    pub catalogue: Option<String>,
+    /// A file or folder in any format that `placebench convert` reads.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// A preset of the generator (`placebench list presets`).
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// Parameters of the leveled generator.
+    #[serde(default)]
+    pub leveled: Option<LeveledParams>,
+    /// Draws new costs for the graph's structure.
+    #[serde(default)]
+    pub weights: Option<Weights>,
+    /// Names of the clusters that this graph runs on; by default all.
+    #[serde(default)]
+    pub clusters: Option<Vec<String>>,
+    /// Repetitions for this graph; by default the suite's.
+    #[serde(default)]
+    pub repetitions: Option<u32>,
+}
+
+/// How costs are drawn for a graph that has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// L §6.2: operations, tensor sizes and memory from U\[1, 100\], whatever the graph says.
+    Laich,
+}
+
+/// A cluster of a suite: exactly one of `preset` and `file`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterEntry {
+    /// Name in tables; by default that of the preset or file.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A preset of the generator (`placebench list clusters`).
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// A cluster file, TOML or CSV.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Only the first so many devices.
+    #[serde(default)]
+    pub devices: Option<usize>,
+    /// Whether memory is unlimited.
+    #[serde(default)]
+    pub unlimited_memory: bool,
+    /// What a send costs its sender, in operations; overrides the cluster's own.
+    #[serde(default)]
+    pub send_ops: Option<f64>,
+}
+
+/// Why a suite is refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SuiteError {
+    /// The file cannot be read.
+    #[error("{path}: {reason}")]
+    Io {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The text is not a suite.
+    #[error("{path}:{line}: {reason}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An entry makes no sense.
+    #[error("{path}: {item}: {reason}")]
+    Item {
+        /// The file.
+        path: String,
+        /// The entry.
+        item: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+}
+
+impl GraphEntry {
+    /// The name in tables.
+    pub fn label(&self) -> String {
+        self.name
+            .clone()
+            .or_else(|| self.catalogue.clone())
+            .or_else(|| self.preset.clone())
+            .or_else(|| self.file.as_deref().map(stem))
+            .unwrap_or_else(|| "leveled".to_owned())
+    }
+}
+
+impl ClusterEntry {
+    /// The name in tables.
+    pub fn label(&self) -> String {
+        let base = self.name.clone().or_else(|| self.preset.clone()).or_else(|| self.file.as_deref().map(stem));
+        base.unwrap_or_default()
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl Suite {
+    /// Reads a suite file. Paths of graphs and clusters in it are relative to its folder.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no suite, or names an unknown algorithm.
+    pub fn read(path: &Path) -> Result<Self, SuiteError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: error.to_string() })?;
+        let mut suite = Self::parse(&text, &path.display().to_string())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let graphs = suite.graphs.iter_mut().filter_map(|graph| graph.file.as_mut());
+        let clusters = suite.clusters.iter_mut().filter_map(|cluster| cluster.file.as_mut());
+        for file in graphs.chain(clusters) {
+            *file = folder.join(&*file);
+        }
+        Ok(suite)
+    }
+
+    /// Parses and checks the text of a suite; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Suite::read`].
+    pub fn parse(text: &str, path: &str) -> Result<Self, SuiteError> {
+        let suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+            path: path.to_owned(),
+            line: error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1),
+            reason: error.message().replace('\n', " "),
+        })?;
+        suite.check(path)?;
+        Ok(suite)
+    }
+
+    /// The suite as TOML.
+    ///
+    /// # Errors
+    /// If a path is not Unicode.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string_pretty(self)
+    }
+
+    fn check(&self, path: &str) -> Result<(), SuiteError> {
+        let refuse = |item: String, reason: String| SuiteError::Item { path: path.to_owned(), item, reason };
+        let item = |item: &str, reason: &str| Err(refuse(item.to_owned(), reason.to_owned()));
+        if self.name.is_empty() || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
+            return item("name", "use letters, digits, '-' and '_'");
+        }
+        if self.repetitions == 0 || self.graphs.iter().any(|graph| graph.repetitions == Some(0)) {
+            return item("repetitions", "must be at least 1");
+        }
+        if self.time_limit_seconds.is_some_and(|limit| !(limit > 0.0 && limit <= 1e9)) {
+            return item("time_limit_seconds", "must be above 0 and at most 1e9");
+        }
+        for (list, empty) in [
+            ("placers", self.placers.is_empty()),
+            ("schedulers", self.schedulers.is_empty()),
+            ("networks", self.networks.is_empty()),
+            ("[[graph]]", self.graphs.is_empty()),
+            ("[[cluster]]", self.clusters.is_empty()),
+        ] {
+            if empty {
+                return item(list, "give at least one");
+            }
+        }
+        self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
+        for graph in &self.graphs {
+            let sources = [graph.catalogue.is_some(), graph.file.is_some(), graph.preset.is_some(), graph.leveled.is_some()];
+            if sources.iter().filter(|&&given| given).count() != 1 {
+                return Err(refuse(
+                    format!("graph '{}'", graph.label()),
+                    "give exactly one of catalogue, file, preset, leveled".to_owned(),
+                ));
+            }
+            for cluster in graph.clusters.iter().flatten() {
+                if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
+                    let reason = format!("names cluster '{cluster}', but the suite has no such [[cluster]]");
+                    return Err(refuse(format!("graph '{}'", graph.label()), reason));
+                }
+            }
+        }
+        for cluster in &self.clusters {
+            if cluster.preset.is_some() == cluster.file.is_some() {
+                let reason = "give exactly one of preset, file".to_owned();
+                return Err(refuse(format!("cluster '{}'", cluster.label()), reason));
+            }
+        }
+        let mut labels: Vec<String> = self.graphs.iter().map(GraphEntry::label).collect();
+        self.check_unique(&mut labels, "graph").map_err(|(label, reason)| refuse(label, reason))?;
+        let mut labels: Vec<String> = self.clusters.iter().map(ClusterEntry::label).collect();
+        self.check_unique(&mut labels, "cluster").map_err(|(label, reason)| refuse(label, reason))
+    }
+
+    fn check_unique(&self, labels: &mut [String], what: &str) -> Result<(), (String, String)> {
+        labels.sort_unstable();
+        match labels.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(()),
+            Some(pair) => Err((format!("{what} '{}'", pair[0]), "is listed twice: give each a name of its own".to_owned())),
+        }
+    }
+
+    fn check_algorithms(&self) -> Result<(), (&'static str, String)> {
+        let parse = |text: &String| text.parse::<Spec>();
+        for text in &self.placers {
+            parse(text).and_then(|spec| registry::placer(&spec)).map_err(|error| ("placers", error.to_string()))?;
+        }
+        for text in &self.schedulers {
+            parse(text).and_then(|spec| registry::scheduler(&spec)).map_err(|error| ("schedulers", error.to_string()))?;
+        }
+        for text in &self.networks {
+            text.parse::<NetworkModel>().map_err(|error| ("networks", error.to_string()))?;
+        }
+        for (list, names) in [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)] {
+            let mut sorted = names.clone();
+            self.check_unique(&mut sorted, list).map_err(|(label, reason)| (list, format!("{label} {reason}")))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "small"
+placers = ["hashing"]
+schedulers = ["fifo"]
+
+[[graph]]
+preset = "laich1"
+
+[[cluster]]
+preset = "laich7"
+"#;
+
+    fn error(text: &str) -> String {
+        Suite::parse(text, "s.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_suite_reads_back_as_it_was_written() {
+        let suite = Suite::parse(GOOD, "s.toml").unwrap();
+        assert_eq!((suite.repetitions, suite.networks.as_slice()), (1, ["contention_free".to_owned()].as_slice()));
+        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+    }
+
+    #[test]
+    fn each_mistake_is_one_line_with_place_and_remedy() {
+        let cases = [
+            (GOOD.replace("placers", "placer"), "s.toml:3: unknown field `placer`, expected"),
+            (GOOD.replace("hashing", "hashin"), "s.toml: placers: unknown placer 'hashin': did you mean 'hashing'?"),
+            (GOOD.replace("fifo", "fifo(x=1)"), "s.toml: schedulers: 'fifo' has no parameter 'x'"),
+            (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),
+            (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
+            (GOOD.replace("\"laich1\"", "\"laich1\"\nfile = \"x\""), "give exactly one of catalogue, file, preset, leveled"),
+            (GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = [\"big\"]"), "s.toml: graph 'laich1': names cluster 'big'"),
+            (GOOD.replace("name = \"small\"", "name = \"a b\""), "s.toml: name: use letters"),
+            (GOOD.replace("name = \"small\"", "name = \"small\"\nrepetitions = 0"), "s.toml: repetitions: must be"),
+            (GOOD.replace("name = \"small\"", "name = \"small\"\nnetworks = [\"one_prot\"]"), "did you mean 'one_port'?"),
+            (GOOD.replace("name = \"small\"", "name = \"small\"\ntime_limit_seconds = -1"), "time_limit_seconds"),
+            (GOOD.replace("[\"hashing\"]", "[\"hashing\", \"hashing\"]"), "is listed twice"),
+            ("name =".to_owned(), "s.toml:1: "),
+        ];
+        for (text, expected) in cases {
+            let message = error(&text);
+            assert!(message.contains(expected), "{message}\n   lacks   {expected}");
+            assert!(!message.contains('\n'), "{message}");
+        }
+    }
+}

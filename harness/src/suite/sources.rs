@@ -1,0 +1,134 @@
+//! Turns the graph and cluster entries of a suite into graphs and clusters.
+
+use std::path::Path;
+
+use placebench_datasets::format::{self, FormatError};
+use placebench_datasets::{Cluster, ClusterError, DataflowGraph, catalogue};
+use placebench_generator::{ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs};
+
+use super::{ClusterEntry, GraphEntry, Weights};
+
+/// Why a graph or a cluster of a suite is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The catalogue has no such graph.
+    #[error(transparent)]
+    Catalogue(#[from] catalogue::CatalogueError),
+    /// The generator refuses.
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
+    /// The cluster makes no sense.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// No preset has that name.
+    #[error("unknown {what} preset '{name}'{}", suggestion(.nearest))]
+    UnknownPreset {
+        /// `graph` or `cluster`.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The nearest there is.
+        nearest: Option<String>,
+    },
+    /// More devices asked for than there are.
+    #[error("cluster '{cluster}' has {devices} devices, not {wanted}")]
+    TooFewDevices {
+        /// The cluster.
+        cluster: String,
+        /// How many it has.
+        devices: usize,
+        /// How many were asked for.
+        wanted: usize,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?"))
+}
+
+/// L gives no probabilities of kind constraints; the presets of her synthetic graphs use the same.
+const LAICH_KINDS: KindProbabilities = KindProbabilities { cpu: 0.1, gpu: 0.1, tpu: 0.0 };
+
+/// The graph of an entry for a seed.
+///
+/// # Errors
+/// If it does not exist, cannot be read, or its parameters make no sense.
+pub fn load_graph(entry: &GraphEntry, seed: u64) -> Result<DataflowGraph, SourceError> {
+    let graph = if let Some(name) = &entry.catalogue {
+        catalogue::load(name)?.1
+    } else if let Some(path) = &entry.file {
+        format::read_graph(path)?.1
+    } else if let Some(name) = &entry.preset {
+        generate_leveled(&graph_preset(name)?, seed)?.graph
+    } else {
+        generate_leveled(&entry.leveled.clone().unwrap_or_else(|| LeveledParams::new(1, (1, 1))), seed)?.graph
+    };
+    Ok(match entry.weights {
+        None => graph,
+        Some(Weights::Laich) => redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?,
+    })
+}
+
+/// The parameters of a graph preset.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn graph_preset(name: &str) -> Result<LeveledParams, SourceError> {
+    LeveledParams::preset(name).ok_or_else(|| SourceError::UnknownPreset {
+        what: "graph",
+        name: name.to_owned(),
+        nearest: placebench_algorithms::nearest(name, LeveledParams::PRESETS),
+    })
+}
+
+/// The cluster of an entry for a seed.
+///
+/// # Errors
+/// If it does not exist, cannot be read, or has too few devices.
+pub fn load_cluster(entry: &ClusterEntry, seed: u64) -> Result<Cluster, SourceError> {
+    let mut cluster = if let Some(path) = &entry.file {
+        read_cluster(path)?
+    } else {
+        cluster_preset(entry.preset.as_deref().unwrap_or_default(), seed)?
+    };
+    if let Some(wanted) = entry.devices {
+        let devices = cluster.device_count();
+        if wanted == 0 || wanted > devices {
+            return Err(SourceError::TooFewDevices { cluster: entry.label(), devices, wanted });
+        }
+        cluster = cluster.first_devices(wanted)?;
+    }
+    if entry.unlimited_memory {
+        cluster = cluster.without_memory_limits();
+    }
+    match entry.send_ops {
+        None => Ok(cluster),
+        Some(send_ops) => Ok(cluster.with_send_ops(send_ops)?),
+    }
+}
+
+/// The cluster of a preset for a seed.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn cluster_preset(name: &str, seed: u64) -> Result<Cluster, SourceError> {
+    match placebench_generator::cluster_preset(name, seed) {
+        Some(cluster) => Ok(cluster?),
+        None => Err(SourceError::UnknownPreset {
+            what: "cluster",
+            name: name.to_owned(),
+            nearest: placebench_algorithms::nearest(name, ClusterParams::PRESETS),
+        }),
+    }
+}
+
+/// A cluster from a file, TOML or CSV.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_cluster(path: &Path) -> Result<Cluster, SourceError> {
+    Ok(format::read_cluster(path)?)
+}

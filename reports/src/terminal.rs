@@ -1,0 +1,231 @@
+//! Aligned tables for a terminal of 100 columns.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use placebench_harness::table::Row;
+
+use crate::Summary;
+
+/// Widest line that tables may take.
+const WIDTH: usize = 100;
+
+/// The two tables of a run: makespans relative to the best, and traffic. Scenarios that do not fit side by side go into
+/// further blocks.
+pub fn summary_tables(summary: &Summary) -> String {
+    let mut text = String::new();
+    for columns in blocks(summary) {
+        text.push_str("Makespan relative to the best of the graph (*), each placer with its best scheduler\n");
+        text.push_str(&makespan_table(summary, &columns));
+        text.push_str("\n\nTraffic between devices in MB, same placements\n");
+        text.push_str(&traffic_table(summary, &columns));
+        text.push_str("\n\n");
+    }
+    text
+}
+
+fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
+    let mut table = new_table();
+    let mut header = vec!["placer".to_owned()];
+    header.extend(columns.iter().map(|&column| summary.label(column)));
+    header.push("mean".to_owned());
+    table.set_header(header);
+    for (placer, name) in summary.placers.iter().enumerate() {
+        let mut cells = vec![name.clone()];
+        cells.extend(columns.iter().map(|&column| match summary.ratio(placer, column) {
+            Some(1.0) => "1.00*".to_owned(),
+            Some(ratio) => format!("{} ", ratio_text(ratio)),
+            None => "failed ".to_owned(),
+        }));
+        cells.push(summary.mean_ratio(placer).map_or_else(|| "-".to_owned(), ratio_text));
+        table.add_row(cells);
+    }
+    let best = |value: &dyn Fn(&crate::Entry) -> Option<String>| -> Vec<String> {
+        let text = |&column: &usize| summary.best(column).and_then(|(_, entry)| value(entry));
+        columns.iter().map(|column| text(column).map_or_else(|| "-".to_owned(), |text| text + " ")).collect()
+    };
+    let mut add = |name: &str, cells: Vec<String>| {
+        table.add_row([vec![name.to_owned()], cells, vec![String::new()]].concat());
+    };
+    add("best makespan", best(&|entry| Some(time_text(entry.makespan))));
+    add("its scheduler", best(&|entry| Some(entry.scheduler.clone())));
+    add("its SLR", best(&|entry| entry.slr.map(ratio_text)));
+    add("its gap to the bound", best(&|entry| entry.gap.map(ratio_text)));
+    finish(&mut table)
+}
+
+fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
+    let mut table = new_table();
+    let mut header = vec!["placer".to_owned()];
+    header.extend(columns.iter().map(|&column| summary.label(column)));
+    table.set_header(header);
+    for (placer, name) in summary.placers.iter().enumerate() {
+        let mut cells = vec![name.clone()];
+        cells.extend(columns.iter().map(|&column| {
+            let traffic = summary.entries[placer][column].as_ref().map(|entry| entry.traffic_bytes / 1e6);
+            traffic.map_or_else(|| "-".to_owned(), significant)
+        }));
+        table.add_row(cells);
+    }
+    finish(&mut table)
+}
+
+/// Every cell: the columns that people look at first.
+pub fn full_table(rows: &[Row]) -> String {
+    let mut table = new_table();
+    table.set_header(["graph", "placer", "scheduler", "makespan", "SLR", "gap", "traffic", "place s"]);
+    for row in rows {
+        let graph = format!("{}@{}", row.graph, row.cluster);
+        let mut cells = vec![graph, row.placer.clone(), row.scheduler.clone()];
+        match row.makespan {
+            None => cells.push(row.status.clone()),
+            Some(makespan) => {
+                cells.push(time_text(makespan));
+                cells.push(row.slr.map_or_else(String::new, ratio_text));
+                cells.push(row.gap.map_or_else(String::new, ratio_text));
+                cells.push(bytes_text(row.traffic_bytes.unwrap_or_default() as f64));
+                cells.push(row.place_seconds.map_or_else(String::new, |seconds| format!("{seconds:.3}")));
+            }
+        }
+        table.add_row(cells);
+    }
+    finish(&mut table)
+}
+
+/// The cells that failed, each distinct reason once; empty if none did.
+pub fn failures_table(rows: &[Row]) -> String {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.is_ok()) {
+        let error = row.error.as_deref().unwrap_or("no reason given");
+        let text = format!("{} on {}@{}: {}: {error}", row.placer, row.graph, row.cluster, row.status);
+        match reasons.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((text, 1)),
+        }
+    }
+    reasons.iter().map(|(text, count)| format!("{count} × {text}\n")).collect()
+}
+
+/// Splits scenarios into blocks that fit the width.
+fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
+    let first = summary.placers.iter().map(String::len).chain([22]).max().unwrap_or_default() + 2;
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut used = WIDTH;
+    for column in 0..summary.scenarios.len() {
+        let width = summary.label(column).len().max(8) + 1;
+        // The mean column at the end of each block takes 7.
+        if used + width + 7 > WIDTH {
+            blocks.push(Vec::new());
+            used = first;
+        }
+        used += width;
+        if let Some(block) = blocks.last_mut() {
+            block.push(column);
+        }
+    }
+    blocks
+}
+
+fn new_table() -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+fn finish(table: &mut Table) -> String {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines: Vec<String> =
+        table.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
+
+fn ratio_text(ratio: f64) -> String {
+    if ratio < 99.995 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
+}
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize };
+    format!("{value:.digits$}")
+}
+
+/// A time in the instance's unit (seconds for measured graphs) with three significant digits and a metric prefix.
+pub fn time_text(time: f64) -> String {
+    match time {
+        t if t == 0.0 || t >= 1.0 => significant(t),
+        t if t >= 1e-3 => format!("{}m", significant(t * 1e3)),
+        t if t >= 1e-6 => format!("{}µ", significant(t * 1e6)),
+        t => format!("{t:.2e}"),
+    }
+}
+
+/// Bytes with three significant digits and a decimal prefix.
+pub fn bytes_text(bytes: f64) -> String {
+    let (scale, unit) = match bytes {
+        b if b >= 1e12 => (1e12, "TB"),
+        b if b >= 1e9 => (1e9, "GB"),
+        b if b >= 1e6 => (1e6, "MB"),
+        b if b >= 1e3 => (1e3, "kB"),
+        _ => (1.0, "B"),
+    };
+    format!("{} {unit}", significant(bytes / scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::rows;
+
+    #[test]
+    fn the_tables_mark_the_best_and_say_what_failed() {
+        let text = summary_tables(&Summary::new(&rows()));
+        let expected = "\
+Makespan relative to the best of the graph (*), each placer with its best scheduler
+placer                     a       b  mean
+heft                   1.00*   1.00*  1.00
+random                 2.00  failed   2.00
+best makespan          10.0m    4.00
+its scheduler            pct     pct
+its SLR                 2.00    2.00
+its gap to the bound    1.00    1.00
+
+Traffic between devices in MB, same placements
+placer      a  b
+heft        0  0
+random   3.50  -
+
+";
+        let squeeze = |text: &str| -> Vec<String> {
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert_eq!(squeeze(&text), squeeze(expected), "\n{text}");
+        assert!(failures_table(&rows()).starts_with("2 × random on b@c: infeasible: no feasible device"));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_hundred_columns() {
+        let mut all = Vec::new();
+        for graph in 0..23 {
+            for mut row in rows() {
+                row.graph = format!("graph_with_a_name_{graph}_{}", row.graph);
+                row.placer = format!("iterated_{}", row.placer);
+                all.push(row);
+            }
+        }
+        for line in summary_tables(&Summary::new(&all)).lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        assert_eq!(
+            [time_text(0.01234), time_text(123.4), time_text(0.0), time_text(4.2e-5)],
+            ["12.3m", "123", "0", "42.0µ"]
+        );
+        assert_eq!([bytes_text(1_234.0), bytes_text(0.0), bytes_text(9.99e9)], ["1.23 kB", "0 B", "9.99 GB"]);
+    }
+}

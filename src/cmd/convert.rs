@@ -1,0 +1,93 @@
+//! `placebench convert`: from any graph format to any other, and clusters likewise.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use placebench::datasets::format::graphdef::{self, LoopPolicy, ReadOptions};
+use placebench::datasets::format::{self, GraphHeader};
+use placebench::datasets::DataflowGraph;
+
+use super::source;
+use crate::output::print;
+
+/// Arguments of `convert`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to read: a graph folder, .csv, .pb, .pbtxt, a folder of the TensorFlow extractor, a catalogue name or a preset;
+    /// with --cluster a .toml or .csv file, or a cluster preset.
+    input: String,
+
+    /// What to write: .csv, .pb, .pbtxt, .dot, or without extension a graph folder; with --cluster .toml or .csv.
+    output: PathBuf,
+
+    /// Converts a cluster instead of a graph.
+    #[arg(long)]
+    cluster: bool,
+
+    /// What to do with cycles in a GraphDef: reject, next_iteration (open TensorFlow's loops), drop (the last edge of each cycle).
+    #[arg(long, default_value = "reject")]
+    cycles: LoopPolicy,
+
+    /// Does not colocate the consumers of a reference with their variable.
+    #[arg(long)]
+    no_references: bool,
+
+    /// Seed of presets.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Replaces an existing output.
+    #[arg(long, short)]
+    force: bool,
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let output = &args.output;
+    if output.exists() && !args.force {
+        bail!("{}: exists: --force replaces it", output.display());
+    }
+    if args.cluster {
+        let cluster = source::cluster(&args.input, args.seed)?;
+        match extension(output) {
+            "toml" => format::write_cluster_toml(output, &cluster)?,
+            "csv" => format::write_cluster_csv(output, &cluster)?,
+            other => bail!("{}: unknown cluster format '{other}': use .toml or .csv", output.display()),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let input = Path::new(&args.input);
+    let (header, graph) = match extension(input) {
+        "pb" | "pbtxt" => {
+            let options = ReadOptions { cycles: args.cycles, colocate_references: !args.no_references };
+            let (graph, report) = graphdef::read_graph_def(input, &options)?;
+            print(&format!("{report}\n"))?;
+            (GraphHeader::named(input.file_stem().unwrap_or_default().to_string_lossy()), graph)
+        }
+        _ => source::graph(&args.input, args.seed)?,
+    };
+    write_graph(output, &header, &graph, args.force)?;
+    print(&format!("{}: {} ops, {} edges\n", output.display(), graph.op_count(), graph.edge_count()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a graph in the format of the path's extension.
+pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGraph, replace: bool) -> anyhow::Result<()> {
+    match extension(path) {
+        "" => {
+            if replace && path.exists() {
+                std::fs::remove_dir_all(path)?;
+            }
+            format::write_native(path, header, graph)?;
+        }
+        "csv" => format::write_csv(path, graph)?,
+        "pb" | "pbtxt" => graphdef::write_graph_def(path, graph)?,
+        "dot" => format::write_dot(path, graph)?,
+        other => bail!("{}: unknown graph format '.{other}': use .csv, .pb, .pbtxt, .dot, or no extension for a folder", path.display()),
+    }
+    Ok(())
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}

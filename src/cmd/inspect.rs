@@ -1,0 +1,43 @@
+//! `placebench inspect`: the property sheet of a graph.
+
+use std::process::ExitCode;
+
+use placebench::datasets::Properties;
+
+use super::source;
+use crate::output::print;
+
+/// Arguments of `inspect`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A graph of the catalogue, a preset, or a file in any format that `convert` reads.
+    graph: String,
+
+    /// Also relates communication to computation (CCR) on this cluster: a preset or a file.
+    #[arg(long, short)]
+    cluster: Option<String>,
+
+    /// Seed of presets.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let (header, graph) = source::graph(&args.graph, args.seed)?;
+    let cluster = args.cluster.as_deref().map(|cluster| source::cluster(cluster, args.seed)).transpose()?;
+    let properties = Properties::of(&graph, cluster.as_ref());
+    let mut text = format!("{}\n", header.name);
+    if !header.title.is_empty() {
+        text.push_str(&format!("{}\n", header.title));
+    }
+    text.push_str(&format!("\n{properties}"));
+    if !header.provenance.is_empty() {
+        text.push_str(&format!("\nprovenance\n{}", indented(&header.provenance.to_string())));
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}

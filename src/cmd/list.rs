@@ -1,0 +1,110 @@
+//! `placebench list`: what there is to name.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use placebench::algorithms::registry::{PLACERS, SCHEDULERS};
+use placebench::algorithms::{Entry, ParamSpec};
+use placebench::datasets::{Cluster, Kind, catalogue};
+use placebench::generator::{ClusterParams, LeveledParams, cluster_preset};
+use placebench::harness::suite::BUILT_IN;
+
+use crate::output::print;
+
+/// Arguments of `list`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to list.
+    #[arg(value_enum)]
+    what: Option<What>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Graphs of the catalogue.
+    Graphs,
+    /// Presets of the graph generator.
+    Presets,
+    /// Presets of the cluster generator.
+    Clusters,
+    /// Placers with their parameters.
+    Placers,
+    /// Schedulers with their parameters.
+    Schedulers,
+    /// Built-in suites.
+    Suites,
+    /// Network models.
+    Networks,
+    /// File formats.
+    Formats,
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut text = String::new();
+    for &what in What::value_variants() {
+        if args.what.is_some_and(|wanted| wanted != what) {
+            continue;
+        }
+        if args.what.is_none() {
+            let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+            text.push_str(&format!("{}{name}\n", if text.is_empty() { "" } else { "\n" }));
+        }
+        for (name, description) in lines(what)? {
+            text.push_str(&format!("  {name:<24} {description}\n"));
+        }
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
+    Ok(match what {
+        What::Placers => PLACERS.iter().flat_map(entry_lines).collect(),
+        What::Schedulers => SCHEDULERS.iter().flat_map(entry_lines).collect(),
+        What::Suites => {
+            let suites = BUILT_IN.iter().map(|built_in| Ok((built_in.name.to_owned(), built_in.suite()?.title)));
+            suites.collect::<anyhow::Result<_>>()?
+        }
+        What::Graphs => {
+            let graphs = catalogue::entries().iter().map(|entry| Ok((entry.name.to_owned(), entry.header()?.title)));
+            graphs.collect::<anyhow::Result<_>>()?
+        }
+        What::Presets => LeveledParams::PRESETS.iter().filter_map(|&name| Some((name.to_owned(), preset_text(name)?))).collect(),
+        What::Clusters => {
+            let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
+            clusters.map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?)))).collect::<anyhow::Result<_>>()?
+        }
+        What::Networks => vec![
+            ("contention_free".to_owned(), "a transfer takes latency + bytes / rate, whatever else is under way (L)".to_owned()),
+            ("one_port".to_owned(), "a device sends one tensor at a time and receives one at a time".to_owned()),
+        ],
+        What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
+    })
+}
+
+const FORMATS: &[(&str, &str)] = &[
+    ("folder", "graph: Parquet tables and a TOML header; read and written"),
+    (".csv", "graph, or cluster with its rate matrix; read and written"),
+    (".pb, .pbtxt", "graph: TensorFlow GraphDef; read and written"),
+    ("extractor's folder", "graph: GraphDef with measured costs beside it; read"),
+    (".toml", "cluster; read and written"),
+    (".dot", "graph, for Graphviz; written"),
+];
+
+fn preset_text(name: &str) -> Option<String> {
+    let params = LeveledParams::preset(name)?;
+    let (least, most) = params.nodes_per_level;
+    Some(format!("leveled DAG of {} levels of {least} to {most} ops (L Table 7.1)", params.levels))
+}
+
+fn cluster_text(cluster: &Cluster) -> String {
+    let count = |kind: Kind| cluster.devices().iter().filter(|device| device.kind == kind).count();
+    let kinds = Kind::ALL.into_iter().filter(|&kind| count(kind) > 0);
+    kinds.map(|kind| format!("{} {kind}", count(kind))).collect::<Vec<_>>().join(", ")
+}
+
+fn entry_lines<T: ?Sized>(entry: &Entry<T>) -> Vec<(String, String)> {
+    let head = (entry.name.to_owned(), format!("{} ({})", entry.summary, entry.source));
+    let param = |param: &ParamSpec| (format!("  {}={}", param.name, param.default), param.doc.to_owned());
+    std::iter::once(head).chain(entry.params.iter().map(param)).collect()
+}

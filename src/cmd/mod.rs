@@ -1,0 +1,50 @@
+//! The verbs.
+
+mod convert;
+mod inspect;
+mod list;
+mod place;
+mod reproduce;
+mod run;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// What the command can do.
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Runs a suite: graphs × clusters × placers × schedulers, each placement simulated and validated.
+    Run(run::Args),
+    /// Runs a paper's evaluation and checks its claims one by one.
+    Reproduce(reproduce::Args),
+    /// Places one graph on one cluster and judges the placement.
+    Place(place::Args),
+    /// Shows the property sheet of a graph.
+    Inspect(inspect::Args),
+    /// Converts graphs and clusters between formats.
+    Convert(convert::Args),
+    /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
+    List(list::Args),
+}
+
+impl Default for Verb {
+    fn default() -> Self {
+        Self::Run(run::Args::default())
+    }
+}
+
+impl Verb {
+    /// Does it.
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Run(args) => run::execute(&args),
+            Self::Reproduce(args) => reproduce::execute(&args),
+            Self::Place(args) => place::execute(&args),
+            Self::Inspect(args) => inspect::execute(&args),
+            Self::Convert(args) => convert::execute(&args),
+            Self::List(args) => list::execute(&args),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `placebench run`: runs a suite and prints its table.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use placebench::algorithms::{StopToken, nearest};
+use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
+use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
+use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
+use placebench::reports::{Summary, failures_table, findings, full_table, summary_tables};
+
+use crate::output::{print, wrap};
+use crate::progress::Progress;
+
+/// Arguments of `run`.
+#[derive(clap::Args, Default)]
+pub(crate) struct Args {
+    /// A built-in suite or a suite file (TOML).
+    #[arg(default_value = "default")]
+    suite: Option<String>,
+
+    /// Folder for the run; an unfinished run of the same suite in it is resumed [default: runs/<suite>-<number>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Starts a new run even if there is an unfinished one to resume.
+    #[arg(long, conflicts_with = "out")]
+    fresh: bool,
+
+    /// Overrides the suite's repetitions, those of its graphs too.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: Option<u32>,
+
+    /// Overrides the suite's seed.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+
+    /// Threads that run cells; 1 gives the most trustworthy seconds [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+
+    /// Prints every cell instead of the summary.
+    #[arg(long)]
+    full: bool,
+
+    /// Also writes the table to this file: .csv, .json or .parquet.
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+
+    /// Shows no progress.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Args {
+    /// The built-in suite of a name, with all defaults.
+    pub(super) fn of_suite(name: &str, quiet: bool, repetitions: Option<u32>) -> Self {
+        Self { suite: Some(name.to_owned()), quiet, repetitions, ..Self::default() }
+    }
+}
+
+/// Exit code of a run that Ctrl-C stopped: 128 + SIGINT, as shells have it.
+pub(super) const INTERRUPTED: u8 = 130;
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let Some(finished) = run_to_the_end(args)? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let Finished { suite, rows, folder } = finished;
+    if let Some(path) = &args.table {
+        write_table(path, &rows)?;
+    }
+    report(&suite, &rows, args.full)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let folder = folder.display();
+    print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", rows.len()))?;
+    Ok(verdict(&rows))
+}
+
+/// A complete run.
+pub(super) struct Finished {
+    /// The suite as run.
+    pub(super) suite: Suite,
+    /// All rows.
+    pub(super) rows: Vec<Row>,
+    /// The run folder.
+    pub(super) folder: PathBuf,
+}
+
+/// Runs or resumes a suite; `None` if Ctrl-C stopped it.
+pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
+    if let Some(path) = &args.table
+        && TableFormat::of_path(path).is_none()
+    {
+        bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
+    }
+    let suite = find_suite(args)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0) as usize)
+        .build()
+        .context("cannot start threads")?;
+    let environment = environment(pool.current_num_threads());
+    let suite_toml = suite.to_toml().context("the suite has a path that is not Unicode")?;
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => choose_folder(&suite.name, &suite_toml, &environment, args.fresh),
+    };
+    if args.out.is_some() && RunFolder::state(&path, &suite_toml, &environment) == Some(RunState::Complete) {
+        bail!("{}: holds a complete run of this suite: choose another folder with --out, or delete it", path.display());
+    }
+    let (folder, done) = RunFolder::open(&path, &suite_toml, &environment)?;
+    let stop = StopToken::default();
+    stop_on_ctrl_c(&stop)?;
+    let plan = Arc::new(Plan::new(suite)?);
+    let progress = Progress::new(args.quiet);
+    let outcome = pool.install(|| run(&plan, done, &stop, &progress, |row| folder.append(row)));
+    progress.finish();
+    match outcome? {
+        RunOutcome::Stopped { done, cells } => {
+            eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+            Ok(None)
+        }
+        RunOutcome::Complete(rows) => {
+            folder.finish(&rows)?;
+            Ok(Some(Finished { suite: plan.suite.clone(), rows, folder: path }))
+        }
+    }
+}
+
+/// Failure if a cell is wrong rather than merely impossible: a panic, or a result that the validator refused.
+fn verdict(rows: &[Row]) -> ExitCode {
+    let wrong = |row: &Row| [Status::Panicked, Status::Invalid].iter().any(|status| row.status == status.name());
+    if rows.iter().any(wrong) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
+    let summary = Summary::new(rows);
+    let mut text = String::new();
+    if !suite.title.is_empty() {
+        text.push_str(&format!("{}: {}\n\n", suite.name, suite.title));
+    }
+    if full {
+        text.push_str(&full_table(rows));
+        text.push_str("\n\n");
+    } else {
+        text.push_str(&summary_tables(&summary));
+    }
+    let failures = failures_table(rows);
+    if !failures.is_empty() {
+        text.push_str(&format!("Failed cells\n{failures}\n"));
+    }
+    text.push_str(&wrap(&findings(&summary), 100));
+    text.push_str("\n\n");
+    print(&text)
+}
+
+fn find_suite(args: &Args) -> anyhow::Result<Suite> {
+    let name = args.suite.as_deref().unwrap_or(BUILT_IN[0].name);
+    let mut suite = match BuiltIn::find(name) {
+        Some(built_in) => built_in.suite()?,
+        None if Path::new(name).exists() => Suite::read(Path::new(name))?,
+        None if name.ends_with(".toml") => bail!("{name}: no such file"),
+        None => {
+            let known: Vec<&str> = BUILT_IN.iter().map(|suite| suite.name).collect();
+            match nearest(name, known.iter().copied()) {
+                Some(nearest) => bail!("unknown suite '{name}': did you mean '{nearest}'?"),
+                None => bail!("unknown suite '{name}': give a suite file or one of {}", known.join(", ")),
+            }
+        }
+    };
+    if let Some(repetitions) = args.repetitions {
+        suite.repetitions = repetitions;
+        for graph in &mut suite.graphs {
+            graph.repetitions = None;
+        }
+    }
+    if let Some(seed) = args.seed {
+        suite.seed = seed;
+    }
+    Ok(suite)
+}
+
+/// The latest run folder of the suite if its run is unfinished, else the next free number.
+fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> PathBuf {
+    let folder = |number: u32| Path::new("runs").join(format!("{name}-{number}"));
+    let next = (1..).find(|&number| !folder(number).exists()).unwrap_or(1);
+    let unfinished = (1..next)
+        .rev()
+        .map(folder)
+        .find(|path| RunFolder::state(path, suite_toml, environment) == Some(RunState::Unfinished));
+    match unfinished {
+        Some(path) if !fresh => {
+            eprintln!("resuming {}; --fresh starts anew", path.display());
+            path
+        }
+        _ => folder(next),
+    }
+}
+
+fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<()> {
+    let stop = stop.clone();
+    ctrlc::set_handler(move || {
+        if stop.is_stopped() {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        eprintln!("stopping; once more to stop at once");
+        stop.stop();
+    })
+    .context("cannot listen for Ctrl-C")
+}
+
+fn environment(threads: usize) -> Environment {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    Environment {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
+        cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        threads,
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        optimized: !cfg!(debug_assertions),
+        schema_version: SCHEMA_VERSION,
+        command: std::env::args().collect(),
+    }
+}

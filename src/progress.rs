@@ -1,0 +1,78 @@
+//! Shows how a run goes on: a bar on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use placebench::harness::runner::Observer;
+use placebench::harness::table::Row;
+
+/// Progress of a run on standard error.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// Whether lines are printed instead of a bar.
+    plain: bool,
+    started: Instant,
+    cells: AtomicUsize,
+    done: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Progress {
+    /// A bar on a terminal, a line for every tenth of the cells elsewhere, nothing if `quiet`.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let target = if terminal && !quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cells, {eta} left {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            plain: !terminal && !quiet,
+            started: Instant::now(),
+            cells: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            failed: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, done: usize, cells: usize) {
+        let failed = self.failed.load(Ordering::Relaxed);
+        let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        eprintln!("{done}/{cells} cells{failures}, {:.0} s", self.started.elapsed().as_secs_f64());
+    }
+}
+
+impl Observer for Progress {
+    fn begin(&self, cells: usize, done: usize) {
+        self.cells.store(cells, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+        self.bar.set_length(cells as u64);
+        self.bar.set_position(done as u64);
+        self.bar.reset_eta();
+        if self.plain {
+            self.line(done, cells);
+        }
+    }
+
+    fn cell(&self, row: &Row) {
+        if !row.is_ok() {
+            let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
+            self.bar.set_message(format!("({failed} failed)"));
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.bar.inc(1);
+        let cells = self.cells.load(Ordering::Relaxed);
+        let tenth = (cells / 10).max(1);
+        if self.plain && (done.is_multiple_of(tenth) || done == cells) {
+            self.line(done, cells);
+        }
+    }
+}
