@@ -12,7 +12,7 @@ use placebench_datasets::{
     BackwardParts, Cluster, DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, Link, OpId, PlacedGraph,
     Placement, Time,
 };
-use placebench_harness::memory::MemoryUse;
+use placebench_harness::memory::MemoryProfile;
 use placebench_harness::simulator::{NetworkModel, simulate};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -126,7 +126,7 @@ fn benches(criterion: &mut Criterion) {
             })
         });
         let timeline = simulate(&placed, &Pct, None, NetworkModel::ContentionFree).expect("a full run");
-        group.bench_function("memory", |bencher| bencher.iter(|| MemoryUse::new(black_box(&placed), &timeline)));
+        group.bench_function("memory", |bencher| bencher.iter(|| MemoryProfile::new(black_box(&placed), &timeline)));
     }
 }
 
