@@ -1,7 +1,7 @@
 //! The verbs.
 
 mod convert;
-mod inspect;
+mod generate;
 mod list;
 mod place;
 mod reproduce;
@@ -21,8 +21,8 @@ pub(crate) enum Verb {
     Reproduce(reproduce::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
-    /// Shows the property sheet of a graph.
-    Inspect(inspect::Args),
+    /// Makes a graph or a cluster, with a manifest to check it by.
+    Generate(generate::Args),
     /// Converts graphs and clusters between formats.
     Convert(convert::Args),
     /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
@@ -42,7 +42,7 @@ impl Verb {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
             Self::Place(args) => place::execute(&args),
-            Self::Inspect(args) => inspect::execute(&args),
+            Self::Generate(args) => generate::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),
         }
