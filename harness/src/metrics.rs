@@ -2,7 +2,7 @@
 
 use placebench_datasets::{PlacedGraph, Time};
 
-use crate::memory::MemoryUse;
+use crate::memory::MemoryProfile;
 use crate::timeline::Timeline;
 
 /// The numbers of one simulated run. Ratios to a lower bound or to the critical path are the caller's: they belong to the
@@ -43,7 +43,7 @@ impl Metrics {
     ///
     /// # Complexity
     /// O(ops · devices + edges): the best single device is sought among all.
-    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryUse) -> Self {
+    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryProfile) -> Self {
         let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
         let devices = cluster.device_count() as f64;
         let makespan = timeline.makespan();
@@ -113,7 +113,7 @@ mod tests {
         let placement = Placement::new([0, 0, 1, 1].map(DeviceId).to_vec());
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
-        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
+        let metrics = Metrics::new(&placed, &timeline, &MemoryProfile::new(&placed, &timeline));
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);
         assert_eq!(metrics.speedup, Some(1.0));
