@@ -68,7 +68,7 @@ impl Colocation {
     /// # Complexity
     /// O(ops + largest label).
     pub fn from_labels(mut labels: Vec<u32>) -> Self {
-        let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
+        let label_count = labels.iter().max().map_or(1, |&label| label as usize + 1);
         let mut sizes = vec![0u32; label_count];
         for &label in &labels {
             sizes[label as usize] += 1;
