@@ -17,7 +17,7 @@ const CONTROL: u32 = u32::MAX;
 ///
 /// # Memory
 /// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor;
-/// so 57 bytes an op with one output. 100 M edges over 20 M such ops take 2.7 GB. Optional columns add: a permutation if the
+/// so 41 bytes an op with one output. 100 M edges over 20 M such ops take 2.4 GB. Optional columns add: a permutation if the
 /// ids are not a topological order 4 bytes an op, colocation 4–8, measured times 8 for each kind, op types 4, layers 4, names 4 and
 /// the text.
 #[derive(Clone, Debug)]
@@ -346,7 +346,7 @@ impl DataflowGraph {
         total
     }
 
-    /// Bytes that the graph's arrays occupy.
+    /// Bytes that the graph's arrays occupy: what the section on memory says, and the offsets' last entries.
     pub fn heap_bytes(&self) -> usize {
         let ops = self.ops.len() * (8 + 8 + 1)
             + (self.tensor_offsets.len() + self.out_offsets.len() + self.in_offsets.len()) * 4;
@@ -354,7 +354,9 @@ impl DataflowGraph {
         let edges = self.out_targets.len() * 16;
         let order = self.topological.as_ref().map_or(0, |order| order.len() * 4);
         let times: usize = self.times.iter().flatten().map(|times| times.len() * 8).sum();
-        ops + tensors + edges + order + times
+        let names = self.names.as_ref().map_or(0, NameTable::heap_bytes);
+        let labels: usize = [&self.types, &self.layers].into_iter().flatten().map(Categories::heap_bytes).sum();
+        ops + tensors + edges + order + times + self.colocation.heap_bytes() + names + labels
     }
 
     /// Makes a graph from edges grouped by target. See [`BackwardParts`].

@@ -256,6 +256,7 @@ fn op_fault(table: &TableReader, batch: &Batch, row: usize, message: impl std::f
 fn read_tensors(table: &TableReader, columns: &mut GraphColumns) -> Result<(), FormatError> {
     let n = columns.ops.len();
     reserve(&mut columns.tensor_bytes, table)?;
+    columns.tensor_offsets.reserve_exact(n + 1);
     columns.tensor_offsets.push(0);
     // The producer that the rows have come to, and how many ports it has so far.
     let (mut current, mut ports) = (0, 0);
@@ -295,6 +296,7 @@ fn read_edges(table: &TableReader, columns: &mut GraphColumns) -> Result<(), For
     reserve(&mut columns.in_sources, table)?;
     reserve(&mut columns.in_tensors, table)?;
     let mut state = EdgeState { target: 0, after_control: false };
+    columns.in_offsets.reserve_exact(n as usize + 1);
     columns.in_offsets.push(0);
     table.for_each_batch(|batch| {
         let [sources, targets] = [edges::SOURCE, edges::TARGET].map(|column| batch.columns[column].ints());
