@@ -57,7 +57,10 @@ fn a_misspelt_suite_or_file_is_one_line_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     assert_one_line_error(&placebench(folder.path(), &["run", "laich2071"]), "did you mean 'laich2017'?");
     assert_one_line_error(&placebench(folder.path(), &["run", "nothing.toml"]), "nothing.toml: no such file");
-    assert_one_line_error(&placebench(folder.path(), &["run", "default", "--table", "x.xls"]), "x.xls: unknown kind of table");
+    assert_one_line_error(
+        &placebench(folder.path(), &["run", "default", "--table", "x.xls"]),
+        "x.xls: unknown kind of table",
+    );
     std::fs::write(folder.path().join("s.toml"), SMALL.replace("mite", "mites")).unwrap();
     assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), "s.toml");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "an error leaves nothing behind");
@@ -70,7 +73,10 @@ fn a_run_gives_the_same_rows_on_any_number_of_threads() {
     let mut tables = Vec::new();
     for threads in ["1", "2", "5"] {
         let (out, table) = (format!("run-{threads}"), format!("t{threads}.json"));
-        let output = placebench(folder.path(), &["run", "small.toml", "--threads", threads, "--out", &out, "--table", &table, "-q"]);
+        let output = placebench(
+            folder.path(),
+            &["run", "small.toml", "--threads", threads, "--out", &out, "--table", &table, "-q"],
+        );
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
         tables.push(stable_table(&folder.path().join(table)));
@@ -106,7 +112,17 @@ fn an_interrupted_run_resumes_where_it_was() {
 fn what_can_be_named_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     let listing = text(&placebench(folder.path(), &["list"]).stdout);
-    for name in ["lstm_lm", "laich6", "gtx1080x8", "iterated_critical_path", "average=time", "msr", "laich2017", "one_port", ".pbtxt"] {
+    for name in [
+        "lstm_lm",
+        "laich6",
+        "gtx1080x8",
+        "iterated_critical_path",
+        "average=time",
+        "msr",
+        "laich2017",
+        "one_port",
+        ".pbtxt",
+    ] {
         assert!(listing.contains(name), "{name} is not in\n{listing}");
     }
     let placers = text(&placebench(folder.path(), &["list", "placers"]).stdout);

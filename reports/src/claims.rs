@@ -144,7 +144,8 @@ impl Claim {
                 verdict.ratios.push((key.join(" "), ratio));
             }
         }
-        let within = |ratio: f64| self.above.is_none_or(|limit| ratio > limit) && self.below.is_none_or(|limit| ratio < limit);
+        let within =
+            |ratio: f64| self.above.is_none_or(|limit| ratio > limit) && self.below.is_none_or(|limit| ratio < limit);
         verdict.within = verdict.ratios.iter().filter(|(_, ratio)| within(*ratio)).count();
         if !verdict.ratios.is_empty() {
             verdict.holds = Some(verdict.within as f64 >= self.share * verdict.ratios.len() as f64);
@@ -189,7 +190,9 @@ impl Verdict {
 
 /// All verdicts as a Markdown table, and below it the single ratios of each claim.
 pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
-    let mut table = String::from("| # | figure | claim | ratio expected | ratio measured (least – mean – most) | within | verdict |\n");
+    let mut table = String::from(
+        "| # | figure | claim | ratio expected | ratio measured (least – mean – most) | within | verdict |\n",
+    );
     table.push_str("|---|---|---|---|---|---|---|\n");
     let mut details = String::new();
     for (number, claim) in claims.claims.iter().enumerate() {
@@ -246,7 +249,8 @@ mod tests {
     use crate::summary::tests::rows;
 
     fn claim(text: &str) -> Claim {
-        let claims = format!("suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}");
+        let claims =
+            format!("suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}");
         toml::from_str::<Claims>(&claims).unwrap().claims.remove(0)
     }
 

@@ -68,7 +68,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes a graph in the format of the path's extension.
-pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGraph, replace: bool) -> anyhow::Result<()> {
+pub(super) fn write_graph(
+    path: &Path,
+    header: &GraphHeader,
+    graph: &DataflowGraph,
+    replace: bool,
+) -> anyhow::Result<()> {
     match extension(path) {
         "" => {
             if replace && path.exists() {
@@ -79,7 +84,10 @@ pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGra
         "csv" => format::write_csv(path, graph)?,
         "pb" | "pbtxt" => graphdef::write_graph_def(path, graph)?,
         "dot" => format::write_dot(path, graph)?,
-        other => bail!("{}: unknown graph format '.{other}': use .csv, .pb, .pbtxt, .dot, or no extension for a folder", path.display()),
+        other => bail!(
+            "{}: unknown graph format '.{other}': use .csv, .pb, .pbtxt, .dot, or no extension for a folder",
+            path.display()
+        ),
     }
     Ok(())
 }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
 use placebench::datasets::format::{self, GraphHeader};
-use placebench::generator::{ClusterParams, LeveledParams, Manifest, cluster_preset, generate_cluster, generate_leveled};
+use placebench::generator::{
+    ClusterParams, LeveledParams, Manifest, cluster_preset, generate_cluster, generate_leveled,
+};
 
 use super::convert::{extension, write_cluster, write_graph};
 use super::source::write_file;
@@ -125,6 +127,8 @@ fn unknown(name: &str) -> anyhow::Error {
     let names = LeveledParams::PRESETS.into_iter().chain(ClusterParams::PRESETS);
     match nearest(name, names) {
         Some(nearest) => anyhow!("no file and no preset is named '{name}': did you mean '{nearest}'?"),
-        None => anyhow!("no file and no preset is named '{name}': see 'placebench list presets' and 'placebench list clusters'"),
+        None => anyhow!(
+            "no file and no preset is named '{name}': see 'placebench list presets' and 'placebench list clusters'"
+        ),
     }
 }

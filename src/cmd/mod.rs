@@ -2,6 +2,7 @@
 
 mod convert;
 mod generate;
+mod inspect;
 mod list;
 mod place;
 mod reproduce;
@@ -23,6 +24,8 @@ pub(crate) enum Verb {
     Place(place::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
+    /// Shows the property sheet of a graph.
+    Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
     Convert(convert::Args),
     /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
@@ -43,6 +46,7 @@ impl Verb {
             Self::Reproduce(args) => reproduce::execute(&args),
             Self::Place(args) => place::execute(&args),
             Self::Generate(args) => generate::execute(&args),
+            Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),
         }
