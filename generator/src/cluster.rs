@@ -85,7 +85,8 @@ impl DeviceKinds {
 
 impl ClusterParams {
     /// Names of the clusters that [`cluster_preset`] knows.
-    pub const PRESETS: [&'static str; 6] = ["laich100", "laich50", "laich7", "gtx1080x8", "gpu2", "gpu4"];
+    pub const PRESETS: [&'static str; 9] =
+        ["laich100", "laich50", "laich7", "gtx1080x1", "gtx1080x2", "gtx1080x4", "gtx1080x8", "gpu2", "gpu4"];
 
     /// `devices` devices as in L's evaluation, without memory limits.
     pub fn new(devices: u32) -> Self {
