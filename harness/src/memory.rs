@@ -23,7 +23,7 @@ use crate::timeline::Timeline;
 /// the edge to the receive node (L Fig. 2.2), which stays until the receive node has executed. Both together are a
 /// tensor that stays until the transfer has ended; here it is one copy however many transfers send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryProfile {
+pub struct MemoryUse {
     resident_bytes: Vec<u64>,
     peak_bytes: Vec<u64>,
 }
@@ -37,7 +37,7 @@ struct Stay {
     until: Time,
 }
 
-impl MemoryProfile {
+impl MemoryUse {
     /// The memory that a run needed.
     ///
     /// # Complexity

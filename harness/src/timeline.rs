@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
 use crate::simulator::NetworkModel;
+use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
 /// From when to when something happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +110,29 @@ impl Timeline {
     /// Every decision in the order in which they were made, if the run was told to record them.
     pub fn choices(&self) -> Option<&[Choice]> {
         self.choices.as_deref()
+    }
+
+    /// The run as plain records, for [`validate`](crate::validator::validate). `placed` is what was simulated.
+    ///
+    /// # Complexity
+    /// O(ops + transfers).
+    pub fn records(&self, placed: &PlacedGraph<'_>) -> Records {
+        let executed = |op| {
+            let Interval { start, end } = self.op(op);
+            OpRecord { op, device: placed.device_of(op), start, end }
+        };
+        let moved = |id: TransferId, Interval { start, end }| {
+            let transfer = placed.transfer(id);
+            let route =
+                Route { source: transfer.source, tensor: transfer.tensor, to: transfer.to, from: transfer.from };
+            RouteRecord { route, start, end }
+        };
+        let ids = || (0..placed.transfer_count()).map(TransferId::new);
+        Records {
+            ops: placed.instance().graph().op_ids().map(executed).collect(),
+            sends: ids().filter_map(|id| self.send(id).map(|interval| moved(id, interval))).collect(),
+            transfers: ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
+        }
     }
 
     /// How long each device executed ops and send ops.

@@ -5,7 +5,7 @@ use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement,
 };
-use placebench_harness::memory::MemoryProfile;
+use placebench_harness::memory::MemoryUse;
 use placebench_harness::simulator::{NetworkModel, simulate};
 use placebench_harness::timeline::Interval;
 
@@ -77,7 +77,7 @@ fn the_memory_of_figure_2_4_follows_tensors_from_device_to_device() {
     let placed = PlacedGraph::new(&instance, &placement);
     let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
     // Everywhere an op's input and its output, 50 bytes each; never more.
-    assert_eq!(MemoryProfile::new(&placed, &timeline).peaks(), [100, 100, 100]);
+    assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [100, 100, 100]);
 }
 
 /// L Fig. 3.2, of the text: speeds and rates are 1; nodes 1 and 2 on device 0 take 40 and their data arrives at device 1
@@ -120,5 +120,5 @@ fn as_in_figure_2_2_a_tensor_with_two_consumers_on_a_device_is_moved_once() {
     assert_eq!((placed.transfer_count(), placed.traffic_bytes()), (1, 50));
     let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
     assert_eq!((timeline.start(n4), timeline.start(n9), timeline.makespan()), (2.0, 3.0, 4.0));
-    assert_eq!(MemoryProfile::new(&placed, &timeline).peaks(), [0, 0, 0, 50, 50]);
+    assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [0, 0, 0, 50, 50]);
 }

@@ -5,10 +5,10 @@ mod support;
 use placebench_algorithms::Scheduler;
 use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
-use placebench_harness::memory::MemoryProfile;
+use placebench_harness::memory::MemoryUse;
 use placebench_harness::simulator::{NetworkModel, Options, simulate, simulate_with};
 use placebench_harness::timeline::Timeline;
-use placebench_harness::validator::{Record, Violation, validate};
+use placebench_harness::validator::{Violation, validate};
 use proptest::prelude::*;
 
 use support::naive;
@@ -56,7 +56,7 @@ proptest! {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = run(&instance, &placement, network);
-        prop_assert_eq!(validate(&instance, &placement, &Record::of(&placed, &timeline), network), Ok(()));
+        prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network), Ok(()));
     }
 
     #[test]
@@ -64,7 +64,7 @@ proptest! {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = run(&instance, &placement, network);
-        prop_assert_eq!(Record::of(&placed, &timeline), naive::simulate(&instance, &placement, network));
+        prop_assert_eq!(timeline.records(&placed), naive::simulate(&instance, &placement, network));
     }
 
     #[test]
@@ -104,7 +104,7 @@ proptest! {
     fn no_device_needs_more_memory_than_its_ops_demand(shape in shapes(), network in networks()) {
         let (instance, placement) = instance(shape, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
-        let memory = MemoryProfile::new(&placed, &run(&instance, &placement, network));
+        let memory = MemoryUse::new(&placed, &run(&instance, &placement, network));
         let units = instance.units();
         for device in instance.cluster().device_ids() {
             let here = units.ids().filter(|&unit| placement.device_of(units.members(unit)[0]) == device);
@@ -121,15 +121,15 @@ proptest! {
         let (instance, placement) = instance(shape, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = run(&instance, &placement, network);
-        let record = Record::of(&placed, &timeline);
-        let memory = MemoryProfile::new(&placed, &timeline);
+        let records = timeline.records(&placed);
+        let memory = MemoryUse::new(&placed, &timeline);
         let exact = with_memory(&instance, |device| Some(memory.peak_bytes(device)));
-        let found = validate(&exact, &placement, &record, network);
+        let found = validate(&exact, &placement, &records, network);
         prop_assert!(matches!(found, Ok(()) | Err(Violation::DemandTooLarge { .. })), "{:?}", found);
         for device in instance.cluster().device_ids().filter(|&device| memory.peak_bytes(device) > 0) {
             let peak = memory.peak_bytes(device);
             let tight = with_memory(&instance, |other| (other == device).then_some(peak - 1));
-            match validate(&tight, &placement, &record, network) {
+            match validate(&tight, &placement, &records, network) {
                 Err(Violation::OutOfMemory { bytes, device: name, .. }) => {
                     prop_assert_eq!((bytes, name), (peak, instance.cluster().device(device).name.clone()));
                 }
@@ -145,7 +145,7 @@ proptest! {
         let plain = run(&instance, &placement, network);
         let options = Options { network, record_choices: true, ..Options::default() };
         let recorded = simulate_with(&placed, &Fifo, &options).unwrap();
-        prop_assert_eq!(Record::of(&placed, &recorded), Record::of(&placed, &plain));
+        prop_assert_eq!(recorded.records(&placed), plain.records(&placed));
         let choices = recorded.choices().unwrap();
         let sends = if shape.send_ops > 0.0 { placed.transfer_count() } else { 0 };
         prop_assert_eq!(choices.len(), shape.ops + sends);

@@ -6,7 +6,7 @@ use placebench_datasets::{
     TensorId,
 };
 use placebench_harness::simulator::{NetworkModel, simulate};
-use placebench_harness::validator::{Record, RouteRecord, Violation, validate};
+use placebench_harness::validator::{Records, RouteRecord, Violation, validate};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -27,7 +27,7 @@ struct Case {
     instance: Instance,
     placement: Placement,
     network: NetworkModel,
-    records: Record,
+    records: Records,
 }
 
 fn instance_with(send_ops: f64, memory: [Option<u64>; 3]) -> Instance {
@@ -67,7 +67,7 @@ fn case(network: NetworkModel, send_ops: f64) -> Case {
     let instance = instance_with(send_ops, [Some(25), Some(19), Some(9)]);
     let placement = placement([0, 0, 1, 1, 2, 2]);
     let placed = PlacedGraph::new(&instance, &placement);
-    let records = Record::of(&placed, &simulate(&placed, &Fifo, None, network).unwrap());
+    let records = simulate(&placed, &Fifo, None, network).unwrap().records(&placed);
     let case = Case { instance, placement, network, records };
     assert_eq!(case.check(), Ok(()));
     case
@@ -86,7 +86,7 @@ impl Case {
         validate(&self.instance, &self.placement, &self.records, self.network)
     }
 
-    fn corrupt(mut self, change: impl FnOnce(&mut Record)) -> Violation {
+    fn corrupt(mut self, change: impl FnOnce(&mut Records)) -> Violation {
         change(&mut self.records);
         self.check().expect_err("the corruption is found")
     }
@@ -149,7 +149,7 @@ fn an_op_that_was_executed_twice_is_found() {
 
 #[test]
 fn records_of_what_does_not_exist_are_found() {
-    let unknown = |change: fn(&mut Record)| match free().corrupt(change) {
+    let unknown = |change: fn(&mut Records)| match free().corrupt(change) {
         Violation::Unknown { what } => what,
         other => panic!("{other:?}"),
     };
@@ -219,7 +219,7 @@ fn colocated_ops_that_are_apart_are_found() {
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
     let network = NetworkModel::ContentionFree;
-    let records = Record::of(&placed, &simulate(&placed, &Fifo, None, network).unwrap());
+    let records = simulate(&placed, &Fifo, None, network).unwrap().records(&placed);
     assert_violation!(
         validate(&instance, &placement, &records, network).unwrap_err(),
         Violation::Separated { .. },
@@ -434,7 +434,7 @@ fn two_transfers_received_at_once_are_found_under_one_port() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = Placement::new([0, 1, 2].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
-    let records = Record::of(&placed, &simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap());
+    let records = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap().records(&placed);
     assert_violation!(
         validate(&instance, &placement, &records, NetworkModel::OnePort).unwrap_err(),
         Violation::PortOverlap { .. },

@@ -1,7 +1,7 @@
 //! Checks a run against the problem, from first principles.
 //!
 //! Nothing here is shared with the simulator, send/receive insertion or the algorithms: the validator reads the graph, the
-//! cluster, the placement and a plain [`Record`], and works everything else out for itself.
+//! cluster, the placement and plain [`Records`], and works everything else out for itself.
 
 mod memory;
 mod records;
@@ -10,7 +10,7 @@ mod violation;
 
 use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time};
 
-pub use records::{OpRecord, Record, Route, RouteRecord};
+pub use records::{OpRecord, Records, Route, RouteRecord};
 pub use violation::Violation;
 
 use crate::simulator::NetworkModel;
@@ -30,7 +30,7 @@ const TOLERANCE: f64 = 1e-9;
 /// 5. a device executes one op or send op at a time;
 /// 6. under `one_port`, a device sends one transfer at a time and receives one at a time;
 /// 7. the memory in use stays within each device's at every instant, with tensors staying as
-///    [`MemoryProfile`](crate::memory::MemoryProfile) defines, and the static demands stay below it (L §4.1).
+///    [`MemoryUse`](crate::memory::MemoryUse) defines, and the static demands stay below it (L §4.1).
 ///
 /// Times count as equal if they differ by less than 10⁻⁹ of their size.
 ///
@@ -43,16 +43,16 @@ const TOLERANCE: f64 = 1e-9;
 pub fn validate(
     instance: &Instance,
     placement: &Placement,
-    record: &Record,
+    records: &Records,
     network: NetworkModel,
 ) -> Result<(), Violation> {
-    let run = Run::new(instance.graph(), instance.cluster(), placement, &record.ops)?;
+    let run = Run::new(instance.graph(), instance.cluster(), placement, &records.ops)?;
     run.check_durations()?;
     run.check_constraints()?;
-    let transfers = transfers::Transfers::new(&run, record)?;
+    let transfers = transfers::Transfers::new(&run, records)?;
     transfers.check_starts(&run)?;
     let last_uses = transfers.check_inputs(&run)?;
-    run.check_overlap(record)?;
+    run.check_overlap(records)?;
     if network == NetworkModel::OnePort {
         transfers.check_ports(&run)?;
     }
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
     }
 
     /// Ops and send ops, one at a time on each device.
-    fn check_overlap(&self, records: &Record) -> Result<(), Violation> {
+    fn check_overlap(&self, records: &Records) -> Result<(), Violation> {
         let ops = records.ops.iter().map(|record| Span {
             device: record.device,
             start: record.start,

@@ -1,8 +1,6 @@
 //! What the validator is told: plain records of what is claimed to have happened.
 
-use placebench_datasets::{DeviceId, OpId, PlacedGraph, TensorId, Time, TransferId};
-
-use crate::timeline::{Interval, Timeline};
+use placebench_datasets::{DeviceId, OpId, TensorId, Time};
 
 /// An op was executed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,36 +44,11 @@ pub struct RouteRecord {
 /// # Memory
 /// 24 bytes an op, 40 a transfer, and 40 a send op.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
+pub struct Records {
     /// Executions of ops.
     pub ops: Vec<OpRecord>,
     /// Executions of send ops: one for each transfer if they cost something, else none.
     pub sends: Vec<RouteRecord>,
     /// Transfers.
     pub transfers: Vec<RouteRecord>,
-}
-
-impl Record {
-    /// What a simulated run claims. `placed` is what was simulated.
-    ///
-    /// # Complexity
-    /// O(ops + transfers).
-    pub fn of(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Self {
-        let executed = |op| {
-            let Interval { start, end } = timeline.op(op);
-            OpRecord { op, device: placed.device_of(op), start, end }
-        };
-        let moved = |id: TransferId, Interval { start, end }| {
-            let transfer = placed.transfer(id);
-            let route =
-                Route { source: transfer.source, tensor: transfer.tensor, to: transfer.to, from: transfer.from };
-            RouteRecord { route, start, end }
-        };
-        let ids = || (0..placed.transfer_count()).map(TransferId::new);
-        Self {
-            ops: placed.instance().graph().op_ids().map(executed).collect(),
-            sends: ids().filter_map(|id| timeline.send(id).map(|interval| moved(id, interval))).collect(),
-            transfers: ids().map(|id| moved(id, timeline.transfer(placed, id))).collect(),
-        }
-    }
 }

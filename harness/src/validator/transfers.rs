@@ -2,11 +2,11 @@
 
 use placebench_datasets::{OpId, Time};
 
-use super::{Record, Route, RouteRecord, Run, Span, Violation, are_times, first_overlap, is_later, lasts};
+use super::{Records, Route, RouteRecord, Run, Span, Violation, are_times, first_overlap, is_later, lasts};
 
 /// The transfers and send ops of a run, found by what they move.
 pub(super) struct Transfers<'a> {
-    records: &'a Record,
+    records: &'a Records,
     /// Positions in `records.transfers`, by source, tensor, receiver.
     order: Vec<u32>,
     /// Where each op's transfers begin in `order`.
@@ -34,7 +34,7 @@ fn by_route(records: &[RouteRecord]) -> Vec<u32> {
 }
 
 impl<'a> Transfers<'a> {
-    pub(super) fn new(run: &Run<'_>, records: &'a Record) -> Result<Self, Violation> {
+    pub(super) fn new(run: &Run<'_>, records: &'a Records) -> Result<Self, Violation> {
         check_routes(run, &records.sends)?;
         check_routes(run, &records.transfers)?;
         let order = by_route(&records.transfers);

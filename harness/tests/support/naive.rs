@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time};
 use placebench_harness::simulator::NetworkModel;
-use placebench_harness::validator::{OpRecord, Record, Route, RouteRecord};
+use placebench_harness::validator::{OpRecord, Records, Route, RouteRecord};
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
@@ -53,7 +53,7 @@ struct Moved {
 }
 
 /// Everything that happens, in the order of ids.
-pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: NetworkModel) -> Record {
+pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: NetworkModel) -> Records {
     let (graph, cluster) = (instance.graph(), instance.cluster());
     let device = |op: usize| placement.device_of(OpId::new(op));
     let n = graph.op_count();
@@ -183,7 +183,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: Netw
         let route = Route { source: OpId::new(source), tensor, to, from: device(source) };
         RouteRecord { route, start, end }
     };
-    Record {
+    Records {
         ops: (0..n).map(op_record).collect(),
         sends: (0..moved.len()).filter(|_| with_sends).map(|id| route_record(id, sends[id])).collect(),
         transfers: (0..moved.len()).map(|id| route_record(id, transfers[id])).collect(),
