@@ -6,13 +6,13 @@ use placebench_algorithms::bounds::{self, LowerBound};
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
 
-use crate::memory::MemoryProfile;
+use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::table::{Row, Status};
 use crate::timeline::Timeline;
-use crate::validator::{self, Record};
+use crate::validator;
 
 /// What simulating and checking a decision gave.
 #[derive(Clone, Debug)]
@@ -63,9 +63,9 @@ pub fn judge(
         other => (Status::Error, other.to_string()),
     })?;
     let simulated_in = started.elapsed();
-    validator::validate(instance, &decision.placement, &Record::of(&placed, &timeline), network)
+    validator::validate(instance, &decision.placement, &timeline.records(&placed), network)
         .map_err(|error| invalid(&error))?;
-    let memory = MemoryProfile::new(&placed, &timeline);
+    let memory = MemoryUse::new(&placed, &timeline);
     let metrics = Metrics::new(&placed, &timeline, &memory);
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
