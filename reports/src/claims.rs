@@ -32,6 +32,9 @@ pub struct Claim {
     pub figure: String,
     /// What the source says.
     pub text: String,
+    /// What explains it if the claim does not hold.
+    #[serde(default)]
+    pub why: Option<String>,
     /// The column that is compared.
     pub metric: Metric,
     /// Rows that count, by column.
@@ -209,7 +212,11 @@ pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
             verdict.word()
         ));
         let list: Vec<String> = verdict.ratios.iter().map(|(label, ratio)| format!("{label} {ratio:.2}")).collect();
-        details.push_str(&format!("{number}. ({} pairs) {}\n", verdict.pairs, list.join(", ")));
+        details.push_str(&format!("{number}. {}: {} pairs; {}.", verdict.word(), verdict.pairs, list.join(", ")));
+        if let (Some(false), Some(why)) = (verdict.holds, &claim.why) {
+            details.push_str(&format!(" {why}"));
+        }
+        details.push('\n');
     }
     format!("{table}\n{details}")
 }
