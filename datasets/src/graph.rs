@@ -215,7 +215,18 @@ impl DataflowGraph {
 
     /// The output port of its producer that a tensor is.
     pub fn port(&self, tensor: TensorId) -> usize {
-        (tensor.0 - self.tensor_offsets[self.producer(tensor).index()]) as usize
+        self.port_of(self.producer(tensor), tensor)
+    }
+
+    /// Whether each op has one tensor, of the op's own number, as generated graphs have.
+    pub(crate) fn has_one_tensor_per_op(&self) -> bool {
+        one_tensor_per_op(&self.tensor_offsets)
+    }
+
+    /// The output port of `producer` that one of its tensors is.
+    #[inline]
+    pub(crate) fn port_of(&self, producer: OpId, tensor: TensorId) -> usize {
+        (tensor.0 - self.tensor_offsets[producer.index()]) as usize
     }
 
     /// Edges leaving an op: control edges last, otherwise ascending by tensor, then by consumer.
@@ -385,15 +396,7 @@ impl DataflowGraph {
         }
         let (out_offsets, out_targets) = out_edges(&parts.in_offsets, &parts.in_sources)
             .map_err(|edge| GraphError::NotTopological { producer: edge.source, target: edge.target })?;
-        let mut out_tensors = vec![0u32; edge_count];
-        for op in 0..n {
-            let (start, end) = (out_offsets[op] as usize, out_offsets[op + 1] as usize);
-            // Writing eight is faster than finding out how few they are; what comes after is written later.
-            match out_tensors.get_mut(start..start + 8) {
-                Some(eight) if end <= start + 8 => eight.fill(op as u32),
-                _ => out_tensors[start..end].fill(op as u32),
-            }
-        }
+        let out_tensors = tensors_named_as_ops(&out_offsets);
         let in_tensors = parts.in_sources.iter().map(|source| source.0).collect();
         let graph = Self {
             ops: parts.ops,
@@ -517,6 +520,25 @@ fn tensor(raw: u32) -> Option<TensorId> {
 
 pub(crate) fn raw_tensor(tensor: Option<TensorId>) -> u32 {
     tensor.map_or(CONTROL, |tensor| tensor.0)
+}
+
+/// Whether offsets of tensors give each op one, of the op's own number.
+pub(crate) fn one_tensor_per_op(tensor_offsets: &[u32]) -> bool {
+    tensor_offsets.iter().enumerate().all(|(op, &offset)| op == offset as usize)
+}
+
+/// The tensors of forward rows where each op has one, of the op's own number.
+pub(crate) fn tensors_named_as_ops(out_offsets: &[u32]) -> Vec<u32> {
+    let mut out_tensors = vec![0u32; out_offsets[out_offsets.len() - 1] as usize];
+    for (op, row) in out_offsets.windows(2).enumerate() {
+        let (start, end) = (row[0] as usize, row[1] as usize);
+        // Writing eight is faster than finding out how few they are; what comes after is written later.
+        match out_tensors.get_mut(start..start + 8) {
+            Some(eight) if end <= start + 8 => eight.fill(op as u32),
+            _ => out_tensors[start..end].fill(op as u32),
+        }
+    }
+    out_tensors
 }
 
 #[inline]
