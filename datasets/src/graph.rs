@@ -1,6 +1,6 @@
 //! The dataflow graph: ops, the tensors they produce, and the edges that carry them, in flat arrays.
 
-use petgraph::algo::toposort;
+use petgraph::algo::{kosaraju_scc, toposort};
 
 use crate::builder::GraphError;
 use crate::transpose::out_edges;
@@ -464,7 +464,11 @@ impl DataflowGraph {
             return Ok(());
         }
         let order = toposort(&*self, None).map_err(|cycle| {
-            let op = cycle.node_id();
+            // Any op on the cycle that was met, but of its strongly connected component the one that comes first in the
+            // graph, so that the message does not depend on the order of the search.
+            let met = cycle.node_id();
+            let component = kosaraju_scc(&*self).into_iter().find(|component| component.contains(&met));
+            let op = component.and_then(|component| component.into_iter().min()).unwrap_or(met);
             GraphError::Cycle { op, label: self.label(op) }
         })?;
         self.topological = Some(order);

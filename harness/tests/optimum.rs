@@ -23,8 +23,7 @@ struct Exhaustive<'a> {
 impl<'a> Exhaustive<'a> {
     fn optimum(instance: &'a Instance) -> f64 {
         let (ops, devices) = (instance.graph().op_count(), instance.cluster().device_count());
-        let mut search =
-            Exhaustive { instance, done: vec![None; ops], free: vec![0.0; devices], best: f64::INFINITY };
+        let mut search = Exhaustive { instance, done: vec![None; ops], free: vec![0.0; devices], best: f64::INFINITY };
         search.extend(0, 0.0, 0.0);
         search.best
     }
@@ -73,7 +72,8 @@ impl<'a> Exhaustive<'a> {
     fn may_run(&self, op: OpId, device: DeviceId) -> bool {
         let graph = self.instance.graph();
         let kind = self.instance.cluster().device(device).kind;
-        let mates = graph.colocation().group_of(op).map_or(vec![op], |group| graph.colocation().members(group).to_vec());
+        let mates =
+            graph.colocation().group_of(op).map_or(vec![op], |group| graph.colocation().members(group).to_vec());
         mates.iter().all(|&mate| {
             graph.kinds(mate).contains(kind) && self.done[mate.index()].is_none_or(|(placed, _)| placed == device)
         })
