@@ -24,7 +24,8 @@ fn main() -> ExitCode {
 
 fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatError> {
     let extraction = read_extraction(folder, &ReadOptions::default())?;
-    let text = |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let text =
+        |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
     let header = GraphHeader {
         name: text("name"),
         title: text("title"),
@@ -33,6 +34,12 @@ fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatEr
         provenance: extraction.provenance.clone(),
     };
     write_native(catalogue.join(&header.name), &header, &extraction.graph)?;
-    println!("{}: {} ops, {} edges; {}", header.name, extraction.graph.op_count(), extraction.graph.edge_count(), extraction.report);
+    println!(
+        "{}: {} ops, {} edges; {}",
+        header.name,
+        extraction.graph.op_count(),
+        extraction.graph.edge_count(),
+        extraction.report
+    );
     Ok(())
 }
