@@ -1,7 +1,7 @@
 //! Makes the catalogue from what the extractor wrote:
 //! `cargo run -p placebench-datasets --example catalogue -- FOLDER… datasets/catalogue`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use placebench_datasets::format::graphdef::{ReadOptions, read_extraction};
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatError> {
+fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
     let extraction = read_extraction(folder, &ReadOptions::default())?;
     let text =
         |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();

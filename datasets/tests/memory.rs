@@ -20,7 +20,7 @@ fn random_parts(ops: u32, degree: u32) -> BackwardParts {
         let first = parts.in_sources.len();
         for _ in 0..degree.min(op) {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            parts.in_sources.push(OpId(((state >> 32) * u64::from(op) >> 32) as u32));
+            parts.in_sources.push(OpId((((state >> 32) * u64::from(op)) >> 32) as u32));
         }
         parts.in_sources[first..].sort_unstable();
         parts.in_offsets.push(parts.in_sources.len() as u32);

@@ -6,11 +6,12 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use placebench_algorithms::Scheduler;
 use placebench_algorithms::ranks::path_computation_times;
-use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, schedulers};
+use placebench_algorithms::schedulers::{Fifo, Pct};
 use placebench_datasets::{
     BackwardParts, Cluster, DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, Link, OpId, PlacedGraph,
-    Placement, Time,
+    Placement,
 };
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::simulator::{NetworkModel, simulate};
@@ -20,39 +21,6 @@ use rand_pcg::Pcg64;
 const LEVELS: usize = 1_000;
 const WIDTH: usize = 1_000;
 const DEVICES: usize = 100;
-
-/// PCT as L §5.3 has it: most path computation time first.
-struct Pct;
-
-struct PctQueues {
-    times: Vec<Time>,
-    queues: Vec<std::collections::BinaryHeap<(u64, std::cmp::Reverse<Task>)>>,
-}
-
-impl Scheduler for Pct {
-    fn start<'a>(
-        &self,
-        placed: &'a PlacedGraph<'a>,
-        _: Option<&'a Plan>,
-    ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
-        let queues = (0..placed.instance().cluster().device_count()).map(|_| Default::default()).collect();
-        Ok(Box::new(PctQueues { times: path_computation_times(placed), queues }))
-    }
-}
-
-impl Policy for PctQueues {
-    fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
-        let key = match task {
-            Task::Op(op) => self.times[op.index()].to_bits(),
-            Task::Send(_) => u64::MAX,
-        };
-        self.queues[device.index()].push((key, std::cmp::Reverse(task)));
-    }
-
-    fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
-        self.queues[device.index()].pop().map(|(_, task)| task.0)
-    }
-}
 
 fn leveled(rng: &mut Pcg64) -> DataflowGraph {
     let n = LEVELS * WIDTH;
@@ -112,7 +80,7 @@ fn benches(criterion: &mut Criterion) {
             bencher.iter(|| PlacedGraph::new(&instance, black_box(placement)))
         });
         group.bench_function("pct_preparation", |bencher| bencher.iter(|| path_computation_times(black_box(&placed))));
-        for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &schedulers::Fifo)] {
+        for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &Fifo)] {
             for network in NetworkModel::ALL {
                 group.bench_function(format!("simulate/{network}/{label}"), |bencher| {
                     bencher.iter(|| simulate(black_box(&placed), scheduler, None, network).expect("a full run"))

@@ -1,8 +1,8 @@
 //! What a validated timeline is worth: makespan, traffic, balance, memory.
 
-use placebench_datasets::{PlacedGraph, Time};
+use placebench_datasets::{Kind, KindSet, PlacedGraph, Time};
 
-use crate::memory::MemoryProfile;
+use crate::memory::MemoryUse;
 use crate::timeline::Timeline;
 
 /// The numbers of one simulated run. Ratios to a lower bound or to the critical path are the caller's: they belong to the
@@ -42,8 +42,8 @@ impl Metrics {
     /// The numbers of a run.
     ///
     /// # Complexity
-    /// O(ops · devices + edges): the best single device is sought among all.
-    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryProfile) -> Self {
+    /// O(ops · kinds + edges + devices).
+    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryUse) -> Self {
         let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
         let devices = cluster.device_count() as f64;
         let makespan = timeline.makespan();
@@ -76,17 +76,28 @@ impl Metrics {
     }
 }
 
-/// The least total time on one device that may and can hold all ops.
+/// The least total time on one device that may and can hold all ops. Devices of a kind differ only in speed, so that one
+/// sum a kind serves them all.
 fn best_single_device(placed: &PlacedGraph<'_>) -> Option<Time> {
     let instance = placed.instance();
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    let kinds = units.ids().fold(placebench_datasets::KindSet::ALL, |set, unit| set.intersection(units.kinds(unit)));
+    let kinds = units.ids().fold(KindSet::ALL, |set, unit| set.intersection(units.kinds(unit)));
     let demand: u64 = units.ids().fold(0, |sum, unit| units.demand_bytes(unit).saturating_add(sum));
-    let able = cluster.device_ids().filter(|&device| {
-        let device = cluster.device(device);
+    // For each kind: total of the measured times, and total operations of the ops that have none.
+    let work = Kind::ALL.map(|kind| {
+        graph.op_ids().fold((0.0, 0.0), |(time, ops), op| match graph.measured_time(op, kind) {
+            Some(measured) => (time + measured, ops),
+            None => (time, ops + graph.ops(op)),
+        })
+    });
+    let able = cluster.devices().iter().filter(|device| {
         kinds.contains(device.kind) && device.memory_bytes.is_none_or(|memory| demand == 0 || demand < memory)
     });
-    able.map(|device| graph.op_ids().map(|op| instance.exec_time(op, device)).sum()).reduce(f64::min)
+    able.map(|device| {
+        let (time, ops) = work[device.kind.index()];
+        time + ops / device.speed
+    })
+    .reduce(f64::min)
 }
 
 #[cfg(test)]
@@ -113,7 +124,7 @@ mod tests {
         let placement = Placement::new([0, 0, 1, 1].map(DeviceId).to_vec());
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
-        let metrics = Metrics::new(&placed, &timeline, &MemoryProfile::new(&placed, &timeline));
+        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);
         assert_eq!(metrics.speedup, Some(1.0));

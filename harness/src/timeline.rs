@@ -117,7 +117,7 @@ impl Timeline {
     /// # Complexity
     /// O(ops + transfers).
     pub fn records(&self, placed: &PlacedGraph<'_>) -> Records {
-        let record = |op| {
+        let executed = |op| {
             let Interval { start, end } = self.op(op);
             OpRecord { op, device: placed.device_of(op), start, end }
         };
@@ -129,7 +129,7 @@ impl Timeline {
         };
         let ids = || (0..placed.transfer_count()).map(TransferId::new);
         Records {
-            ops: placed.instance().graph().op_ids().map(record).collect(),
+            ops: placed.instance().graph().op_ids().map(executed).collect(),
             sends: ids().filter_map(|id| self.send(id).map(|interval| moved(id, interval))).collect(),
             transfers: ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
         }

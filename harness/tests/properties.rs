@@ -49,7 +49,7 @@ fn longest_path(placed: &PlacedGraph<'_>) -> Time {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_validator_accepts_every_run(shape in shapes(), network in networks(), relabelled: bool) {

@@ -6,7 +6,7 @@ use placebench_algorithms::bounds::{self, LowerBound};
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
 
-use crate::memory::MemoryProfile;
+use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
 use crate::suite::{Cell, Plan};
@@ -63,14 +63,15 @@ pub fn judge(
         other => (Status::Error, other.to_string()),
     })?;
     let simulated_in = started.elapsed();
-    validator::validate(instance, &decision.placement, &validator::Record::of(&placed, &timeline), network)
+    validator::validate(instance, &decision.placement, &timeline.records(&placed), network)
         .map_err(|error| invalid(&error))?;
-    let memory = MemoryProfile::new(&placed, &timeline);
+    let memory = MemoryUse::new(&placed, &timeline);
     let metrics = Metrics::new(&placed, &timeline, &memory);
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
     if metrics.makespan < bound * (1.0 - 1e-9) {
-        let reason = format!("makespan {} is below the lower bound {bound} ({})", metrics.makespan, yardstick.bound.name);
+        let reason =
+            format!("makespan {} is below the lower bound {bound} ({})", metrics.makespan, yardstick.bound.name);
         return Err((Status::Invalid, reason));
     }
     Ok(Judgement { timeline, metrics, simulated_in })
@@ -100,7 +101,8 @@ pub(super) fn run(
         Ok(decision) => decision,
         Err(PlaceError::Stopped) => return None,
         Err(error) => {
-            let status = if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
+            let status =
+                if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
             return Some(cells.iter().map(|&cell| failed(row(cell), status, &error.to_string())).collect());
         }
     };

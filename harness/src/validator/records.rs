@@ -39,7 +39,7 @@ pub struct RouteRecord {
     pub end: Time,
 }
 
-/// All that is claimed to have happened in a run, in any order.
+/// The record of a run: all that is claimed to have happened, in any order.
 ///
 /// # Memory
 /// 24 bytes an op, 40 a transfer, and 40 a send op.
