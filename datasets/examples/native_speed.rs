@@ -39,7 +39,7 @@ fn random_graph(ops: u32, degree: u32) -> Result<DataflowGraph, GraphError> {
     let mut state = 1u64;
     let mut below = |bound: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 32) * u64::from(bound) >> 32) as u32
+        (((state >> 32) * u64::from(bound)) >> 32) as u32
     };
     let mut parts =
         BackwardParts { in_offsets: vec![0], colocation: Colocation::default(), ..BackwardParts::default() };
