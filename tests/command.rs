@@ -222,3 +222,17 @@ fn one_placement_is_judged_and_written_down() {
         "has no parameter 'x'",
     );
 }
+
+#[test]
+fn force_never_deletes_a_folder_that_is_not_a_graph() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("thesis")).unwrap();
+    std::fs::write(folder.path().join("thesis/chapter1"), "years of work").unwrap();
+    for verb in [["convert", "convnet", "thesis", "--force"], ["generate", "laich3", "--out=thesis", "--force"]] {
+        assert_one_line_error(&placebench(folder.path(), &verb), "thesis");
+        assert_eq!(std::fs::read_to_string(folder.path().join("thesis/chapter1")).unwrap(), "years of work");
+    }
+    for _ in 0..2 {
+        assert!(placebench(folder.path(), &["convert", "convnet", "graph", "--force"]).status.success());
+    }
+}

@@ -82,7 +82,7 @@ pub struct GraphStats {
 /// If a parameter makes no sense, more edges are asked for than there are pairs, or the graph does not fit 32-bit ids.
 ///
 /// # Complexity
-/// O(ops + edges) for sparse graphs. 57 bytes an op and 16 an edge, of which at most 8 an op and 8 an edge are scratch space
+/// O(ops + edges) for sparse graphs. 41 bytes an op and 16 an edge, of which at most 8 an op and 8 an edge are scratch space
 /// at the same time.
 ///
 /// # Example

@@ -62,25 +62,16 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         _ => source::graph(&args.input, args.seed)?,
     };
-    write_graph(output, &header, &graph, args.force)?;
+    write_graph(output, &header, &graph)?;
     print(&format!("{}: {} ops, {} edges\n", output.display(), graph.op_count(), graph.edge_count()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a graph in the format of the path's extension.
-pub(super) fn write_graph(
-    path: &Path,
-    header: &GraphHeader,
-    graph: &DataflowGraph,
-    replace: bool,
-) -> anyhow::Result<()> {
+pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Result<()> {
     match extension(path) {
-        "" => {
-            if replace && path.exists() {
-                std::fs::remove_dir_all(path)?;
-            }
-            format::write_native(path, header, graph)?;
-        }
+        // An existing graph folder is replaced as a whole; any other folder is refused.
+        "" => format::write_native(path, header, graph)?,
         "csv" => format::write_csv(path, graph)?,
         "pb" | "pbtxt" => graphdef::write_graph_def(path, graph)?,
         "dot" => format::write_dot(path, graph)?,

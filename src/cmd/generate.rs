@@ -93,7 +93,7 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
     header.units.time = "execution units".to_owned();
     header.provenance.insert("generator".to_owned(), format!("placebench {}", manifest.version).into());
     header.provenance.insert("sha256".to_owned(), manifest.sha256.clone().into());
-    write_graph(out, &header, &made.graph, args.force)?;
+    write_graph(out, &header, &made.graph)?;
     if extension(out).is_empty() {
         write_file(&out.join(MANIFEST), |file| std::io::Write::write_all(file, manifest.to_toml().as_bytes()))?;
     }
