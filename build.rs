@@ -6,7 +6,10 @@ use std::process::Command;
 fn main() {
     // The log of HEAD changes with every commit and checkout; without it there is nothing to watch.
     let log = Path::new(".git/logs/HEAD");
-    println!("cargo::rerun-if-changed={}", if log.exists() { log.display().to_string() } else { "build.rs".to_owned() });
+    println!(
+        "cargo::rerun-if-changed={}",
+        if log.exists() { log.display().to_string() } else { "build.rs".to_owned() }
+    );
     let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
     if let Ok(output) = output
         && output.status.success()

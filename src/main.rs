@@ -18,13 +18,13 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    quiet_cell_panics();
+    quiet_contained_panics();
     let verb = Cli::parse().verb.unwrap_or_default();
     match verb.execute() {
         Ok(code) => code,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
+            eprintln!("error: {}", output::one_line(&error));
             ExitCode::FAILURE
         }
     }
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
 /// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
 /// progress bar.
-fn quiet_cell_panics() {
+fn quiet_contained_panics() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let in_cell = std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD);

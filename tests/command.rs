@@ -29,6 +29,7 @@ networks = ["contention_free", "one_port"]
 
 [[graph]]
 catalogue = "convnet"
+weights = "laich"
 
 [[cluster]]
 preset = "laich7"
@@ -57,7 +58,10 @@ fn a_misspelt_suite_or_file_is_one_line_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     assert_one_line_error(&placebench(folder.path(), &["run", "laich2071"]), "did you mean 'laich2017'?");
     assert_one_line_error(&placebench(folder.path(), &["run", "nothing.toml"]), "nothing.toml: no such file");
-    assert_one_line_error(&placebench(folder.path(), &["run", "default", "--table", "x.xls"]), "x.xls: unknown kind of table");
+    assert_one_line_error(
+        &placebench(folder.path(), &["run", "default", "--table", "x.xls"]),
+        "x.xls: unknown kind of table",
+    );
     std::fs::write(folder.path().join("s.toml"), SMALL.replace("mite", "mites")).unwrap();
     assert_one_line_error(&placebench(folder.path(), &["run", "s.toml"]), "s.toml");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "an error leaves nothing behind");
@@ -70,7 +74,10 @@ fn a_run_gives_the_same_rows_on_any_number_of_threads() {
     let mut tables = Vec::new();
     for threads in ["1", "2", "5"] {
         let (out, table) = (format!("run-{threads}"), format!("t{threads}.json"));
-        let output = placebench(folder.path(), &["run", "small.toml", "--threads", threads, "--out", &out, "--table", &table, "-q"]);
+        let output = placebench(
+            folder.path(),
+            &["run", "small.toml", "--threads", threads, "--out", &out, "--table", &table, "-q"],
+        );
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
         tables.push(stable_table(&folder.path().join(table)));
@@ -106,9 +113,112 @@ fn an_interrupted_run_resumes_where_it_was() {
 fn what_can_be_named_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     let listing = text(&placebench(folder.path(), &["list"]).stdout);
-    for name in ["lstm_lm", "laich6", "gtx1080x8", "iterated_critical_path", "average=time", "msr", "laich2017", "one_port", ".pbtxt"] {
+    for name in [
+        "lstm_lm",
+        "laich6",
+        "gtx1080x8",
+        "iterated_critical_path",
+        "average=time",
+        "msr",
+        "laich2017",
+        "one_port",
+        ".pbtxt",
+    ] {
         assert!(listing.contains(name), "{name} is not in\n{listing}");
     }
     let placers = text(&placebench(folder.path(), &["list", "placers"]).stdout);
     assert!(placers.contains("heft") && !placers.contains("laich6"));
+}
+
+#[test]
+fn what_cannot_be_placed_is_a_row_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    // With its own costs the graph needs megabytes, and the cluster has less.
+    std::fs::write(folder.path().join("small.toml"), SMALL.replace("weights = \"laich\"\n", "")).unwrap();
+    let output = placebench(folder.path(), &["run", "small.toml", "--out", "run", "--table", "t.json", "-q"]);
+    assert!(output.status.success(), "an impossible cell is no failure of the run");
+    let table = stable_table(&folder.path().join("t.json"));
+    assert_eq!(table.lines().count(), 40);
+    assert!(table.lines().all(|row| row.contains(r#""status":"infeasible""#)), "{table}");
+    let printed = text(&output.stdout);
+    assert!(printed.contains("Failed cells\n") && printed.contains("no feasible device for"), "{printed}");
+}
+
+#[test]
+fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let generate = ["generate", "laich3", "--seed", "7", "--out", "g"];
+    assert!(placebench(folder.path(), &generate).status.success());
+    assert_one_line_error(&placebench(folder.path(), &generate), "g: exists: --force replaces it");
+    let check = placebench(folder.path(), &["generate", "--check", "g"]);
+    assert!(check.status.success() && text(&check.stdout).contains("is what its manifest says"));
+    let manifest = folder.path().join("g/manifest.toml");
+    let changed = std::fs::read_to_string(&manifest).unwrap().replace("seed = 7", "seed = 8");
+    std::fs::write(&manifest, changed).unwrap();
+    assert_one_line_error(&placebench(folder.path(), &["generate", "--check", "g"]), "g/manifest.toml");
+    assert_one_line_error(&placebench(folder.path(), &["generate", "laich9", "--out", "h"]), "did you mean 'laich");
+}
+
+#[test]
+fn a_graph_survives_a_tour_of_all_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let sheet = |name: &str| {
+        let output = placebench(folder.path(), &["inspect", name]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let sheet = text(&output.stdout);
+        // The sheet itself, without name and provenance, which not every format keeps.
+        sheet
+            .lines()
+            .skip_while(|line| !line.starts_with("nodes"))
+            .take_while(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let mut from = "recurrent".to_owned();
+    let original = sheet(&from);
+    assert!(original.contains("4978"), "{original}");
+    for to in ["a.pb", "b.pbtxt", "c.csv", "d"] {
+        let output = placebench(folder.path(), &["convert", &from, to]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(sheet(to), original, "{to}");
+        from = to.to_owned();
+    }
+    assert!(placebench(folder.path(), &["convert", "d", "e.dot"]).status.success());
+    assert!(std::fs::read_to_string(folder.path().join("e.dot")).unwrap().starts_with("digraph"));
+    assert_one_line_error(&placebench(folder.path(), &["convert", "d", "e.dot"]), "e.dot: exists: --force replaces it");
+    assert_one_line_error(&placebench(folder.path(), &["convert", "d", "f.xyz"]), "f.xyz: unknown graph format '.xyz'");
+    assert_one_line_error(&placebench(folder.path(), &["inspect", "recurent"]), "did you mean 'recurrent'?");
+    for (from, to) in [("gtx1080x4", "x.toml"), ("laich7", "y.csv")] {
+        let output = placebench(folder.path(), &["convert", "--cluster", from, to]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(placebench(folder.path(), &["place", "recurrent", "-c", to, "--unlimited-memory"]).status.success());
+    }
+}
+
+#[test]
+fn one_placement_is_judged_and_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["place", "recurrent", "-p", "heft", "-s", "static", "--unlimited-memory"];
+    let files = ["--placement", "p.csv", "--timeline", "t.csv", "--trace", "t.json"];
+    let output = placebench(folder.path(), &[&args[..], &files[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for word in ["makespan", "SLR", "lower bound", "traffic", "peak memory"] {
+        assert!(printed.contains(word), "{word} is not in\n{printed}");
+    }
+    let lines = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap().lines().count();
+    assert_eq!(lines("p.csv"), 2809 + 1);
+    assert!(lines("t.csv") > 2809);
+    let trace = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 2809);
+    assert_one_line_error(&placebench(folder.path(), &["place", "recurrent", "-p", "hetf"]), "did you mean 'heft'?");
+    assert_one_line_error(
+        &placebench(folder.path(), &["place", "recurrent", "-p", "mite", "-s", "static"]),
+        "makes none",
+    );
+    assert_one_line_error(
+        &placebench(folder.path(), &["place", "recurrent", "-p", "mite(x=1)"]),
+        "has no parameter 'x'",
+    );
 }

@@ -1,7 +1,7 @@
 //! Makes the catalogue from what the extractor wrote:
 //! `cargo run -p placebench-datasets --example catalogue -- FOLDER… datasets/catalogue`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use placebench_datasets::format::graphdef::{ReadOptions, read_extraction};
@@ -22,9 +22,10 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatError> {
+fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
     let extraction = read_extraction(folder, &ReadOptions::default())?;
-    let text = |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let text =
+        |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
     let header = GraphHeader {
         name: text("name"),
         title: text("title"),
@@ -33,6 +34,12 @@ fn convert(folder: &PathBuf, catalogue: &std::path::Path) -> Result<(), FormatEr
         provenance: extraction.provenance.clone(),
     };
     write_native(catalogue.join(&header.name), &header, &extraction.graph)?;
-    println!("{}: {} ops, {} edges; {}", header.name, extraction.graph.op_count(), extraction.graph.edge_count(), extraction.report);
+    println!(
+        "{}: {} ops, {} edges; {}",
+        header.name,
+        extraction.graph.op_count(),
+        extraction.graph.edge_count(),
+        extraction.report
+    );
     Ok(())
 }

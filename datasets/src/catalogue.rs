@@ -132,10 +132,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_suggests_the_nearest() {
-        assert_eq!(
-            load("lstm").unwrap_err().to_string(),
-            "the catalogue has no graph 'lstm'",
-        );
+        assert_eq!(load("lstm").unwrap_err().to_string(), "the catalogue has no graph 'lstm'",);
         assert!(load("resnet").unwrap_err().to_string().ends_with("did you mean 'resnet50'?"));
     }
 }

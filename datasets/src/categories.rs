@@ -25,6 +25,11 @@ impl NameTable {
         &self.text[start..self.ends[index] as usize]
     }
 
+    /// Bytes that the table occupies.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * 4
+    }
+
     /// Bytes of all names together.
     pub(crate) fn text_len(&self) -> usize {
         self.text.len()
@@ -81,6 +86,13 @@ impl Categories {
     /// The distinct labels, in the order in which they first appear.
     pub fn labels(&self) -> &[String] {
         &self.labels
+    }
+
+    /// Bytes that the entries and the distinct labels occupy.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        // Each label is kept twice: in order, and as a key.
+        let labels: usize = self.labels.iter().map(|label| 2 * (label.len() + size_of::<String>())).sum();
+        labels + self.codes.len() * 4
     }
 
     /// How many ops have an entry, labelled or not.

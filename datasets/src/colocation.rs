@@ -101,6 +101,11 @@ impl Colocation {
         Self { group_of: labels, offsets, members }
     }
 
+    /// Bytes that the groups occupy.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        (self.group_of.len() + self.offsets.len() + self.members.len()) * 4
+    }
+
     /// How many groups there are.
     pub fn group_count(&self) -> usize {
         self.offsets.len().saturating_sub(1)

@@ -1,6 +1,8 @@
 //! A graph from its columns, edges grouped by consumer: the way in for readers of large files.
 
 use crate::builder::check_names;
+use crate::graph::{one_tensor_per_op, raw_tensor, tensors_named_as_ops};
+use crate::transpose::out_edges;
 use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId};
 
 /// The columns of a graph, in any order of ids. Readers fill them row by row, without a list of edges on the side.
@@ -74,6 +76,12 @@ impl DataflowGraph {
 
 /// Offsets, targets and raw tensors of the forward rows, each ascending by (tensor, consumer).
 fn forward_rows(columns: &GraphColumns) -> (Vec<u32>, Vec<OpId>, Vec<u32>) {
+    // Large graphs are generated ones, which have one tensor an op and ascending ids: there is a way that spares the cache.
+    let is_plain = one_tensor_per_op(&columns.tensor_offsets) && !columns.in_tensors.contains(&raw_tensor(None));
+    if let Some(Ok((offsets, targets))) = is_plain.then(|| out_edges(&columns.in_offsets, &columns.in_sources)) {
+        let tensors = tensors_named_as_ops(&offsets);
+        return (offsets, targets, tensors);
+    }
     let n = columns.ops.len();
     let edge_count = columns.in_sources.len();
     let mut offsets = vec![0u32; n + 1];

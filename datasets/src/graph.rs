@@ -1,6 +1,6 @@
 //! The dataflow graph: ops, the tensors they produce, and the edges that carry them, in flat arrays.
 
-use petgraph::algo::toposort;
+use petgraph::algo::{kosaraju_scc, toposort};
 
 use crate::builder::GraphError;
 use crate::transpose::out_edges;
@@ -17,7 +17,7 @@ const CONTROL: u32 = u32::MAX;
 ///
 /// # Memory
 /// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor;
-/// so 57 bytes an op with one output. 100 M edges over 20 M such ops take 2.7 GB. Optional columns add: a permutation if the
+/// so 41 bytes an op with one output. 100 M edges over 20 M such ops take 2.4 GB. Optional columns add: a permutation if the
 /// ids are not a topological order 4 bytes an op, colocation 4–8, measured times 8 for each kind, op types 4, layers 4, names 4 and
 /// the text.
 #[derive(Clone, Debug)]
@@ -215,7 +215,18 @@ impl DataflowGraph {
 
     /// The output port of its producer that a tensor is.
     pub fn port(&self, tensor: TensorId) -> usize {
-        (tensor.0 - self.tensor_offsets[self.producer(tensor).index()]) as usize
+        self.port_of(self.producer(tensor), tensor)
+    }
+
+    /// Whether each op has one tensor, of the op's own number, as generated graphs have.
+    pub(crate) fn has_one_tensor_per_op(&self) -> bool {
+        one_tensor_per_op(&self.tensor_offsets)
+    }
+
+    /// The output port of `producer` that one of its tensors is.
+    #[inline]
+    pub(crate) fn port_of(&self, producer: OpId, tensor: TensorId) -> usize {
+        (tensor.0 - self.tensor_offsets[producer.index()]) as usize
     }
 
     /// Edges leaving an op: control edges last, otherwise ascending by tensor, then by consumer.
@@ -346,7 +357,7 @@ impl DataflowGraph {
         total
     }
 
-    /// Bytes that the graph's arrays occupy.
+    /// Bytes that the graph's arrays occupy: what the section on memory says, and the offsets' last entries.
     pub fn heap_bytes(&self) -> usize {
         let ops = self.ops.len() * (8 + 8 + 1)
             + (self.tensor_offsets.len() + self.out_offsets.len() + self.in_offsets.len()) * 4;
@@ -354,7 +365,9 @@ impl DataflowGraph {
         let edges = self.out_targets.len() * 16;
         let order = self.topological.as_ref().map_or(0, |order| order.len() * 4);
         let times: usize = self.times.iter().flatten().map(|times| times.len() * 8).sum();
-        ops + tensors + edges + order + times
+        let names = self.names.as_ref().map_or(0, NameTable::heap_bytes);
+        let labels: usize = [&self.types, &self.layers].into_iter().flatten().map(Categories::heap_bytes).sum();
+        ops + tensors + edges + order + times + self.colocation.heap_bytes() + names + labels
     }
 
     /// Makes a graph from edges grouped by target. See [`BackwardParts`].
@@ -383,15 +396,7 @@ impl DataflowGraph {
         }
         let (out_offsets, out_targets) = out_edges(&parts.in_offsets, &parts.in_sources)
             .map_err(|edge| GraphError::NotTopological { producer: edge.source, target: edge.target })?;
-        let mut out_tensors = vec![0u32; edge_count];
-        for op in 0..n {
-            let (start, end) = (out_offsets[op] as usize, out_offsets[op + 1] as usize);
-            // Writing eight is faster than finding out how few they are; what comes after is written later.
-            match out_tensors.get_mut(start..start + 8) {
-                Some(eight) if end <= start + 8 => eight.fill(op as u32),
-                _ => out_tensors[start..end].fill(op as u32),
-            }
-        }
+        let out_tensors = tensors_named_as_ops(&out_offsets);
         let in_tensors = parts.in_sources.iter().map(|source| source.0).collect();
         let graph = Self {
             ops: parts.ops,
@@ -459,7 +464,11 @@ impl DataflowGraph {
             return Ok(());
         }
         let order = toposort(&*self, None).map_err(|cycle| {
-            let op = cycle.node_id();
+            // Any op on the cycle that was met, but of its strongly connected component the one that comes first in the
+            // graph, so that the message does not depend on the order of the search.
+            let met = cycle.node_id();
+            let component = kosaraju_scc(&*self).into_iter().find(|component| component.contains(&met));
+            let op = component.and_then(|component| component.into_iter().min()).unwrap_or(met);
             GraphError::Cycle { op, label: self.label(op) }
         })?;
         self.topological = Some(order);
@@ -515,6 +524,25 @@ fn tensor(raw: u32) -> Option<TensorId> {
 
 pub(crate) fn raw_tensor(tensor: Option<TensorId>) -> u32 {
     tensor.map_or(CONTROL, |tensor| tensor.0)
+}
+
+/// Whether offsets of tensors give each op one, of the op's own number.
+pub(crate) fn one_tensor_per_op(tensor_offsets: &[u32]) -> bool {
+    tensor_offsets.iter().enumerate().all(|(op, &offset)| op == offset as usize)
+}
+
+/// The tensors of forward rows where each op has one, of the op's own number.
+pub(crate) fn tensors_named_as_ops(out_offsets: &[u32]) -> Vec<u32> {
+    let mut out_tensors = vec![0u32; out_offsets[out_offsets.len() - 1] as usize];
+    for (op, row) in out_offsets.windows(2).enumerate() {
+        let (start, end) = (row[0] as usize, row[1] as usize);
+        // Writing eight is faster than finding out how few they are; what comes after is written later.
+        match out_tensors.get_mut(start..start + 8) {
+            Some(eight) if end <= start + 8 => eight.fill(op as u32),
+            _ => out_tensors[start..end].fill(op as u32),
+        }
+    }
+    out_tensors
 }
 
 #[inline]

@@ -18,6 +18,7 @@ mod kind;
 mod petgraph_traits;
 mod placed;
 mod placement;
+mod properties;
 mod topology;
 mod transpose;
 mod units;
@@ -32,6 +33,7 @@ pub use instance::{Instance, InstanceError};
 pub use kind::{Kind, KindSet};
 pub use placed::{PlacedGraph, Transfer};
 pub use placement::{Placement, PlacementError};
+pub use properties::{Properties, ccr};
 pub use topology::{Topology, TopologyError, TopologyLink};
 pub use units::AssignmentUnits;
 

@@ -102,11 +102,11 @@ fn block_starts(in_sources: &[OpId], op_count: usize, block_bits: u32) -> Option
 }
 
 fn first_fault(in_offsets: &[u32], in_sources: &[OpId]) -> NotAscending {
-    let edges = in_offsets.windows(2).enumerate().flat_map(|(target, range)| {
+    let mut edges = in_offsets.windows(2).enumerate().flat_map(|(target, range)| {
         let target = OpId(target as u32);
         in_sources[range[0] as usize..range[1] as usize].iter().map(move |&source| NotAscending { source, target })
     });
-    edges.filter(|edge| edge.source >= edge.target).next().expect("called when an edge does not ascend")
+    edges.find(|edge| edge.source >= edge.target).expect("called when an edge does not ascend")
 }
 
 #[cfg(test)]

@@ -57,6 +57,22 @@ fn a_file_written_by_hand_means_what_it_says() {
 }
 
 #[test]
+fn a_pair_between_two_lines_of_devices_counts_both_ways() {
+    let text = r#"
+device = [
+    { name = "cpu", count = 2, kind = "CPU", speed = 1 },
+    { name = "gpu", count = 2, kind = "GPU", speed = 1 },
+]
+link = { rate = 1 }
+pair = [{ between = ["gpu", "cpu"], rate = 2 }, { between = ["gpu1", "cpu0"], rate = 3 }]
+"#;
+    let cluster = parse_cluster_toml("c.toml", text).unwrap();
+    let rates: Vec<_> = cluster.device_ids().map(|device| cluster.rates_from(device).to_vec()).collect();
+    let home = f64::INFINITY;
+    assert_eq!(rates, [[home, 1.0, 2.0, 3.0], [1.0, home, 2.0, 2.0], [2.0, 2.0, home, 1.0], [3.0, 2.0, 1.0, home]]);
+}
+
+#[test]
 fn a_topology_links_each_device_of_a_line() {
     let text = r#"
 [[device]]

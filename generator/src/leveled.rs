@@ -22,6 +22,7 @@
 
 mod colocation;
 mod edges;
+mod group_sort;
 mod params;
 mod plan;
 mod presets;

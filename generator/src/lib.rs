@@ -1,12 +1,21 @@
 //! Makes graphs and clusters.
 //!
-//! [`generate_leveled`] makes L's leveled random graphs. Same parameters and seed, same bytes out, on any number of
-//! threads and on every platform.
+//! - [`generate_leveled`] makes L's leveled random graphs (L §6.2), `laich1` to `laich6` among them; [`LeveledPlan`] makes single
+//!   levels of them.
+//! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine; [`cluster_preset`] knows all by name.
+//! - [`redraw_costs`] puts random weights on any graph's structure.
+//! - [`Manifest`] records what a graph was made from, and checks that it comes out the same.
+//!
+//! Same parameters and seed, same bytes out, on any number of threads, since every level and column has its own random
+//! stream, keyed by (seed, purpose, level). Across platforms too, except that rare samples of the lognormal and exponential
+//! [`Distribution`] may differ in the last bit with the platform's mathematical library.
 
 mod costs;
 mod counts;
+mod digest;
 mod distribution;
 mod error;
+mod manifest;
 mod random;
 mod toml_text;
 
@@ -15,9 +24,11 @@ pub mod leveled;
 
 pub use cluster::{ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu};
 pub use costs::{Costs, KindProbabilities, redraw_costs};
+pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;
 pub use leveled::{
     Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
     generate_leveled, level_edges,
 };
+pub use manifest::{Family, Manifest, ManifestError};

@@ -22,7 +22,7 @@ fn decays() -> impl Strategy<Value = Decay> {
 prop_compose! {
     fn any_params()(
         levels in 1..12u32,
-        least in 1..6u32,
+        least in 0..6u32,
         more in 0..12u32,
         level_amount in amounts(60),
         limit in prop::option::of(1..6u32),
@@ -32,7 +32,7 @@ prop_compose! {
         colocated in 0..8u64,
         max_size in 3..6u32,
     ) -> LeveledParams {
-        let mut params = LeveledParams::new(levels, (least, least + more));
+        let mut params = LeveledParams::new(levels, (least, (least + more).max(1)));
         params.level_edges = LevelEdges { amount: level_amount, limit, decay };
         params.random_edges = random_edges;
         params.reach_bounds = reach_bounds;

@@ -32,6 +32,9 @@ pub struct Claim {
     pub figure: String,
     /// What the source says.
     pub text: String,
+    /// What explains it if the claim does not hold.
+    #[serde(default)]
+    pub why: Option<String>,
     /// The column that is compared.
     pub metric: Metric,
     /// Rows that count, by column.
@@ -144,7 +147,8 @@ impl Claim {
                 verdict.ratios.push((key.join(" "), ratio));
             }
         }
-        let within = |ratio: f64| self.above.is_none_or(|limit| ratio > limit) && self.below.is_none_or(|limit| ratio < limit);
+        let within =
+            |ratio: f64| self.above.is_none_or(|limit| ratio > limit) && self.below.is_none_or(|limit| ratio < limit);
         verdict.within = verdict.ratios.iter().filter(|(_, ratio)| within(*ratio)).count();
         if !verdict.ratios.is_empty() {
             verdict.holds = Some(verdict.within as f64 >= self.share * verdict.ratios.len() as f64);
@@ -189,7 +193,9 @@ impl Verdict {
 
 /// All verdicts as a Markdown table, and below it the single ratios of each claim.
 pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
-    let mut table = String::from("| # | figure | claim | ratio expected | ratio measured (least – mean – most) | within | verdict |\n");
+    let mut table = String::from(
+        "| # | figure | claim | ratio expected | ratio measured (least – mean – most) | within | verdict |\n",
+    );
     table.push_str("|---|---|---|---|---|---|---|\n");
     let mut details = String::new();
     for (number, claim) in claims.claims.iter().enumerate() {
@@ -206,7 +212,11 @@ pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
             verdict.word()
         ));
         let list: Vec<String> = verdict.ratios.iter().map(|(label, ratio)| format!("{label} {ratio:.2}")).collect();
-        details.push_str(&format!("{number}. ({} pairs) {}\n", verdict.pairs, list.join(", ")));
+        details.push_str(&format!("{number}. {}: {} pairs; {}.", verdict.word(), verdict.pairs, list.join(", ")));
+        if let (Some(false), Some(why)) = (verdict.holds, &claim.why) {
+            details.push_str(&format!(" {why}"));
+        }
+        details.push('\n');
     }
     format!("{table}\n{details}")
 }
@@ -246,7 +256,8 @@ mod tests {
     use crate::summary::tests::rows;
 
     fn claim(text: &str) -> Claim {
-        let claims = format!("suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}");
+        let claims =
+            format!("suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}");
         toml::from_str::<Claims>(&claims).unwrap().claims.remove(0)
     }
 

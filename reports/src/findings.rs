@@ -85,12 +85,14 @@ fn traffic(summary: &Summary) -> Option<String> {
         })
     };
     let totals = (0..summary.placers.len()).filter_map(|placer| Some((total(placer)?, placer)));
-    let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, _)| bytes > 0.0).collect();
+    // One device moves next to nothing by design, which says nothing about placers that distribute.
+    let distributes = |placer: usize| !summary.placers[placer].starts_with("single_device");
+    let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, placer)| bytes > 0.0 && distributes(placer)).collect();
     moving.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (first, last) = (moving.first()?, moving.last()?);
     (moving.len() > 1).then(|| {
         format!(
-            "Among the placers that move anything, {} moves least ({} in all) and {} most ({}).",
+            "Among the placers that distribute, {} moves least ({} in all) and {} most ({}).",
             summary.placers[first.1],
             bytes_text(first.0),
             summary.placers[last.1],

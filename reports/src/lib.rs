@@ -5,7 +5,7 @@ mod findings;
 mod summary;
 mod terminal;
 
-pub use claims::{Claim, Claims, Verdict, claims_markdown, claims_of};
+pub use claims::{Claim, Claims, Column, Metric, Selection, Verdict, claims_markdown, claims_of};
 pub use findings::findings;
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
 pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};

@@ -110,7 +110,7 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = WIDTH;
     for column in 0..summary.scenarios.len() {
-        let width = summary.label(column).len().max(8) + 1;
+        let width = summary.label(column).len().max(7) + 1;
         // The mean column at the end of each block takes 7.
         if used + width + 7 > WIDTH {
             blocks.push(Vec::new());

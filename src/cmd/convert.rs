@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use placebench::datasets::format::graphdef::{self, LoopPolicy, ReadOptions};
 use placebench::datasets::format::{self, GraphHeader};
-use placebench::datasets::DataflowGraph;
+use placebench::datasets::{Cluster, DataflowGraph};
 
 use super::source;
 use crate::output::print;
@@ -49,11 +49,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.cluster {
         let cluster = source::cluster(&args.input, args.seed)?;
-        match extension(output) {
-            "toml" => format::write_cluster_toml(output, &cluster)?,
-            "csv" => format::write_cluster_csv(output, &cluster)?,
-            other => bail!("{}: unknown cluster format '{other}': use .toml or .csv", output.display()),
-        }
+        write_cluster(output, &cluster)?;
         return Ok(ExitCode::SUCCESS);
     }
     let input = Path::new(&args.input);
@@ -72,7 +68,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes a graph in the format of the path's extension.
-pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGraph, replace: bool) -> anyhow::Result<()> {
+pub(super) fn write_graph(
+    path: &Path,
+    header: &GraphHeader,
+    graph: &DataflowGraph,
+    replace: bool,
+) -> anyhow::Result<()> {
     match extension(path) {
         "" => {
             if replace && path.exists() {
@@ -83,11 +84,24 @@ pub(super) fn write_graph(path: &Path, header: &GraphHeader, graph: &DataflowGra
         "csv" => format::write_csv(path, graph)?,
         "pb" | "pbtxt" => graphdef::write_graph_def(path, graph)?,
         "dot" => format::write_dot(path, graph)?,
-        other => bail!("{}: unknown graph format '.{other}': use .csv, .pb, .pbtxt, .dot, or no extension for a folder", path.display()),
+        other => bail!(
+            "{}: unknown graph format '.{other}': use .csv, .pb, .pbtxt, .dot, or no extension for a folder",
+            path.display()
+        ),
     }
     Ok(())
 }
 
-fn extension(path: &Path) -> &str {
+/// Writes a cluster in the format of the path's extension.
+pub(super) fn write_cluster(path: &Path, cluster: &Cluster) -> anyhow::Result<()> {
+    match extension(path) {
+        "toml" => format::write_cluster_toml(path, cluster)?,
+        "csv" => format::write_cluster_csv(path, cluster)?,
+        other => bail!("{}: unknown cluster format '.{other}': use .toml or .csv", path.display()),
+    }
+    Ok(())
+}
+
+pub(super) fn extension(path: &Path) -> &str {
     path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }

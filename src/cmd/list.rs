@@ -69,13 +69,20 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
             let graphs = catalogue::entries().iter().map(|entry| Ok((entry.name.to_owned(), entry.header()?.title)));
             graphs.collect::<anyhow::Result<_>>()?
         }
-        What::Presets => LeveledParams::PRESETS.iter().filter_map(|&name| Some((name.to_owned(), preset_text(name)?))).collect(),
+        What::Presets => {
+            LeveledParams::PRESETS.iter().filter_map(|&name| Some((name.to_owned(), preset_text(name)?))).collect()
+        }
         What::Clusters => {
             let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
-            clusters.map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?)))).collect::<anyhow::Result<_>>()?
+            clusters
+                .map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?))))
+                .collect::<anyhow::Result<_>>()?
         }
         What::Networks => vec![
-            ("contention_free".to_owned(), "a transfer takes latency + bytes / rate, whatever else is under way (L)".to_owned()),
+            (
+                "contention_free".to_owned(),
+                "a transfer takes latency + bytes / rate, whatever else is under way (L)".to_owned(),
+            ),
             ("one_port".to_owned(), "a device sends one tensor at a time and receives one at a time".to_owned()),
         ],
         What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),

@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod convert;
+mod generate;
 mod inspect;
 mod list;
 mod place;
@@ -21,6 +22,8 @@ pub(crate) enum Verb {
     Reproduce(reproduce::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
+    /// Makes a graph or a cluster, with a manifest to check it by.
+    Generate(generate::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
@@ -42,6 +45,7 @@ impl Verb {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
             Self::Place(args) => place::execute(&args),
+            Self::Generate(args) => generate::execute(&args),
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),

@@ -74,9 +74,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let mut cluster = source::cluster(&args.cluster, args.seed)?;
     if let Some(devices) = args.devices {
         let count = cluster.device_count();
-        cluster = cluster.first_devices(devices).with_context(|| {
-            format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster)
-        })?;
+        cluster = cluster
+            .first_devices(devices)
+            .with_context(|| format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster))?;
     }
     if args.unlimited_memory {
         cluster = cluster.without_memory_limits();
@@ -115,8 +115,14 @@ fn describe(args: &Args, instance: &Instance, judgement: &Judgement, yardstick: 
     let ratio = |denominator: f64| number((denominator > 0.0).then(|| metrics.makespan / denominator));
     let bound = &yardstick.bound;
     let lines = [
-        ("graph", format!("{}, {} ops, {} edges", args.graph, instance.graph().op_count(), instance.graph().edge_count())),
-        ("cluster", format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used)),
+        (
+            "graph",
+            format!("{}, {} ops, {} edges", args.graph, instance.graph().op_count(), instance.graph().edge_count()),
+        ),
+        (
+            "cluster",
+            format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
+        ),
         ("placed by", format!("{} in {placed_in:.3} s", args.placer)),
         ("scheduled by", format!("{} under {}", args.scheduler, args.network)),
         ("makespan", time_text(metrics.makespan)),

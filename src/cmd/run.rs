@@ -119,7 +119,10 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
     progress.finish();
     match outcome? {
         RunOutcome::Stopped { done, cells } => {
-            eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+            eprintln!(
+                "stopped after {done} of {cells} cells; the same command goes on from there ({})",
+                path.display()
+            );
             Ok(None)
         }
         RunOutcome::Complete(rows) => {

@@ -1,10 +1,14 @@
 //! What every placer of the registry keeps, whatever the instance.
 
 use placebench_algorithms::{PlaceContext, PlaceError, Spec, registry};
-use placebench_datasets::Instance;
+use placebench_datasets::{BackwardParts, Cluster, Colocation, DataflowGraph, Instance, Kind, KindSet, Link, OpId};
 use proptest::prelude::*;
 
 use crate::instances::instance;
+
+/// Placers that take a chain of a million ops in seconds and honour the stop token.
+const FAST: [&str; 7] =
+    ["batch_split", "iterated_critical_path", "critical_path", "mite", "dfs", "single_device", "random"];
 
 fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Result<Vec<u32>, PlaceError>)) {
     for entry in registry::PLACERS {
@@ -15,6 +19,44 @@ fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Res
             decision.placement.check(instance).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
             Ok(decision.placement.devices().iter().map(|device| device.0).collect())
         });
+    }
+}
+
+/// Ops 0 ─▶ 1 ─▶ 2 … on two equal CPUs.
+fn chain(n: usize) -> Instance {
+    let parts = BackwardParts {
+        ops: vec![1.0; n],
+        memory_bytes: vec![1; n],
+        kinds: vec![KindSet::ALL; n],
+        tensor_bytes: vec![1; n],
+        in_offsets: (0..=n).map(|op| op.saturating_sub(1) as u32).collect(),
+        in_sources: (1..n).map(|op| OpId::new(op - 1)).collect(),
+        colocation: Colocation::default(),
+    };
+    let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    Instance::new(DataflowGraph::from_backward(parts).unwrap(), cluster).unwrap()
+}
+
+#[test]
+fn a_chain_of_a_million_ops_overflows_no_stack_and_an_empty_graph_is_placed_too() {
+    for n in [0, 1_000_000] {
+        let instance = chain(n);
+        for name in FAST {
+            let placer = registry::placer(&name.parse().unwrap()).unwrap();
+            let decision = placer.place(&instance, &PlaceContext::default()).unwrap();
+            assert_eq!(decision.placement.check(&instance), Ok(()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_placer_that_is_told_to_stop_stops() {
+    let instance = chain(10);
+    let context = PlaceContext::default();
+    context.stop.stop();
+    for name in FAST {
+        let placer = registry::placer(&name.parse().unwrap()).unwrap();
+        assert_eq!(placer.place(&instance, &context), Err(PlaceError::Stopped), "{name}");
     }
 }
 
@@ -38,5 +80,19 @@ proptest! {
             let (first, second) = (PlaceContext::with_seed(seed), PlaceContext::with_seed(seed));
             assert_eq!(place(&instance, &first), place(&instance, &second), "{name}");
         });
+    }
+
+    #[test]
+    fn a_single_device_gets_all_that_it_may_run(instance in instance(12)) {
+        let placer = registry::placer(&"single_device".parse().unwrap()).unwrap();
+        if let Ok(decision) = placer.place(&instance, &PlaceContext::default()) {
+            let (cluster, units) = (instance.cluster(), instance.units());
+            let mut homes = cluster.device_ids().filter(|&home| {
+                instance.graph().op_ids().all(|op| {
+                    decision.placement.device_of(op) == home || !units.kind_allows(units.unit_of(op), cluster, home)
+                })
+            });
+            prop_assert!(homes.next().is_some());
+        }
     }
 }

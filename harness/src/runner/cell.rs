@@ -70,7 +70,8 @@ pub fn judge(
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
     if metrics.makespan < bound * (1.0 - 1e-9) {
-        let reason = format!("makespan {} is below the lower bound {bound} ({})", metrics.makespan, yardstick.bound.name);
+        let reason =
+            format!("makespan {} is below the lower bound {bound} ({})", metrics.makespan, yardstick.bound.name);
         return Err((Status::Invalid, reason));
     }
     Ok(Judgement { timeline, metrics, simulated_in })
@@ -100,7 +101,8 @@ pub(super) fn run(
         Ok(decision) => decision,
         Err(PlaceError::Stopped) => return None,
         Err(error) => {
-            let status = if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
+            let status =
+                if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
             return Some(cells.iter().map(|&cell| failed(row(cell), status, &error.to_string())).collect());
         }
     };

@@ -110,12 +110,8 @@ impl RunFolder {
             write_atomically(&path.join(SUITE), suite_toml.as_bytes())?;
         }
         let journal = path.join(JOURNAL);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&journal)
-            .map_err(io_at(journal.clone()))?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(&journal).map_err(io_at(journal.clone()))?;
         let rows = read_journal(&mut file, &journal)?;
         Ok((Self { path: path.to_owned(), journal: Mutex::new(file) }, rows))
     }

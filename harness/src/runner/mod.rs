@@ -140,7 +140,8 @@ struct Judged {
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
-        let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
+        let cluster =
+            load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
         let graph = load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
         let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
         let yardstick = Yardstick::new(&instance);

@@ -237,7 +237,8 @@ impl Suite {
         }
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
         for graph in &self.graphs {
-            let sources = [graph.catalogue.is_some(), graph.file.is_some(), graph.preset.is_some(), graph.leveled.is_some()];
+            let sources =
+                [graph.catalogue.is_some(), graph.file.is_some(), graph.preset.is_some(), graph.leveled.is_some()];
             if sources.iter().filter(|&&given| given).count() != 1 {
                 return Err(refuse(
                     format!("graph '{}'", graph.label()),
@@ -267,7 +268,9 @@ impl Suite {
         labels.sort_unstable();
         match labels.windows(2).find(|pair| pair[0] == pair[1]) {
             None => Ok(()),
-            Some(pair) => Err((format!("{what} '{}'", pair[0]), "is listed twice: give each a name of its own".to_owned())),
+            Some(pair) => {
+                Err((format!("{what} '{}'", pair[0]), "is listed twice: give each a name of its own".to_owned()))
+            }
         }
     }
 
@@ -277,12 +280,16 @@ impl Suite {
             parse(text).and_then(|spec| registry::placer(&spec)).map_err(|error| ("placers", error.to_string()))?;
         }
         for text in &self.schedulers {
-            parse(text).and_then(|spec| registry::scheduler(&spec)).map_err(|error| ("schedulers", error.to_string()))?;
+            parse(text)
+                .and_then(|spec| registry::scheduler(&spec))
+                .map_err(|error| ("schedulers", error.to_string()))?;
         }
         for text in &self.networks {
             text.parse::<NetworkModel>().map_err(|error| ("networks", error.to_string()))?;
         }
-        for (list, names) in [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)] {
+        for (list, names) in
+            [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)]
+        {
             let mut sorted = names.clone();
             self.check_unique(&mut sorted, list).map_err(|(label, reason)| (list, format!("{label} {reason}")))?;
         }
@@ -325,11 +332,20 @@ preset = "laich7"
             (GOOD.replace("fifo", "fifo(x=1)"), "s.toml: schedulers: 'fifo' has no parameter 'x'"),
             (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),
             (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
-            (GOOD.replace("\"laich1\"", "\"laich1\"\nfile = \"x\""), "give exactly one of catalogue, file, preset, leveled"),
-            (GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = [\"big\"]"), "s.toml: graph 'laich1': names cluster 'big'"),
+            (
+                GOOD.replace("\"laich1\"", "\"laich1\"\nfile = \"x\""),
+                "give exactly one of catalogue, file, preset, leveled",
+            ),
+            (
+                GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = [\"big\"]"),
+                "s.toml: graph 'laich1': names cluster 'big'",
+            ),
             (GOOD.replace("name = \"small\"", "name = \"a b\""), "s.toml: name: use letters"),
             (GOOD.replace("name = \"small\"", "name = \"small\"\nrepetitions = 0"), "s.toml: repetitions: must be"),
-            (GOOD.replace("name = \"small\"", "name = \"small\"\nnetworks = [\"one_prot\"]"), "did you mean 'one_port'?"),
+            (
+                GOOD.replace("name = \"small\"", "name = \"small\"\nnetworks = [\"one_prot\"]"),
+                "did you mean 'one_port'?",
+            ),
             (GOOD.replace("name = \"small\"", "name = \"small\"\ntime_limit_seconds = -1"), "time_limit_seconds"),
             (GOOD.replace("[\"hashing\"]", "[\"hashing\", \"hashing\"]"), "is listed twice"),
             ("name =".to_owned(), "s.toml:1: "),

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use placebench_datasets::format::{self, FormatError};
 use placebench_datasets::{Cluster, ClusterError, DataflowGraph, catalogue};
-use placebench_generator::{ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs};
+use placebench_generator::{
+    ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs,
+};
 
 use super::{ClusterEntry, GraphEntry, Weights};
 

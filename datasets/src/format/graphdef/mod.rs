@@ -30,10 +30,12 @@ mod structure;
 mod text;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use crate::DataflowGraph;
 use crate::format::FormatError;
+use crate::format::atomic::write_file;
 
 pub use extraction::{Extraction, read_extraction};
 pub use options::{ImportReport, LoopPolicy, ReadOptions};
@@ -91,7 +93,7 @@ pub fn parse_graph_def(
 pub fn write_graph_def(path: &Path, graph: &DataflowGraph) -> Result<(), FormatError> {
     let nodes = export::nodes(graph).map_err(|error| FormatError::file(path, error))?;
     let content = if is_text(path) { text::format(&nodes).into_bytes() } else { binary::encode(&nodes) };
-    fs::write(path, content).map_err(|error| FormatError::io(path, error))
+    write_file(path, |out| out.write_all(&content).map_err(|error| FormatError::io(path, error)))
 }
 
 fn is_text(path: &Path) -> bool {

@@ -14,7 +14,7 @@ use crate::columns::GraphColumns;
 use crate::format::header::HeaderFile;
 use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
-use crate::graph::raw_tensor;
+use crate::graph::{one_tensor_per_op, raw_tensor};
 use crate::{Categories, Colocation, DataflowGraph, KindSet, NameTable, OpId, TensorId};
 
 /// Reads a graph from a native folder.
@@ -256,6 +256,7 @@ fn op_fault(table: &TableReader, batch: &Batch, row: usize, message: impl std::f
 fn read_tensors(table: &TableReader, columns: &mut GraphColumns) -> Result<(), FormatError> {
     let n = columns.ops.len();
     reserve(&mut columns.tensor_bytes, table)?;
+    columns.tensor_offsets.reserve_exact(n + 1);
     columns.tensor_offsets.push(0);
     // The producer that the rows have come to, and how many ports it has so far.
     let (mut current, mut ports) = (0, 0);
@@ -294,7 +295,9 @@ fn read_edges(table: &TableReader, columns: &mut GraphColumns) -> Result<(), For
     let n = columns.ops.len() as u64;
     reserve(&mut columns.in_sources, table)?;
     reserve(&mut columns.in_tensors, table)?;
-    let mut state = EdgeState { target: 0, after_control: false };
+    let one_tensor_per_op = one_tensor_per_op(&columns.tensor_offsets);
+    let mut state = EdgeState { target: 0, after_control: false, one_tensor_per_op };
+    columns.in_offsets.reserve_exact(n as usize + 1);
     columns.in_offsets.push(0);
     table.for_each_batch(|batch| {
         let [sources, targets] = [edges::SOURCE, edges::TARGET].map(|column| batch.columns[column].ints());
@@ -317,6 +320,8 @@ fn read_edges(table: &TableReader, columns: &mut GraphColumns) -> Result<(), For
 struct EdgeState {
     target: u64,
     after_control: bool,
+    /// Spares a look at the source of each edge, which is anywhere in memory.
+    one_tensor_per_op: bool,
 }
 
 impl EdgeState {
@@ -341,7 +346,7 @@ impl EdgeState {
         }
         if target > self.target {
             columns.in_offsets.resize(target as usize + 1, columns.in_sources.len() as u32);
-            *self = Self { target, after_control: false };
+            *self = Self { target, after_control: false, ..*self };
         }
         let Some(port) = port else {
             self.after_control = true;
@@ -351,7 +356,10 @@ impl EdgeState {
             let message = format!("it carries a tensor to op {target} after a control edge");
             return Err((message, "put each target's control edges last"));
         }
-        let (start, end) = (columns.tensor_offsets[source as usize], columns.tensor_offsets[source as usize + 1]);
+        let (start, end) = match self.one_tensor_per_op {
+            true => (source as u32, source as u32 + 1),
+            false => (columns.tensor_offsets[source as usize], columns.tensor_offsets[source as usize + 1]),
+        };
         if port >= u64::from(end - start) {
             let outputs = counted(u64::from(end - start), "output");
             return Err((

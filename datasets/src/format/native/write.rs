@@ -9,6 +9,7 @@ use super::schema::{EDGES, OPS, TENSORS, edges, ops, tensors};
 use super::table_write::TableWriter;
 use crate::format::atomic::PartialFolder;
 use crate::format::header::{Counts, Digests, HeaderFile};
+use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
 use crate::{DataflowGraph, GroupId, Kind, OpId, OpSpec};
 
@@ -51,6 +52,8 @@ impl NativeColumns {
 /// O(ops + edges); one row group in memory.
 pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
     let mut writer = NativeWriter::create(path, NativeColumns::of(graph))?;
+    // Spares a look at the producer of each edge, which is anywhere in memory.
+    let only_port = graph.has_one_tensor_per_op().then_some(0);
     let mut outputs = Vec::new();
     for op in graph.op_ids() {
         outputs.clear();
@@ -66,7 +69,11 @@ pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &Datafl
         };
         writer.push_op(&spec, graph.colocation().group_of(op), &outputs)?;
         for edge in graph.predecessors(op) {
-            writer.push_edge(edge.op, edge.tensor.map(|tensor| graph.port(tensor)), op)?;
+            writer.push_edge(
+                edge.op,
+                edge.tensor.map(|tensor| only_port.unwrap_or_else(|| graph.port_of(edge.op, tensor))),
+                op,
+            )?;
         }
     }
     writer.finish(header)
@@ -202,7 +209,7 @@ impl NativeWriter {
     pub fn finish(self, header: &GraphHeader) -> Result<(), FormatError> {
         let counts = Counts { ops: self.ops.row_count, tensors: self.tensors.row_count, edges: self.edges.row_count };
         if let Some(op) = self.largest.filter(|op| u64::from(op.0) >= counts.ops) {
-            let message = format!("an edge names op {op}, but there are only {} ops", counts.ops);
+            let message = format!("an edge names op {op}, but there came {}", counted(counts.ops, "op"));
             return Err(self.fault(message).remedy("push every op"));
         }
         let digests = Digests { ops: self.ops.finish()?, tensors: self.tensors.finish()?, edges: self.edges.finish()? };
@@ -226,4 +233,63 @@ impl NativeWriter {
 /// Whether a writer may replace what stands at a path: a graph folder or an empty one.
 fn is_replaceable(path: &Path) -> bool {
     path.join(HEADER_FILE).is_file() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::read_native;
+
+    fn entries(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_graph_of_many_row_groups_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chain");
+        let columns = NativeColumns { names: true, times: [false, true, false], ..NativeColumns::default() };
+        let mut writer = NativeWriter::with_group_rows(&path, columns, 1000).unwrap();
+        // More ops than a reader takes at a time.
+        let n = 300_000u32;
+        for op in 0..n {
+            let name = format!("op{op}");
+            let times = [None, (op % 3 == 0).then_some(f64::from(op)), None];
+            let spec = OpSpec { name: Some(&name), times, ..OpSpec::cost(f64::from(op)) };
+            let id = writer.push_op(&spec, (op % 1000 < 2).then_some(GroupId(op / 1000)), &[u64::from(op)]).unwrap();
+            if op > 0 {
+                writer.push_edge(OpId(op - 1), (op % 5 > 0).then_some(0), id).unwrap();
+            }
+        }
+        writer.finish(&GraphHeader::named("chain")).unwrap();
+        let (_, graph) = read_native(&path).unwrap();
+        assert_eq!((graph.op_count(), graph.edge_count()), (n as usize, n as usize - 1));
+        assert_eq!((graph.control_edge_count(), graph.colocation().group_count()), (59_999, 300));
+        let last = OpId(n - 1);
+        assert_eq!((graph.name(last), graph.ops(last)), (Some("op299999"), 299_999.0));
+        assert_eq!(graph.measured_time(OpId(299_997), Kind::Gpu), Some(299_997.0));
+        assert_eq!(graph.measured_time(last, Kind::Gpu), None);
+        assert_eq!(graph.predecessor_ops(last), [OpId(n - 2)]);
+    }
+
+    #[test]
+    fn an_unfinished_writer_leaves_nothing_and_faults_name_the_file_to_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g");
+        let shown = |error: FormatError| error.to_string().replace(&format!("{}/", folder.path().display()), "");
+        let mut writer = NativeWriter::create(&path, NativeColumns::default()).unwrap();
+        writer.push_op(&OpSpec::cost(1.0), None, &[8]).unwrap();
+        writer.push_edge(OpId(0), Some(0), OpId(2)).unwrap();
+        assert_eq!(
+            shown(writer.push_edge(OpId(0), Some(0), OpId(1)).unwrap_err()),
+            "g/edges.parquet: edge 1 comes too late: sort edges by target, each target's control edges last"
+        );
+        assert_eq!(
+            shown(writer.finish(&GraphHeader::default()).unwrap_err()),
+            "g/edges.parquet: an edge names op 2, but there came 1 op: push every op"
+        );
+        assert_eq!(entries(folder.path()), 0);
+        let error = NativeWriter::create(folder.path().join("no/g"), NativeColumns::default()).map(|_| ()).unwrap_err();
+        assert_eq!(shown(error), "no/g: no such file or directory");
+    }
 }
