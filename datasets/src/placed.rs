@@ -50,16 +50,25 @@ impl<'a> PlacedGraph<'a> {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         assert_eq!(placement.devices().len(), graph.op_count(), "placement and graph differ in length");
         let n = graph.op_count();
+        // Room for a transfer each cut edge, so that nothing grows; what tensors with several consumers leave is given back.
+        let cut: usize = graph
+            .op_ids()
+            .map(|op| {
+                let from = placement.device_of(op);
+                graph.successor_ops(op).iter().filter(|&&to| placement.device_of(to) != from).count()
+            })
+            .sum();
         let mut placed = Self {
             instance,
             placement,
             local_offsets: Vec::with_capacity(n + 1),
-            local: Vec::new(),
+            local: Vec::with_capacity(graph.edge_count() - cut),
             transfer_offsets: Vec::with_capacity(n + 1),
-            transfers: Vec::new(),
-            remote_offsets: vec![0],
-            remote: Vec::new(),
+            transfers: Vec::with_capacity(cut),
+            remote_offsets: Vec::with_capacity(cut + 1),
+            remote: Vec::with_capacity(cut),
         };
+        placed.remote_offsets.push(0);
         placed.local_offsets.push(0);
         placed.transfer_offsets.push(0);
         // (tensor with control last, destination, consumer): sorting groups what one transfer serves.
@@ -96,6 +105,8 @@ impl<'a> PlacedGraph<'a> {
             placed.local_offsets.push(placed.local.len() as u32);
             placed.transfer_offsets.push(placed.transfers.len() as u32);
         }
+        placed.transfers.shrink_to_fit();
+        placed.remote_offsets.shrink_to_fit();
         placed
     }
 

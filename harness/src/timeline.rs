@@ -78,6 +78,12 @@ impl Timeline {
         Some(Interval { start, end: self.send_finish[transfer.index()] })
     }
 
+    /// All send ops, in the order of their transfers.
+    pub fn sends(&self) -> impl ExactSizeIterator<Item = (TransferId, Interval)> + '_ {
+        let intervals = self.send_start.iter().zip(&self.send_finish).enumerate();
+        intervals.map(|(index, (&start, &end))| (TransferId::new(index), Interval { start, end }))
+    }
+
     /// From the first to the last moment of a transfer: latency included, waiting for a port not. `placed` is what was
     /// simulated.
     #[inline]
@@ -130,7 +136,7 @@ impl Timeline {
         let ids = || (0..placed.transfer_count()).map(TransferId::new);
         Records {
             ops: placed.instance().graph().op_ids().map(executed).collect(),
-            sends: ids().filter_map(|id| self.send(id).map(|interval| moved(id, interval))).collect(),
+            sends: self.sends().map(|(id, interval)| moved(id, interval)).collect(),
             transfers: ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
         }
     }

@@ -35,10 +35,8 @@ pub fn write_chrome_trace(timeline: &Timeline, placed: &PlacedGraph<'_>, out: &m
     for op in placed.instance().graph().op_ids() {
         writer.op(op, timeline.op(op))?;
     }
-    for id in (0..placed.transfer_count()).map(TransferId::new) {
-        if let Some(interval) = timeline.send(id) {
-            writer.route(id, 0, "send", interval)?;
-        }
+    for (id, interval) in timeline.sends() {
+        writer.route(id, 0, "send", interval)?;
     }
     writer.transfers(timeline)?;
     writer.out.write_all(b"\n]}\n")?;

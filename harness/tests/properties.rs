@@ -2,8 +2,9 @@
 
 mod support;
 
-use placebench_algorithms::Scheduler;
+use placebench_algorithms::registry::scheduler as scheduler_of;
 use placebench_algorithms::schedulers::Fifo;
+use placebench_algorithms::{Plan, Scheduler};
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::simulator::{NetworkModel, Options, simulate, simulate_with};
@@ -13,6 +14,8 @@ use proptest::prelude::*;
 
 use support::naive;
 use support::random::{PLAIN, Variant, instance, shapes};
+
+const SCHEDULERS: [&str; 4] = ["fifo", "pct", "msr", "static"];
 
 fn networks() -> impl Strategy<Value = NetworkModel> {
     prop_oneof![Just(NetworkModel::ContentionFree), Just(NetworkModel::OnePort)]
@@ -52,10 +55,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_validator_accepts_every_run(shape in shapes(), network in networks(), relabelled: bool) {
+    fn the_validator_accepts_every_run(
+        shape in shapes(),
+        network in networks(),
+        relabelled: bool,
+        scheduler in 0..SCHEDULERS.len(),
+    ) {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
-        let timeline = run(&instance, &placement, network);
+        let scheduler = scheduler_of(&SCHEDULERS[scheduler].parse().unwrap()).unwrap();
+        let plan = Plan { order: instance.graph().topological_order().collect(), makespan: 0.0 };
+        let timeline = simulate(&placed, &*scheduler, Some(&plan), network).unwrap();
         prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network), Ok(()));
     }
 
