@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use placebench_datasets::Properties;
 use placebench_datasets::format::graphdef::{ReadOptions, read_extraction};
 use placebench_datasets::format::{FormatError, GraphHeader, Units, write_native};
 
@@ -33,7 +34,11 @@ fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
         units: Units { ops: "nanoseconds on the traced CPU core".to_owned(), ..Units::default() },
         provenance: extraction.provenance.clone(),
     };
-    write_native(catalogue.join(&header.name), &header, &extraction.graph)?;
+    let target = catalogue.join(&header.name);
+    write_native(&target, &header, &extraction.graph)?;
+    let sheet = target.join("properties.txt");
+    std::fs::write(&sheet, Properties::of(&extraction.graph, None).to_string())
+        .map_err(|error| FormatError::io(&sheet, error))?;
     println!(
         "{}: {} ops, {} edges; {}",
         header.name,

@@ -1,7 +1,7 @@
 //! The catalogue is whole, measured and acyclic, and its README says what is in it.
 
 use placebench_datasets::catalogue::{self, CatalogueEntry};
-use placebench_datasets::{DataflowGraph, Kind};
+use placebench_datasets::{DataflowGraph, Kind, Properties};
 
 fn provenance(entry: &CatalogueEntry, key: &str) -> u64 {
     let header = entry.header().unwrap();
@@ -28,6 +28,16 @@ fn sizes_and_memory_add_up_to_what_was_traced() {
         let untraced = if entry.name == "dynamic_rnn_whole" { 4 } else { 0 };
         assert_eq!(tensor_bytes(&graph), provenance(entry, "tensor_bytes_total") + untraced, "{}", entry.name);
         assert_eq!(memory_bytes(&graph), provenance(entry, "memory_bytes_total"), "{}", entry.name);
+    }
+}
+
+#[test]
+fn the_property_sheets_beside_the_graphs_are_theirs() {
+    for entry in catalogue::entries() {
+        let (_, graph) = entry.load().unwrap();
+        let path = format!("{}/catalogue/{}/properties.txt", env!("CARGO_MANIFEST_DIR"), entry.name);
+        let sheet = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(sheet, Properties::of(&graph, None).to_string(), "{path}");
     }
 }
 
