@@ -22,6 +22,8 @@ pub struct Entry {
     pub scheduler: String,
     /// Mean makespan.
     pub makespan: f64,
+    /// Its unit.
+    pub time_unit: String,
     /// Mean SLR, if every repetition has one.
     pub slr: Option<f64>,
     /// Mean gap to the lower bound, if every repetition has one.
@@ -152,6 +154,7 @@ fn best_entry(rows: &[&Row]) -> Option<Entry> {
         };
         Some(Entry {
             makespan: mean(|row| row.makespan)?,
+            time_unit: own.first()?.time_unit.clone(),
             slr: mean(|row| row.slr),
             gap: mean(|row| row.gap),
             traffic_bytes: mean(|row| row.traffic_bytes.map(|bytes| bytes as f64))?,
@@ -200,6 +203,7 @@ pub(crate) mod tests {
                         rows.push(Row {
                             graph: graph.into(),
                             cluster: "c".into(),
+                            time_unit: "seconds".into(),
                             network: "contention_free".into(),
                             placer: placer.into(),
                             scheduler: scheduler.into(),

@@ -45,7 +45,7 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     let mut add = |name: &str, cells: Vec<String>| {
         table.add_row([vec![name.to_owned()], cells, vec![String::new()]].concat());
     };
-    add("best makespan", best(&|entry| Some(time_text(entry.makespan))));
+    add("best makespan", best(&|entry| Some(time_text(entry.makespan, &entry.time_unit))));
     add("its scheduler", best(&|entry| Some(entry.scheduler.clone())));
     add("its SLR", best(&|entry| entry.slr.map(ratio_text)));
     add("its gap to the bound", best(&|entry| entry.gap.map(ratio_text)));
@@ -78,7 +78,7 @@ pub fn full_table(rows: &[Row]) -> String {
         match row.makespan {
             None => cells.push(row.status.clone()),
             Some(makespan) => {
-                cells.push(time_text(makespan));
+                cells.push(time_text(makespan, &row.time_unit));
                 cells.push(row.slr.map_or_else(String::new, ratio_text));
                 cells.push(row.gap.map_or_else(String::new, ratio_text));
                 cells.push(bytes_text(row.traffic_bytes.unwrap_or_default() as f64));
@@ -152,14 +152,16 @@ fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A time in the instance's unit (seconds for measured graphs) with three significant digits and a metric prefix.
-pub fn time_text(time: f64) -> String {
-    match time {
-        t if t == 0.0 || t >= 1.0 => significant(t),
-        t if t >= 1e-3 => format!("{}m", significant(t * 1e3)),
-        t if t >= 1e-6 => format!("{}µ", significant(t * 1e6)),
-        t => format!("{t:.2e}"),
-    }
+/// A time with three significant digits: seconds with a metric prefix, any other unit plain.
+pub fn time_text(time: f64, unit: &str) -> String {
+    let (scale, suffix) = match time {
+        _ if unit != "seconds" => (1.0, ""),
+        t if t == 0.0 || t >= 1.0 => (1.0, " s"),
+        t if t >= 1e-3 => (1e3, " ms"),
+        t if t >= 1e-6 => (1e6, " µs"),
+        _ => (1e9, " ns"),
+    };
+    format!("{}{suffix}", significant(time * scale))
 }
 
 /// Bytes with three significant digits and a decimal prefix.
@@ -187,7 +189,7 @@ Makespan relative to the best of the graph (*), each placer with its best schedu
 placer                     a       b  mean
 heft                   1.00*   1.00*  1.00
 random                 2.00  failed   2.00
-best makespan          10.0m    4.00
+best makespan        10.0 ms  4.00 s
 its scheduler            pct     pct
 its SLR                 2.00    2.00
 its gap to the bound    1.00    1.00
@@ -223,8 +225,13 @@ random   3.50  -
     #[test]
     fn numbers_keep_three_digits() {
         assert_eq!(
-            [time_text(0.01234), time_text(123.4), time_text(0.0), time_text(4.2e-5)],
-            ["12.3m", "123", "0", "42.0µ"]
+            [
+                time_text(0.01234, "seconds"),
+                time_text(123.4, "EU"),
+                time_text(0.0, "seconds"),
+                time_text(4.2e-5, "seconds")
+            ],
+            ["12.3 ms", "123", "0 s", "42.0 µs"]
         );
         assert_eq!([bytes_text(1_234.0), bytes_text(0.0), bytes_text(9.99e9)], ["1.23 kB", "0 B", "9.99 GB"]);
     }

@@ -9,6 +9,7 @@ use placebench::algorithms::{PlaceContext, Spec, StopToken, registry};
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::runner::{Judgement, Yardstick, judge};
 use placebench::harness::simulator::NetworkModel;
+use placebench::harness::suite::time_unit;
 use placebench::harness::trace::write_chrome_trace;
 use placebench::reports::{bytes_text, time_text};
 use std::io::Write;
@@ -70,7 +71,8 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let placer = registry::placer(&args.placer.parse::<Spec>()?)?;
     let scheduler = registry::scheduler(&args.scheduler.parse::<Spec>()?)?;
-    let (_, graph) = source::graph(&args.graph, args.seed)?;
+    let (header, graph) = source::graph(&args.graph, args.seed)?;
+    let unit = time_unit(&header, &graph).to_owned();
     let mut cluster = source::cluster(&args.cluster, args.seed)?;
     if let Some(devices) = args.devices {
         let count = cluster.device_count();
@@ -105,11 +107,18 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.trace {
         source::write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
     }
-    print(&describe(args, &instance, &judgement, &yardstick, placed_in))?;
+    print(&describe(args, &instance, &judgement, &yardstick, placed_in, &unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(args: &Args, instance: &Instance, judgement: &Judgement, yardstick: &Yardstick, placed_in: f64) -> String {
+fn describe(
+    args: &Args,
+    instance: &Instance,
+    judgement: &Judgement,
+    yardstick: &Yardstick,
+    placed_in: f64,
+    unit: &str,
+) -> String {
     let metrics = &judgement.metrics;
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     let ratio = |denominator: f64| number((denominator > 0.0).then(|| metrics.makespan / denominator));
@@ -125,9 +134,9 @@ fn describe(args: &Args, instance: &Instance, judgement: &Judgement, yardstick: 
         ),
         ("placed by", format!("{} in {placed_in:.3} s", args.placer)),
         ("scheduled by", format!("{} under {}", args.scheduler, args.network)),
-        ("makespan", time_text(metrics.makespan)),
+        ("makespan", time_text(metrics.makespan, unit)),
         ("SLR", ratio(yardstick.slr_denominator)),
-        ("gap", format!("{} to the lower bound {} ({})", ratio(bound.value), time_text(bound.value), bound.name)),
+        ("gap", format!("{} to the lower bound {} ({})", ratio(bound.value), time_text(bound.value, unit), bound.name)),
         ("speedup", number(metrics.speedup)),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),

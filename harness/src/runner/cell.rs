@@ -6,6 +6,7 @@ use placebench_algorithms::bounds::{self, LowerBound};
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
 
+use super::Judged;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
@@ -78,20 +79,15 @@ pub fn judge(
 }
 
 /// Runs cells that share a placement; `None` if the whole run was told to stop meanwhile.
-pub(super) fn run(
-    plan: &Plan,
-    instance: &Instance,
-    yardstick: &Yardstick,
-    cells: &[Cell],
-    stop: &StopToken,
-) -> Option<Vec<Row>> {
+pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
+    let Judged { instance, yardstick, .. } = judged;
     let group = &plan.groups[cells[0].group];
     let context = PlaceContext { seed: group.seed, stop: stop.clone() };
     let started = Instant::now();
     let decision = plan.placers[cells[0].placer].1.place(instance, &context);
     let placed_in = started.elapsed();
     let row = |cell: Cell| {
-        let mut row = blank_row(plan, cell, Some(instance));
+        let mut row = blank_row(plan, cell, Some(judged));
         row.lower_bound = Some(yardstick.bound.value);
         row.bound = Some(yardstick.bound.name.to_owned());
         row.place_seconds = Some(placed_in.as_secs_f64());
@@ -120,7 +116,8 @@ pub(super) fn run(
 }
 
 /// A row with what is known of a cell before it runs.
-pub(super) fn blank_row(plan: &Plan, cell: Cell, instance: Option<&Instance>) -> Row {
+pub(super) fn blank_row(plan: &Plan, cell: Cell, judged: Option<&Judged>) -> Row {
+    let instance = judged.map(|judged| &judged.instance);
     let (graph, cluster, placer, scheduler, network, repetition) = plan.key(cell);
     Row {
         suite: plan.suite.name.clone(),
@@ -133,6 +130,7 @@ pub(super) fn blank_row(plan: &Plan, cell: Cell, instance: Option<&Instance>) ->
         seed: plan.groups[cell.group].seed,
         devices: instance.map_or(0, |instance| instance.cluster().device_count() as u32),
         ops: instance.map_or(0, |instance| instance.graph().op_count() as u64),
+        time_unit: judged.map_or_else(String::new, |judged| judged.time_unit.clone()),
         edges: instance.map_or(0, |instance| instance.graph().edge_count() as u64),
         ..Row::default()
     }

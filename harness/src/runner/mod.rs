@@ -16,7 +16,7 @@ pub use cell::{Judgement, Yardstick, judge};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
 pub use guard::CELL_THREAD;
 
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph};
+use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, time_unit};
 use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
@@ -134,6 +134,7 @@ fn run_group<E: Send>(
 #[derive(Clone)]
 struct Judged {
     instance: Instance,
+    time_unit: String,
     yardstick: Yardstick,
 }
 
@@ -142,10 +143,12 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
     guarded(None, stop, move |_| {
         let cluster =
             load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
-        let graph = load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
+        let (header, graph) =
+            load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
+        let time_unit = time_unit(&header, &graph).to_owned();
         let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
         let yardstick = Yardstick::new(&instance);
-        Ok(Judged { instance, yardstick })
+        Ok(Judged { instance, time_unit, yardstick })
     })
 }
 
@@ -162,9 +165,9 @@ fn run_job<E>(
     let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
     let work = {
         let (plan, judged, cells) = (Arc::clone(plan), judged.clone(), job.to_vec());
-        move |token: StopToken| cell::run(&plan, &judged.instance, &judged.yardstick, &cells, &token)
+        move |token: StopToken| cell::run(&plan, &judged, &cells, &token)
     };
-    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(&judged.instance));
+    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(judged));
     match guarded(limit, stop, work) {
         Outcome::Done(None) | Outcome::Stopped => Ok(()),
         Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),

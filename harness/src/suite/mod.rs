@@ -8,4 +8,4 @@ mod sources;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, Group, Plan};
 pub use definition::{ClusterEntry, GraphEntry, Suite, SuiteError, Weights};
-pub use sources::{SourceError, cluster_preset, graph_preset, load_cluster, load_graph, read_cluster};
+pub use sources::{SourceError, cluster_preset, graph_preset, load_cluster, load_graph, read_cluster, time_unit};

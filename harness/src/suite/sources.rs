@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use placebench_datasets::format::{self, FormatError};
-use placebench_datasets::{Cluster, ClusterError, DataflowGraph, catalogue};
+use placebench_datasets::format::{self, FormatError, GraphHeader};
+use placebench_datasets::{Cluster, ClusterError, DataflowGraph, Kind, catalogue};
 use placebench_generator::{
     ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs,
 };
@@ -25,6 +25,12 @@ pub enum SourceError {
     /// The cluster makes no sense.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The entry names no source; a suite that was parsed always does.
+    #[error("graph '{graph}' has none of catalogue, file, preset, leveled")]
+    NoSource {
+        /// The graph.
+        graph: String,
+    },
     /// No preset has that name.
     #[error("unknown {what} preset '{name}'{}", suggestion(.nearest))]
     UnknownPreset {
@@ -54,24 +60,34 @@ fn suggestion(nearest: &Option<String>) -> String {
 /// L gives no probabilities of kind constraints; the presets of her synthetic graphs use the same.
 const LAICH_KINDS: KindProbabilities = KindProbabilities { cpu: 0.1, gpu: 0.1, tpu: 0.0 };
 
-/// The graph of an entry for a seed.
+/// The graph of an entry for a seed, with its header.
 ///
 /// # Errors
 /// If it does not exist, cannot be read, or its parameters make no sense.
-pub fn load_graph(entry: &GraphEntry, seed: u64) -> Result<DataflowGraph, SourceError> {
-    let graph = if let Some(name) = &entry.catalogue {
-        catalogue::load(name)?.1
+pub fn load_graph(entry: &GraphEntry, seed: u64) -> Result<(GraphHeader, DataflowGraph), SourceError> {
+    let (header, graph) = if let Some(name) = &entry.catalogue {
+        catalogue::load(name)?
     } else if let Some(path) = &entry.file {
-        format::read_graph(path)?.1
-    } else if let Some(name) = &entry.preset {
-        generate_leveled(&graph_preset(name)?, seed)?.graph
+        format::read_graph(path)?
     } else {
-        generate_leveled(&entry.leveled.clone().unwrap_or_else(|| LeveledParams::new(1, (1, 1))), seed)?.graph
+        let params = match (&entry.preset, &entry.leveled) {
+            (Some(name), _) => graph_preset(name)?,
+            (None, Some(params)) => params.clone(),
+            (None, None) => return Err(SourceError::NoSource { graph: entry.label() }),
+        };
+        (GraphHeader::named(entry.label()), generate_leveled(&params, seed)?.graph)
     };
     Ok(match entry.weights {
-        None => graph,
-        Some(Weights::Laich) => redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?,
+        None => (header, graph),
+        Some(Weights::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),
     })
+}
+
+/// The unit of an instance's times: that of the graph's measured times, else L's execution units, in which operations
+/// are divided by operations per unit.
+pub fn time_unit<'a>(header: &'a GraphHeader, graph: &DataflowGraph) -> &'a str {
+    let measured = Kind::ALL.into_iter().any(|kind| graph.has_measured_times(kind));
+    if measured { &header.units.time } else { "EU" }
 }
 
 /// The parameters of a graph preset.

@@ -114,7 +114,9 @@ row! {
     ops: u64,
     /// Edges of the graph.
     edges: u64,
-    /// When the last device finishes, in the instance's time unit (L Eq. 2.1).
+    /// Unit of the row's times: that of the graph's measured times (`seconds`), or `EU`, L's execution units.
+    time_unit: String,
+    /// When the last device finishes, in the row's time unit (L Eq. 2.1).
     makespan: Option<f64>,
     /// Makespan / sum of least costs over the critical path of least costs (Topcuoglu et al. 2002).
     slr: Option<f64>,
@@ -142,7 +144,7 @@ row! {
     load_imbalance: Option<f64>,
     /// Busy time / (devices · makespan).
     utilization: Option<f64>,
-    /// Idle time summed over devices, in the instance's time unit.
+    /// Idle time summed over devices, in the row's time unit.
     idle_time: Option<f64>,
     /// Largest peak memory of a device in bytes.
     peak_memory_bytes: Option<u64>,
