@@ -64,7 +64,7 @@ pub enum GraphError {
         outputs: usize,
     },
     /// The graph has a cycle.
-    #[error("the graph has a cycle through {label}: remove an edge of it, or choose the cycle policy 'drop'")]
+    #[error("the graph has a cycle through {label}: remove an edge of it")]
     Cycle {
         /// An op on the cycle.
         op: OpId,

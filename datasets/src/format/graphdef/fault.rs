@@ -38,7 +38,7 @@ pub(super) enum Fault {
     Device { node: String, fault: String },
     #[error("node '{node}': attribute '{attribute}' holds '{value}': expected {expected}")]
     BadAttribute { node: String, attribute: &'static str, value: String, expected: &'static str },
-    #[error("{0}; for the loops of TensorFlow choose 'next_iteration'")]
+    #[error("{0}, or choose the cycle policy 'drop'; for the loops of TensorFlow choose 'next_iteration'")]
     Loop(GraphError),
     #[error("{0}")]
     Graph(GraphError),
