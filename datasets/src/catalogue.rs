@@ -73,16 +73,23 @@ pub fn entries() -> &'static [CatalogueEntry] {
 /// # Ok::<(), placebench_datasets::catalogue::CatalogueError>(())
 /// ```
 pub fn load(name: &str) -> Result<(GraphHeader, DataflowGraph), CatalogueError> {
-    let Some(entry) = ENTRIES.iter().find(|entry| entry.name == name) else {
+    Ok(find(name)?.load()?)
+}
+
+/// The entry of a name.
+///
+/// # Errors
+/// As [`load`].
+pub fn find(name: &str) -> Result<&'static CatalogueEntry, CatalogueError> {
+    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let nearest = ENTRIES
             .iter()
             .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
             .min()
             .filter(|&(distance, _)| distance <= (name.len() / 3).max(2))
             .map(|(_, name)| name.to_owned());
-        return Err(CatalogueError::Unknown { name: name.to_owned(), nearest });
-    };
-    Ok(entry.load()?)
+        CatalogueError::Unknown { name: name.to_owned(), nearest }
+    })
 }
 
 impl CatalogueEntry {

@@ -18,7 +18,7 @@
 //! out on any number of threads.
 //!
 //! # Reference
-//! J. Laich. "Graph Partitioning and Scheduling for Distributed Dataflow Computation." 2017. Section 6.2, Table 7.1.
+//! L. Laich. "Graph Partitioning and Scheduling for Distributed Dataflow Computation." 2017. Section 6.2, Table 7.1.
 
 mod colocation;
 mod edges;

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
+use placebench_datasets::catalogue;
 use placebench_generator::leveled::LeveledParams;
 use serde::{Deserialize, Serialize};
 
+use super::sources::{SourceError, cluster_preset, graph_preset};
 use crate::simulator::NetworkModel;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
@@ -168,6 +170,20 @@ impl ClusterEntry {
     }
 }
 
+/// Whether the catalogue's graph or the preset exists, and the generator's parameters make sense.
+fn check_names(graph: &GraphEntry) -> Result<(), SourceError> {
+    if let Some(name) = &graph.catalogue {
+        catalogue::find(name)?;
+    }
+    if let Some(name) = &graph.preset {
+        graph_preset(name)?;
+    }
+    if let Some(params) = &graph.leveled {
+        params.check()?;
+    }
+    Ok(())
+}
+
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
@@ -182,10 +198,15 @@ impl Suite {
             .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: error.to_string() })?;
         let mut suite = Self::parse(&text, &path.display().to_string())?;
         let folder = path.parent().unwrap_or(Path::new(""));
+        let place = path.display().to_string();
         let graphs = suite.graphs.iter_mut().filter_map(|graph| graph.file.as_mut());
         let clusters = suite.clusters.iter_mut().filter_map(|cluster| cluster.file.as_mut());
         for file in graphs.chain(clusters) {
             *file = folder.join(&*file);
+            if !file.exists() {
+                let reason = "no such file or folder; paths are relative to the suite's folder".to_owned();
+                return Err(SuiteError::Item { path: place, item: file.display().to_string(), reason });
+            }
         }
         Ok(suite)
     }
@@ -245,6 +266,7 @@ impl Suite {
                     "give exactly one of catalogue, file, preset, leveled".to_owned(),
                 ));
             }
+            check_names(graph).map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
             for cluster in graph.clusters.iter().flatten() {
                 if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
                     let reason = format!("names cluster '{cluster}', but the suite has no such [[cluster]]");
@@ -256,6 +278,10 @@ impl Suite {
             if cluster.preset.is_some() == cluster.file.is_some() {
                 let reason = "give exactly one of preset, file".to_owned();
                 return Err(refuse(format!("cluster '{}'", cluster.label()), reason));
+            }
+            if let Some(preset) = &cluster.preset {
+                let item = || format!("cluster '{}'", cluster.label());
+                cluster_preset(preset, 0).map_err(|error| refuse(item(), error.to_string()))?;
             }
         }
         let mut labels: Vec<String> = self.graphs.iter().map(GraphEntry::label).collect();
@@ -348,6 +374,22 @@ preset = "laich7"
             ),
             (GOOD.replace("name = \"small\"", "name = \"small\"\ntime_limit_seconds = -1"), "time_limit_seconds"),
             (GOOD.replace("[\"hashing\"]", "[\"hashing\", \"hashing\"]"), "is listed twice"),
+            (
+                GOOD.replace("laich1", "laich9"),
+                "s.toml: graph 'laich9': unknown graph preset 'laich9': did you mean 'laich",
+            ),
+            (
+                GOOD.replace("laich7", "laich70"),
+                "s.toml: cluster 'laich70': unknown cluster preset 'laich70': did you mean",
+            ),
+            (
+                GOOD.replace("preset = \"laich1\"", "catalogue = \"nmtt\""),
+                "s.toml: graph 'nmtt': the catalogue has no graph 'nmtt': did you mean 'nmt'?",
+            ),
+            (
+                GOOD.replace("preset = \"laich1\"", "leveled = { levels = 0, nodes_per_level = [1, 2] }"),
+                "s.toml: graph 'leveled': ",
+            ),
             ("name =".to_owned(), "s.toml:1: "),
         ];
         for (text, expected) in cases {
