@@ -1,5 +1,6 @@
 //! What a placer is: it gets an instance and answers with a device for each op.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -21,6 +22,22 @@ pub trait Placer: Send + Sync {
     fn makes_plan(&self) -> bool {
         false
     }
+
+    /// Whether the placer searches, and so cannot place without [`PlaceContext::objective`].
+    fn needs_objective(&self) -> bool {
+        false
+    }
+}
+
+/// Judges placements while a placer searches. The caller hands it in, so that a search optimises exactly what it is
+/// measured by, and algorithms need not know how that is computed.
+pub trait Objective: fmt::Debug + Send + Sync {
+    /// The makespan of a placement, in the unit of the instance's times; less is better. May be called from several
+    /// threads at once, and answers the same whenever it is asked the same.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`] if `stop` says so, [`PlaceError::Unsupported`] if the placement cannot be executed.
+    fn makespan(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Time, PlaceError>;
 }
 
 /// What a placer may use besides the instance.
@@ -30,12 +47,14 @@ pub struct PlaceContext {
     pub seed: u64,
     /// Asks long-running placers to stop.
     pub stop: StopToken,
+    /// Judges placements for placers that search; the others do without.
+    pub objective: Option<Arc<dyn Objective>>,
 }
 
 impl PlaceContext {
     /// A context with a seed that never stops.
     pub fn with_seed(seed: u64) -> Self {
-        Self { seed, stop: StopToken::default() }
+        Self { seed, ..Self::default() }
     }
 }
 

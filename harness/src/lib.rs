@@ -2,6 +2,7 @@
 
 pub mod memory;
 pub mod metrics;
+pub mod objective;
 pub mod runner;
 pub mod simulator;
 pub mod suite;

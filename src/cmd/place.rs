@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use placebench::algorithms::{PlaceContext, Spec, StopToken, registry};
 use placebench::datasets::{Instance, PlacedGraph};
+use placebench::harness::objective::SimulatedObjective;
 use placebench::harness::runner::{Judgement, Yardstick, judge};
 use placebench::harness::simulator::NetworkModel;
 use placebench::harness::suite::time_unit;
@@ -91,8 +93,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Some(_) => return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds")),
     };
+    let objective = Arc::new(SimulatedObjective { network: args.network });
+    let context = PlaceContext { seed: args.seed, stop: stop.clone(), objective: Some(objective) };
     let started = Instant::now();
-    let decision = placer.place(&instance, &PlaceContext { seed: args.seed, stop: stop.clone() })?;
+    let decision = placer.place(&instance, &context)?;
     let placed_in = started.elapsed().as_secs_f64();
     let yardstick = Yardstick::new(&instance);
     let judgement = judge(&instance, &decision, &*scheduler, args.network, &yardstick, &stop)

@@ -1,5 +1,6 @@
 //! Runs the cells of one placement: place once, then simulate, validate and measure under each scheduler and network.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::bounds::{self, LowerBound};
@@ -9,6 +10,7 @@ use placebench_datasets::{Instance, PlacedGraph};
 use super::Judged;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
+use crate::objective::SimulatedObjective;
 use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::table::{Row, Status};
@@ -82,7 +84,12 @@ pub fn judge(
 pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
     let Judged { instance, yardstick, .. } = judged;
     let group = &plan.groups[cells[0].group];
-    let context = PlaceContext { seed: group.seed, stop: stop.clone() };
+    let network = plan.networks[cells[0].network].1;
+    let context = PlaceContext {
+        seed: group.seed,
+        stop: stop.clone(),
+        objective: Some(Arc::new(SimulatedObjective { network })),
+    };
     let started = Instant::now();
     let decision = plan.placers[cells[0].placer].1.place(instance, &context);
     let placed_in = started.elapsed();

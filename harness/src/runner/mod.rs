@@ -93,7 +93,7 @@ pub fn run<E: Send>(
     })
 }
 
-/// The cells of one placement: same group, same placer.
+/// The cells of one placement: same group, same placer and, if the placer searches, same network model.
 type Job = Vec<Cell>;
 
 /// The missing cells by group, then by placer.
@@ -102,13 +102,18 @@ fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>) -> Vec<Vec<Job>> {
     for &cell in plan.cells.iter().filter(|&&cell| !rows.contains_key(&plan.key(cell))) {
         match groups.last_mut() {
             Some(jobs) if jobs[0][0].group == cell.group => match jobs.last_mut() {
-                Some(job) if job[0].placer == cell.placer => job.push(cell),
+                Some(job) if shares_placement(plan, job[0], cell) => job.push(cell),
                 _ => jobs.push(vec![cell]),
             },
             _ => groups.push(vec![vec![cell]]),
         }
     }
     groups
+}
+
+/// Whether two cells of a group get the same placement: one that was searched for under another network model is not it.
+fn shares_placement(plan: &Plan, a: Cell, b: Cell) -> bool {
+    a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.needs_objective())
 }
 
 fn run_group<E: Send>(
