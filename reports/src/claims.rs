@@ -3,6 +3,9 @@
 //! A claim compares a metric of two selections of rows, pair by pair: rows agree in the columns of `each` and in the
 //! repetition, and differ in what `numerator` and `denominator` say. Each group of `each` gives one ratio, the geometric
 //! mean over its repetitions; the claim holds if enough groups are on the right side of the limit.
+//!
+//! A claim that one metric follows another (`correlates_with`) needs no numerator and denominator: each group gives the
+//! rank correlation of the two metrics over its cells.
 
 use std::collections::BTreeMap;
 
@@ -41,9 +44,21 @@ pub struct Claim {
     #[serde(default, rename = "where")]
     pub only: Selection,
     /// What makes a row the numerator.
+    #[serde(default)]
     pub numerator: Selection,
     /// What makes a row the denominator.
+    #[serde(default)]
     pub denominator: Selection,
+    /// What several rows of one repetition in the numerator count for.
+    #[serde(default)]
+    pub numerator_takes: Taken,
+    /// What several rows of one repetition in the denominator count for.
+    #[serde(default)]
+    pub denominator_takes: Taken,
+    /// Instead of a ratio: the rank correlation of `metric` with this one over the cells of a group, each the mean over
+    /// its repetitions.
+    #[serde(default)]
+    pub correlates_with: Option<Metric>,
     /// Columns in which the two rows agree; each combination gives one ratio.
     pub each: Vec<Column>,
     /// The ratio must be above this.
@@ -61,6 +76,29 @@ fn all() -> f64 {
     1.0
 }
 
+/// What several rows on a side of a ratio count for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Taken {
+    /// Their geometric mean.
+    #[default]
+    Mean,
+    /// The least of them.
+    Least,
+    /// The most of them.
+    Most,
+}
+
+impl Taken {
+    fn of(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Mean => geometric_mean(values.iter().copied()),
+            Self::Least => values.iter().copied().reduce(f64::min),
+            Self::Most => values.iter().copied().reduce(f64::max),
+        }
+    }
+}
+
 /// Rows whose columns have one of the values given.
 pub type Selection = BTreeMap<Column, Vec<String>>;
 
@@ -74,6 +112,8 @@ pub enum Column {
     Cluster,
     /// The placer, without its parameters.
     Placer,
+    /// The placer as the suite writes it, parameters included.
+    PlacerSpec,
     /// The scheduler.
     Scheduler,
     /// The network model.
@@ -96,14 +136,18 @@ pub enum Metric {
     ExecutableMean,
     /// `load_imbalance`.
     LoadImbalance,
+    /// `devices_used`.
+    DevicesUsed,
 }
 
 /// How a claim fared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Each group's label and its ratio, in the order of labels.
+    /// Each group's label and its ratio (or correlation), in the order of labels.
     pub ratios: Vec<(String, f64)>,
-    /// Repetitions behind the ratios, summed.
+    /// Mean of the ratios: geometric, of correlations arithmetic.
+    pub mean: Option<f64>,
+    /// Repetitions behind the ratios, summed; for a correlation, cells.
     pub pairs: usize,
     /// Ratios within the limits.
     pub within: usize,
@@ -115,6 +159,7 @@ pub struct Verdict {
 pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
     let text = match name {
         "laich2017" => include_str!("../claims/laich2017.toml"),
+        "bahnmueller2018" => include_str!("../claims/bahnmueller2018.toml"),
         _ => return None,
     };
     Some(toml::from_str(text).map_err(|error| error.message().to_owned()))
@@ -123,6 +168,20 @@ pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
 impl Claim {
     /// Checks the claim against rows; rows that are not `ok` do not count.
     pub fn check(&self, rows: &[Row]) -> Verdict {
+        let mut verdict = match self.correlates_with {
+            None => self.compare(rows),
+            Some(other) => self.correlate(other, rows),
+        };
+        let within =
+            |value: f64| self.above.is_none_or(|limit| value > limit) && self.below.is_none_or(|limit| value < limit);
+        verdict.within = verdict.ratios.iter().filter(|(_, value)| within(*value)).count();
+        if !verdict.ratios.is_empty() {
+            verdict.holds = Some(verdict.within as f64 >= self.share * verdict.ratios.len() as f64);
+        }
+        verdict
+    }
+
+    fn compare(&self, rows: &[Row]) -> Verdict {
         let mut pairs: BTreeMap<Vec<String>, BTreeMap<u32, [Vec<f64>; 2]>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.is_ok() && matches(row, &self.only)) {
             let Some(value) = self.metric.of(row) else { continue };
@@ -134,12 +193,11 @@ impl Claim {
                 }
             }
         }
-        let mut verdict = Verdict { ratios: Vec::new(), pairs: 0, within: 0, holds: None };
+        let mut verdict = Verdict::default();
         for (key, repetitions) in pairs {
-            // Several rows on a side (three graphs, say) count by their geometric mean.
             let ratios: Vec<f64> = repetitions
                 .values()
-                .filter_map(|[a, b]| Some(geometric_mean(a.iter().copied())? / geometric_mean(b.iter().copied())?))
+                .filter_map(|[a, b]| Some(self.numerator_takes.of(a)? / self.denominator_takes.of(b)?))
                 .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
                 .collect();
             verdict.pairs += ratios.len();
@@ -147,11 +205,32 @@ impl Claim {
                 verdict.ratios.push((key.join(" "), ratio));
             }
         }
-        let within =
-            |ratio: f64| self.above.is_none_or(|limit| ratio > limit) && self.below.is_none_or(|limit| ratio < limit);
-        verdict.within = verdict.ratios.iter().filter(|(_, ratio)| within(*ratio)).count();
+        verdict.mean = geometric_mean(verdict.ratios.iter().map(|(_, ratio)| *ratio));
+        verdict
+    }
+
+    fn correlate(&self, other: Metric, rows: &[Row]) -> Verdict {
+        // By group, then by cell: both metrics, summed over repetitions.
+        let mut groups: BTreeMap<Vec<String>, BTreeMap<Vec<String>, (f64, f64, f64)>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.is_ok() && matches(row, &self.only)) {
+            let (Some(value), Some(against)) = (self.metric.of(row), other.of(row)) else { continue };
+            let key = self.each.iter().map(|&column| column.of(row)).collect();
+            let cell = Column::ALL.into_iter().map(|column| column.of(row)).collect();
+            let sums = groups.entry(key).or_default().entry(cell).or_default();
+            *sums = (sums.0 + value, sums.1 + against, sums.2 + 1.0);
+        }
+        let mut verdict = Verdict::default();
+        for (key, cells) in groups {
+            let means = |sums: fn(&(f64, f64, f64)) -> f64| cells.values().map(sums).collect::<Vec<f64>>();
+            let (values, against) = (means(|sums| sums.0 / sums.2), means(|sums| sums.1 / sums.2));
+            if let Some(correlation) = rank_correlation(&values, &against) {
+                verdict.pairs += values.len();
+                verdict.ratios.push((key.join(" "), correlation));
+            }
+        }
         if !verdict.ratios.is_empty() {
-            verdict.holds = Some(verdict.within as f64 >= self.share * verdict.ratios.len() as f64);
+            let sum: f64 = verdict.ratios.iter().map(|(_, value)| value).sum();
+            verdict.mean = Some(sum / verdict.ratios.len() as f64);
         }
         verdict
     }
@@ -164,6 +243,10 @@ impl Claim {
             (None, Some(below)) => format!("< {below}"),
             (None, None) => "any".to_owned(),
         };
+        let limits = match self.correlates_with {
+            None => limits,
+            Some(_) => format!("correlation {limits}"),
+        };
         if self.share < 1.0 { format!("{limits} in {:.0} %", self.share * 100.0) } else { limits }
     }
 }
@@ -173,8 +256,8 @@ impl Verdict {
     pub fn range(&self) -> String {
         let values = || self.ratios.iter().map(|(_, ratio)| *ratio);
         let least = values().fold(f64::INFINITY, f64::min);
-        let most = values().fold(0.0, f64::max);
-        match geometric_mean(values()) {
+        let most = values().fold(f64::NEG_INFINITY, f64::max);
+        match self.mean {
             None => "-".to_owned(),
             Some(_) if self.ratios.len() == 1 => format!("{least:.2}"),
             Some(mean) => format!("{least:.2} – {mean:.2} – {most:.2}"),
@@ -221,16 +304,39 @@ pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
     format!("{table}\n{details}")
 }
 
+/// Spearman's rank correlation; equal values share their mean rank. `None` with fewer than three values or if one side
+/// does not vary.
+fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    if a.len() < 3 {
+        return None;
+    }
+    let (a, b) = (ranks(a), ranks(b));
+    let mean = (a.len() as f64 + 1.0) / 2.0;
+    let covariance = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>();
+    let correlation = covariance(&a, &b) / (covariance(&a, &a) * covariance(&b, &b)).sqrt();
+    correlation.is_finite().then_some(correlation)
+}
+
+/// The rank of each value, from 1.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let below = |value: f64| values.iter().filter(|&&other| other < value).count() as f64;
+    let equal = |value: f64| values.iter().filter(|&&other| other == value).count() as f64;
+    values.iter().map(|&value| below(value) + (equal(value) + 1.0) / 2.0).collect()
+}
+
 fn matches(row: &Row, selection: &Selection) -> bool {
     selection.iter().all(|(column, values)| values.contains(&column.of(row)))
 }
 
 impl Column {
+    const ALL: [Self; 5] = [Self::Graph, Self::Cluster, Self::PlacerSpec, Self::Scheduler, Self::Network];
+
     fn of(self, row: &Row) -> String {
         match self {
             Self::Graph => row.graph.clone(),
             Self::Cluster => row.cluster.clone(),
             Self::Placer => row.placer.split('(').next().unwrap_or_default().to_owned(),
+            Self::PlacerSpec => row.placer.clone(),
             Self::Scheduler => row.scheduler.clone(),
             Self::Network => row.network.clone(),
         }
@@ -246,6 +352,7 @@ impl Metric {
             Self::Utilization => row.utilization,
             Self::ExecutableMean => row.executable_mean,
             Self::LoadImbalance => row.load_imbalance,
+            Self::DevicesUsed => row.devices_used.map(|devices| devices as f64),
         }
     }
 }
@@ -284,7 +391,34 @@ mod tests {
 
     #[test]
     fn the_claims_that_come_along_are_valid() {
-        let claims = claims_of("laich2017").unwrap().unwrap();
-        assert!(claims.claims.iter().all(|claim| claim.above.is_some() || claim.below.is_some()));
+        for source in ["laich2017", "bahnmueller2018"] {
+            let claims = claims_of(source).unwrap().unwrap();
+            assert_eq!(claims.suite, source);
+            for claim in &claims.claims {
+                assert!(claim.above.is_some() || claim.below.is_some(), "{}", claim.text);
+                let compares = !claim.numerator.is_empty() && !claim.denominator.is_empty();
+                assert!(compares != claim.correlates_with.is_some(), "{}", claim.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_of_several_rows_can_count_by_its_least() {
+        // The least of (random pct 0.020, random fifo 0.030) to the geometric mean of (heft pct 0.010, heft fifo 0.015).
+        let text = "where = {graph = ['a']}\nnumerator = {placer = ['random']}\nnumerator_takes = 'least'\n\
+                    denominator = {placer = ['heft']}\neach = ['graph']\nabove = 1";
+        let verdict = claim(text).check(&rows());
+        assert!((verdict.ratios[0].1 - 0.020 / (0.010f64 * 0.015).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_claim_of_correlation_is_checked_by_ranks() {
+        let text = "where = {graph = ['a']}\ncorrelates_with = 'traffic_bytes'\neach = ['graph']\nabove = 0.5";
+        // Makespans 10, 15, 20, 30; traffic 0, 0, 3.5, 3.5: ranks 1 2 3 4 and 1.5 1.5 3.5 3.5.
+        let verdict = claim(text).check(&rows());
+        assert!((verdict.ratios[0].1 - 4.0 / 20f64.sqrt()).abs() < 1e-12, "{verdict:?}");
+        assert_eq!((verdict.pairs, verdict.word()), (4, "holds"));
+        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[9.0, 5.0, 2.0]), Some(-1.0));
+        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[4.0, 4.0, 4.0]), None);
     }
 }

@@ -6,7 +6,7 @@ use placebench_harness::table::Row;
 use crate::Summary;
 
 /// Widest line that tables may take.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// The two tables of a run: makespans relative to the best, and traffic. Scenarios that do not fit side by side go into
 /// further blocks.
@@ -124,13 +124,13 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
     blocks
 }
 
-fn new_table() -> Table {
+pub(crate) fn new_table() -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
 
-fn finish(table: &mut Table) -> String {
+pub(crate) fn finish(table: &mut Table) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if index > 0 {
@@ -147,7 +147,7 @@ fn ratio_text(ratio: f64) -> String {
 }
 
 /// Three significant digits.
-fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize };
     format!("{value:.digits$}")
 }

@@ -13,7 +13,7 @@ use crate::output::print;
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The source: laich2017.
+    /// The source: laich2017 or bahnmueller2018.
     source: String,
 
     /// Checks the claims against this run folder instead of running the suite.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(claims) = claims_of(&args.source) else {
-        bail!("unknown source '{}': claims come along for laich2017", args.source);
+        bail!("unknown source '{}': claims come along for laich2017 and bahnmueller2018", args.source);
     };
     let claims = claims.map_err(|error| anyhow!("the claims of {}: {error}", args.source))?;
     let (rows, folder) = match &args.run {

@@ -10,7 +10,7 @@ use placebench::algorithms::{StopToken, nearest};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
-use placebench::reports::{Summary, failures_table, findings, full_table, summary_tables};
+use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
 
 use crate::output::{print, wrap};
 use crate::progress::Progress;
@@ -64,6 +64,9 @@ impl Args {
 
 /// Exit code of a run that Ctrl-C stopped: 128 + SIGINT, as shells have it.
 pub(super) const INTERRUPTED: u8 = 130;
+
+/// With fewer instances than this a performance profile says less than the table of ratios.
+const PROFILE_INSTANCES: usize = 10;
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
@@ -149,6 +152,11 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
         text.push_str("\n\n");
     } else {
         text.push_str(&summary_tables(&summary));
+    }
+    let profiles = Profiles::new(rows);
+    if !full && profiles.instances >= PROFILE_INSTANCES {
+        text.push_str(&profile_table(&profiles));
+        text.push_str("\n\n");
     }
     let failures = failures_table(rows);
     if !failures.is_empty() {
