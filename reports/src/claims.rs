@@ -210,19 +210,18 @@ impl Claim {
     }
 
     fn correlate(&self, other: Metric, rows: &[Row]) -> Verdict {
-        // By group, then by cell: both metrics, summed over repetitions.
-        let mut groups: BTreeMap<Vec<String>, BTreeMap<Vec<String>, (f64, f64, f64)>> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<String>, BTreeMap<Vec<String>, Sums>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.is_ok() && matches(row, &self.only)) {
             let (Some(value), Some(against)) = (self.metric.of(row), other.of(row)) else { continue };
             let key = self.each.iter().map(|&column| column.of(row)).collect();
             let cell = Column::ALL.into_iter().map(|column| column.of(row)).collect();
             let sums = groups.entry(key).or_default().entry(cell).or_default();
-            *sums = (sums.0 + value, sums.1 + against, sums.2 + 1.0);
+            *sums = Sums { value: sums.value + value, against: sums.against + against, count: sums.count + 1.0 };
         }
         let mut verdict = Verdict::default();
         for (key, cells) in groups {
-            let means = |sums: fn(&(f64, f64, f64)) -> f64| cells.values().map(sums).collect::<Vec<f64>>();
-            let (values, against) = (means(|sums| sums.0 / sums.2), means(|sums| sums.1 / sums.2));
+            let values: Vec<f64> = cells.values().map(|sums| sums.value / sums.count).collect();
+            let against: Vec<f64> = cells.values().map(|sums| sums.against / sums.count).collect();
             if let Some(correlation) = rank_correlation(&values, &against) {
                 verdict.pairs += values.len();
                 verdict.ratios.push((key.join(" "), correlation));
@@ -302,6 +301,14 @@ pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
         details.push('\n');
     }
     format!("{table}\n{details}")
+}
+
+/// Two metrics of a cell, summed over its repetitions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    value: f64,
+    against: f64,
+    count: f64,
 }
 
 /// Spearman's rank correlation; equal values share their mean rank. `None` with fewer than three values or if one side
