@@ -5,6 +5,7 @@
 
 mod assignment;
 pub mod bounds;
+pub mod partition;
 mod placer;
 pub mod placers;
 pub mod ranks;

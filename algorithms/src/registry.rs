@@ -153,7 +153,7 @@ pub fn scheduler(spec: &Spec) -> Result<Box<dyn Scheduler>, SpecError> {
     build(spec, SCHEDULERS, "scheduler")
 }
 
-fn build<T: ?Sized>(spec: &Spec, entries: &[Entry<T>], what: &'static str) -> Result<Box<T>, SpecError> {
+pub(crate) fn build<T: ?Sized>(spec: &Spec, entries: &[Entry<T>], what: &'static str) -> Result<Box<T>, SpecError> {
     let entry = entries.iter().find(|entry| entry.name == spec.name).ok_or_else(|| SpecError::UnknownName {
         what,
         name: spec.name.clone(),

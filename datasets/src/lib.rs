@@ -21,6 +21,7 @@ mod placement;
 mod properties;
 mod topology;
 mod transpose;
+mod undirected;
 mod units;
 
 pub use builder::{CyclePolicy, GraphBuilder, GraphError, OpSpec};
@@ -35,6 +36,7 @@ pub use placed::{PlacedGraph, Transfer};
 pub use placement::{Placement, PlacementError};
 pub use properties::{Properties, ccr};
 pub use topology::{Topology, TopologyError, TopologyLink};
+pub use undirected::{UndirectedError, UndirectedGraph};
 pub use units::AssignmentUnits;
 
 /// Simulated time, in the time unit of the instance: seconds for graphs with measured costs, L's execution units (EU)

@@ -1,0 +1,82 @@
+//! What a partitioner is: it gets a graph and a number of blocks and answers with a block for each vertex.
+
+use placebench_datasets::UndirectedGraph;
+
+use crate::StopToken;
+
+/// Divides the vertices of a graph into blocks.
+///
+/// A partitioner is deterministic: the same graph, request and parameters give the same partition on any number of
+/// threads.
+pub trait Partitioner: Send + Sync {
+    /// A block for every vertex. Each block stays within [`Request::capacity`] unless the graph makes that impossible
+    /// (a vertex heavier than a block); the caller judges with [`quality::imbalance`](super::quality::imbalance).
+    ///
+    /// # Errors
+    /// [`PartitionError::Stopped`] if it was told to stop, [`PartitionError::Unsupported`] if it cannot handle the graph.
+    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError>;
+}
+
+/// What is asked of a partitioner.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Number of blocks, at least 1. It may exceed the number of vertices: then some blocks stay empty.
+    pub blocks: u32,
+    /// Tolerated imbalance ε: a block may weigh (1 + ε) times its target.
+    pub epsilon: f64,
+    /// Each block's share of the total weight, adding up to 1; `None` if all are equal.
+    pub shares: Option<Vec<f64>>,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Asks long-running partitioners to stop.
+    pub stop: StopToken,
+}
+
+impl Request {
+    /// Equal blocks, and a token that never stops.
+    pub fn new(blocks: u32, epsilon: f64, seed: u64) -> Self {
+        Self { blocks, epsilon, shares: None, seed, stop: StopToken::default() }
+    }
+
+    /// The weight that `block` may have: ⌈(1 + ε) · share · total⌉. A vertex counts with its own weight when it joins.
+    pub fn capacity(&self, block: u32, total_weight: u64) -> u64 {
+        let share = self.shares.as_ref().map_or(1.0 / f64::from(self.blocks), |shares| shares[block as usize]);
+        // The division may come out a hair above a whole number, which must not become the next one.
+        let exact = (1.0 + self.epsilon) * share * total_weight as f64;
+        (exact * (1.0 - 1e-12)).ceil() as u64
+    }
+}
+
+/// The block of each vertex.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// For each vertex a number below `blocks`.
+    pub block_of: Vec<u32>,
+}
+
+/// Why there is no partition.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PartitionError {
+    /// The deadline passed, or the caller asked to stop.
+    #[error("stopped before the partition was complete")]
+    Stopped,
+    /// The partitioner cannot handle such a graph or request.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_may_weigh_its_share_and_epsilon_rounded_up() {
+        assert_eq!(Request::new(4, 0.03, 0).capacity(0, 1000), 258);
+        assert_eq!(Request::new(10, 0.0, 0).capacity(3, 1000), 100);
+        assert_eq!(Request::new(3, 0.0, 0).capacity(0, 10), 4);
+        let shares = Request { shares: Some(vec![0.75, 0.25]), ..Request::new(2, 0.1, 0) };
+        assert_eq!((shares.capacity(0, 100), shares.capacity(1, 100)), (83, 28));
+    }
+}

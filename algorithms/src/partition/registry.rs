@@ -1,0 +1,16 @@
+//! All partitioners by name, one line each.
+
+use super::Partitioner;
+use crate::registry::build;
+use crate::{Entry, Spec, SpecError};
+
+/// All partitioners, in the order in which tables list them.
+pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[];
+
+/// Makes the partitioner that a spec names.
+///
+/// # Errors
+/// If no partitioner has that name, or a parameter is unknown or out of range.
+pub fn partitioner(spec: &Spec) -> Result<Box<dyn Partitioner>, SpecError> {
+    build(spec, PARTITIONERS, "partitioner")
+}
