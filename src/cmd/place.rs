@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use placebench::algorithms::{PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     placer_command: Option<String>,
 
     /// Most address space of the placer's program in MiB (Linux).
-    #[arg(long, value_name = "MIB", requires = "placer_command")]
+    #[arg(long, value_name = "MIB", requires = "placer_command", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
 
     /// How the placer's program gets its tables, and --write-instance writes them: csv or parquet.
@@ -90,6 +90,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let limit = match args.time_limit {
+        Some(seconds) if !(seconds > 0.0 && seconds <= 1e9) => {
+            return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds"));
+        }
+        seconds => seconds.map(Duration::from_secs_f64),
+    };
     let placer = placer(args)?;
     let scheduler = registry::scheduler(&args.scheduler.parse::<Spec>()?)?;
     let (header, graph) = source::graph(&args.graph, args.seed)?;
@@ -105,13 +111,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         cluster = cluster.without_memory_limits();
     }
     let instance = Instance::new(graph, cluster)?;
-    let stop = match args.time_limit {
-        None => StopToken::default(),
-        Some(seconds) if seconds > 0.0 && seconds <= 1e9 => {
-            StopToken::with_deadline(Instant::now() + std::time::Duration::from_secs_f64(seconds))
-        }
-        Some(_) => return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds")),
-    };
+    let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
     if let Some(folder) = &args.write_instance {
         let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
         write_instance(folder, &instance, &request)?;
@@ -150,6 +150,9 @@ fn placer(args: &Args) -> anyhow::Result<Box<dyn Placer>> {
     let Some(text) = &args.placer_command else { return Ok(registry::placer(&args.placer.parse::<Spec>()?)?) };
     let words =
         shlex::split(text).ok_or_else(|| anyhow!("--placer-command: a quotation mark is not closed: {text}"))?;
+    if words.is_empty() {
+        return Err(anyhow!("--placer-command: give a program, as in 'python3 my_placer.py'"));
+    }
     let placer = CommandPlacer {
         name: "command".to_owned(),
         command: words,
