@@ -15,7 +15,7 @@ pub mod schedulers;
 mod spec;
 
 pub use assignment::Assignment;
-pub use placer::{Decision, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken};
+pub use placer::{Decision, ExternalFault, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken};
 pub use registry::Entry;
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};
 pub use spec::{ParamSpec, Params, Spec, SpecError, nearest};

@@ -82,6 +82,11 @@ impl StopToken {
         self.asked.store(true, Ordering::Relaxed);
     }
 
+    /// When this token stops by itself, if it does.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Whether to stop now. Reads the clock if there is a deadline: call it every few thousand steps, not every step.
     pub fn is_stopped(&self) -> bool {
         self.asked.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
@@ -147,4 +152,25 @@ pub enum PlaceError {
     /// The placer cannot handle such an instance at all.
     #[error("{0}")]
     Unsupported(String),
+    /// A placer outside this process gave no placement.
+    #[error("{message}")]
+    External {
+        /// What sort of failure it is.
+        fault: ExternalFault,
+        /// What happened, in one line.
+        message: String,
+    },
+}
+
+/// How a placer outside this process failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExternalFault {
+    /// It did not start, crashed, or answered with something that is no placement.
+    Failed,
+    /// It says that it found no feasible placement.
+    Infeasible,
+    /// It took longer than it may.
+    TimedOut,
+    /// Its placement violates a constraint of the instance.
+    Invalid,
 }

@@ -1,5 +1,6 @@
 //! Judges placements: simulates them, checks the simulation independently, measures the outcome, and runs whole suites.
 
+pub mod command_placer;
 pub mod memory;
 pub mod metrics;
 pub mod objective;

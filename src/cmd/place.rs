@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use placebench::algorithms::{PlaceContext, Spec, StopToken, registry};
+use placebench::algorithms::{PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
 use placebench::datasets::{Instance, PlacedGraph};
+use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::objective::SimulatedObjective;
 use placebench::harness::runner::{Judgement, Yardstick, judge};
 use placebench::harness::simulator::NetworkModel;
@@ -16,6 +17,7 @@ use placebench::harness::trace::write_chrome_trace;
 use placebench::reports::{bytes_text, time_text};
 use std::io::Write;
 
+use super::run::{INTERRUPTED, stop_on_ctrl_c};
 use super::source;
 use crate::output::print;
 
@@ -30,8 +32,25 @@ pub(crate) struct Args {
     cluster: String,
 
     /// The placer, as `name` or `name(parameter=value)`.
-    #[arg(long, short, default_value = "heft")]
+    #[arg(long, short, default_value = "heft", conflicts_with = "placer_command")]
     placer: String,
+
+    /// A placer of your own instead: a program that gets an instance's folder as its last argument and writes one device
+    /// a line. Split into words as a shell does it, but run without one: 'python3 my_placer.py --fast'.
+    #[arg(long, value_name = "COMMAND")]
+    placer_command: Option<String>,
+
+    /// Most address space of the placer's program in MiB (Linux).
+    #[arg(long, value_name = "MIB", requires = "placer_command", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
+
+    /// How the placer's program gets its tables, and --write-instance writes them: csv or parquet.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    instance_format: InstanceFormat,
+
+    /// Writes the folder that a placer's program would get, to develop one with.
+    #[arg(long, value_name = "DIR")]
+    write_instance: Option<PathBuf>,
 
     /// The scheduler.
     #[arg(long, short, default_value = "pct")]
@@ -53,7 +72,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     devices: Option<usize>,
 
-    /// Seconds after which placing and simulating are given up.
+    /// Seconds after which placing and simulating are given up, and a placer's program is killed.
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<f64>,
 
@@ -71,7 +90,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let placer = registry::placer(&args.placer.parse::<Spec>()?)?;
+    let limit = match args.time_limit {
+        Some(seconds) if !(seconds > 0.0 && seconds <= 1e9) => {
+            return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds"));
+        }
+        seconds => seconds.map(Duration::from_secs_f64),
+    };
+    let placer = placer(args)?;
     let scheduler = registry::scheduler(&args.scheduler.parse::<Spec>()?)?;
     let (header, graph) = source::graph(&args.graph, args.seed)?;
     let unit = time_unit(&header, &graph).to_owned();
@@ -86,17 +111,22 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         cluster = cluster.without_memory_limits();
     }
     let instance = Instance::new(graph, cluster)?;
-    let stop = match args.time_limit {
-        None => StopToken::default(),
-        Some(seconds) if seconds > 0.0 && seconds <= 1e9 => {
-            StopToken::with_deadline(Instant::now() + std::time::Duration::from_secs_f64(seconds))
-        }
-        Some(_) => return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds")),
-    };
+    let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
+    if let Some(folder) = &args.write_instance {
+        let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
+        write_instance(folder, &instance, &request)?;
+    }
+    if args.placer_command.is_some() {
+        // A program has a process group of its own, which Ctrl-C does not reach: it is killed when the token stops.
+        stop_on_ctrl_c(&stop)?;
+    }
     let objective = Arc::new(SimulatedObjective { network: args.network });
     let context = PlaceContext { seed: args.seed, stop: stop.clone(), objective: Some(objective) };
     let started = Instant::now();
-    let decision = placer.place(&instance, &context)?;
+    let decision = match placer.place(&instance, &context) {
+        Err(PlaceError::Stopped) if args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
+        decision => decision?,
+    };
     let placed_in = started.elapsed().as_secs_f64();
     let yardstick = Yardstick::new(&instance);
     let judgement = judge(&instance, &decision, &*scheduler, args.network, &yardstick, &stop)
@@ -113,6 +143,26 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     print(&describe(args, &instance, &judgement, &yardstick, placed_in, &unit))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The placer that the arguments name.
+fn placer(args: &Args) -> anyhow::Result<Box<dyn Placer>> {
+    let Some(text) = &args.placer_command else { return Ok(registry::placer(&args.placer.parse::<Spec>()?)?) };
+    let words =
+        shlex::split(text).ok_or_else(|| anyhow!("--placer-command: a quotation mark is not closed: {text}"))?;
+    if words.is_empty() {
+        return Err(anyhow!("--placer-command: give a program, as in 'python3 my_placer.py'"));
+    }
+    let placer = CommandPlacer {
+        name: "command".to_owned(),
+        command: words,
+        format: args.instance_format,
+        time_limit_seconds: args.time_limit,
+        memory_limit_mib: args.memory_limit,
+        ..CommandPlacer::default()
+    };
+    placer.check().map_err(|reason| anyhow!("--placer-command: {reason}"))?;
+    Ok(Box::new(placer))
 }
 
 fn describe(
@@ -136,7 +186,7 @@ fn describe(
             "cluster",
             format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
         ),
-        ("placed by", format!("{} in {placed_in:.3} s", args.placer)),
+        ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
         ("scheduled by", format!("{} under {}", args.scheduler, args.network)),
         ("makespan", time_text(metrics.makespan, unit)),
         ("SLR", ratio(yardstick.slr_denominator)),

@@ -210,7 +210,8 @@ fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh:
     }
 }
 
-fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<()> {
+/// Stops the token at the first Ctrl-C, and the process at the second.
+pub(super) fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<()> {
     let stop = stop.clone();
     ctrlc::set_handler(move || {
         if stop.is_stopped() {

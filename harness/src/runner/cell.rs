@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::bounds::{self, LowerBound};
-use placebench_algorithms::{Decision, PlaceContext, PlaceError, Scheduler, StopToken};
+use placebench_algorithms::{Decision, ExternalFault, PlaceContext, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
 
 use super::Judged;
@@ -104,8 +104,7 @@ pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken
         Ok(decision) => decision,
         Err(PlaceError::Stopped) => return None,
         Err(error) => {
-            let status =
-                if matches!(error, PlaceError::Infeasible { .. }) { Status::Infeasible } else { Status::Error };
+            let status = status_of(&error);
             return Some(cells.iter().map(|&cell| failed(row(cell), status, &error.to_string())).collect());
         }
     };
@@ -120,6 +119,21 @@ pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken
         }
     }
     Some(rows)
+}
+
+/// How a cell without a placement ends.
+fn status_of(error: &PlaceError) -> Status {
+    match error {
+        PlaceError::Infeasible { .. } => Status::Infeasible,
+        PlaceError::Stopped => Status::TimedOut,
+        PlaceError::Unsupported(_) => Status::Error,
+        PlaceError::External { fault, .. } => match fault {
+            ExternalFault::Failed => Status::Error,
+            ExternalFault::Infeasible => Status::Infeasible,
+            ExternalFault::TimedOut => Status::TimedOut,
+            ExternalFault::Invalid => Status::Invalid,
+        },
+    }
 }
 
 /// A row with what is known of a cell before it runs.

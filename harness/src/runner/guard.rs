@@ -15,9 +15,11 @@ pub const CELL_THREAD: &str = "placebench-cell";
 pub(super) enum Outcome<T> {
     /// It returned.
     Done(T),
+    /// It returned, but after its limit.
+    Late(T),
     /// It panicked, with this message.
     Panicked(String),
-    /// It outlasted its limit.
+    /// It outlasted its limit and was abandoned.
     TimedOut,
     /// The whole run was told to stop before it returned.
     Stopped,
@@ -52,7 +54,7 @@ pub(super) fn guarded<T: Send + 'static>(
         match receiver.recv_timeout(POLL) {
             Ok(Ok(value)) => {
                 let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                return if late { Outcome::TimedOut } else { Outcome::Done(value) };
+                return if late { Outcome::Late(value) } else { Outcome::Done(value) };
             }
             Ok(Err(message)) => return Outcome::Panicked(message),
             Err(RecvTimeoutError::Disconnected) => return Outcome::Panicked("the thread vanished".to_owned()),
@@ -104,7 +106,7 @@ mod tests {
             }
             thread::sleep(Duration::from_millis(2));
         });
-        assert_eq!(outcome, Outcome::TimedOut);
+        assert_eq!(outcome, Outcome::Late(()));
     }
 
     #[test]

@@ -127,9 +127,13 @@ fn run_group<E: Send>(
     }
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
-        Outcome::Done(Ok(judged)) => jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, stop, keep)),
+        Outcome::Done(Ok(judged)) | Outcome::Late(Ok(judged)) => {
+            jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, stop, keep))
+        }
         Outcome::Stopped => Ok(()),
-        Outcome::Done(Err(message)) => fail_all(plan, jobs, Status::Error, &message, keep),
+        Outcome::Done(Err(message)) | Outcome::Late(Err(message)) => {
+            fail_all(plan, jobs, Status::Error, &message, keep)
+        }
         Outcome::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
         Outcome::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready within the limit", keep),
     }
@@ -179,7 +183,11 @@ fn run_job<E>(
         Outcome::Panicked(message) => {
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::Panicked, &message)))
         }
-        Outcome::TimedOut => {
+        // A placer that was told to stop may have said more about it than that.
+        Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
+            rows.into_iter().try_for_each(keep)
+        }
+        Outcome::Late(_) | Outcome::TimedOut => {
             let message = format!("not done within {} s", plan.suite.time_limit_seconds.unwrap_or_default());
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::TimedOut, &message)))
         }

@@ -55,11 +55,14 @@ impl Plan {
     /// If it names an unknown algorithm or parameter; [`Suite::parse`] has checked that already.
     pub fn new(suite: Suite) -> Result<Self, SpecError> {
         let parse = |text: &String| text.parse::<Spec>();
-        let placers = suite
+        let mut placers = suite
             .placers
             .iter()
             .map(|text| Ok((text.clone(), registry::placer(&parse(text)?)?)))
             .collect::<Result<Vec<_>, SpecError>>()?;
+        for command in &suite.commands {
+            placers.push((command.name.clone(), Box::new(command.within(suite.time_limit_seconds)) as Box<dyn Placer>));
+        }
         let schedulers = suite
             .schedulers
             .iter()

@@ -8,6 +8,7 @@ use placebench_generator::leveled::LeveledParams;
 use serde::{Deserialize, Serialize};
 
 use super::sources::{SourceError, cluster_preset, graph_preset};
+use crate::command_placer::CommandPlacer;
 use crate::simulator::NetworkModel;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
@@ -36,6 +37,7 @@ pub struct Suite {
     #[serde(default = "contention_free")]
     pub networks: Vec<String>,
     /// Placers, as `name` or `name(parameter=value)`.
+    #[serde(default)]
     pub placers: Vec<String>,
     /// Schedulers; `static` runs only with placers that make a schedule of their own.
     pub schedulers: Vec<String>,
@@ -45,6 +47,9 @@ pub struct Suite {
     /// The clusters.
     #[serde(rename = "cluster")]
     pub clusters: Vec<ClusterEntry>,
+    /// Placers that are programs of their own; they come after [`Suite::placers`] in tables.
+    #[serde(default, rename = "placer", skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandPlacer>,
 }
 
 fn one() -> u32 {
@@ -189,7 +194,8 @@ fn stem(path: &Path) -> String {
 }
 
 impl Suite {
-    /// Reads a suite file. Paths of graphs and clusters in it are relative to its folder.
+    /// Reads a suite file. Paths of graphs and clusters in it, and the working directories of placers' programs, are
+    /// relative to its folder.
     ///
     /// # Errors
     /// If the file cannot be read, is no suite, or names an unknown algorithm.
@@ -207,6 +213,19 @@ impl Suite {
                 let reason = "no such file or folder; paths are relative to the suite's folder".to_owned();
                 return Err(SuiteError::Item { path: place, item: file.display().to_string(), reason });
             }
+        }
+        for command in &mut suite.commands {
+            let directory = match command.directory.take() {
+                Some(directory) => folder.join(directory),
+                None if folder.as_os_str().is_empty() => PathBuf::from("."),
+                None => folder.to_owned(),
+            };
+            if !directory.is_dir() {
+                let reason =
+                    format!("directory '{}': no such folder; it is relative to the suite's", directory.display());
+                return Err(SuiteError::Item { path: place, item: format!("placer '{}'", command.name), reason });
+            }
+            command.directory = Some(directory);
         }
         Ok(suite)
     }
@@ -246,17 +265,27 @@ impl Suite {
             return item("time_limit_seconds", "must be above 0 and at most 1e9");
         }
         for (list, empty) in [
-            ("placers", self.placers.is_empty()),
+            ("placers", self.placers.is_empty() && self.commands.is_empty()),
             ("schedulers", self.schedulers.is_empty()),
             ("networks", self.networks.is_empty()),
             ("[[graph]]", self.graphs.is_empty()),
             ("[[cluster]]", self.clusters.is_empty()),
         ] {
             if empty {
-                return item(list, "give at least one");
+                let where_else = if list == "placers" { ", there or as [[placer]]" } else { "" };
+                return Err(refuse(list.to_owned(), format!("give at least one{where_else}")));
             }
         }
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
+        for command in &self.commands {
+            let refuse = |reason: String| refuse(format!("placer '{}'", command.name), reason);
+            command.check().map_err(refuse)?;
+            if registry::PLACERS.iter().any(|entry| entry.name == command.name) {
+                return Err(refuse("placebench has a placer of that name: choose another".to_owned()));
+            }
+        }
+        let mut labels: Vec<String> = self.commands.iter().map(|command| command.name.clone()).collect();
+        self.check_unique(&mut labels, "placer").map_err(|(label, reason)| refuse(label, reason))?;
         for graph in &self.graphs {
             let sources =
                 [graph.catalogue.is_some(), graph.file.is_some(), graph.preset.is_some(), graph.leveled.is_some()];
@@ -343,6 +372,38 @@ preset = "laich7"
         Suite::parse(text, "s.toml").unwrap_err().to_string()
     }
 
+    fn with_placer(name: &str, rest: &str) -> String {
+        format!("{GOOD}[[placer]]\nname = \"{name}\"\n{rest}\n")
+    }
+
+    #[test]
+    fn a_program_stands_beside_or_instead_of_the_placers_and_reads_back() {
+        let text = with_placer("mine", "command = [\"python3\", \"p.py\"]\nformat = \"parquet\"\nmemory_limit_mib = 5");
+        let suite = Suite::parse(&text, "s.toml").unwrap();
+        assert_eq!(suite.commands[0].command, ["python3", "p.py"]);
+        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+        let alone = Suite::parse(&text.replace("placers = [\"hashing\"]\n", ""), "s.toml").unwrap();
+        assert_eq!((alone.placers.len(), alone.commands.len()), (0, 1));
+        let text = Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap();
+        assert!(!text.contains("placer]"), "suites without programs are stored as they were: {text}");
+    }
+
+    #[test]
+    fn a_program_runs_in_the_folder_of_its_suite_or_one_relative_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.toml");
+        std::fs::create_dir(folder.path().join("tools")).unwrap();
+        let directory = |line: &str| {
+            std::fs::write(&path, with_placer("mine", &format!("command = [\"x\"]\n{line}"))).unwrap();
+            Suite::read(&path)
+                .map(|suite| suite.commands[0].directory.clone().unwrap())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(directory("").unwrap(), folder.path());
+        assert_eq!(directory("directory = \"tools\"").unwrap(), folder.path().join("tools"));
+        assert!(directory("directory = \"tool\"").unwrap_err().contains("placer 'mine': directory '"));
+    }
+
     #[test]
     fn a_suite_reads_back_as_it_was_written() {
         let suite = Suite::parse(GOOD, "s.toml").unwrap();
@@ -353,7 +414,25 @@ preset = "laich7"
     #[test]
     fn each_mistake_is_one_line_with_place_and_remedy() {
         let cases = [
-            (GOOD.replace("placers", "placer"), "s.toml:3: unknown field `placer`, expected"),
+            (GOOD.replace("schedulers", "scheduler"), "s.toml:4: unknown field `scheduler`, expected"),
+            (
+                GOOD.replace("placers", "placer"),
+                "s.toml:3: invalid type: string \"hashing\", expected a [[placer]] table",
+            ),
+            (GOOD.replace("[\"hashing\"]", "[]"), "s.toml: placers: give at least one, there or as [[placer]]"),
+            (format!("{GOOD}[[placer]]\nname = \"a\"\n"), "s.toml:11: missing field `command`"),
+            (with_placer("heft", "command = [\"x\"]"), "s.toml: placer 'heft': placebench has a placer of that name"),
+            (with_placer("a b", "command = [\"x\"]"), "s.toml: placer 'a b': name: use letters"),
+            (with_placer("a", "command = []"), "s.toml: placer 'a': command: give a program"),
+            (with_placer("a", "command = [\"\"]"), "s.toml: placer 'a': command: give a program"),
+            (with_placer("a", "command = [\"x\"]\ntime_limit_seconds = 0"), "s.toml: placer 'a': time_limit_seconds"),
+            (with_placer("a", "command = [\"x\"]\nmemory_limit_mib = 0"), "s.toml: placer 'a': memory_limit_mib"),
+            (with_placer("a", "command = [\"x\"]\nformat = \"xml\""), "s.toml:14: unknown variant `xml`"),
+            (with_placer("a", "command = [\"x\"]\nlimit = 1"), "s.toml:14: unknown field `limit`"),
+            (
+                format!("{}[[placer]]\nname = \"a\"\ncommand = [\"y\"]\n", with_placer("a", "command = [\"x\"]")),
+                "s.toml: placer 'a': is listed twice",
+            ),
             (GOOD.replace("hashing", "hashin"), "s.toml: placers: unknown placer 'hashin': did you mean 'hashing'?"),
             (GOOD.replace("fifo", "fifo(x=1)"), "s.toml: schedulers: 'fifo' has no parameter 'x'"),
             (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),

@@ -1,0 +1,87 @@
+//! A placer of your own through the library: written, judged, and compared with two that come with placebench.
+//!
+//! `cargo run --release --example my_placer`
+
+use std::cmp::Reverse;
+use std::error::Error;
+
+use placebench::algorithms::{
+    Assignment, Decision, PlaceContext, PlaceError, Placer, Spec, StopToken, registry, schedulers::Pct,
+};
+use placebench::datasets::{Instance, catalogue};
+use placebench::generator::cluster_preset;
+use placebench::harness::runner::{Yardstick, judge};
+use placebench::harness::simulator::NetworkModel;
+
+/// Goes through the ops in topological order and puts each unit where the inputs of its first op mostly are, unless that
+/// device has more than its share of the work already.
+struct FollowTheData {
+    /// How much more than the mean work a device may have.
+    slack: f64,
+}
+
+impl Placer for FollowTheData {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+        let share = graph.op_ids().map(|op| instance.min_exec_time(op)).sum::<f64>() / cluster.device_count() as f64;
+        let mut work = vec![0.0; cluster.device_count()];
+        // An assignment knows what is feasible: kinds, colocation, memory.
+        let mut assignment = Assignment::new(instance);
+        for op in graph.topological_order() {
+            context.stop.check()?;
+            let unit = units.unit_of(op);
+            if assignment.device_of_unit(unit).is_some() {
+                continue;
+            }
+            let mut local_bytes = vec![0; cluster.device_count()];
+            for input in graph.predecessors(op) {
+                if let Some(device) = assignment.device_of(input.op) {
+                    local_bytes[device.index()] += graph.edge_bytes(input);
+                }
+            }
+            // Room first, then most bytes, then least work; the smallest id among equals, so that the same input gives the
+            // same output.
+            let device = assignment
+                .feasible_devices(unit)
+                .map(|device| {
+                    let is_full = work[device.index()] > share * self.slack;
+                    let end = work[device.index()] + instance.exec_time(op, device);
+                    (is_full, Reverse(local_bytes[device.index()]), end, device)
+                })
+                .min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)))
+                .map(|(_, _, _, device)| device)
+                .ok_or_else(|| assignment.infeasible(unit))?;
+            work[device.index()] += units.members(unit).iter().map(|&op| instance.exec_time(op, device)).sum::<f64>();
+            assignment.assign(unit, device);
+        }
+        Ok(Decision::placement(assignment.finish()?))
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (_, graph) = catalogue::load("lstm_lm")?;
+    let cluster = cluster_preset("gtx1080x4", 0).ok_or("no such preset")??;
+    let instance = Instance::new(graph, cluster)?;
+    let placers: [(&str, Box<dyn Placer>); 3] = [
+        ("follow_the_data", Box::new(FollowTheData { slack: 1.2 })),
+        ("heft", registry::placer(&"heft".parse::<Spec>()?)?),
+        ("random", registry::placer(&"random".parse::<Spec>()?)?),
+    ];
+    let yardstick = Yardstick::new(&instance);
+    println!("{:<16} {:>12} {:>8} {:>13}", "placer", "makespan", "gap", "traffic");
+    for (name, placer) in placers {
+        let decision = placer.place(&instance, &PlaceContext::with_seed(1))?;
+        // Checks the placement, simulates it, has the simulation validated independently, and measures it.
+        let judgement =
+            judge(&instance, &decision, &Pct, NetworkModel::ContentionFree, &yardstick, &StopToken::default())
+                .map_err(|(status, reason)| format!("{name}: {}: {reason}", status.name()))?;
+        let metrics = &judgement.metrics;
+        let gap = metrics.makespan / yardstick.bound.value;
+        println!(
+            "{name:<16} {:>9.1} ms {gap:>8.2} {:>10.0} MB",
+            metrics.makespan * 1e3,
+            metrics.traffic_bytes as f64 / 1e6
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! The folder that a placer's program reads: the instance as plain tables, with all that follows from it.
+//!
+//! ```text
+//! instance.json    seed, time limit, how many of everything, what a send op costs
+//! ops.csv          id,name,type,layer,unit,kinds,ops,memory_bytes,cpu_time,gpu_time,tpu_time
+//! units.csv        id,ops,kinds,demand_bytes
+//! tensors.csv      id,producer,port,bytes
+//! edges.csv        source,target,tensor,bytes
+//! devices.csv      id,name,kind,memory_bytes,speed
+//! links.csv        from,to,rate,latency
+//! ```
+//!
+//! Or the same tables as `.parquet`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use placebench_datasets::{Categories, DataflowGraph, Instance, Kind, KindSet};
+use polars::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// The version of the folder's tables.
+const VERSION: u32 = 1;
+
+/// How the tables of an instance's folder are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstanceFormat {
+    /// Comma-separated values with a header.
+    #[default]
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl InstanceFormat {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+impl std::str::FromStr for InstanceFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "csv" => Ok(Self::Csv),
+            "parquet" => Ok(Self::Parquet),
+            _ => Err("use csv or parquet".to_owned()),
+        }
+    }
+}
+
+/// What a program is asked for, beside the instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Seconds that it has.
+    pub time_limit_seconds: Option<f64>,
+    /// How the tables are written.
+    pub format: InstanceFormat,
+}
+
+/// Why an instance's folder cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct WriteError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why.
+    #[source]
+    pub source: io::Error,
+}
+
+/// Writes an instance into a folder, which is made if it does not exist, and is refused if something is in it.
+///
+/// # Errors
+/// If the folder is not empty or cannot be written.
+///
+/// # Complexity
+/// O(ops + edges + devices²).
+pub fn write_instance(folder: &Path, instance: &Instance, request: &Request) -> Result<(), WriteError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| WriteError { path, source }
+    };
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    if fs::read_dir(folder).map_err(at(folder))?.next().is_some() {
+        let source = io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty: choose another");
+        return Err(at(folder)(source));
+    }
+    type Table = fn(&Instance) -> PolarsResult<DataFrame>;
+    let tables: [(&str, Table); 6] = [
+        ("ops", ops),
+        ("units", units),
+        ("tensors", tensors),
+        ("edges", edges),
+        ("devices", devices),
+        ("links", links),
+    ];
+    for (name, table) in tables {
+        let path = folder.join(name).with_extension(request.format.extension());
+        write_table(&path, table(instance), request.format).map_err(at(&path))?;
+    }
+    let path = folder.join("instance.json");
+    fs::write(&path, facts(instance, request)).map_err(at(&path))
+}
+
+fn write_table(path: &Path, table: PolarsResult<DataFrame>, format: InstanceFormat) -> io::Result<()> {
+    let mut table = table.map_err(io::Error::other)?;
+    let mut out = BufWriter::new(File::create(path)?);
+    match format {
+        InstanceFormat::Csv => CsvWriter::new(&mut out).finish(&mut table).map_err(io::Error::other)?,
+        InstanceFormat::Parquet => {
+            ParquetWriter::new(&mut out).finish(&mut table).map_err(io::Error::other)?;
+        }
+    }
+    out.flush()
+}
+
+fn facts(instance: &Instance, request: &Request) -> String {
+    let (graph, cluster) = (instance.graph(), instance.cluster());
+    let facts = serde_json::json!({
+        "format": "placebench-instance",
+        "version": VERSION,
+        "seed": request.seed,
+        "time_limit_seconds": request.time_limit_seconds,
+        "ops": graph.op_count(),
+        "units": instance.units().count(),
+        "tensors": graph.tensor_count(),
+        "edges": graph.edge_count(),
+        "devices": cluster.device_count(),
+        "send_ops": cluster.send_ops(),
+    });
+    format!("{facts:#}\n")
+}
+
+fn frame(height: usize, columns: Vec<Column>) -> PolarsResult<DataFrame> {
+    DataFrame::new(height, columns)
+}
+
+fn column<T, Phantom: ?Sized>(name: &str, values: T) -> Column
+where
+    Series: NamedFrom<T, Phantom>,
+{
+    Series::new(name.into(), values).into()
+}
+
+/// The kinds of a set by name; never `ALL`, so that a program need not know which there are.
+fn kinds_text(kinds: KindSet) -> String {
+    kinds.iter().map(Kind::name).collect::<Vec<_>>().join("|")
+}
+
+fn ops(instance: &Instance) -> PolarsResult<DataFrame> {
+    let (graph, units) = (instance.graph(), instance.units());
+    let label = |labels: Option<&Categories>| -> Vec<Option<String>> {
+        let text = |op: placebench_datasets::OpId| labels?.get(op.index()).map(str::to_owned);
+        graph.op_ids().map(text).collect()
+    };
+    let times = |kind: Kind| -> Vec<Option<f64>> { graph.op_ids().map(|op| graph.measured_time(op, kind)).collect() };
+    let columns = vec![
+        column("id", graph.op_ids().map(|op| op.0).collect::<Vec<_>>()),
+        column("name", graph.op_ids().map(|op| graph.name(op).map(str::to_owned)).collect::<Vec<_>>()),
+        column("type", label(graph.op_types())),
+        column("layer", label(graph.layers())),
+        column("unit", graph.op_ids().map(|op| units.unit_of(op).0).collect::<Vec<_>>()),
+        column("kinds", graph.op_ids().map(|op| kinds_text(graph.kinds(op))).collect::<Vec<_>>()),
+        column("ops", graph.op_ids().map(|op| graph.ops(op)).collect::<Vec<_>>()),
+        column("memory_bytes", graph.op_ids().map(|op| graph.memory_bytes(op)).collect::<Vec<_>>()),
+        column("cpu_time", times(Kind::Cpu)),
+        column("gpu_time", times(Kind::Gpu)),
+        column("tpu_time", times(Kind::Tpu)),
+    ];
+    frame(graph.op_count(), columns)
+}
+
+fn units(instance: &Instance) -> PolarsResult<DataFrame> {
+    let units = instance.units();
+    let columns = vec![
+        column("id", units.ids().map(|unit| unit.0).collect::<Vec<_>>()),
+        column("ops", units.ids().map(|unit| units.members(unit).len() as u32).collect::<Vec<_>>()),
+        column("kinds", units.ids().map(|unit| kinds_text(units.kinds(unit))).collect::<Vec<_>>()),
+        column("demand_bytes", units.ids().map(|unit| units.demand_bytes(unit)).collect::<Vec<_>>()),
+    ];
+    frame(units.count(), columns)
+}
+
+fn tensors(instance: &Instance) -> PolarsResult<DataFrame> {
+    let graph = instance.graph();
+    let tensors = || graph.op_ids().flat_map(|op| graph.outputs(op));
+    let columns = vec![
+        column("id", tensors().map(|tensor| tensor.0).collect::<Vec<_>>()),
+        column("producer", tensors().map(|tensor| graph.producer(tensor).0).collect::<Vec<_>>()),
+        column("port", tensors().map(|tensor| graph.port(tensor) as u32).collect::<Vec<_>>()),
+        column("bytes", tensors().map(|tensor| graph.tensor_bytes(tensor)).collect::<Vec<_>>()),
+    ];
+    frame(graph.tensor_count(), columns)
+}
+
+/// Edges by target, each target's in the order of its inputs.
+fn edges(instance: &Instance) -> PolarsResult<DataFrame> {
+    let graph: &DataflowGraph = instance.graph();
+    let edges = || graph.op_ids().flat_map(|op| graph.predecessors(op).map(move |edge| (edge, op)));
+    let columns = vec![
+        column("source", edges().map(|(edge, _)| edge.op.0).collect::<Vec<_>>()),
+        column("target", edges().map(|(_, target)| target.0).collect::<Vec<_>>()),
+        column("tensor", edges().map(|(edge, _)| edge.tensor.map(|tensor| tensor.0)).collect::<Vec<_>>()),
+        column("bytes", edges().map(|(edge, _)| graph.edge_bytes(edge)).collect::<Vec<_>>()),
+    ];
+    frame(graph.edge_count(), columns)
+}
+
+fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
+    let cluster = instance.cluster();
+    let devices = cluster.devices();
+    let columns = vec![
+        column("id", cluster.device_ids().map(|device| device.0).collect::<Vec<_>>()),
+        column("name", devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>()),
+        column("kind", devices.iter().map(|device| device.kind.name().to_owned()).collect::<Vec<_>>()),
+        column("memory_bytes", devices.iter().map(|device| device.memory_bytes).collect::<Vec<_>>()),
+        column("speed", devices.iter().map(|device| device.speed).collect::<Vec<_>>()),
+    ];
+    frame(devices.len(), columns)
+}
+
+/// Every ordered pair of different devices.
+fn links(instance: &Instance) -> PolarsResult<DataFrame> {
+    let cluster = instance.cluster();
+    let pairs = || {
+        let others = |from| cluster.device_ids().filter(move |&to| to != from);
+        cluster.device_ids().flat_map(move |from| others(from).map(move |to| (from, to)))
+    };
+    let columns = vec![
+        column("from", pairs().map(|(from, _)| from.0).collect::<Vec<_>>()),
+        column("to", pairs().map(|(_, to)| to.0).collect::<Vec<_>>()),
+        column("rate", pairs().map(|(from, to)| cluster.link(from, to).rate).collect::<Vec<_>>()),
+        column("latency", pairs().map(|(from, to)| cluster.link(from, to).latency).collect::<Vec<_>>()),
+    ];
+    frame(cluster.device_count() * (cluster.device_count() - 1), columns)
+}

@@ -1,0 +1,268 @@
+//! Runs a program within limits of time, memory and output, and leaves nothing of it behind.
+
+use std::io::{self, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use placebench_algorithms::StopToken;
+
+pub(super) use system::CAN_LIMIT_MEMORY;
+
+/// What a program may use.
+pub(super) struct Limits<'a> {
+    /// Time from its start.
+    pub(super) time: Option<Duration>,
+    /// Address space of each of its processes.
+    pub(super) memory_bytes: Option<u64>,
+    /// What it may write to standard output.
+    pub(super) output_bytes: usize,
+    /// Ends it, too.
+    pub(super) stop: &'a StopToken,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time, or that of the token, was up.
+    TimedOut,
+    /// The token asked to stop.
+    Stopped,
+    /// It wrote too much.
+    Overflowed,
+    /// By itself, but its standard output stays open.
+    OutputHeldOpen,
+}
+
+/// What is left of a program.
+pub(super) struct Finished {
+    pub(super) ending: Ending,
+    pub(super) stdout: Vec<u8>,
+    /// The last few kilobytes.
+    pub(super) stderr: Vec<u8>,
+}
+
+/// The longest pause between two looks at the program.
+const POLL: Duration = Duration::from_millis(20);
+
+/// How long pipes may stay open after the program and its group are gone.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How much of the end of standard error is kept.
+const TAIL_BYTES: usize = 8 << 10;
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// If it cannot be started.
+pub(super) fn run(command: &mut Command, limits: &Limits<'_>) -> io::Result<Finished> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    system::prepare(command);
+    let started = Instant::now();
+    let mut child = Reaped(command.spawn()?);
+    if let Some(bytes) = limits.memory_bytes {
+        system::limit_memory(&child.0, bytes)?;
+    }
+    let overflowed = Arc::new(AtomicBool::new(false));
+    let stdout = child.0.stdout.take().map(|pipe| {
+        let (most, overflowed) = (limits.output_bytes, Arc::clone(&overflowed));
+        drain(move || read_at_most(pipe, most, &overflowed))
+    });
+    let stderr = child.0.stderr.take().map(|pipe| drain(move || read_tail(pipe)));
+    let ended_by_us = watch(&mut child.0, started, limits, &overflowed)?;
+    system::kill(&mut child.0);
+    let status = child.0.wait()?;
+    let stdout = collect(stdout);
+    let stderr = collect(stderr).unwrap_or_default();
+    let ending = match ended_by_us {
+        _ if overflowed.load(Ordering::Acquire) => Ending::Overflowed,
+        Some(ending) => ending,
+        None if stdout.is_none() => Ending::OutputHeldOpen,
+        None => system::ending(status),
+    };
+    Ok(Finished { ending, stdout: stdout.unwrap_or_default(), stderr })
+}
+
+/// Waits until the program has ended (`None`) or has to.
+fn watch(
+    child: &mut Child,
+    started: Instant,
+    limits: &Limits<'_>,
+    overflowed: &AtomicBool,
+) -> io::Result<Option<Ending>> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if system::has_ended(child)? {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        let is_late = limits.time.is_some_and(|limit| now - started >= limit);
+        if is_late || limits.stop.deadline().is_some_and(|deadline| now >= deadline) {
+            return Ok(Some(Ending::TimedOut));
+        }
+        if limits.stop.is_stopped() {
+            return Ok(Some(Ending::Stopped));
+        }
+        if overflowed.load(Ordering::Acquire) {
+            return Ok(Some(Ending::Overflowed));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(POLL);
+    }
+}
+
+/// A child that is killed and reaped whatever happens.
+struct Reaped(Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        // After a regular end both do nothing.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            system::kill(&mut self.0);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Reads on a thread of its own: a program must be able to write to both pipes at any time.
+fn drain(read: impl FnOnce() -> Vec<u8> + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        // Nobody listens any more if the pipe outlived its program for too long.
+        let _ = sender.send(read());
+    });
+    receiver
+}
+
+fn collect(receiver: Option<Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
+    receiver?.recv_timeout(GRACE).ok()
+}
+
+/// All that comes, up to a limit. A pipe that breaks is a program that ends, of which its status tells more.
+fn read_at_most(mut pipe: impl Read, most: usize, overflowed: &AtomicBool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // An error leaves what was read before it.
+    let _ = pipe.by_ref().take(most as u64).read_to_end(&mut bytes);
+    if bytes.len() == most && matches!(pipe.read(&mut [0]), Ok(1)) {
+        overflowed.store(true, Ordering::Release);
+    }
+    bytes
+}
+
+/// The last few kilobytes of all that comes.
+fn read_tail(mut pipe: impl Read) -> Vec<u8> {
+    let mut tail = Vec::new();
+    let mut chunk = [0; TAIL_BYTES];
+    loop {
+        match pipe.read(&mut chunk) {
+            Ok(0) => return tail,
+            Ok(count) => {
+                tail.extend_from_slice(&chunk[..count]);
+                tail.drain(..tail.len().saturating_sub(TAIL_BYTES));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return tail,
+        }
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Child, Command, ExitStatus};
+
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+    use super::Ending;
+
+    /// Puts the program into a process group of its own, which is what [`kill`] kills.
+    pub(super) fn prepare(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Whether the program has ended. It stays a zombie, so that its id names its group until it is reaped.
+    pub(super) fn has_ended(child: &mut Child) -> io::Result<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(Pid::from_child(child)), options) {
+            Ok(status) => Ok(status.is_some()),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Kills the program and all that it started and that is still in its group; it must not be reaped yet.
+    pub(super) fn kill(child: &mut Child) {
+        // That nothing is left to kill is fine.
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
+
+    pub(super) fn ending(status: ExitStatus) -> Ending {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ending::Exited(code),
+            (None, signal) => Ending::Signalled(signal.unwrap_or_default()),
+        }
+    }
+
+    /// Whether [`limit_memory`] works here.
+    pub(in super::super) const CAN_LIMIT_MEMORY: bool = cfg!(target_os = "linux");
+
+    /// Limits the address space of the program and of all that it will start. It has been running for some microseconds
+    /// then: what it has by now counts, but a process that it has started already would go free.
+    #[cfg(target_os = "linux")]
+    pub(super) fn limit_memory(child: &Child, bytes: u64) -> io::Result<()> {
+        use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+        // A limit that we have ourselves cannot be raised.
+        let bytes = getrlimit(Resource::As).maximum.map_or(bytes, |own| own.min(bytes));
+        let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        match prlimit(Some(Pid::from_child(child)), Resource::As, limit) {
+            Ok(_) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Only Linux limits the memory of another process.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn limit_memory(_: &Child, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::io;
+    use std::process::{Child, Command, ExitStatus};
+
+    use super::Ending;
+
+    /// There are no process groups here.
+    pub(super) fn prepare(_: &mut Command) {}
+
+    pub(super) fn has_ended(child: &mut Child) -> io::Result<bool> {
+        Ok(child.try_wait()?.is_some())
+    }
+
+    /// Kills the program, but not what it started.
+    pub(super) fn kill(child: &mut Child) {
+        // That it has ended already is fine.
+        let _ = child.kill();
+    }
+
+    pub(super) fn ending(status: ExitStatus) -> Ending {
+        Ending::Exited(status.code().unwrap_or(-1))
+    }
+
+    /// Whether [`limit_memory`] works here.
+    pub(in super::super) const CAN_LIMIT_MEMORY: bool = false;
+
+    pub(super) fn limit_memory(_: &Child, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
