@@ -157,7 +157,41 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             }))
         },
     },
+    Entry {
+        name: "cats",
+        summary: "online: ops on the path of most ops to fast devices, others to slow ones",
+        source: "Chronaki et al. 2015, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Cats { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "cpath",
+        summary: "online: ops on the path of most time to fast devices, others to slow ones",
+        source: "Chronaki et al. 2017, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Cpath { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "hybrid",
+        summary: "online: critical by the number of ops behind, first by the time behind",
+        source: "Chronaki et al. 2017, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Hybrid { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "dheft",
+        summary: "online: each ready op to the device where it will finish first",
+        source: "Chronaki et al. 2015, L §8",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Dheft)),
+    },
 ];
+
+const STEAL: ParamSpec = ParamSpec {
+    name: "steal",
+    default: "fast",
+    doc: "who takes what is meant for others when nothing else is left: fast devices (fast), or slow ones too (both)",
+};
 
 const AVERAGE: ParamSpec = ParamSpec {
     name: "average",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placebench_harness::suite::ONLINE;
 use placebench_harness::table::Row;
 
 /// A column of the summary: a graph on a cluster under a network model.
@@ -56,7 +57,8 @@ pub struct Summary {
 pub struct SchedulerComparison {
     /// How many placements count.
     pub placements: usize,
-    /// Scheduler and mean ratio, in the order of the rows. `static` is left out: it runs only with some placers.
+    /// Scheduler and mean ratio, in the order of the rows. `static` and `online` are left out: they run only with some
+    /// placers.
     pub ratios: Vec<(String, f64)>,
 }
 
@@ -166,8 +168,9 @@ fn best_entry(rows: &[&Row]) -> Option<Entry> {
 }
 
 fn compare_schedulers(rows: &[Row]) -> SchedulerComparison {
+    let compares = |name: &String| name != "static" && name != ONLINE;
     let schedulers: Vec<String> =
-        distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(|name| name != "static").collect();
+        distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(compares).collect();
     let mut placements: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.is_ok()) {
         let (graph, cluster, placer, _, network, repetition) = row.key();

@@ -38,6 +38,10 @@ fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Res
         } else {
             placer
         };
+        // What decides during the run is tested where there is a simulator.
+        if placer.online().is_some() {
+            continue;
+        }
         check(entry.name, &|instance, context| {
             let decision = placer.place(instance, context)?;
             decision.placement.check(instance).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
