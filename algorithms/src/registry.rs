@@ -104,6 +104,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         params: &[
             placers::Budget::EVALUATIONS,
             placers::Budget::GROUPS,
+            placers::Prior::PARAM,
             ParamSpec { name: "samples", default: "10", doc: "placements drawn for each step of the policy, from 1" },
             ParamSpec { name: "rate", default: "10", doc: "learning rate, above 0 (tuned)" },
         ],
@@ -111,7 +112,8 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             let budget = placers::Budget::from_params(params)?;
             let samples = params.get("samples", "a whole number from 1", |&samples| samples > 0)?;
             let rate = params.get("rate", "a number above 0", |rate: &f64| *rate > 0.0 && rate.is_finite())?;
-            Ok(Box::new(placers::Reinforce { budget, samples, rate }))
+            let prior = params.get("prior", "speed or uniform", |_| true)?;
+            Ok(Box::new(placers::Reinforce { budget, prior, samples, rate }))
         },
     },
     Entry {
@@ -121,6 +123,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         params: &[
             placers::Budget::EVALUATIONS,
             placers::Budget::GROUPS,
+            placers::Prior::PARAM,
             ParamSpec { name: "samples", default: "50", doc: "placements drawn for each refit, from 1 (tuned)" },
             ParamSpec { name: "elites", default: "0.1", doc: "share of them to refit to, above 0, at most 1 (tuned)" },
             ParamSpec {
@@ -133,6 +136,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             let share = |share: &f64| *share > 0.0 && *share <= 1.0;
             Ok(Box::new(placers::CrossEntropy {
                 budget: placers::Budget::from_params(params)?,
+                prior: params.get("prior", "speed or uniform", |_| true)?,
                 samples: params.get("samples", "a whole number from 1", |&samples| samples > 0)?,
                 elites: params.get("elites", "above 0 and at most 1", share)?,
                 smoothing: params.get("smoothing", "above 0 and at most 1", share)?,
@@ -146,12 +150,14 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         params: &[
             placers::Budget::EVALUATIONS,
             placers::Budget::GROUPS,
+            placers::Prior::PARAM,
             ParamSpec { name: "batch", default: "4", doc: "moves judged at once from one state, from 1" },
             ParamSpec { name: "end", default: "0.001", doc: "last / first temperature, above 0, at most 1 (tuned)" },
         ],
         build: |params| {
             Ok(Box::new(placers::SimulatedAnnealing {
                 budget: placers::Budget::from_params(params)?,
+                prior: params.get("prior", "speed or uniform", |_| true)?,
                 batch: params.get("batch", "a whole number from 1", |&batch| batch > 0)?,
                 end: params.get("end", "above 0 and at most 1", |end: &f64| *end > 0.0 && *end <= 1.0)?,
             }))

@@ -245,4 +245,14 @@ pub(crate) mod tests {
         assert_eq!(comparison.ratios[0].0, "pct");
         assert!((comparison.ratios[0].1 - 1.0).abs() < 1e-12 && (comparison.ratios[1].1 - 1.5).abs() < 1e-12);
     }
+
+    #[test]
+    fn placers_that_decide_online_are_ranked_but_their_rows_compare_no_schedulers() {
+        let mut rows = rows();
+        let online = |row: &Row| Row { placer: "cats".into(), scheduler: ONLINE.into(), ..row.clone() };
+        rows.push(online(&rows[0]));
+        let summary = Summary::new(&rows);
+        assert_eq!(summary.entries[2][0].as_ref().unwrap().scheduler, ONLINE);
+        assert_eq!(summary.schedulers, Summary::new(&rows[..rows.len() - 1]).schedulers);
+    }
 }

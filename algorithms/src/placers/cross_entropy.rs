@@ -3,7 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
-use super::search::{Budget, Search, draw};
+use super::search::{Budget, Prior, Search, draw};
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
@@ -11,7 +11,7 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///
 /// Each round draws `samples` placements; those that do not fit in memory are repaired. The `elites`-th part with the least
 /// makespans sets the frequency of each device in each group, and the distribution becomes `smoothing` · frequency +
-/// (1 − `smoothing`) · what it was. It starts uniform over the allowed devices.
+/// (1 − `smoothing`) · what it was. It starts with `prior`.
 ///
 /// # Reference
 /// R. Y. Rubinstein, *The Cross-Entropy Method for Combinatorial and Continuous Optimization*, Methodology and Computing in
@@ -30,11 +30,15 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///   and may be the answer; the distribution is not fitted to it.
 /// - Repair: the largest groups first, a group whose device is full goes to the allowed device with the most memory left. A
 ///   sample beyond repair is never an elite and costs no evaluation; a round in which all are beyond repair ends the search.
+/// - The method starts uniform, which is `prior=uniform`; by default faster devices are likelier, so that the budget is not spent on
+///   learning that a processor is slow.
 /// - `samples`, `elites` and `smoothing` are tuned, on the catalogue's graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossEntropy {
     /// Evaluations and groups.
     pub budget: Budget,
+    /// The first distribution.
+    pub prior: Prior,
     /// Samples for each refit.
     pub samples: usize,
     /// Share of the samples that are elites.
@@ -46,12 +50,7 @@ pub struct CrossEntropy {
 impl Placer for CrossEntropy {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let mut search = Search::new("cross_entropy", instance, context, self.budget)?;
-        let mut rows: Vec<Vec<f64>> = (0..search.groups.count())
-            .map(|group| {
-                let count = search.groups.allowed(group).len();
-                vec![1.0 / count as f64; count]
-            })
-            .collect();
+        let mut rows = search.prior(self.prior);
         let mut drawn = 0u64;
         while search.left() > 0 {
             let count = self.samples.min(search.left()) as u64;

@@ -40,6 +40,6 @@ pub use iterated_critical_path::IteratedCriticalPath;
 pub use mite::Mite;
 pub use random::Random;
 pub use reinforce::Reinforce;
-pub use search::Budget;
+pub use search::{Budget, Prior};
 pub use simulated_annealing::SimulatedAnnealing;
 pub use single_device::{Choice, SingleDevice};

@@ -3,7 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
-use super::search::{Budget, Search, draw};
+use super::search::{Budget, Prior, Search, draw};
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Cost of a sample that does not fit in memory.
@@ -17,8 +17,8 @@ const SAMPLES_PER_EVALUATION: usize = 4;
 
 /// Learns, by policy gradients, a distribution over devices for each group of ops; returns the best placement it drew.
 ///
-/// Each round draws `samples` placements from the policy, a table of logits by group and device, softmax over the allowed
-/// devices. A sample costs √(makespan / makespan of the start), or 10 if it does not fit in memory. With the baseline b, a
+/// Each round draws `samples` placements from the policy, a table of logits by group and device (softmax over the allowed
+/// devices, `prior` at first). A sample costs √(makespan / makespan of the start), or 10 if it does not fit in memory. With the baseline b, a
 /// moving average of the costs (b ← 0.9·b + 0.1·cost, starting with the first) that infeasible samples do not enter, each
 /// sample moves the logits of its group g by rate · (b − cost) · (1\[device chosen\] − probability) / samples.
 ///
@@ -44,11 +44,15 @@ const SAMPLES_PER_EVALUATION: usize = 4;
 ///   and may be the answer; the policy does not learn from it.
 /// - Samples that do not fit in memory are not simulated and not part of the budget; at most four samples an evaluation are
 ///   drawn.
+/// - Their network starts near uniform, which is `prior=uniform`; by default faster devices are likelier, so that the budget is not
+///   spent on learning that a processor is slow.
 /// - `rate` and `samples` are tuned, on the catalogue's graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct Reinforce {
     /// Evaluations and groups.
     pub budget: Budget,
+    /// The first policy.
+    pub prior: Prior,
     /// Samples for each step of the policy.
     pub samples: usize,
     /// Learning rate.
@@ -58,7 +62,7 @@ pub struct Reinforce {
 impl Placer for Reinforce {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let mut search = Search::new("reinforce", instance, context, self.budget)?;
-        let mut policy = Policy::new(&search);
+        let mut policy = Policy::new(&search.prior(self.prior));
         let mut baseline = None;
         let most_samples = self.budget.evaluations.saturating_mul(SAMPLES_PER_EVALUATION) as u64;
         let mut drawn = 0u64;
@@ -101,9 +105,9 @@ struct Policy {
 }
 
 impl Policy {
-    fn new(search: &Search<'_>) -> Self {
-        let groups = 0..search.groups.count();
-        Self { logits: groups.map(|group| vec![0.0; search.groups.allowed(group).len()]).collect() }
+    fn new(prior: &[Vec<f64>]) -> Self {
+        let logits = |row: &Vec<f64>| row.iter().map(|&probability| libm::log(probability)).collect();
+        Self { logits: prior.iter().map(logits).collect() }
     }
 
     fn probabilities(&self) -> Vec<Vec<f64>> {

@@ -4,7 +4,7 @@ use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-use super::search::{Budget, Search};
+use super::search::{Budget, Prior, Search, draw};
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Share of the budget, and most evaluations, that the first temperature is estimated from.
@@ -22,7 +22,7 @@ const REDRAWS: usize = 50;
 ///
 /// The first temperature is the 80th percentile of |Δ| over moves from the start (a tenth of the budget, at most 50). It
 /// falls geometrically with every evaluation, to `end` times itself when the budget is spent. Moves and swaps are equally
-/// likely; only those that fit in memory are evaluated.
+/// likely, a group's new device is drawn from `prior`, and only moves that fit in memory are evaluated.
 ///
 /// # Reference
 /// S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, *Optimization by Simulated Annealing*, Science 220, 1983, 671–680,
@@ -40,11 +40,15 @@ const REDRAWS: usize = 50;
 ///   those after it are discarded, though they count. `batch=1` is the textbook's algorithm.
 /// - The start is `single_device` (`heft`, then `hashing`, if it finds no room), each group where most of its ops are; it is
 ///   part of the budget. If groups do not fit where their ops do, the search ends with the start.
+/// - The usual control draws devices evenly, which is `prior=uniform`; by default faster ones are likelier, as in the learning
+///   searches, so that all know the same.
 /// - `batch` and `end` are tuned, on the catalogue's graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatedAnnealing {
     /// Evaluations and groups.
     pub budget: Budget,
+    /// How likely a device is to be the one that a group moves to.
+    pub prior: Prior,
     /// Moves that are judged at once.
     pub batch: usize,
     /// Last temperature / first temperature.
@@ -60,26 +64,27 @@ impl Placer for SimulatedAnnealing {
             None if search.left() == 0 => return Ok(search.finish()),
             None => search.evaluate(&[state.as_slice()])?[0],
         };
+        let moves = Moves { prior: search.prior(self.prior) };
         let mut drawn = 0u64;
         let estimates = (self.budget.evaluations / ESTIMATE_SHARE).clamp(1, MOST_ESTIMATES).min(search.left());
-        let first = first_temperature(&mut search, &state, makespan, &mut drawn, estimates)?;
+        let first = moves.first_temperature(&mut search, &state, makespan, &mut drawn, estimates)?;
         let total = search.left() as f64;
         while search.left() > 0 {
             let spent = 1.0 - search.left() as f64 / total;
             let temperature = first * libm::pow(self.end, spent);
-            let moves = draw_moves(&search, &state, &mut drawn, self.batch.min(search.left()));
-            if moves.is_empty() {
+            let next = moves.draw(&search, &state, &mut drawn, self.batch.min(search.left()));
+            if next.is_empty() {
                 break;
             }
-            let choices: Vec<&[DeviceId]> = moves.iter().map(|(choice, _)| choice.as_slice()).collect();
+            let choices: Vec<&[DeviceId]> = next.iter().map(|(choice, _)| choice.as_slice()).collect();
             let makespans = search.evaluate(&choices)?;
-            let accepted = makespans.iter().zip(&moves).position(|(&next, &(_, uniform))| {
-                let worse = next - makespan;
+            let accepted = makespans.iter().zip(&next).position(|(&found, &(_, uniform))| {
+                let worse = found - makespan;
                 worse <= 0.0 || (temperature > 0.0 && uniform < libm::exp(-worse / temperature))
             });
             if let Some(position) = accepted {
                 makespan = makespans[position];
-                state.clone_from(&moves[position].0);
+                state.clone_from(&next[position].0);
             }
         }
         Ok(search.finish())
@@ -90,45 +95,60 @@ impl Placer for SimulatedAnnealing {
     }
 }
 
-/// The percentile of the changes that moves from the start make.
-fn first_temperature(
-    search: &mut Search<'_>,
-    start: &[DeviceId],
-    makespan: Time,
-    drawn: &mut u64,
-    estimates: usize,
-) -> Result<Time, PlaceError> {
-    let moves = draw_moves(search, start, drawn, estimates);
-    let choices: Vec<&[DeviceId]> = moves.iter().map(|(choice, _)| choice.as_slice()).collect();
-    let mut changes: Vec<Time> = search.evaluate(&choices)?.into_iter().map(|next| (next - makespan).abs()).collect();
-    changes.sort_unstable_by(Time::total_cmp);
-    let rank = (changes.len() as f64 * PERCENTILE).ceil() as usize;
-    Ok(changes.get(rank.saturating_sub(1)).copied().unwrap_or(0.0))
+/// Draws moves.
+struct Moves {
+    prior: Vec<Vec<f64>>,
 }
 
-/// Up to `count` moves from a state, each with the number that decides whether it is accepted.
-fn draw_moves(search: &Search<'_>, state: &[DeviceId], drawn: &mut u64, count: usize) -> Vec<(Vec<DeviceId>, f64)> {
-    let numbers = *drawn..*drawn + count as u64;
-    *drawn = numbers.end;
-    numbers
-        .filter_map(|number| {
-            let mut random = search.random(number);
-            let neighbour = (0..REDRAWS).find_map(|_| neighbour(search, state, &mut random))?;
-            Some((neighbour, random.random()))
-        })
-        .collect()
-}
-
-/// A state that differs in one move or swap; `None` if what was drawn changes nothing or does not fit.
-fn neighbour(search: &Search<'_>, state: &[DeviceId], random: &mut Pcg64) -> Option<Vec<DeviceId>> {
-    let mut group = || random.random_range(0..state.len() as u32) as usize;
-    let (a, b) = (group(), group());
-    let allowed = search.groups.allowed(a);
-    let mut next = state.to_vec();
-    if random.random() {
-        next[a] = allowed[random.random_range(0..allowed.len() as u32) as usize];
-    } else if allowed.contains(&state[b]) && search.groups.allowed(b).contains(&state[a]) {
-        next.swap(a, b);
+impl Moves {
+    /// The percentile of the changes that moves from the start make.
+    fn first_temperature(
+        &self,
+        search: &mut Search<'_>,
+        start: &[DeviceId],
+        makespan: Time,
+        drawn: &mut u64,
+        estimates: usize,
+    ) -> Result<Time, PlaceError> {
+        let moves = self.draw(search, start, drawn, estimates);
+        let choices: Vec<&[DeviceId]> = moves.iter().map(|(choice, _)| choice.as_slice()).collect();
+        let mut changes: Vec<Time> =
+            search.evaluate(&choices)?.into_iter().map(|next| (next - makespan).abs()).collect();
+        changes.sort_unstable_by(Time::total_cmp);
+        let rank = (changes.len() as f64 * PERCENTILE).ceil() as usize;
+        Ok(changes.get(rank.saturating_sub(1)).copied().unwrap_or(0.0))
     }
-    (next != state && search.groups.fits(&next)).then_some(next)
+
+    /// Up to `count` moves from a state, each with the number that decides whether it is accepted.
+    fn draw(
+        &self,
+        search: &Search<'_>,
+        state: &[DeviceId],
+        drawn: &mut u64,
+        count: usize,
+    ) -> Vec<(Vec<DeviceId>, f64)> {
+        let numbers = *drawn..*drawn + count as u64;
+        *drawn = numbers.end;
+        numbers
+            .filter_map(|number| {
+                let mut random = search.random(number);
+                let neighbour = (0..REDRAWS).find_map(|_| self.neighbour(search, state, &mut random))?;
+                Some((neighbour, random.random()))
+            })
+            .collect()
+    }
+
+    /// A state that differs in one move or swap; `None` if what was drawn changes nothing or does not fit.
+    fn neighbour(&self, search: &Search<'_>, state: &[DeviceId], random: &mut Pcg64) -> Option<Vec<DeviceId>> {
+        let mut group = || random.random_range(0..state.len() as u32) as usize;
+        let (a, b) = (group(), group());
+        let allowed = search.groups.allowed(a);
+        let mut next = state.to_vec();
+        if random.random() {
+            next[a] = draw(allowed, &self.prior[a], random.random());
+        } else if allowed.contains(&state[b]) && search.groups.allowed(b).contains(&state[a]) {
+            next.swap(a, b);
+        }
+        (next != state && search.groups.fits(&next)).then_some(next)
+    }
 }

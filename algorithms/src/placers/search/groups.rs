@@ -1,6 +1,8 @@
 //! Groups: what a search moves in one go. Assignment units, merged until few enough are left.
 
-use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time, UnitId};
+use placebench_datasets::{Cluster, DeviceId, Instance, KindSet, Placement, Time, UnitId};
+
+use crate::placers::load::Work;
 
 /// The groups of an instance.
 ///
@@ -18,6 +20,8 @@ pub(in crate::placers) struct Groups {
     of_op: Vec<u32>,
     /// The devices of a kind allowed to each group, ascending.
     allowed: Vec<Vec<DeviceId>>,
+    /// What each group costs on devices of each kind.
+    work: Vec<Work>,
     demand_bytes: Vec<u64>,
     /// Groups by demand, largest first.
     by_demand: Vec<u32>,
@@ -43,6 +47,10 @@ impl Groups {
         for (group, &(_, root)) in roots.iter().enumerate() {
             number[root as usize] = group as u32;
         }
+        let mut work = vec![Work::default(); roots.len()];
+        for unit in units.ids() {
+            work[number[merged.parent[unit.index()] as usize] as usize].add(&Work::of_unit(instance, unit));
+        }
         let of_op = graph.op_ids().map(|op| number[merged.parent[units.unit_of(op).index()] as usize]).collect();
         let root_values = |value: &dyn Fn(usize) -> u64| roots.iter().map(|&(_, root)| value(root as usize)).collect();
         let demand_bytes: Vec<u64> = root_values(&|root| merged.demand[root]);
@@ -55,6 +63,7 @@ impl Groups {
         Self {
             of_op,
             allowed: roots.iter().map(allowed).collect(),
+            work,
             demand_bytes,
             by_demand,
             memory: cluster.devices().iter().map(|device| device.memory_bytes.unwrap_or(u64::MAX)).collect(),
@@ -69,6 +78,21 @@ impl Groups {
     /// The devices of a kind allowed to a group, ascending; never none.
     pub(in crate::placers) fn allowed(&self, group: usize) -> &[DeviceId] {
         &self.allowed[group]
+    }
+
+    /// A distribution over the allowed devices of a group: proportional to how fast they are at its ops, as far as times
+    /// differ up to a hundredfold; even if it takes no time.
+    pub(in crate::placers) fn speed_shares(&self, group: usize, cluster: &Cluster) -> Vec<f64> {
+        let time = |device: &DeviceId| {
+            let device = cluster.device(*device);
+            self.work[group].time(device.kind, device.speed)
+        };
+        let times: Vec<Time> = self.allowed[group].iter().map(time).collect();
+        let longest = times.iter().copied().fold(0.0, Time::max);
+        let weight = |&time: &Time| if longest > 0.0 { 1.0 / (time / longest).max(0.01) } else { 1.0 };
+        let weights: Vec<f64> = times.iter().map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / sum).collect()
     }
 
     /// The placement that puts each group on its device.

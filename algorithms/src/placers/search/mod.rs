@@ -5,6 +5,7 @@
 
 mod groups;
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use placebench_datasets::{DeviceId, Instance, Placement, Time};
@@ -51,6 +52,36 @@ impl Default for Budget {
     }
 }
 
+/// The distribution over devices that a search draws from before it has learnt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prior {
+    /// Proportional to how fast the device is at the group's ops.
+    #[default]
+    Speed,
+    /// The same for every allowed device.
+    Uniform,
+}
+
+impl Prior {
+    pub(crate) const PARAM: ParamSpec = ParamSpec {
+        name: "prior",
+        default: "speed",
+        doc: "probabilities of devices (to begin with): proportional to speed at the group's ops (speed), or uniform",
+    };
+}
+
+impl FromStr for Prior {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "speed" => Ok(Self::Speed),
+            "uniform" => Ok(Self::Uniform),
+            _ => Err(format!("'{text}' is neither 'speed' nor 'uniform'")),
+        }
+    }
+}
+
 /// A search under way.
 pub(super) struct Search<'a> {
     instance: &'a Instance,
@@ -90,6 +121,16 @@ impl<'a> Search<'a> {
     pub(super) fn left(&self) -> usize {
         let has_choice = (0..self.groups.count()).any(|group| self.groups.allowed(group).len() > 1);
         if has_choice { self.left } else { 0 }
+    }
+
+    /// Probabilities of the allowed devices of each group.
+    pub(super) fn prior(&self, prior: Prior) -> Vec<Vec<f64>> {
+        let even = |count: usize| vec![1.0 / count as f64; count];
+        let row = |group: usize| match prior {
+            Prior::Speed => self.groups.speed_shares(group, self.instance.cluster()),
+            Prior::Uniform => even(self.groups.allowed(group).len()),
+        };
+        (0..self.groups.count()).map(row).collect()
     }
 
     /// Makespan of the start.
