@@ -89,6 +89,28 @@ fn a_run_gives_the_same_rows_on_any_number_of_threads() {
 }
 
 #[test]
+fn what_decides_during_the_run_has_one_row_a_network_and_a_search_answers_the_same_on_any_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let placers = r#"placers = ["cats", "dheft", "simulated_annealing(budget=12)", "reinforce(budget=12)"]"#;
+    let suite = SMALL.replace(r#"placers = ["heft", "mite", "random"]"#, placers);
+    std::fs::write(folder.path().join("small.toml"), suite).unwrap();
+    let run = |threads: &str| {
+        let (out, table) = (format!("run-{threads}"), format!("t{threads}.json"));
+        let args = ["run", "small.toml", "--threads", threads, "--out", &out, "--table", &table, "-q"];
+        let output = placebench(folder.path(), &args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!text(&output.stdout).contains("online 1.0"), "online is no scheduler to compare");
+        stable_table(&folder.path().join(table))
+    };
+    let table = run("1");
+    // Two repetitions, two networks: the first two placers once each, the searches with three schedulers.
+    assert_eq!(table.lines().count(), 2 * 2 * (1 + 1 + 3 + 3));
+    assert_eq!(table.lines().filter(|row| row.contains(r#""scheduler":"online""#)).count(), 2 * 2 * 2);
+    assert!(table.lines().all(|row| row.contains(r#""status":"ok""#)), "{table}");
+    assert_eq!(run("3"), table);
+}
+
+#[test]
 fn an_interrupted_run_resumes_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     small_suite(folder.path());
@@ -212,6 +234,13 @@ fn one_placement_is_judged_and_written_down() {
     let trace = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
     let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
     assert!(trace["traceEvents"].as_array().unwrap().len() > 2809);
+    let place =
+        |more: &[&str]| placebench(folder.path(), &[&["place", "recurrent", "--unlimited-memory"], more].concat());
+    let online = place(&["-p", "cats", "--timeline", "o.csv"]);
+    assert!(text(&online.stdout).contains("online under contention_free"), "{}", text(&online.stdout));
+    assert!(lines("o.csv") > 2809);
+    assert_one_line_error(&place(&["-p", "cats", "-s", "fifo"]), "leave out --scheduler fifo");
+    assert_one_line_error(&place(&["-p", "mite", "-s", "online"]), "give a scheduler, such as pct");
     assert_one_line_error(&placebench(folder.path(), &["place", "recurrent", "-p", "hetf"]), "did you mean 'heft'?");
     assert_one_line_error(
         &placebench(folder.path(), &["place", "recurrent", "-p", "mite", "-s", "static"]),

@@ -5,6 +5,7 @@
 
 mod assignment;
 pub mod bounds;
+mod online;
 pub mod partition;
 mod placer;
 pub mod placers;
@@ -15,6 +16,7 @@ pub mod schedulers;
 mod spec;
 
 pub use assignment::Assignment;
+pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
 pub use placer::{Decision, ExternalFault, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken};
 pub use registry::Entry;
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};

@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use placebench_datasets::{Instance, OpId, Placement, Time};
 
+use crate::OnlinePlacer;
+
 /// Maps each op of an instance to a device.
 ///
 /// A placer respects device kinds, colocation and memory, or returns an error that says why it cannot. It is
@@ -26,6 +28,11 @@ pub trait Placer: Send + Sync {
     /// Whether the placer searches, and so cannot place without [`PlaceContext::objective`].
     fn needs_objective(&self) -> bool {
         false
+    }
+
+    /// The placer as one that chooses devices during the run, if it is one; then [`Placer::place`] only says so.
+    fn online(&self) -> Option<&dyn OnlinePlacer> {
+        None
     }
 }
 

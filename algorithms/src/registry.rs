@@ -97,7 +97,107 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         params: &[],
         build: |_| Ok(Box::new(placers::Random)),
     },
+    Entry {
+        name: "reinforce",
+        summary: "learns a distribution over devices for each group by policy gradients",
+        source: "Mirhoseini et al. 2017, B §6.2",
+        params: &[
+            placers::Budget::EVALUATIONS,
+            placers::Budget::GROUPS,
+            placers::Prior::PARAM,
+            ParamSpec { name: "samples", default: "10", doc: "placements drawn for each step of the policy, from 1" },
+            ParamSpec { name: "rate", default: "10", doc: "learning rate, above 0 (tuned)" },
+        ],
+        build: |params| {
+            let budget = placers::Budget::from_params(params)?;
+            let samples = params.get("samples", "a whole number from 1", |&samples| samples > 0)?;
+            let rate = params.get("rate", "a number above 0", |rate: &f64| *rate > 0.0 && rate.is_finite())?;
+            let prior = params.get("prior", "speed or uniform", |_| true)?;
+            Ok(Box::new(placers::Reinforce { budget, prior, samples, rate }))
+        },
+    },
+    Entry {
+        name: "cross_entropy",
+        summary: "refits a distribution over devices for each group to the best samples",
+        source: "Rubinstein 1999, Gao et al. 2018, B §6.2",
+        params: &[
+            placers::Budget::EVALUATIONS,
+            placers::Budget::GROUPS,
+            placers::Prior::PARAM,
+            ParamSpec { name: "samples", default: "50", doc: "placements drawn for each refit, from 1 (tuned)" },
+            ParamSpec { name: "elites", default: "0.1", doc: "share of them to refit to, above 0, at most 1 (tuned)" },
+            ParamSpec {
+                name: "smoothing",
+                default: "0.7",
+                doc: "weight of the elites against the former distribution, above 0, at most 1 (tuned)",
+            },
+        ],
+        build: |params| {
+            let share = |share: &f64| *share > 0.0 && *share <= 1.0;
+            Ok(Box::new(placers::CrossEntropy {
+                budget: placers::Budget::from_params(params)?,
+                prior: params.get("prior", "speed or uniform", |_| true)?,
+                samples: params.get("samples", "a whole number from 1", |&samples| samples > 0)?,
+                elites: params.get("elites", "above 0 and at most 1", share)?,
+                smoothing: params.get("smoothing", "above 0 and at most 1", share)?,
+            }))
+        },
+    },
+    Entry {
+        name: "simulated_annealing",
+        summary: "moves and swaps groups, accepting what is worse less and less",
+        source: "Kirkpatrick et al. 1983, control",
+        params: &[
+            placers::Budget::EVALUATIONS,
+            placers::Budget::GROUPS,
+            placers::Prior::PARAM,
+            ParamSpec { name: "batch", default: "4", doc: "moves judged at once from one state, from 1" },
+            ParamSpec { name: "end", default: "0.001", doc: "last / first temperature, above 0, at most 1 (tuned)" },
+        ],
+        build: |params| {
+            Ok(Box::new(placers::SimulatedAnnealing {
+                budget: placers::Budget::from_params(params)?,
+                prior: params.get("prior", "speed or uniform", |_| true)?,
+                batch: params.get("batch", "a whole number from 1", |&batch| batch > 0)?,
+                end: params.get("end", "above 0 and at most 1", |end: &f64| *end > 0.0 && *end <= 1.0)?,
+            }))
+        },
+    },
+    Entry {
+        name: "cats",
+        summary: "online: ops on the path of most ops to fast devices, others to slow ones",
+        source: "Chronaki et al. 2015, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Cats { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "cpath",
+        summary: "online: ops on the path of most time to fast devices, others to slow ones",
+        source: "Chronaki et al. 2017, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Cpath { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "hybrid",
+        summary: "online: critical by the number of ops behind, first by the time behind",
+        source: "Chronaki et al. 2017, L §8",
+        params: &[STEAL],
+        build: |params| Ok(Box::new(placers::Hybrid { steal: params.get("steal", "fast or both", |_| true)? })),
+    },
+    Entry {
+        name: "dheft",
+        summary: "online: each ready op to the device where it will finish first",
+        source: "Chronaki et al. 2015, L §8",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Dheft)),
+    },
 ];
+
+const STEAL: ParamSpec = ParamSpec {
+    name: "steal",
+    default: "fast",
+    doc: "who takes what is meant for others when nothing else is left: fast devices (fast), or slow ones too (both)",
+};
 
 const AVERAGE: ParamSpec = ParamSpec {
     name: "average",

@@ -29,8 +29,8 @@ pub struct Choice {
 /// Start and end of every op, send op and transfer of a [`PlacedGraph`].
 ///
 /// # Memory
-/// 16 bytes an op; 16 a transfer where sends cost something, and 8 a transfer under `one_port`; 16 a task if choices are
-/// recorded. Transfers cost nothing otherwise: when they happened follows from their producers.
+/// 16 bytes an op; 16 a transfer where sends cost something, and 8 a transfer under `one_port` or in an online run; 16 a
+/// task if choices are recorded. Transfers cost nothing otherwise: when they happened follows from their producers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     pub(crate) network: NetworkModel,
@@ -39,7 +39,7 @@ pub struct Timeline {
     /// Empty where sends cost nothing.
     pub(crate) send_start: Vec<Time>,
     pub(crate) send_finish: Vec<Time>,
-    /// Empty under `contention_free`, where transfers start as soon as they can.
+    /// Empty where transfers start as soon as they can: under `contention_free`, unless devices were chosen online.
     pub(crate) transfer_start: Vec<Time>,
     pub(crate) makespan: Time,
     pub(crate) decisions: u64,
@@ -89,11 +89,8 @@ impl Timeline {
     #[inline]
     pub fn transfer(&self, placed: &PlacedGraph<'_>, id: TransferId) -> Interval {
         let transfer = placed.transfer(id);
-        let start = match self.network {
-            NetworkModel::OnePort => self.transfer_start[id.index()],
-            NetworkModel::ContentionFree if self.send_finish.is_empty() => self.finish(transfer.source),
-            NetworkModel::ContentionFree => self.send_finish[id.index()],
-        };
+        let own = self.transfer_start.get(id.index()).or(self.send_finish.get(id.index()));
+        let start = own.copied().unwrap_or_else(|| self.finish(transfer.source));
         Interval { start, end: start + transfer.time }
     }
 
@@ -103,12 +100,13 @@ impl Timeline {
         self.makespan
     }
 
-    /// How many times a device chose a task: once for each op, and once for each send op.
+    /// How many times a device chose a task: once for each op, and once for each send op; 0 in an online run, where devices
+    /// have no choice.
     pub fn decisions(&self) -> u64 {
         self.decisions
     }
 
-    /// Mean number of executable tasks on a device before it chose one (L Fig. 7.10); `None` if nothing was executed.
+    /// Mean number of executable tasks on a device before it chose one (L Fig. 7.10); `None` if no device chose.
     pub fn mean_executable(&self) -> Option<f64> {
         (self.decisions > 0).then(|| self.executable_sum as f64 / self.decisions as f64)
     }

@@ -1,10 +1,13 @@
 //! On small instances no placer beats exhaustive search, which shares no code with placers, simulator or bounds.
 
-use placebench_algorithms::{PlaceContext, PlaceError, StopToken, registry};
+use std::sync::Arc;
+
+use placebench_algorithms::{OnlinePlacer, PlaceContext, PlaceError, StopToken, registry};
 use placebench_datasets::{
     Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec,
 };
-use placebench_harness::runner::{Yardstick, judge};
+use placebench_harness::objective::SimulatedObjective;
+use placebench_harness::runner::{Yardstick, judge, judge_online};
 use placebench_harness::simulator::NetworkModel;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -138,15 +141,24 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
     let yardstick = Yardstick::new(&instance);
     prop_assert!(yardstick.bound.value <= optimum * (1.0 + 1e-9), "{:?} exceeds {optimum}", yardstick.bound);
     for entry in registry::PLACERS {
-        let placer = registry::placer(&entry.name.parse().unwrap()).unwrap();
-        let decision = match placer.place(&instance, &PlaceContext::with_seed(seed)) {
+        let mut placer = registry::placer(&entry.name.parse().unwrap()).unwrap();
+        if let Some(online) = placer.online() {
+            check_online(entry.name, &instance, online, optimum, &yardstick)?;
+            continue;
+        }
+        if placer.needs_objective() {
+            placer = registry::placer(&format!("{}(budget=20)", entry.name).parse().unwrap()).unwrap();
+        }
+        let objective = Arc::new(SimulatedObjective { network: NetworkModel::ContentionFree });
+        let context = PlaceContext { objective: Some(objective), ..PlaceContext::with_seed(seed) };
+        let decision = match placer.place(&instance, &context) {
             Ok(decision) => decision,
             Err(error @ PlaceError::Infeasible { .. }) => {
                 return Err(TestCaseError::fail(format!("{}: {error}, though memory is unlimited", entry.name)));
             }
             Err(error) => return Err(TestCaseError::fail(format!("{}: {error}", entry.name))),
         };
-        prop_assert_eq!(&placer.place(&instance, &PlaceContext::with_seed(seed)).unwrap(), &decision);
+        prop_assert_eq!(&placer.place(&instance, &context).unwrap(), &decision);
         for scheduler_entry in registry::SCHEDULERS {
             let scheduler = registry::scheduler(&scheduler_entry.name.parse().unwrap()).unwrap();
             if scheduler.needs_plan() && decision.plan.is_none() {
@@ -160,6 +172,23 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
                 prop_assert!(makespan >= optimum * (1.0 - 1e-9), "{name} takes {makespan}, the optimum is {optimum}");
             }
         }
+    }
+    Ok(())
+}
+
+fn check_online(
+    name: &str,
+    instance: &Instance,
+    placer: &dyn OnlinePlacer,
+    optimum: f64,
+    yardstick: &Yardstick,
+) -> Result<(), TestCaseError> {
+    for network in [NetworkModel::ContentionFree, NetworkModel::OnePort] {
+        let judged = judge_online(instance, placer, network, yardstick, &StopToken::default());
+        let (_, judgement) =
+            judged.map_err(|error| TestCaseError::fail(format!("{name} under {network}: {error:?}")))?;
+        let makespan = judgement.metrics.makespan;
+        prop_assert!(makespan >= optimum * (1.0 - 1e-9), "{name} takes {makespan}, the optimum is {optimum}");
     }
     Ok(())
 }

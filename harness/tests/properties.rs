@@ -2,18 +2,20 @@
 
 mod support;
 
-use placebench_algorithms::registry::scheduler as scheduler_of;
+use placebench_algorithms::registry::{placer as placer_of, scheduler as scheduler_of};
 use placebench_algorithms::schedulers::Fifo;
-use placebench_algorithms::{Plan, Scheduler};
+use placebench_algorithms::{PlaceError, Plan, Scheduler};
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
 use placebench_harness::memory::MemoryUse;
-use placebench_harness::simulator::{NetworkModel, Options, simulate, simulate_with};
+use placebench_harness::simulator::{NetworkModel, OnlineError, Options, simulate, simulate_online, simulate_with};
 use placebench_harness::timeline::Timeline;
 use placebench_harness::validator::{Violation, validate};
 use proptest::prelude::*;
 
 use support::naive;
 use support::random::{PLAIN, Variant, instance, shapes};
+
+const ONLINE: [&str; 5] = ["cats", "cats(steal=both)", "cpath", "hybrid", "dheft"];
 
 const SCHEDULERS: [&str; 4] = ["fifo", "pct", "msr", "static"];
 
@@ -67,6 +69,40 @@ proptest! {
         let plan = Plan { order: instance.graph().topological_order().collect(), makespan: 0.0 };
         let timeline = simulate(&placed, &*scheduler, Some(&plan), network).unwrap();
         prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network), Ok(()));
+    }
+
+    #[test]
+    fn the_validator_accepts_every_online_run_and_the_same_input_gives_the_same_run(
+        shape in shapes(),
+        network in networks(),
+        relabelled: bool,
+        limited: bool,
+        placer in 0..ONLINE.len(),
+    ) {
+        let (mut instance, _) = instance(shape, Variant { relabelled, ..PLAIN });
+        if !limited {
+            instance = with_memory(&instance, |_| None);
+        }
+        let placer = placer_of(&ONLINE[placer].parse().unwrap()).unwrap();
+        let options = Options { network, ..Options::default() };
+        let run = || simulate_online(&instance, placer.online().unwrap(), &options);
+        match run() {
+            Ok(first) => {
+                let placed = PlacedGraph::new(&instance, &first.placement);
+                let records = first.timeline.records(&placed);
+                prop_assert_eq!(validate(&instance, &first.placement, &records, network), Ok(()));
+                let memory = MemoryUse::new(&placed, &first.timeline);
+                for device in instance.cluster().device_ids() {
+                    let limit = instance.cluster().device(device).memory_bytes;
+                    prop_assert!(limit.is_none_or(|limit| memory.peak_bytes(device) <= limit));
+                }
+                prop_assert_eq!(Ok(first), run());
+            }
+            Err(error) => prop_assert!(
+                limited && matches!(error, OnlineError::Place(PlaceError::Infeasible { .. })),
+                "{}", error
+            ),
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placebench_harness::suite::ONLINE;
 use placebench_harness::table::Row;
 
 /// A column of the summary: a graph on a cluster under a network model.
@@ -56,7 +57,8 @@ pub struct Summary {
 pub struct SchedulerComparison {
     /// How many placements count.
     pub placements: usize,
-    /// Scheduler and mean ratio, in the order of the rows. `static` is left out: it runs only with some placers.
+    /// Scheduler and mean ratio, in the order of the rows. `static` and `online` are left out: they run only with some
+    /// placers.
     pub ratios: Vec<(String, f64)>,
 }
 
@@ -166,8 +168,9 @@ fn best_entry(rows: &[&Row]) -> Option<Entry> {
 }
 
 fn compare_schedulers(rows: &[Row]) -> SchedulerComparison {
+    let compares = |name: &String| name != "static" && name != ONLINE;
     let schedulers: Vec<String> =
-        distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(|name| name != "static").collect();
+        distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(compares).collect();
     let mut placements: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.is_ok()) {
         let (graph, cluster, placer, _, network, repetition) = row.key();
@@ -241,5 +244,15 @@ pub(crate) mod tests {
         assert_eq!(comparison.placements, 7);
         assert_eq!(comparison.ratios[0].0, "pct");
         assert!((comparison.ratios[0].1 - 1.0).abs() < 1e-12 && (comparison.ratios[1].1 - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn placers_that_decide_online_are_ranked_but_their_rows_compare_no_schedulers() {
+        let mut rows = rows();
+        let online = |row: &Row| Row { placer: "cats".into(), scheduler: ONLINE.into(), ..row.clone() };
+        rows.push(online(&rows[0]));
+        let summary = Summary::new(&rows);
+        assert_eq!(summary.entries[2][0].as_ref().unwrap().scheduler, ONLINE);
+        assert_eq!(summary.schedulers, Summary::new(&rows[..rows.len() - 1]).schedulers);
     }
 }

@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use placebench::algorithms::{PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
+use anyhow::{Context, anyhow, bail};
+use placebench::algorithms::{ONLINE, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::objective::SimulatedObjective;
-use placebench::harness::runner::{Judgement, Yardstick, judge};
+use placebench::harness::runner::{Judgement, Yardstick, judge, judge_online};
 use placebench::harness::simulator::NetworkModel;
 use placebench::harness::suite::time_unit;
+use placebench::harness::table::Status;
 use placebench::harness::trace::write_chrome_trace;
 use placebench::reports::{bytes_text, time_text};
 use std::io::Write;
@@ -52,9 +53,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     write_instance: Option<PathBuf>,
 
-    /// The scheduler.
-    #[arg(long, short, default_value = "pct")]
-    scheduler: String,
+    /// The scheduler; `online` for placers that decide during the run [default: pct, or online].
+    #[arg(long, short)]
+    scheduler: Option<String>,
 
     /// The network model.
     #[arg(long, short, default_value = "contention_free")]
@@ -97,7 +98,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         seconds => seconds.map(Duration::from_secs_f64),
     };
     let placer = placer(args)?;
-    let scheduler = registry::scheduler(&args.scheduler.parse::<Spec>()?)?;
+    let scheduler_name = scheduler_name(args, &*placer)?;
     let (header, graph) = source::graph(&args.graph, args.seed)?;
     let unit = time_unit(&header, &graph).to_owned();
     let mut cluster = source::cluster(&args.cluster, args.seed)?;
@@ -120,17 +121,30 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         // A program has a process group of its own, which Ctrl-C does not reach: it is killed when the token stops.
         stop_on_ctrl_c(&stop)?;
     }
-    let objective = Arc::new(SimulatedObjective { network: args.network });
-    let context = PlaceContext { seed: args.seed, stop: stop.clone(), objective: Some(objective) };
-    let started = Instant::now();
-    let decision = match placer.place(&instance, &context) {
-        Err(PlaceError::Stopped) if args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
-        decision => decision?,
-    };
-    let placed_in = started.elapsed().as_secs_f64();
     let yardstick = Yardstick::new(&instance);
-    let judgement = judge(&instance, &decision, &*scheduler, args.network, &yardstick, &stop)
-        .map_err(|(status, reason)| anyhow!("{}: {reason}", status.name()))?;
+    let refused = |(status, reason): (Status, String)| anyhow!("{}: {reason}", status.name());
+    let (decision, judgement, placed_in) = match placer.online() {
+        Some(online) => {
+            let (decision, judgement) =
+                judge_online(&instance, online, args.network, &yardstick, &stop).map_err(refused)?;
+            let seconds = judgement.simulated_in.as_secs_f64();
+            (decision, judgement, seconds)
+        }
+        None => {
+            let scheduler = registry::scheduler(&scheduler_name.parse::<Spec>()?)?;
+            let objective = Arc::new(SimulatedObjective { network: args.network });
+            let context = PlaceContext { seed: args.seed, stop: stop.clone(), objective: Some(objective) };
+            let started = Instant::now();
+            let decision = match placer.place(&instance, &context) {
+                Err(PlaceError::Stopped) if args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
+                decision => decision?,
+            };
+            let seconds = started.elapsed().as_secs_f64();
+            let judgement =
+                judge(&instance, &decision, &*scheduler, args.network, &yardstick, &stop).map_err(refused)?;
+            (decision, judgement, seconds)
+        }
+    };
     let placed = PlacedGraph::new(&instance, &decision.placement);
     if let Some(path) = &args.placement {
         source::write_file(path, |out| write_placement(out, &instance, &placed))?;
@@ -141,7 +155,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.trace {
         source::write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
     }
-    print(&describe(args, &instance, &judgement, &yardstick, placed_in, &unit))?;
+    print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -165,8 +179,26 @@ fn placer(args: &Args) -> anyhow::Result<Box<dyn Placer>> {
     Ok(Box::new(placer))
 }
 
+/// The scheduler asked for, or the default of the placer.
+fn scheduler_name(args: &Args, placer: &dyn Placer) -> anyhow::Result<String> {
+    match (placer.online(), args.scheduler.as_deref()) {
+        (Some(_), None | Some(ONLINE)) => Ok(ONLINE.to_owned()),
+        (Some(_), Some(name)) => {
+            bail!("{} decides during the run and needs no scheduler: leave out --scheduler {name}", args.placer)
+        }
+        (None, None) => Ok("pct".to_owned()),
+        (None, Some(ONLINE)) => bail!("{} decides before the run: give a scheduler, such as pct", args.placer),
+        (None, Some(name)) => {
+            // A wrong name is told before anything runs.
+            registry::scheduler(&name.parse::<Spec>()?)?;
+            Ok(name.to_owned())
+        }
+    }
+}
+
 fn describe(
     args: &Args,
+    scheduler: &str,
     instance: &Instance,
     judgement: &Judgement,
     yardstick: &Yardstick,
@@ -187,7 +219,7 @@ fn describe(
             format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
         ),
         ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
-        ("scheduled by", format!("{} under {}", args.scheduler, args.network)),
+        ("scheduled by", format!("{scheduler} under {}", args.network)),
         ("makespan", time_text(metrics.makespan, unit)),
         ("SLR", ratio(yardstick.slr_denominator)),
         ("gap", format!("{} to the lower bound {} ({})", ratio(bound.value), time_text(bound.value, unit), bound.name)),

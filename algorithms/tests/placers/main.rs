@@ -4,4 +4,6 @@ mod instances;
 mod laws;
 mod literal;
 mod literal_paths;
+mod objective;
+mod search;
 mod state;

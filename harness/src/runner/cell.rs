@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::bounds::{self, LowerBound};
-use placebench_algorithms::{Decision, ExternalFault, PlaceContext, PlaceError, Scheduler, StopToken};
+use placebench_algorithms::{Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
+use rayon::ThreadPool;
 
 use super::Judged;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::objective::SimulatedObjective;
-use crate::simulator::{NetworkModel, Options, SimulationError, simulate_with};
+use crate::simulator::{NetworkModel, OnlineError, Options, SimulationError, simulate_online, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::table::{Row, Status};
 use crate::timeline::Timeline;
@@ -56,20 +57,61 @@ pub fn judge(
     yardstick: &Yardstick,
     stop: &StopToken,
 ) -> Result<Judgement, (Status, String)> {
-    let invalid = |error: &dyn std::fmt::Display| (Status::Invalid, error.to_string());
     decision.placement.check(instance).map_err(|error| invalid(&error))?;
     let started = Instant::now();
     let placed = PlacedGraph::new(instance, &decision.placement);
     let options = Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), ..Options::default() };
-    let timeline = simulate_with(&placed, scheduler, &options).map_err(|error| match error {
-        SimulationError::Stopped { .. } => (Status::TimedOut, error.to_string()),
-        other => (Status::Error, other.to_string()),
+    let timeline = simulate_with(&placed, scheduler, &options).map_err(|error| simulation_failure(&error))?;
+    let simulated_in = started.elapsed();
+    measure(&placed, timeline, network, yardstick, simulated_in)
+}
+
+/// Lets a placer choose devices during the simulation, validates the timeline and measures it. The time of the simulation
+/// includes that of the decisions.
+///
+/// # Errors
+/// The status and the reason, if a unit fits nowhere, the timeline is refused or the simulation ends early.
+pub fn judge_online(
+    instance: &Instance,
+    placer: &dyn OnlinePlacer,
+    network: NetworkModel,
+    yardstick: &Yardstick,
+    stop: &StopToken,
+) -> Result<(Decision, Judgement), (Status, String)> {
+    let started = Instant::now();
+    let options = Options { network, stop: stop.clone(), ..Options::default() };
+    let run = simulate_online(instance, placer, &options).map_err(|error| match error {
+        OnlineError::Simulation(error) => simulation_failure(&error),
+        OnlineError::Place(error) => (status_of(&error), error.to_string()),
+        error => (Status::Error, error.to_string()),
     })?;
     let simulated_in = started.elapsed();
-    validator::validate(instance, &decision.placement, &timeline.records(&placed), network)
+    run.placement.check(instance).map_err(|error| invalid(&error))?;
+    let placed = PlacedGraph::new(instance, &run.placement);
+    let judgement = measure(&placed, run.timeline, network, yardstick, simulated_in)?;
+    Ok((Decision::placement(run.placement), judgement))
+}
+
+fn invalid(error: &dyn std::fmt::Display) -> (Status, String) {
+    (Status::Invalid, error.to_string())
+}
+
+fn simulation_failure(error: &SimulationError) -> (Status, String) {
+    let status = if matches!(error, SimulationError::Stopped { .. }) { Status::TimedOut } else { Status::Error };
+    (status, error.to_string())
+}
+
+fn measure(
+    placed: &PlacedGraph<'_>,
+    timeline: Timeline,
+    network: NetworkModel,
+    yardstick: &Yardstick,
+    simulated_in: Duration,
+) -> Result<Judgement, (Status, String)> {
+    validator::validate(placed.instance(), placed.placement(), &timeline.records(placed), network)
         .map_err(|error| invalid(&error))?;
-    let memory = MemoryUse::new(&placed, &timeline);
-    let metrics = Metrics::new(&placed, &timeline, &memory);
+    let memory = MemoryUse::new(placed, &timeline);
+    let metrics = Metrics::new(placed, &timeline, &memory);
     let bound = yardstick.bound.value;
     // A makespan below a proven bound means that one of the two is wrong.
     if metrics.makespan < bound * (1.0 - 1e-9) {
@@ -80,9 +122,19 @@ pub fn judge(
     Ok(Judgement { timeline, metrics, simulated_in })
 }
 
-/// Runs cells that share a placement; `None` if the whole run was told to stop meanwhile.
-pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
+/// Runs cells that share a placement, searches on the threads of `pool`; `None` if the whole run was told to stop meanwhile.
+pub(super) fn run(
+    plan: &Plan,
+    judged: &Judged,
+    cells: &[Cell],
+    pool: Option<&ThreadPool>,
+    stop: &StopToken,
+) -> Option<Vec<Row>> {
     let Judged { instance, yardstick, .. } = judged;
+    let placer = &*plan.placers[cells[0].placer].1;
+    if let Some(online) = placer.online() {
+        return cells.iter().map(|&cell| run_online(plan, judged, cell, online, stop)).collect();
+    }
     let group = &plan.groups[cells[0].group];
     let network = plan.networks[cells[0].network].1;
     let context = PlaceContext {
@@ -91,15 +143,12 @@ pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken
         objective: Some(Arc::new(SimulatedObjective { network })),
     };
     let started = Instant::now();
-    let decision = plan.placers[cells[0].placer].1.place(instance, &context);
-    let placed_in = started.elapsed();
-    let row = |cell: Cell| {
-        let mut row = blank_row(plan, cell, Some(judged));
-        row.lower_bound = Some(yardstick.bound.value);
-        row.bound = Some(yardstick.bound.name.to_owned());
-        row.place_seconds = Some(placed_in.as_secs_f64());
-        row
+    let decision = match pool {
+        Some(pool) if placer.needs_objective() => pool.install(|| placer.place(instance, &context)),
+        _ => placer.place(instance, &context),
     };
+    let placed_in = started.elapsed();
+    let row = |cell: Cell| Row { place_seconds: Some(placed_in.as_secs_f64()), ..bounded_row(plan, cell, judged) };
     let decision = match decision {
         Ok(decision) => decision,
         Err(PlaceError::Stopped) => return None,
@@ -110,7 +159,8 @@ pub(super) fn run(plan: &Plan, judged: &Judged, cells: &[Cell], stop: &StopToken
     };
     let mut rows = Vec::with_capacity(cells.len());
     for &cell in cells {
-        let scheduler = &*plan.schedulers[cell.scheduler].1;
+        // Every cell of a placer that is not online has a scheduler.
+        let Some(scheduler) = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1) else { continue };
         let network = plan.networks[cell.network].1;
         match judge(instance, &decision, scheduler, network, yardstick, stop) {
             Ok(judgement) => rows.push(measured(row(cell), &decision, &judgement, yardstick)),
@@ -133,6 +183,28 @@ fn status_of(error: &PlaceError) -> Status {
             ExternalFault::TimedOut => Status::TimedOut,
             ExternalFault::Invalid => Status::Invalid,
         },
+    }
+}
+
+/// Runs the cell of a placer that decides during the simulation: all of its time is that of placing.
+fn run_online(plan: &Plan, judged: &Judged, cell: Cell, placer: &dyn OnlinePlacer, stop: &StopToken) -> Option<Row> {
+    let network = plan.networks[cell.network].1;
+    let row = bounded_row(plan, cell, judged);
+    match judge_online(&judged.instance, placer, network, &judged.yardstick, stop) {
+        Ok((decision, judgement)) => {
+            let row = measured(row, &decision, &judgement, &judged.yardstick);
+            Some(Row { place_seconds: row.simulate_seconds, simulate_seconds: None, ..row })
+        }
+        Err((Status::TimedOut, _)) => None,
+        Err((status, reason)) => Some(failed(row, status, &reason)),
+    }
+}
+
+fn bounded_row(plan: &Plan, cell: Cell, judged: &Judged) -> Row {
+    Row {
+        lower_bound: Some(judged.yardstick.bound.value),
+        bound: Some(judged.yardstick.bound.name.to_owned()),
+        ..blank_row(plan, cell, Some(judged))
     }
 }
 

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use placebench_algorithms::StopToken;
 use placebench_datasets::Instance;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
-pub use cell::{Judgement, Yardstick, judge};
+pub use cell::{Judgement, Yardstick, judge, judge_online};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
 pub use guard::CELL_THREAD;
 
@@ -75,6 +76,7 @@ pub fn run<E: Send>(
     });
     observer.begin(plan.cells.len(), rows.len());
     let jobs = missing_jobs(plan, &rows);
+    let pool = search_pool(plan, &jobs);
     let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
     let keep = |row: Row| -> Result<(), E> {
         record(&row)?;
@@ -82,7 +84,7 @@ pub fn run<E: Send>(
         fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(row);
         Ok(())
     };
-    jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, stop, &keep))?;
+    jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
     for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         rows.insert(row.key(), row);
     }
@@ -91,6 +93,16 @@ pub fn run<E: Send>(
         true => RunOutcome::Complete(ordered),
         false => RunOutcome::Stopped { done: ordered.len(), cells: plan.cells.len() },
     })
+}
+
+/// Threads for the searches, if any is to run: as many as run cells, but not the same, since those wait for their cells.
+/// Without them, which only a lack of threads causes, searches use the global ones.
+fn search_pool(plan: &Plan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
+    let searches = jobs.iter().flatten().any(|job| plan.placers[job[0].placer].1.needs_objective());
+    let threads = rayon::ThreadPoolBuilder::new()
+        .num_threads(rayon::current_num_threads())
+        .thread_name(|_| CELL_THREAD.to_owned());
+    searches.then(|| threads.build().ok().map(Arc::new)).flatten()
 }
 
 /// The cells of one placement: same group, same placer and, if the placer searches, same network model.
@@ -119,6 +131,7 @@ fn shares_placement(plan: &Plan, a: Cell, b: Cell) -> bool {
 fn run_group<E: Send>(
     plan: &Arc<Plan>,
     jobs: &[Job],
+    pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
     keep: &(impl Fn(Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
@@ -128,7 +141,7 @@ fn run_group<E: Send>(
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
         Outcome::Done(Ok(judged)) | Outcome::Late(Ok(judged)) => {
-            jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, stop, keep))
+            jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, pool, stop, keep))
         }
         Outcome::Stopped => Ok(()),
         Outcome::Done(Err(message)) | Outcome::Late(Err(message)) => {
@@ -165,6 +178,7 @@ fn run_job<E>(
     plan: &Arc<Plan>,
     judged: &Judged,
     job: &[Cell],
+    pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
     keep: &(impl Fn(Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
@@ -173,8 +187,8 @@ fn run_job<E>(
     }
     let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
     let work = {
-        let (plan, judged, cells) = (Arc::clone(plan), judged.clone(), job.to_vec());
-        move |token: StopToken| cell::run(&plan, &judged, &cells, &token)
+        let (plan, judged, cells, pool) = (Arc::clone(plan), judged.clone(), job.to_vec(), pool.cloned());
+        move |token: StopToken| cell::run(&plan, &judged, &cells, pool.as_deref(), &token)
     };
     let describe = |cell: Cell| cell::blank_row(plan, cell, Some(judged));
     match guarded(limit, stop, work) {

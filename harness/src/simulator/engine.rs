@@ -4,32 +4,32 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use placebench_algorithms::{Policy, SimulationState, Task};
-use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, Transfer, TransferId};
 
 use super::ports::Ports;
 use super::{NetworkModel, Options, SimulationError};
 use crate::timeline::{Choice, Timeline};
 
 /// How many rounds pass between two looks at the stop token.
-const STOP_INTERVAL: u32 = 4096;
+pub(super) const STOP_INTERVAL: u32 = 4096;
 
 /// Events by time, then by id. Times are never negative, so that their bits order as they do, and integers compare
 /// faster.
 #[derive(Debug, Default)]
-struct Events(BinaryHeap<Reverse<(u64, u32)>>);
+pub(super) struct Events(BinaryHeap<Reverse<(u64, u32)>>);
 
 impl Events {
-    fn push(&mut self, time: Time, id: u32) {
+    pub(super) fn push(&mut self, time: Time, id: u32) {
         self.0.push(Reverse((time.to_bits(), id)));
     }
 
     /// The bits of the time of the next event: larger than those of any time if there is none.
-    fn next_bits(&self) -> u64 {
+    pub(super) fn next_bits(&self) -> u64 {
         self.0.peek().map_or(u64::MAX, |event| event.0.0)
     }
 
     /// The next event, if it happens at `time`.
-    fn pop_at(&mut self, time: Time) -> Option<u32> {
+    pub(super) fn pop_at(&mut self, time: Time) -> Option<u32> {
         self.0.peek().filter(|event| event.0.0 == time.to_bits())?;
         self.0.pop().map(|event| event.0.1)
     }
@@ -126,7 +126,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             executable: vec![0; devices],
             ends: Events::default(),
             arrivals: Events::default(),
-            ports: one_port.then(|| Ports::new(placed)),
+            ports: one_port.then(|| Ports::new(cluster.device_count())),
             transfer_ends: Events::default(),
             ready: Vec::new(),
             ready_transfers: Vec::new(),
@@ -261,7 +261,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         let Some(ports) = &mut self.ports else { return false };
         self.ready_transfers.sort_unstable();
         for &transfer in &self.ready_transfers {
-            ports.enqueue(self.placed, transfer);
+            let Transfer { from, to, .. } = *self.placed.transfer(transfer);
+            ports.enqueue(transfer, from, to);
         }
         self.ready_transfers.clear();
         ports.start_waiting(&mut self.started_transfers);
@@ -280,7 +281,8 @@ impl<'a, 'o> Engine<'a, 'o> {
     fn end_transfer(&mut self, transfer: TransferId) {
         let placed = self.placed;
         if let Some(ports) = &mut self.ports {
-            ports.release(placed, transfer);
+            let Transfer { from, to, .. } = *placed.transfer(transfer);
+            ports.release(from, to);
         }
         for &consumer in placed.remote_consumers(transfer) {
             self.deliver(consumer, self.now);

@@ -2,12 +2,14 @@
 
 mod engine;
 mod network;
+mod online;
 mod ports;
 
 use placebench_algorithms::{Plan, Scheduler, SchedulerError, StopToken};
 use placebench_datasets::{PlacedGraph, Time};
 
 pub use network::{NetworkModel, NetworkModelError};
+pub use online::{OnlineError, OnlineRun, simulate_online};
 
 use crate::timeline::Timeline;
 

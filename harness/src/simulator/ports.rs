@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{PlacedGraph, TransferId};
+use placebench_datasets::{DeviceId, TransferId};
 
 /// Ends a queue, or is the head of an empty one.
 const NONE: u32 = u32::MAX;
@@ -84,16 +84,14 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    pub(super) fn new(placed: &PlacedGraph<'_>) -> Self {
-        let devices = placed.instance().cluster().device_count();
-        let transfers = placed.transfer_count();
+    pub(super) fn new(devices: usize) -> Self {
         Self {
             devices,
             head: vec![NONE; devices * devices],
             tail: vec![NONE; devices * devices],
             head_turn: vec![NONE; devices * devices],
-            next: vec![NONE; transfers],
-            turn: vec![NONE; transfers],
+            next: Vec::new(),
+            turn: Vec::new(),
             turns: 0,
             waiting_for: vec![DeviceSet::new(devices); devices],
             waiting_from: vec![DeviceSet::new(devices); devices],
@@ -105,9 +103,12 @@ impl Ports {
     }
 
     /// A transfer is ready to go; calls come in the order in which transfers queue.
-    pub(super) fn enqueue(&mut self, placed: &PlacedGraph<'_>, id: TransferId) {
-        let transfer = placed.transfer(id);
-        let (from, to) = (transfer.from.index(), transfer.to.index());
+    pub(super) fn enqueue(&mut self, id: TransferId, from: DeviceId, to: DeviceId) {
+        let (from, to) = (from.index(), to.index());
+        if self.next.len() <= id.index() {
+            self.next.resize(id.index() + 1, NONE);
+            self.turn.resize(id.index() + 1, NONE);
+        }
         let pair = from * self.devices + to;
         self.turn[id.index()] = self.turns;
         if self.head[pair] == NONE {
@@ -124,9 +125,8 @@ impl Ports {
     }
 
     /// A transfer has ended: its ports are free.
-    pub(super) fn release(&mut self, placed: &PlacedGraph<'_>, id: TransferId) {
-        let transfer = placed.transfer(id);
-        let (from, to) = (transfer.from.index(), transfer.to.index());
+    pub(super) fn release(&mut self, from: DeviceId, to: DeviceId) {
+        let (from, to) = (from.index(), to.index());
         self.idle_senders.set(from, true);
         self.idle_receivers.set(to, true);
         self.touched.extend([Port::Send(from), Port::Receive(to)]);

@@ -1,6 +1,6 @@
 //! The cells of a suite, in the order of its tables.
 
-use placebench_algorithms::{Placer, Scheduler, Spec, SpecError, registry};
+use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
 use super::Suite;
 use crate::simulator::NetworkModel;
@@ -26,8 +26,8 @@ pub struct Cell {
     pub group: usize,
     /// Index into [`Plan::placers`].
     pub placer: usize,
-    /// Index into [`Plan::schedulers`].
-    pub scheduler: usize,
+    /// Index into [`Plan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
+    pub scheduler: Option<usize>,
     /// Index into [`Plan::networks`].
     pub network: usize,
 }
@@ -95,12 +95,16 @@ impl Plan {
     fn list_cells(&mut self, group: usize) {
         for placer in 0..self.placers.len() {
             for network in 0..self.networks.len() {
+                if self.placers[placer].1.online().is_some() {
+                    self.cells.push(Cell { group, placer, scheduler: None, network });
+                    continue;
+                }
                 for scheduler in 0..self.schedulers.len() {
                     // The static scheduler executes a placer's own schedule: without one there is nothing to run.
                     if self.schedulers[scheduler].1.needs_plan() && !self.placers[placer].1.makes_plan() {
                         continue;
                     }
-                    self.cells.push(Cell { group, placer, scheduler, network });
+                    self.cells.push(Cell { group, placer, scheduler: Some(scheduler), network });
                 }
             }
         }
@@ -113,7 +117,7 @@ impl Plan {
             self.suite.graphs[group.graph].label(),
             self.suite.clusters[group.cluster].label(),
             self.placers[cell.placer].0.clone(),
-            self.schedulers[cell.scheduler].0.clone(),
+            cell.scheduler.map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
             self.networks[cell.network].0.clone(),
             group.repetition,
         )

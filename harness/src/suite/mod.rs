@@ -5,6 +5,8 @@ mod cells;
 mod definition;
 mod sources;
 
+pub use placebench_algorithms::ONLINE;
+
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, Group, Plan};
 pub use definition::{ClusterEntry, GraphEntry, Suite, SuiteError, Weights};

@@ -1,0 +1,99 @@
+//! Cross-entropy method: a distribution over devices for each group, refitted to the best samples.
+
+use placebench_datasets::{DeviceId, Instance, Time};
+use rand::RngExt;
+
+use super::search::{Budget, Prior, Search, draw};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
+/// again; returns the best placement it drew.
+///
+/// Each round draws `samples` placements; those that do not fit in memory are repaired. The `elites`-th part with the least
+/// makespans sets the frequency of each device in each group, and the distribution becomes `smoothing` · frequency +
+/// (1 − `smoothing`) · what it was. It starts with `prior`.
+///
+/// # Reference
+/// R. Y. Rubinstein, *The Cross-Entropy Method for Combinatorial and Continuous Optimization*, Methodology and Computing in
+/// Applied Probability 1, 1999, 127–190, doi:10.1023/A:1010091220143. For device placement: Y. Gao, L. Chen, B. Li, *Post:
+/// Device Placement with Cross-Entropy Minimization and Proximal Policy Optimization*, NeurIPS 2018.
+///
+/// # Complexity
+/// `budget` simulations, plus O(groups · devices) for each and O(edges · log edges) to make the groups.
+///
+/// # Ties
+/// Of equal makespans the earlier sample is the better one. Sample s draws from PCG-64 keyed by (seed, s).
+///
+/// # Deviations
+/// - Post takes gradient steps (PPO) between its refits; here are the refits alone.
+/// - The start (`single_device`; `heft`, then `hashing`, if it finds no room) is evaluated first, is part of the budget
+///   and may be the answer; the distribution is not fitted to it.
+/// - Repair: the largest groups first, a group whose device is full goes to the allowed device with the most memory left. A
+///   sample beyond repair is never an elite and costs no evaluation; a round in which all are beyond repair ends the search.
+/// - The method starts uniform, which is `prior=uniform`; by default faster devices are likelier, so that the budget is not spent on
+///   learning that a processor is slow.
+/// - `samples`, `elites` and `smoothing` are tuned, on the catalogue's graphs.
+#[derive(Clone, Copy, Debug)]
+pub struct CrossEntropy {
+    /// Evaluations and groups.
+    pub budget: Budget,
+    /// The first distribution.
+    pub prior: Prior,
+    /// Samples for each refit.
+    pub samples: usize,
+    /// Share of the samples that are elites.
+    pub elites: f64,
+    /// Weight of the elites against the former distribution.
+    pub smoothing: f64,
+}
+
+impl Placer for CrossEntropy {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let mut search = Search::new("cross_entropy", instance, context, self.budget)?;
+        let mut rows = search.prior(self.prior);
+        let mut drawn = 0u64;
+        while search.left() > 0 {
+            let count = self.samples.min(search.left()) as u64;
+            let samples: Vec<Vec<DeviceId>> =
+                (drawn..drawn + count).filter_map(|number| sample(&search, &rows, number)).collect();
+            drawn += count;
+            if samples.is_empty() {
+                break;
+            }
+            let choices: Vec<&[DeviceId]> = samples.iter().map(Vec::as_slice).collect();
+            let makespans = search.evaluate(&choices)?;
+            let mut order: Vec<(Time, usize)> =
+                makespans.into_iter().enumerate().map(|(position, makespan)| (makespan, position)).collect();
+            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let elites = ((order.len() as f64 * self.elites).ceil() as usize).clamp(1, order.len());
+            let elites: Vec<&[DeviceId]> = order[..elites].iter().map(|&(_, position)| choices[position]).collect();
+            self.refit(&search, &mut rows, &elites);
+        }
+        Ok(search.finish())
+    }
+
+    fn needs_objective(&self) -> bool {
+        true
+    }
+}
+
+/// A placement drawn from the distribution, repaired if it does not fit; `None` if it is beyond repair.
+fn sample(search: &Search<'_>, rows: &[Vec<f64>], number: u64) -> Option<Vec<DeviceId>> {
+    let mut random = search.random(number);
+    let groups = rows.iter().enumerate();
+    let mut choice: Vec<DeviceId> =
+        groups.map(|(group, row)| draw(search.groups.allowed(group), row, random.random())).collect();
+    search.groups.repair(&mut choice).then_some(choice)
+}
+
+impl CrossEntropy {
+    fn refit(&self, search: &Search<'_>, rows: &mut [Vec<f64>], elites: &[&[DeviceId]]) {
+        for (group, row) in rows.iter_mut().enumerate() {
+            for (probability, &device) in row.iter_mut().zip(search.groups.allowed(group)) {
+                let count = elites.iter().filter(|elite| elite[group] == device).count();
+                let frequency = count as f64 / elites.len() as f64;
+                *probability = self.smoothing * frequency + (1.0 - self.smoothing) * *probability;
+            }
+        }
+    }
+}

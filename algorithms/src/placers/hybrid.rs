@@ -1,0 +1,55 @@
+//! HYBRID: bottom levels and bottom costs together.
+
+use placebench_datasets::Instance;
+
+use super::cats::bottom_levels;
+use super::cpath::bottom_costs;
+use super::criticality::{Criticality, Stealing};
+use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// During the run: ops on the path with most ops to the end go to fast devices; idle devices take what takes longest to the
+/// end first.
+///
+/// Bottom levels say which ops are critical, as in [`Cats`](super::Cats); bottom costs, as in [`Cpath`](super::Cpath), order
+/// the ready ops.
+///
+/// # Reference
+/// K. Chronaki, A. Rico, M. Casas, M. Moretó, R. M. Badia, E. Ayguadé, J. Labarta, M. Valero, *Task Scheduling Techniques
+/// for Asymmetric Multi-Core Systems*, IEEE Transactions on Parallel and Distributed Systems 28(7), 2017, 2074–2087,
+/// doi:10.1109/TPDS.2016.2633347; as told by L. Laich, *Graph Partitioning and Scheduling for Distributed Dataflow
+/// Computation*, University of Stuttgart 2017, ch. 8.
+///
+/// # Complexity
+/// As [`Cats`](super::Cats).
+///
+/// # Ties
+/// As [`Cats`](super::Cats), by bottom cost.
+///
+/// # Deviations
+/// Those of [`Cpath`](super::Cpath). L says only that HYBRID considers the bottom level as well as the bottom cost; which of
+/// them serves for what is our reading.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hybrid {
+    /// Who may steal.
+    pub steal: Stealing,
+}
+
+impl OnlinePlacer for Hybrid {
+    fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
+        let (levels, costs) = (bottom_levels(instance.graph()), bottom_costs(instance));
+        Box::new(Criticality::new(instance, self.steal, levels, costs))
+    }
+}
+
+impl Placer for Hybrid {
+    /// # Errors
+    /// Always: the placement is made during the run.
+    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+        Err(not_before_the_run("hybrid"))
+    }
+
+    fn online(&self) -> Option<&dyn OnlinePlacer> {
+        Some(self)
+    }
+}
