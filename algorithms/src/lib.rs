@@ -5,6 +5,7 @@
 
 mod assignment;
 pub mod bounds;
+pub mod exact;
 mod placer;
 pub mod placers;
 pub mod ranks;
