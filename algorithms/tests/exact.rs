@@ -2,7 +2,7 @@
 
 mod support;
 
-use placebench_algorithms::{PlaceError, StopToken, exact};
+use placebench_algorithms::{StopToken, exact};
 use placebench_datasets::Instance;
 
 use support::instances::{arabnejad, topcuoglu};

@@ -40,9 +40,8 @@ impl Area {
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         let weights = sets.into_iter().map(|set| Weights::of(problem, set)).collect();
         let mut by_tail: Vec<usize> = (0..problem.ops).collect();
-        let least = |table: &[Time], op: usize| {
-            table[op * devices..][..devices].iter().copied().fold(f64::INFINITY, Time::min)
-        };
+        let least =
+            |table: &[Time], op: usize| table[op * devices..][..devices].iter().copied().fold(f64::INFINITY, Time::min);
         by_tail.sort_by(|&a, &b| least(&problem.tail, b).total_cmp(&least(&problem.tail, a)));
         let by_head = (0..problem.ops).rev().collect();
         let unknown = vec![f64::INFINITY; devices];

@@ -58,6 +58,12 @@ impl Dominance {
         false
     }
 
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+        self.stored = 0;
+    }
+
     /// Writes a node's numbers; the first of them, so many, have to be equal. Which numbers there are depends on the set of
     /// its ops only.
     fn describe(&mut self, problem: &Problem, state: &State) -> usize {

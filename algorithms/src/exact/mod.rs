@@ -5,8 +5,9 @@
 //! ended, at once on the same device. Kinds, colocation and memory (the static demand of L §4.1) are respected. Nothing
 //! here is shared with the placers, which are measured against it.
 //!
-//! # The search
-//! A node is a partial schedule; a child appends a ready op to a device, and ops are appended in the order of their
+//! # The searches
+//! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one ([`search`])
+//! a node is a partial schedule; a child appends a ready op to a device, and ops are appended in the order of their
 //! starts, so that every schedule without needless waiting is met. What is cut off:
 //! - children that would make an op wait only to be appended in order: the same schedule with the op in its place is met too;
 //! - nodes that another node with the same ops dominates ([`dominance`]): no device is free later, no input arrives later,
@@ -15,12 +16,17 @@
 //! - nodes whose lower bound reaches the best schedule known ([`bound`], [`tails`], [`area`]);
 //! - placements of which the rest no longer fits in memory ([`memory`]).
 //!
+//! The other ([`assigning`]) gives all units their devices first, with the same bounds, and then searches as above for the best
+//! order: where memory is tight or orders hardly matter, there are far fewer placements than partial schedules.
+//!
 //! The first upper bound comes from a randomised greedy heuristic ([`greedy`]).
 
 mod area;
+mod assigning;
 mod bound;
 mod dominance;
 mod greedy;
+mod incumbent;
 mod memory;
 mod problem;
 mod search;
@@ -31,9 +37,11 @@ mod tails;
 use placebench_datasets::{Instance, Placement, Time};
 
 use crate::{Assignment, Decision, PlaceError, Plan, StopToken};
+use assigning::Assigning;
+use incumbent::Incumbent;
 use problem::Problem;
-use search::{Outcome, Search};
-use state::Step;
+use search::{Progress, Search};
+use state::{State, Step};
 
 /// The most ops and the most devices that [`solve`] takes: sets of them are words of 64 bits.
 pub const MOST: usize = 64;
@@ -62,25 +70,57 @@ pub struct Optimum {
 pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<Optimum, PlaceError> {
     stop.check()?;
     let problem = Problem::new(instance)?;
-    let mut search = Search::new(&problem, most_nodes, stop);
+    let mut incumbent = Incumbent::default();
     if let Some(steps) = greedy::schedule(&problem) {
-        search.offer(&steps);
+        incumbent.offer(&problem, &steps);
     }
-    let outcome = search.run();
-    let nodes = search.nodes();
-    match (outcome, search.into_best()) {
-        (Outcome::Stopped, _) => Err(PlaceError::Stopped),
-        (Outcome::OutOfNodes { bound }, best) => {
+    let nodes = search(&problem, &mut incumbent, most_nodes, stop)?;
+    match incumbent.best {
+        None => Err(no_placement(instance)),
+        Some((makespan, steps)) => Ok(Optimum { decision: decision(&problem, &steps, makespan), makespan, nodes }),
+    }
+}
+
+/// Nodes that a search visits before the other has its first turn; then turns grow.
+const FIRST_TURN: u64 = 512;
+
+/// Looks at the stop token after so many nodes.
+const LONGEST_TURN: u64 = 8192;
+
+/// Makes the incumbent the optimum, and returns the nodes that it took.
+fn search(problem: &Problem, incumbent: &mut Incumbent, most_nodes: u64, stop: &StopToken) -> Result<u64, PlaceError> {
+    let mut whole = Search::new(problem);
+    whole.begin(&State::new(problem), incumbent);
+    let mut assigning: Option<Assigning<'_>> = None;
+    let mut turn = FIRST_TURN;
+    loop {
+        let nodes = whole.nodes + assigning.as_ref().map_or(0, Assigning::nodes);
+        let left = most_nodes.saturating_sub(nodes);
+        if whole.run(incumbent, turn.min(left)) == Progress::Exhausted {
+            return Ok(whole.nodes + assigning.as_ref().map_or(0, Assigning::nodes));
+        }
+        stop.check()?;
+        let assigning = assigning.get_or_insert_with(|| {
+            let mut assigning = Assigning::new(problem);
+            assigning.begin(incumbent);
+            assigning
+        });
+        let nodes = whole.nodes + assigning.nodes();
+        let left = most_nodes.saturating_sub(nodes);
+        if assigning.run(incumbent, turn.min(left)) == Progress::Exhausted {
+            return Ok(whole.nodes + assigning.nodes());
+        }
+        stop.check()?;
+        if whole.nodes + assigning.nodes() >= most_nodes {
+            let bound = whole.bound_left().max(assigning.bound_left());
+            let best = incumbent.best.as_ref();
             let best = best.map_or_else(|| "no schedule found".to_owned(), |(best, _)| format!("best makespan {best}"));
-            Err(PlaceError::Unsupported(format!(
+            return Err(PlaceError::Unsupported(format!(
                 "no optimum proven within {most_nodes} nodes: {best}, lower bound {bound}; raise the parameter nodes or take a \
                  smaller instance"
-            )))
+            )));
         }
-        (Outcome::Exhausted, None) => Err(no_placement(instance)),
-        (Outcome::Exhausted, Some((makespan, steps))) => {
-            Ok(Optimum { decision: decision(&problem, &steps, makespan), makespan, nodes })
-        }
+        turn = (turn * 2).min(LONGEST_TURN);
     }
 }
 

@@ -1,47 +1,35 @@
-//! Depth-first branch and bound.
+//! Depth-first branch and bound over the ops in the order of their starts.
 
 use placebench_datasets::Time;
 
 use super::bound::Bound;
 use super::dominance::Dominance;
+use super::incumbent::Incumbent;
 use super::memory::Packing;
 use super::problem::Problem;
 use super::state::{State, Step};
-use crate::StopToken;
 
-/// How a search ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Outcome {
-    /// Everything was looked at or cut off: the best schedule is optimal, and if there is none, there is no schedule.
+/// How far a search got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Everything was looked at or cut off.
     Exhausted,
-    /// The limit on nodes was reached; no schedule is shorter than the bound.
-    OutOfNodes {
-        /// The least bound of a node left.
-        bound: Time,
-    },
-    /// Told to stop.
-    Stopped,
+    /// The budget was used up.
+    Paused,
 }
 
-/// A schedule must be shorter than the best by more than this share to be worth finding: far above the rounding
-/// of the bounds, far below what matters.
-const TOLERANCE: f64 = 1e-11;
-
-/// Nodes between two looks at the stop token.
-const STOP_INTERVAL: u64 = 1024;
-
-/// A depth-first search.
+/// A depth-first search that can be paused.
 pub(super) struct Search<'a> {
     problem: &'a Problem,
-    most_nodes: u64,
-    stop: &'a StopToken,
     bound: Bound<'a>,
     seen: Dominance,
     packing: Packing,
     /// One for each number of scheduled ops.
     frames: Vec<Frame>,
-    best: Option<(Time, Vec<Step>)>,
-    nodes: u64,
+    /// The frame that is being searched; `None` if nothing is left.
+    depth: Option<usize>,
+    /// Nodes whose children were generated.
+    pub(super) nodes: u64,
 }
 
 /// A node on the path that is being searched.
@@ -54,63 +42,44 @@ struct Frame {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(problem: &'a Problem, most_nodes: u64, stop: &'a StopToken) -> Self {
+    pub(super) fn new(problem: &'a Problem) -> Self {
         let frame = || Frame { state: State::new(problem), children: Vec::new(), step: None };
         Self {
             problem,
-            most_nodes,
-            stop,
             bound: Bound::new(problem),
             seen: Dominance::default(),
             packing: Packing::default(),
             frames: (0..=problem.ops).map(|_| frame()).collect(),
-            best: None,
+            depth: None,
             nodes: 0,
         }
     }
 
-    /// A complete schedule from elsewhere: an upper bound.
-    pub(super) fn offer(&mut self, steps: &[Step]) {
-        let makespan = self.problem.makespan(steps);
-        if self.best.as_ref().is_none_or(|(best, _)| makespan < *best) {
-            self.best = Some((makespan, steps.to_vec()));
+    /// Begins anew, from a state in which nothing is scheduled, though units may have devices.
+    pub(super) fn begin(&mut self, root: &State, incumbent: &Incumbent) {
+        self.seen.clear();
+        self.frames[0].state.copy(root);
+        self.depth = None;
+        if self.packing_is_possible(0) && self.bound.of(&self.frames[0].state, incumbent.cutoff()).is_some() {
+            self.depth = Some(0);
+            self.visit(0, incumbent.cutoff());
         }
     }
 
-    /// Nodes whose children were generated.
-    pub(super) fn nodes(&self) -> u64 {
-        self.nodes
-    }
-
-    /// The best schedule found.
-    pub(super) fn into_best(self) -> Option<(Time, Vec<Step>)> {
-        self.best
-    }
-
-    /// What a schedule's makespan has to be below.
-    fn cutoff(&self) -> Time {
-        self.best.as_ref().map_or(f64::INFINITY, |(best, _)| best * (1.0 - TOLERANCE))
-    }
-
-    /// Searches until nothing is left, or a limit is reached.
-    pub(super) fn run(&mut self) -> Outcome {
-        let possible = self.packing_is_possible(0);
-        if !possible || self.bound.of(&self.frames[0].state, self.cutoff()).is_none() {
-            return Outcome::Exhausted;
-        }
-        self.visit(0);
-        let mut depth = 0;
-        loop {
-            let cutoff = self.cutoff();
+    /// Searches on until nothing is left or so many further nodes were visited.
+    pub(super) fn run(&mut self, incumbent: &mut Incumbent, budget: u64) -> Progress {
+        let most_nodes = self.nodes.saturating_add(budget);
+        while let Some(depth) = self.depth {
             let Some((bound, step)) = self.frames[depth].children.pop() else {
-                if depth == 0 {
-                    return Outcome::Exhausted;
-                }
-                depth -= 1;
+                self.depth = depth.checked_sub(1);
                 continue;
             };
-            if bound >= cutoff {
+            if bound >= incumbent.cutoff() {
                 continue;
+            }
+            if self.nodes >= most_nodes {
+                self.frames[depth].children.push((bound, step));
+                return Progress::Paused;
             }
             let (above, below) = self.frames.split_at_mut(depth + 1);
             above[depth].step = Some(step);
@@ -119,28 +88,25 @@ impl<'a> Search<'a> {
             child.state.append(self.problem, step);
             if depth + 1 == self.problem.ops {
                 let steps: Vec<Step> = self.frames[..=depth].iter().filter_map(|frame| frame.step).collect();
-                self.offer(&steps);
-                continue;
+                incumbent.offer(self.problem, &steps);
+            } else if !self.seen.is_dominated(self.problem, &child.state) {
+                self.depth = Some(depth + 1);
+                self.visit(depth + 1, incumbent.cutoff());
             }
-            if self.seen.is_dominated(self.problem, &child.state) {
-                continue;
-            }
-            if self.nodes >= self.most_nodes {
-                let open = self.frames[..=depth].iter().flat_map(|frame| &frame.children);
-                return Outcome::OutOfNodes { bound: open.map(|&(bound, _)| bound).fold(bound, Time::min) };
-            }
-            if self.nodes.is_multiple_of(STOP_INTERVAL) && self.stop.is_stopped() {
-                return Outcome::Stopped;
-            }
-            depth += 1;
-            self.visit(depth);
         }
+        Progress::Exhausted
+    }
+
+    /// The least bound of a node that was not looked at; infinite if there is none.
+    pub(super) fn bound_left(&self) -> Time {
+        let open = self.depth.map_or(&[][..], |depth| &self.frames[..=depth]);
+        open.iter().flat_map(|frame| &frame.children).map(|&(bound, _)| bound).fold(f64::INFINITY, Time::min)
     }
 
     /// Generates the children of the node at a depth.
-    fn visit(&mut self, depth: usize) {
+    fn visit(&mut self, depth: usize, cutoff: Time) {
         self.nodes += 1;
-        let (problem, cutoff) = (self.problem, self.cutoff());
+        let problem = self.problem;
         let mut children = std::mem::take(&mut self.frames[depth].children);
         children.clear();
         for op in 0..problem.ops {
@@ -184,13 +150,8 @@ fn is_worthwhile(problem: &Problem, state: &State, step: Step) -> bool {
     if !state.is_ready(problem, op) || !state.allows(problem, op, device) {
         return false;
     }
-    if problem.symmetry.twin_before[op].is_some_and(|twin| !state.is_done(twin)) {
-        return false;
-    }
-    let is_empty = |device: usize| state.last[device].is_none();
-    if is_empty(device)
-        && (0..device).any(|lower| problem.symmetry.lower_devices[device] >> lower & 1 == 1 && is_empty(lower))
-    {
+    let symmetry = &problem.symmetry;
+    if symmetry.has_twin_before(problem, state, op) || symmetry.has_empty_device_before(state, device) {
         return false;
     }
     let (start, work) = (state.start(problem, step), problem.time(op, device));

@@ -104,13 +104,17 @@ impl State {
                 *ready = ready.max(end + arc.delay[device * problem.devices + to]);
             }
         }
-        let unit = problem.unit[op];
+        self.assign(problem, problem.unit[op], device);
+        start
+    }
+
+    /// Gives a unit its device, if it has none yet.
+    pub(super) fn assign(&mut self, problem: &Problem, unit: usize, device: usize) {
         if self.device_of_unit[unit].is_none() {
             self.device_of_unit[unit] = Some(device);
             if let Some(memory) = &problem.memory {
                 self.used[device] = self.used[device].saturating_add(memory.demand[unit]);
             }
         }
-        start
     }
 }
