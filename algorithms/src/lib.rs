@@ -5,6 +5,7 @@
 
 mod assignment;
 pub mod bounds;
+pub mod exact;
 mod online;
 pub mod partition;
 mod placer;

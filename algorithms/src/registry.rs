@@ -191,6 +191,20 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         params: &[],
         build: |_| Ok(Box::new(placers::Dheft)),
     },
+    Entry {
+        name: "optimal",
+        summary: "the proven optimum of small graphs, by branch and bound, with its schedule",
+        source: "control",
+        params: &[ParamSpec {
+            name: "nodes",
+            default: "20000000",
+            doc: "nodes of the search tree after which it is given up, at least 1",
+        }],
+        build: |params| {
+            let most_nodes = params.get("nodes", "a number of at least 1", |&nodes| nodes >= 1)?;
+            Ok(Box::new(placers::Optimal { most_nodes }))
+        },
+    },
 ];
 
 const STEAL: ParamSpec = ParamSpec {

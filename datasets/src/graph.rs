@@ -444,6 +444,17 @@ impl DataflowGraph {
         Ok(graph)
     }
 
+    /// The same graph with other tensor sizes, measured times and all else kept. `tensor_bytes` has one entry a tensor.
+    ///
+    /// # Errors
+    /// If the column has the wrong length.
+    pub fn with_tensor_bytes(&self, tensor_bytes: Vec<u64>) -> Result<Self, GraphError> {
+        if tensor_bytes.len() != self.tensor_count() {
+            return Err(GraphError::ColumnLengths);
+        }
+        Ok(Self { tensor_bytes, ..self.clone() })
+    }
+
     /// The same graph with other kind constraints. Groups' constraints must not contradict.
     ///
     /// # Errors

@@ -85,8 +85,8 @@ impl DeviceKinds {
 
 impl ClusterParams {
     /// Names of the clusters that [`cluster_preset`] knows.
-    pub const PRESETS: [&'static str; 9] =
-        ["laich100", "laich50", "laich7", "gtx1080x1", "gtx1080x2", "gtx1080x4", "gtx1080x8", "gpu2", "gpu4"];
+    pub const PRESETS: [&'static str; 10] =
+        ["laich100", "laich50", "laich7", "tiny3", "gtx1080x1", "gtx1080x2", "gtx1080x4", "gtx1080x8", "gpu2", "gpu4"];
 
     /// `devices` devices as in L's evaluation, without memory limits.
     pub fn new(devices: u32) -> Self {
@@ -103,7 +103,8 @@ impl ClusterParams {
     }
 
     /// The parameters of a cluster of L's evaluation: `laich100` (L §7.1), `laich50` (L §7.2), `laich7` (L §7.3, three of
-    /// seven devices GPUs); `None` if there is no such preset.
+    /// seven devices GPUs); or `tiny3`, three devices with L's speeds and rates and unlimited memory, for graphs of which the
+    /// optimum can be proven. `None` if there is no such preset.
     ///
     /// # Deviations
     /// L says that faster devices have less memory, but gives no sizes. Here the slowest device has three times the
@@ -117,6 +118,7 @@ impl ClusterParams {
             "laich100" => (100, DeviceKinds::default(), false),
             "laich50" => (50, DeviceKinds::default(), false),
             "laich7" => (7, DeviceKinds { cpu: 4.0 / 7.0, gpu: 3.0 / 7.0, tpu: 0.0 }, true),
+            "tiny3" => return Some(Self::new(3)),
             _ => return None,
         };
         let mean = TOTAL / u64::from(devices);

@@ -69,6 +69,9 @@ fn every_preset_has_each_of_its_kinds_for_any_seed() {
     assert_eq!(laich7.devices().iter().filter(|device| device.kind == Kind::Gpu).count(), 3);
     assert_eq!(cluster_preset("laich100", 1).unwrap().unwrap().device_count(), 100);
     assert_eq!(cluster_preset("laich50", 1).unwrap().unwrap().device_count(), 50);
+    let tiny3 = cluster_preset("tiny3", 1).unwrap().unwrap();
+    assert_eq!(tiny3.device_count(), 3);
+    assert!(tiny3.devices().iter().all(|device| device.memory_bytes.is_none()));
     assert_eq!(cluster_preset("gtx1080x3", 1).unwrap().unwrap().device_count(), 5);
     assert_eq!(cluster_preset("gpu2", 1).unwrap().unwrap().device_count(), 3);
     assert!(cluster_preset("gtx1080x9", 1).is_none() && cluster_preset("laich8", 1).is_none());

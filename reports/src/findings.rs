@@ -1,12 +1,14 @@
 //! One paragraph that says what a run found, from its numbers.
 
 use crate::Summary;
+use crate::optimality;
 use crate::terminal::bytes_text;
 
 /// What a run found: who won, by how much, whether distributing paid, how far from the bound, which scheduler to take,
 /// what failed.
 pub fn findings(summary: &Summary) -> String {
     let sentences = [
+        optimality::sentence(summary),
         winner(summary),
         against_single(summary),
         bound(summary),

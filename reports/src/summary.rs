@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use placebench_harness::suite::ONLINE;
 use placebench_harness::table::Row;
 
+use crate::Optimality;
+
 /// A column of the summary: a graph on a cluster under a network model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scenario {
@@ -46,6 +48,8 @@ pub struct Summary {
     pub entries: Vec<Vec<Option<Entry>>>,
     /// Schedulers compared over the placements on which all of them ran.
     pub schedulers: SchedulerComparison,
+    /// Ratios to the proven optimum, if the rows have it.
+    pub optimality: Option<Optimality>,
     /// Cells that are `ok`.
     pub ok: usize,
     /// Cells that are not, by status.
@@ -82,7 +86,8 @@ impl Summary {
             *failed.entry(row.status.clone()).or_default() += 1;
         }
         let ok = rows.iter().filter(|row| row.is_ok()).count();
-        Self { scenarios, placers, entries, schedulers: compare_schedulers(rows), ok, failed }
+        let optimality = Optimality::new(rows, &scenarios, &placers, &entries);
+        Self { scenarios, placers, entries, schedulers: compare_schedulers(rows), optimality, ok, failed }
     }
 
     /// The least mean makespan of a scenario.
@@ -129,7 +134,7 @@ pub(crate) fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
-fn scenario(row: &Row) -> Scenario {
+pub(crate) fn scenario(row: &Row) -> Scenario {
     Scenario { graph: row.graph.clone(), cluster: row.cluster.clone(), network: row.network.clone() }
 }
 

@@ -3,13 +3,13 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_harness::table::Row;
 
-use crate::Summary;
+use crate::{Summary, optimality_table};
 
 /// Widest line that tables may take.
 pub(crate) const WIDTH: usize = 100;
 
-/// The two tables of a run: makespans relative to the best, and traffic. Scenarios that do not fit side by side go into
-/// further blocks.
+/// The tables of a run: makespans relative to the best, and traffic; where optima are proven, the ratios to them. Scenarios that
+/// do not fit side by side go into further blocks.
 pub fn summary_tables(summary: &Summary) -> String {
     let mut text = String::new();
     for columns in blocks(summary) {
@@ -19,6 +19,7 @@ pub fn summary_tables(summary: &Summary) -> String {
         text.push_str(&traffic_table(summary, &columns));
         text.push_str("\n\n");
     }
+    text.push_str(&optimality_table(summary, WIDTH));
     text
 }
 

@@ -17,7 +17,7 @@ pub use cell::{Judgement, Yardstick, judge, judge_online};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
 pub use guard::CELL_THREAD;
 
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, time_unit};
+use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
 use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
@@ -167,6 +167,11 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
             load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
         let (header, graph) =
             load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
+        let graph = match plan.suite.graphs[group.graph].ccr {
+            None => graph,
+            Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &plan.suite.graphs[group.graph].label())
+                .map_err(|error| error.to_string())?,
+        };
         let time_unit = time_unit(&header, &graph).to_owned();
         let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
         let yardstick = Yardstick::new(&instance);

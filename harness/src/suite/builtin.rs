@@ -15,6 +15,7 @@ pub struct BuiltIn {
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "default", text: include_str!("../../suites/default.toml") },
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
+    BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
 ];
 
 impl BuiltIn {

@@ -82,6 +82,10 @@ pub struct GraphEntry {
     /// Draws new costs for the graph's structure.
     #[serde(default)]
     pub weights: Option<Weights>,
+    /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
+    /// [`scale_to_ccr`](super::scale_to_ccr).
+    #[serde(default)]
+    pub ccr: Option<f64>,
     /// Names of the clusters that this graph runs on; by default all.
     #[serde(default)]
     pub clusters: Option<Vec<String>>,
@@ -295,6 +299,12 @@ impl Suite {
                     "give exactly one of catalogue, file, preset, leveled".to_owned(),
                 ));
             }
+            if graph.ccr.is_some_and(|ccr| !(ccr > 0.0 && ccr <= 1e9)) {
+                return Err(refuse(
+                    format!("graph '{}'", graph.label()),
+                    "ccr must be above 0 and at most 1e9".to_owned(),
+                ));
+            }
             check_names(graph).map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
             for cluster in graph.clusters.iter().flatten() {
                 if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
@@ -453,6 +463,7 @@ preset = "laich7"
             ),
             (GOOD.replace("name = \"small\"", "name = \"small\"\ntime_limit_seconds = -1"), "time_limit_seconds"),
             (GOOD.replace("[\"hashing\"]", "[\"hashing\", \"hashing\"]"), "is listed twice"),
+            (GOOD.replace("\"laich1\"", "\"laich1\"\nccr = 0"), "s.toml: graph 'laich1': ccr must be above 0"),
             (
                 GOOD.replace("laich1", "laich9"),
                 "s.toml: graph 'laich9': unknown graph preset 'laich9': did you mean 'laich",

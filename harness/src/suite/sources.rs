@@ -25,6 +25,16 @@ pub enum SourceError {
     /// The cluster makes no sense.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The graph cannot have the ratio of communication to computation that is wanted.
+    #[error("graph '{graph}' cannot have CCR {wanted} on this cluster: {reason}")]
+    Ccr {
+        /// The graph.
+        graph: String,
+        /// The ratio.
+        wanted: f64,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The entry names no source; a suite that was parsed always does.
     #[error("graph '{graph}' has none of catalogue, file, preset, leveled")]
     NoSource {
