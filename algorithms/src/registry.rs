@@ -91,6 +91,41 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         },
     },
     Entry {
+        name: "task_parallel",
+        summary: "ready ops of highest rank to different devices, each near its inputs",
+        source: "B §4.2",
+        params: &[CELLS],
+        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", "true or false", |_| true)? })),
+    },
+    Entry {
+        name: "scoring",
+        summary: "highest weighted sum of a load score and a communication score",
+        source: "B §4.3",
+        params: &[
+            ParamSpec {
+                name: "alpha",
+                default: "1",
+                doc: "weight of the load score, >= 0 (B's tuned values: 1.1 on an RNN, 0.9 on an NMT model)",
+            },
+            ParamSpec { name: "beta", default: "1", doc: "weight of the communication score, >= 0" },
+            ParamSpec {
+                name: "fringe",
+                default: "2",
+                doc: "ready ops looked at together, in multiples of the number of devices (B: 2 in the text, 1 in Alg. 4.3)",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            let weight = |value: &f64| value.is_finite() && *value >= 0.0;
+            Ok(Box::new(placers::Scoring {
+                alpha: params.get("alpha", "a number >= 0", weight)?,
+                beta: params.get("beta", "a number >= 0", weight)?,
+                fringe: params.get("fringe", "a whole number >= 1", |&fringe| fringe >= 1)?,
+                cells: params.get("cells", "true or false", |_| true)?,
+            }))
+        },
+    },
+    Entry {
         name: "random",
         summary: "each unit to a feasible device drawn at random",
         source: "control",
@@ -103,6 +138,12 @@ const AVERAGE: ParamSpec = ParamSpec {
     name: "average",
     default: "time",
     doc: "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)",
+};
+
+const CELLS: ParamSpec = ParamSpec {
+    name: "cells",
+    default: "true",
+    doc: "whether the ops of an LSTM or GRU cell, told by the scopes in their names, stay together: true or false",
 };
 
 /// All schedulers, in the order in which tables list them.

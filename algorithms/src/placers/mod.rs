@@ -1,6 +1,7 @@
 //! The placers, one file each.
 
 mod batch_split;
+mod coarse;
 mod critical_path;
 mod dfs;
 #[cfg(test)]
@@ -14,7 +15,9 @@ mod load;
 mod mite;
 mod path_extraction;
 mod random;
+mod scoring;
 mod single_device;
+mod task_parallel;
 
 pub use batch_split::BatchSplit;
 pub use critical_path::CriticalPath;
@@ -24,4 +27,6 @@ pub use heft::Heft;
 pub use iterated_critical_path::IteratedCriticalPath;
 pub use mite::Mite;
 pub use random::Random;
+pub use scoring::Scoring;
 pub use single_device::{Choice, SingleDevice};
+pub use task_parallel::TaskParallel;
