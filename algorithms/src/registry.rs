@@ -95,7 +95,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         summary: "ready ops of highest rank to different devices, each near its inputs",
         source: "B §4.2",
         params: &[CELLS],
-        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", "true or false", |_| true)? })),
+        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", BOOL, |_| true)? })),
     },
     Entry {
         name: "scoring",
@@ -121,7 +121,58 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
                 alpha: params.get("alpha", "a number >= 0", weight)?,
                 beta: params.get("beta", "a number >= 0", weight)?,
                 fringe: params.get("fringe", "a whole number >= 1", |&fringe| fringe >= 1)?,
-                cells: params.get("cells", "true or false", |_| true)?,
+                cells: params.get("cells", BOOL, |_| true)?,
+            }))
+        },
+    },
+    Entry {
+        name: "cluster_load",
+        summary: "random edge contraction to one cluster a device, the most even of many trials",
+        source: "B §4.4, §5.6.1",
+        params: &[TRIALS, CELLS],
+        build: |params| {
+            Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: params.get("cells", BOOL, |_| true)? }))
+        },
+    },
+    Entry {
+        name: "cluster_comm",
+        summary: "random edge contraction to 100 clusters, the lightest merged, the fewest edges cut of many trials",
+        source: "B §4.4, §5.6.2",
+        params: &[
+            TRIALS,
+            ParamSpec {
+                name: "supernodes",
+                default: "100",
+                doc: "number of supernodes at which contraction stops, if more than devices",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            Ok(Box::new(placers::ClusterComm {
+                trials: trials(params)?,
+                supernodes: params.get("supernodes", "a whole number >= 0", |_| true)?,
+                cells: params.get("cells", BOOL, |_| true)?,
+            }))
+        },
+    },
+    Entry {
+        name: "cluster_cap",
+        summary: "random edge contraction to clusters of limited weight, the fewest edges cut of many trials",
+        source: "B §4.4, §5.6.3",
+        params: &[
+            TRIALS,
+            ParamSpec {
+                name: "slack",
+                default: "1.5",
+                doc: "the most that a contracted cluster may weigh, in even shares, >= 1",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            Ok(Box::new(placers::ClusterCap {
+                trials: trials(params)?,
+                slack: params.get("slack", "a number >= 1", |slack: &f64| slack.is_finite() && *slack >= 1.0)?,
+                cells: params.get("cells", BOOL, |_| true)?,
             }))
         },
     },
@@ -145,6 +196,15 @@ const CELLS: ParamSpec = ParamSpec {
     default: "true",
     doc: "whether the ops of an LSTM or GRU cell, told by the scopes in their names, stay together: true or false",
 };
+
+const BOOL: &str = "true or false";
+
+const TRIALS: ParamSpec =
+    ParamSpec { name: "trials", default: "1000", doc: "random contractions to choose from, >= 1" };
+
+fn trials(params: &Params) -> Result<u32, SpecError> {
+    params.get("trials", "a whole number >= 1", |&trials| trials >= 1)
+}
 
 /// All schedulers, in the order in which tables list them.
 pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[

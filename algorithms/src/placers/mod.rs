@@ -1,6 +1,10 @@
 //! The placers, one file each.
 
 mod batch_split;
+mod cluster_cap;
+mod cluster_comm;
+mod cluster_load;
+mod clustering;
 mod coarse;
 mod critical_path;
 mod dfs;
@@ -20,6 +24,9 @@ mod single_device;
 mod task_parallel;
 
 pub use batch_split::BatchSplit;
+pub use cluster_cap::ClusterCap;
+pub use cluster_comm::ClusterComm;
+pub use cluster_load::ClusterLoad;
 pub use critical_path::CriticalPath;
 pub use dfs::Dfs;
 pub use hashing::Hashing;

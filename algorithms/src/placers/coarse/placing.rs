@@ -24,16 +24,18 @@ impl<'a> VertexAssignment<'a> {
     /// Puts the devices that may take a vertex as a whole into `candidates`, ascending: the workers among the feasible
     /// devices or, if there are none, all of these.
     pub(in crate::placers) fn candidates(&self, vertex: u32, candidates: &mut Vec<DeviceId>) {
-        let (kinds, demand) = (self.vertices.kinds(vertex), self.vertices.demand_bytes(vertex));
-        let cluster = self.instance.cluster();
-        let feasible =
-            |device: DeviceId| kinds.contains(cluster.device(device).kind) && self.assignment.fits(demand, device);
         candidates.clear();
-        candidates.extend(self.workers.by_speed().iter().copied().filter(|&device| feasible(device)));
+        candidates.extend(self.workers.by_speed().iter().copied().filter(|&device| self.is_candidate(vertex, device)));
         candidates.sort_unstable();
         if candidates.is_empty() {
-            candidates.extend(cluster.device_ids().filter(|&device| feasible(device)));
+            let devices = self.instance.cluster().device_ids();
+            candidates.extend(devices.filter(|&device| self.is_candidate(vertex, device)));
         }
+    }
+
+    fn is_candidate(&self, vertex: u32, device: DeviceId) -> bool {
+        self.vertices.kinds(vertex).contains(self.instance.cluster().device(device).kind)
+            && self.assignment.fits(self.vertices.demand_bytes(vertex), device)
     }
 
     /// Puts all units of a vertex on a device that is one of its candidates.
@@ -80,6 +82,10 @@ impl<'a> VertexAssignment<'a> {
         home: DeviceId,
         candidates: &mut Vec<DeviceId>,
     ) -> Result<DeviceId, PlaceError> {
+        if self.workers.contains(home) && self.is_candidate(vertex, home) {
+            self.assign(vertex, home);
+            return Ok(home);
+        }
         self.candidates(vertex, candidates);
         match nearest(self.instance, home, candidates.iter().copied()) {
             Some(device) => {
