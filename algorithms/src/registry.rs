@@ -177,6 +177,27 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         },
     },
     Entry {
+        name: "expert",
+        summary: "whole layers to devices in order, as an expert on the model places them",
+        source: "B §5.2.2",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Expert)),
+    },
+    Entry {
+        name: "whitepaper_greedy",
+        summary: "from the sources on, each op where it would finish first",
+        source: "W §3.2.1",
+        params: &[],
+        build: |_| Ok(Box::new(placers::WhitepaperGreedy)),
+    },
+    Entry {
+        name: "tensorflow_default",
+        summary: "the first GPU that supports an op, else the first CPU",
+        source: "TensorFlow 2.15",
+        params: &[],
+        build: |_| Ok(Box::new(placers::TensorflowDefault)),
+    },
+    Entry {
         name: "random",
         summary: "each unit to a feasible device drawn at random",
         source: "control",
