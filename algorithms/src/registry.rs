@@ -198,6 +198,20 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         build: |_| Ok(Box::new(placers::TensorflowDefault)),
     },
     Entry {
+        name: "cola",
+        summary: "everything fused, then split by cuts of least ratio until it can be packed evenly",
+        source: "Khandekar et al. 2009, L ch. 8",
+        params: &[ParamSpec {
+            name: "imbalance",
+            default: "0.1",
+            doc: "by what share the most loaded device may exceed an even load, > 0",
+        }],
+        build: |params| {
+            let valid = |imbalance: &f64| imbalance.is_finite() && *imbalance > 0.0;
+            Ok(Box::new(placers::Cola { imbalance: params.get("imbalance", "a number > 0", valid)? }))
+        },
+    },
+    Entry {
         name: "random",
         summary: "each unit to a feasible device drawn at random",
         source: "control",

@@ -30,6 +30,14 @@ impl Work {
         work
     }
 
+    /// Adds the work of another unit.
+    pub(super) fn add(&mut self, other: &Self) {
+        for kind in Kind::ALL.map(Kind::index) {
+            self.ops[kind] += other.ops[kind];
+            self.measured[kind] += other.measured[kind];
+        }
+    }
+
     /// Operations that count on devices of a kind.
     pub(super) fn ops(&self, kind: Kind) -> f64 {
         self.ops[kind.index()]

@@ -6,6 +6,7 @@ mod cluster_comm;
 mod cluster_load;
 mod clustering;
 mod coarse;
+mod cola;
 mod critical_path;
 mod dfs;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use batch_split::BatchSplit;
 pub use cluster_cap::ClusterCap;
 pub use cluster_comm::ClusterComm;
 pub use cluster_load::ClusterLoad;
+pub use cola::Cola;
 pub use critical_path::CriticalPath;
 pub use dfs::Dfs;
 pub use expert::Expert;

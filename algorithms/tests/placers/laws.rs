@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::instances::instance;
 
 /// Placers that take a chain of a million ops in seconds and honour the stop token.
-const FAST: [&str; 11] = [
+const FAST: [&str; 12] = [
     "batch_split",
     "iterated_critical_path",
     "critical_path",
@@ -19,6 +19,7 @@ const FAST: [&str; 11] = [
     "scoring",
     "whitepaper_greedy",
     "tensorflow_default",
+    "cola",
 ];
 
 /// Placers for graphs with layer labels, which the random ones do not have.
