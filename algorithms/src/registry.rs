@@ -91,6 +91,127 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         },
     },
     Entry {
+        name: "task_parallel",
+        summary: "ready ops of highest rank to different devices, each near its inputs",
+        source: "B §4.2",
+        params: &[CELLS],
+        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", BOOL, |_| true)? })),
+    },
+    Entry {
+        name: "scoring",
+        summary: "highest weighted sum of a load score and a communication score",
+        source: "B §4.3",
+        params: &[
+            ParamSpec {
+                name: "alpha",
+                default: "1",
+                doc: "weight of the load score, >= 0 (B's tuned values: 1.1 on an RNN, 0.9 on an NMT model)",
+            },
+            ParamSpec { name: "beta", default: "1", doc: "weight of the communication score, >= 0" },
+            ParamSpec {
+                name: "fringe",
+                default: "2",
+                doc: "ready ops looked at together, in multiples of the number of devices (B: 2 in the text, 1 in Alg. 4.3)",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            let weight = |value: &f64| value.is_finite() && *value >= 0.0;
+            Ok(Box::new(placers::Scoring {
+                alpha: params.get("alpha", "a number >= 0", weight)?,
+                beta: params.get("beta", "a number >= 0", weight)?,
+                fringe: params.get("fringe", "a whole number >= 1", |&fringe| fringe >= 1)?,
+                cells: params.get("cells", BOOL, |_| true)?,
+            }))
+        },
+    },
+    Entry {
+        name: "cluster_load",
+        summary: "random edge contraction to one cluster a device, the most even of many trials",
+        source: "B §4.4, §5.6.1",
+        params: &[TRIALS, CELLS],
+        build: |params| {
+            Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: params.get("cells", BOOL, |_| true)? }))
+        },
+    },
+    Entry {
+        name: "cluster_comm",
+        summary: "random edge contraction to 100 clusters, the lightest merged, the fewest edges cut of many trials",
+        source: "B §4.4, §5.6.2",
+        params: &[
+            TRIALS,
+            ParamSpec {
+                name: "supernodes",
+                default: "100",
+                doc: "number of supernodes at which contraction stops, if more than devices",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            Ok(Box::new(placers::ClusterComm {
+                trials: trials(params)?,
+                supernodes: params.get("supernodes", "a whole number >= 0", |_| true)?,
+                cells: params.get("cells", BOOL, |_| true)?,
+            }))
+        },
+    },
+    Entry {
+        name: "cluster_cap",
+        summary: "random edge contraction to clusters of limited weight, the fewest edges cut of many trials",
+        source: "B §4.4, §5.6.3",
+        params: &[
+            TRIALS,
+            ParamSpec {
+                name: "slack",
+                default: "1.5",
+                doc: "the most that a contracted cluster may weigh, in even shares, >= 1",
+            },
+            CELLS,
+        ],
+        build: |params| {
+            Ok(Box::new(placers::ClusterCap {
+                trials: trials(params)?,
+                slack: params.get("slack", "a number >= 1", |slack: &f64| slack.is_finite() && *slack >= 1.0)?,
+                cells: params.get("cells", BOOL, |_| true)?,
+            }))
+        },
+    },
+    Entry {
+        name: "expert",
+        summary: "whole layers to devices in order, as an expert on the model places them",
+        source: "B §5.2.2",
+        params: &[],
+        build: |_| Ok(Box::new(placers::Expert)),
+    },
+    Entry {
+        name: "whitepaper_greedy",
+        summary: "from the sources on, each op where it would finish first",
+        source: "W §3.2.1",
+        params: &[],
+        build: |_| Ok(Box::new(placers::WhitepaperGreedy)),
+    },
+    Entry {
+        name: "tensorflow_default",
+        summary: "the first GPU that supports an op, else the first CPU",
+        source: "TensorFlow 2.15",
+        params: &[],
+        build: |_| Ok(Box::new(placers::TensorflowDefault)),
+    },
+    Entry {
+        name: "cola",
+        summary: "everything fused, then split by cuts of least ratio until it can be packed evenly",
+        source: "Khandekar et al. 2009, L ch. 8",
+        params: &[ParamSpec {
+            name: "imbalance",
+            default: "0.1",
+            doc: "by what share the most loaded device may exceed an even load, > 0",
+        }],
+        build: |params| {
+            let valid = |imbalance: &f64| imbalance.is_finite() && *imbalance > 0.0;
+            Ok(Box::new(placers::Cola { imbalance: params.get("imbalance", "a number > 0", valid)? }))
+        },
+    },
+    Entry {
         name: "random",
         summary: "each unit to a feasible device drawn at random",
         source: "control",
@@ -218,6 +339,21 @@ const AVERAGE: ParamSpec = ParamSpec {
     default: "time",
     doc: "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)",
 };
+
+const CELLS: ParamSpec = ParamSpec {
+    name: "cells",
+    default: "true",
+    doc: "whether the ops of an LSTM or GRU cell, told by the scopes in their names, stay together: true or false",
+};
+
+const BOOL: &str = "true or false";
+
+const TRIALS: ParamSpec =
+    ParamSpec { name: "trials", default: "1000", doc: "random contractions to choose from, >= 1" };
+
+fn trials(params: &Params) -> Result<u32, SpecError> {
+    params.get("trials", "a whole number >= 1", |&trials| trials >= 1)
+}
 
 /// All schedulers, in the order in which tables list them.
 pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[

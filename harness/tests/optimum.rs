@@ -156,6 +156,8 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
             Err(error @ PlaceError::Infeasible { .. }) => {
                 return Err(TestCaseError::fail(format!("{}: {error}, though memory is unlimited", entry.name)));
             }
+            // Expert placement goes by layer labels, and these graphs have none.
+            Err(PlaceError::Unsupported(_)) if entry.name == "expert" => continue,
             Err(error) => return Err(TestCaseError::fail(format!("{}: {error}", entry.name))),
         };
         prop_assert_eq!(&placer.place(&instance, &context).unwrap(), &decision);

@@ -30,9 +30,9 @@ impl Work {
         work
     }
 
-    /// Adds what another unit costs.
+    /// Adds the work of another unit.
     pub(super) fn add(&mut self, other: &Self) {
-        for kind in 0..3 {
+        for kind in Kind::ALL.map(Kind::index) {
             self.ops[kind] += other.ops[kind];
             self.measured[kind] += other.measured[kind];
         }

@@ -1,0 +1,84 @@
+//! ClusterComm: the one of many random contractions that cuts the fewest edges.
+
+use placebench_datasets::Instance;
+
+use super::clustering::{Clustering, Score};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Contracts random edges until 100 supernodes are left, merges the lightest until there is one a device, many times
+/// over, and places the clusters that the fewest edges run between.
+///
+/// # Reference
+/// C. Bahnmüller, *Improving Google's Open-Source Machine Learning System TensorFlow*, Master's thesis, University of
+/// Stuttgart 2018, §4.4, Alg. 4.4, and as evaluated in §5.6.2; after D. R. Karger, *Global Min-cuts in RNC, and Other
+/// Ramifications of a Simple Min-cut Algorithm*, SODA 1993, pp. 21–30.
+///
+/// # Complexity
+/// O(trials · (edges + vertices · log vertices)), in parallel over trials.
+///
+/// # Ties
+/// As of [`ClusterLoad`](super::ClusterLoad).
+///
+/// # Deviations
+/// As of [`ClusterLoad`](super::ClusterLoad), and:
+/// - Alg. 4.4 starts from a best score of 0, which no negative score exceeds; here the first trial starts.
+/// - With more than 100 devices contraction stops at their number. B's bound of 1/10 on the ratio of the lightest to the
+///   heaviest cluster, which the 100 supernodes replaced, is not there.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterComm {
+    /// How many contractions to try, ≥ 1.
+    pub trials: u32,
+    /// The number of supernodes at which contraction stops.
+    pub supernodes: usize,
+    /// Whether the ops of a recurrent cell stay together.
+    pub cells: bool,
+}
+
+impl Default for ClusterComm {
+    fn default() -> Self {
+        Self { trials: 1000, supernodes: 100, cells: true }
+    }
+}
+
+impl Placer for ClusterComm {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let Self { trials, supernodes, cells } = *self;
+        Clustering { trials, cells, score: Score::Communication, supernodes, slack: None }.place(instance, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placers::example;
+
+    /// Two complete graphs of 0 to 3 and of 4 to 7, with one edge between: 3 ▶ 4.
+    fn instance() -> Instance {
+        let mut edges = vec![(3, 4, 1)];
+        for block in [0, 4] {
+            edges.extend((0..4).flat_map(|a| (0..a).map(move |b| (block + b, block + a, 1))));
+        }
+        Instance::new(example::graph(&[1.0; 8], &edges, &[]), example::cluster(&[1.0, 1.0], 1.0)).unwrap()
+    }
+
+    #[test]
+    fn the_single_edge_between_two_blocks_is_cut() {
+        // Contracted to two supernodes right away; every other cut takes at least three edges.
+        let comm = ClusterComm { supernodes: 2, ..ClusterComm::default() };
+        let decision = comm.place(&instance(), &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn with_more_supernodes_than_ops_the_lightest_are_merged_and_no_edge_is_looked_at() {
+        // Ops 0 to 7 of weight 1: 0+1, 2+3, 4+5, 6+7, then the sums in that order: 0–3 and 4–7.
+        let decision = ClusterComm::default().place(&instance(), &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 0, 0, 1, 1, 1, 1]);
+        let edges = [(0, 7, 1), (1, 6, 1)];
+        let instance =
+            Instance::new(example::graph(&[1.0; 8], &edges, &[]), example::cluster(&[1.0, 1.0], 1.0)).unwrap();
+        // Isolated 2 to 5 come before 0, 1, 6, 7: 2+3, 4+5, 0+1, 6+7; then {2–5} and {0, 1, 6, 7}.
+        let decision = ClusterComm::default().place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 1, 1, 1, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Which devices compete for the ops: B's GPUs, generalised.
+
+use placebench_datasets::{DeviceId, Instance, KindSet};
+
+use crate::placers::load::Work;
+
+/// How many times as long as the best a device may take and still compete.
+const SLOWEST: f64 = 10.0;
+
+/// The devices that share the work.
+///
+/// B distributes over equal GPUs and leaves CPUs what needs a CPU. Here a device is a worker if, for what it may run, it
+/// needs at most ten times the time that the fastest devices would need: of a machine with GPUs the GPUs, of a cluster
+/// with speeds in \[10, 100\] all devices. The others get only what no worker can take.
+#[derive(Clone, Debug)]
+pub(in crate::placers) struct Workers {
+    is_worker: Vec<bool>,
+    /// Workers by relative speed, fastest first, then by id.
+    by_speed: Vec<DeviceId>,
+    relative_speed: Vec<f64>,
+}
+
+impl Workers {
+    /// The workers of an instance; if no device qualifies, all.
+    ///
+    /// # Complexity
+    /// O(ops · kinds + devices · log devices).
+    pub(in crate::placers) fn new(instance: &Instance) -> Self {
+        let (cluster, units) = (instance.cluster(), instance.units());
+        let mut top_speeds = [None::<f64>; 3];
+        for device in cluster.devices() {
+            let top = &mut top_speeds[device.kind.index()];
+            *top = Some(top.map_or(device.speed, |top| top.max(device.speed)));
+        }
+        // Per kind, over the units that may run there: operations, measured time, and the least time anywhere.
+        let mut totals = [(0.0, 0.0, 0.0); 3];
+        let mut usable = KindSet::EMPTY;
+        for unit in units.ids() {
+            let (work, kinds) = (Work::of_unit(instance, unit), units.kinds(unit));
+            usable = usable.union(kinds);
+            let least = kinds
+                .iter()
+                .filter_map(|kind| top_speeds[kind.index()].map(|speed| work.time(kind, speed)))
+                .fold(f64::INFINITY, f64::min);
+            for kind in kinds.iter() {
+                let total = &mut totals[kind.index()];
+                total.0 += work.ops(kind);
+                total.1 += work.measured(kind);
+                total.2 += least;
+            }
+        }
+        let slowness = |id: DeviceId| {
+            let device = cluster.device(id);
+            let (ops, measured, least) = totals[device.kind.index()];
+            if least > 0.0 { (ops / device.speed + measured) / least } else { 1.0 }
+        };
+        let qualifies = |id: DeviceId| usable.contains(cluster.device(id).kind) && slowness(id) <= SLOWEST;
+        let mut is_worker: Vec<bool> = cluster.device_ids().map(qualifies).collect();
+        if !is_worker.contains(&true) {
+            is_worker.fill(true);
+        }
+        let mut by_speed: Vec<DeviceId> = cluster.device_ids().filter(|id| is_worker[id.index()]).collect();
+        by_speed.sort_by(|&a, &b| slowness(a).total_cmp(&slowness(b)));
+        let best = by_speed.first().map_or(1.0, |&id| slowness(id));
+        let relative_speed = cluster.device_ids().map(|id| best / slowness(id)).collect();
+        Self { is_worker, by_speed, relative_speed }
+    }
+
+    /// Number of workers, at least 1.
+    pub(in crate::placers) fn count(&self) -> usize {
+        self.by_speed.len()
+    }
+
+    /// Whether a device is a worker.
+    #[inline]
+    pub(in crate::placers) fn contains(&self, device: DeviceId) -> bool {
+        self.is_worker[device.index()]
+    }
+
+    /// The workers, fastest first, then by id.
+    pub(in crate::placers) fn by_speed(&self) -> &[DeviceId] {
+        &self.by_speed
+    }
+
+    /// The speed of a device for what it may run, as a share of the fastest worker's: exactly 1 for all of equal devices.
+    #[inline]
+    pub(in crate::placers) fn relative_speed(&self, device: DeviceId) -> f64 {
+        self.relative_speed[device.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placers::example;
+    use placebench_datasets::{Kind, OpSpec};
+
+    fn workers(specs: &[OpSpec<'_>], devices: &[(Kind, f64)]) -> Vec<u32> {
+        let graph = example::graph_of(specs, &[], &[]);
+        let instance = Instance::new(graph, example::cluster_of_kinds(devices)).unwrap();
+        Workers::new(&instance).by_speed().iter().map(|device| device.0).collect()
+    }
+
+    #[test]
+    fn devices_within_ten_times_the_best_compete() {
+        let any = OpSpec::cost(100.0);
+        assert_eq!(workers(std::slice::from_ref(&any), &[(Kind::Cpu, 10.0), (Kind::Gpu, 100.0)]), [1, 0]);
+        assert_eq!(workers(std::slice::from_ref(&any), &[(Kind::Cpu, 9.0), (Kind::Gpu, 100.0)]), [1]);
+        assert_eq!(workers(&[any], &[(Kind::Cpu, 2.0), (Kind::Cpu, 2.0)]), [0, 1]);
+    }
+
+    #[test]
+    fn measured_times_tell_how_fast_a_kind_is_and_a_kind_that_runs_nothing_does_not_compete() {
+        let spec = OpSpec { times: [Some(1.0), Some(0.01), None], ..OpSpec::cost(100.0) };
+        let not_tpu = OpSpec { kinds: [Kind::Cpu, Kind::Gpu].into_iter().collect(), ..spec };
+        let devices = [(Kind::Cpu, 100.0), (Kind::Gpu, 1.0), (Kind::Gpu, 1.0), (Kind::Tpu, 1e9)];
+        assert_eq!(workers(&[not_tpu], &devices), [1, 2]);
+    }
+
+    #[test]
+    fn ops_that_cost_nothing_leave_all_devices_equal() {
+        assert_eq!(workers(&[OpSpec::cost(0.0)], &[(Kind::Cpu, 1.0), (Kind::Cpu, 5.0)]), [0, 1]);
+    }
+}
