@@ -1,6 +1,6 @@
 //! Ranks that several algorithms share: upward rank, operations rank, path computation time.
 
-use placebench_datasets::{DataflowGraph, Instance, OpId, PlacedGraph, Time};
+use placebench_datasets::{DataflowGraph, DeviceId, Instance, KindSet, OpId, PlacedGraph, Time};
 
 /// How costs that differ between devices are averaged before any op is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,39 @@ pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
         .collect()
 }
 
+/// Median execution time of each op over the devices of the kinds allowed to it: the mean of the two in the middle where
+/// their number is even.
+///
+/// # Complexity
+/// O(ops + devices · log devices), and O(devices · log devices) for each op with a measured time.
+pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
+    let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+    // The devices of each set of kinds, fastest first: the order of times where none is measured.
+    let by_speed: [Vec<DeviceId>; 8] = std::array::from_fn(|bits| {
+        let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
+        let mut devices: Vec<DeviceId> =
+            cluster.device_ids().filter(|&device| set.contains(cluster.device(device).kind)).collect();
+        devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
+        devices
+    });
+    let mut times = Vec::with_capacity(cluster.device_count());
+    graph
+        .op_ids()
+        .map(|op| {
+            let kinds = units.kinds(units.unit_of(op));
+            let devices = &by_speed[usize::from(kinds.bits())];
+            let middle = [(devices.len() - 1) / 2, devices.len() / 2];
+            if kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
+                return middle.map(|at| instance.exec_time(op, devices[at])).iter().sum::<Time>() / 2.0;
+            }
+            times.clear();
+            times.extend(devices.iter().map(|&device| instance.exec_time(op, device)));
+            times.sort_unstable_by(Time::total_cmp);
+            middle.map(|at| times[at]).iter().sum::<Time>() / 2.0
+        })
+        .collect()
+}
+
 /// Average cost of moving bytes between two different devices: `latency + bytes · inverse_rate`, 0 with one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AverageTransfer {
@@ -83,6 +116,9 @@ impl AverageTransfer {
         };
         Self { latency: cluster.mean_latency(), inverse_rate }
     }
+
+    /// Transfers that cost nothing.
+    pub const FREE: Self = Self { latency: 0.0, inverse_rate: 0.0 };
 
     /// Average time for so many bytes.
     #[inline]
@@ -105,6 +141,30 @@ pub fn upward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTrans
         ranks[op.index()] = exec[op.index()] + behind;
     }
     ranks
+}
+
+/// Downward rank (Topcuoglu et al. 2002, Eq. 7): the longest average path before an op, the op itself not counted. What
+/// is added along an edge is the predecessor's time and the transfer, not the op's own time.
+///
+/// # Complexity
+/// O(ops + edges).
+pub fn downward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
+    let mut ranks: Vec<Time> = vec![0.0; graph.op_count()];
+    for op in graph.topological_order() {
+        let before = graph
+            .predecessors(op)
+            .map(|edge| ranks[edge.op.index()] + exec[edge.op.index()] + transfer.time(graph.edge_bytes(edge)));
+        ranks[op.index()] = before.fold(0.0, f64::max);
+    }
+    ranks
+}
+
+/// Static level (Hwang et al. 1989; Sih, Lee 1993): the longest path from an op, itself counted and transfers not.
+///
+/// # Complexity
+/// O(ops + edges).
+pub fn static_levels(graph: &DataflowGraph, exec: &[Time]) -> Vec<Time> {
+    upward_ranks(graph, exec, AverageTransfer::FREE)
 }
 
 /// Operations source and sink ranks of L §4.4.1: the longest path in operations that leads to an op (itself not

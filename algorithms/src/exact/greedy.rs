@@ -58,7 +58,8 @@ fn build(
     while steps.len() < problem.ops {
         let ready = (0..problem.ops).filter(|&op| state.is_ready(problem, op));
         let op = ready.reduce(|best, op| if priorities[op] > priorities[best] { op } else { best })?;
-        let (mut first, mut second): (Option<(Time, Step)>, Option<(Time, Step)>) = (None, None);
+        let mut first: Option<(Time, Step)> = None;
+        let mut second: Option<(Time, Step)> = None;
         for device in (0..problem.devices).filter(|&device| state.allows(problem, op, device)) {
             let step = Step { op, device };
             let entry = op * problem.devices + device;

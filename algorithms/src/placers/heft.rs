@@ -2,9 +2,8 @@
 
 use placebench_datasets::Instance;
 
-use super::list::priority::by_descending_rank;
-use super::list::schedule::PartialSchedule;
-use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
+use super::{ListScheduling, Priority, Selection};
+use crate::ranks::Average;
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Schedules the ops in the order of their upward ranks, each on the device where it finishes first, in the earliest gap
@@ -38,24 +37,15 @@ pub struct Heft {
     pub average: Average,
 }
 
-/// Ops scheduled between two looks at the stop token.
-const STOP_INTERVAL: usize = 1024;
-
 impl Placer for Heft {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let graph = instance.graph();
-        let exec = average_exec_times(instance, self.average);
-        let ranks = upward_ranks(graph, &exec, AverageTransfer::new(instance, self.average));
-        let order = by_descending_rank(graph, &ranks);
-        drop((exec, ranks));
-        let mut schedule = PartialSchedule::new(instance);
-        for ops in order.chunks(STOP_INTERVAL) {
-            context.stop.check()?;
-            for &op in ops {
-                schedule.schedule_at_earliest_finish(op)?;
-            }
-        }
-        schedule.finish()
+        let list = ListScheduling {
+            priority: Priority::UpwardRank,
+            selection: Selection::EarliestFinish,
+            average: self.average,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
     }
 
     fn makes_plan(&self) -> bool {

@@ -145,6 +145,18 @@ impl GapTree {
         Self { leaves: vec![Node::new()], inner: Vec::new(), root: 0, height: 0 }
     }
 
+    /// Removes all gaps.
+    pub(super) fn clear(&mut self) {
+        self.inner.clear();
+        self.leaves.truncate(1);
+        if let [leaf] = &mut self.leaves[..] {
+            leaf.ends[..leaf.len].fill(f64::INFINITY);
+            leaf.rooms[..leaf.len].fill(NO_ROOM);
+            leaf.len = 0;
+        }
+        (self.root, self.height) = (0, 0);
+    }
+
     /// The earliest gap in which something so long fits at or after `ready`.
     ///
     /// # Complexity

@@ -1,6 +1,6 @@
 //! A schedule in the making: what is placed where and when, and what that means for the next op.
 
-use placebench_datasets::{DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, OpId, Time, UnitId};
+use placebench_datasets::{DataflowGraph, Device, DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
 
 use super::timeline::Timeline;
 use crate::{Assignment, Decision, PlaceError, Plan};
@@ -13,6 +13,16 @@ pub(crate) struct Slot {
     pub(crate) finish: Time,
 }
 
+/// Picks the device of the op at hand.
+pub(crate) trait Select {
+    /// A feasible device for the unit of `op`, which is on none yet; `None` if there is none. [`PartialSchedule::ready`]
+    /// and [`PartialSchedule::exec`] are about `op`.
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId>;
+}
+
+/// As the shortest duration of a timeline: no gap is long enough to be kept.
+const NO_GAPS: Time = f64::INFINITY;
+
 /// Ops scheduled one after the other, predecessors first. Colocated ops follow the first of them that was scheduled
 /// (L §4.3).
 #[derive(Debug)]
@@ -21,6 +31,7 @@ pub(crate) struct PartialSchedule<'a> {
     assignment: Assignment<'a>,
     timelines: Vec<Timeline>,
     slots: Vec<Slot>,
+    scheduled: Vec<bool>,
     makespan: Time,
     speeds: Vec<f64>,
     kinds: Vec<Kind>,
@@ -33,23 +44,24 @@ pub(crate) struct PartialSchedule<'a> {
 }
 
 impl<'a> PartialSchedule<'a> {
-    /// Nothing scheduled yet.
+    /// Nothing scheduled yet. With `insertion` an op may go into a gap, without it only behind all others on its device.
     ///
     /// # Complexity
     /// O(ops · kinds + devices).
-    pub(crate) fn new(instance: &'a Instance) -> Self {
+    pub(crate) fn new(instance: &'a Instance, insertion: bool) -> Self {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let kinds: Vec<Kind> = cluster.devices().iter().map(|device| device.kind).collect();
         let devices_of = std::array::from_fn(|bits| {
             let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
             cluster.device_ids().filter(|device| set.contains(kinds[device.index()])).collect()
         });
-        let shortest = shortest_exec_times(instance);
+        let shortest = if insertion { shortest_exec_times(instance) } else { vec![NO_GAPS; cluster.device_count()] };
         Self {
             instance,
             assignment: Assignment::new(instance),
             timelines: shortest.into_iter().map(Timeline::new).collect(),
             slots: vec![Slot::default(); graph.op_count()],
+            scheduled: vec![false; graph.op_count()],
             makespan: 0.0,
             speeds: cluster.devices().iter().map(|device| device.speed).collect(),
             kinds,
@@ -59,7 +71,7 @@ impl<'a> PartialSchedule<'a> {
         }
     }
 
-    /// Schedules an op on the feasible device where it finishes first (ties: the lowest id), in the earliest gap there.
+    /// Schedules an op on the device of its colocation group if that is fixed, else on the one that `selection` picks.
     ///
     /// All predecessors must be scheduled. The first op of a colocation group to be scheduled fixes the group's device,
     /// and the memory of the whole group is claimed then.
@@ -68,9 +80,8 @@ impl<'a> PartialSchedule<'a> {
     /// [`PlaceError::Infeasible`] if no device can take the op's unit.
     ///
     /// # Complexity
-    /// O(in-degree · devices) for transfers and O(devices · log ops) for gaps; the latter only for devices that would
-    /// win without waiting.
-    pub(crate) fn schedule_at_earliest_finish(&mut self, op: OpId) -> Result<Slot, PlaceError> {
+    /// O(in-degree · devices) for transfers, and what the selection takes.
+    pub(crate) fn schedule(&mut self, op: OpId, selection: &mut impl Select) -> Result<Slot, PlaceError> {
         let unit = self.instance.units().unit_of(op);
         let device = match self.assignment.device_of_unit(unit) {
             Some(device) => {
@@ -81,7 +92,7 @@ impl<'a> PartialSchedule<'a> {
             None => {
                 self.fill_ready_times(op);
                 self.fill_exec_times(op);
-                let device = self.earliest_finish(unit).ok_or_else(|| self.assignment.infeasible(unit))?;
+                let device = selection.select(self, op).ok_or_else(|| self.assignment.infeasible(unit))?;
                 self.assignment.assign(unit, device);
                 device
             }
@@ -89,23 +100,93 @@ impl<'a> PartialSchedule<'a> {
         Ok(self.reserve(op, device))
     }
 
-    /// The feasible device with the least finish time for the op at hand.
-    fn earliest_finish(&self, unit: UnitId) -> Option<DeviceId> {
-        let units = self.instance.units();
-        let demand = units.demand_bytes(unit);
+    /// Schedules an op, whose inputs are there at `ready`, on a device that its unit is on or that is feasible for it.
+    pub(crate) fn schedule_on(&mut self, op: OpId, device: DeviceId, ready: Time) -> Slot {
+        let unit = self.instance.units().unit_of(op);
+        if self.assignment.device_of_unit(unit).is_none() {
+            self.assignment.assign(unit, device);
+        }
+        self.ready[device.index()] = ready;
+        self.exec[device.index()] = self.instance.exec_time(op, device);
+        self.reserve(op, device)
+    }
+
+    /// The feasible device with the least finish time plus `extra` for the op at hand; ties: the lowest id.
+    ///
+    /// # Complexity
+    /// O(devices · log ops), the logarithm only for devices that would win without waiting.
+    pub(crate) fn earliest_finish(&self, unit: UnitId, extra: impl Fn(DeviceId) -> Time) -> Option<DeviceId> {
+        let demand = self.instance.units().demand_bytes(unit);
         let mut best: Option<(Time, DeviceId)> = None;
-        for &device in &self.devices_of[usize::from(units.kinds(unit).bits())] {
+        for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
+            let extra = extra(device);
             // No gap can make it finish before this, and a tie goes to the lower id, which came before.
-            if best.is_some_and(|(finish, _)| ready + exec >= finish) || !self.assignment.fits(demand, device) {
+            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.fits(demand, device) {
                 continue;
             }
-            let finish = self.timelines[device.index()].earliest(ready, exec) + exec;
-            if best.is_none_or(|(least, _)| finish < least) {
-                best = Some((finish, device));
+            let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra;
+            if best.is_none_or(|(least, _)| value < least) {
+                best = Some((value, device));
             }
         }
         best.map(|(_, device)| device)
+    }
+
+    /// The feasible device on which the op at hand starts first; ties: the lowest id.
+    ///
+    /// # Complexity
+    /// As [`PartialSchedule::earliest_finish`].
+    pub(crate) fn earliest_start(&self, unit: UnitId) -> Option<DeviceId> {
+        let demand = self.instance.units().demand_bytes(unit);
+        let mut best: Option<(Time, DeviceId)> = None;
+        for &device in self.devices_of(unit) {
+            let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
+            if best.is_some_and(|(least, _)| ready >= least) || !self.assignment.fits(demand, device) {
+                continue;
+            }
+            let start = self.timelines[device.index()].earliest(ready, exec);
+            if best.is_none_or(|(least, _)| start < least) {
+                best = Some((start, device));
+            }
+        }
+        best.map(|(_, device)| device)
+    }
+
+    /// The devices of the kinds allowed to a unit, ascending.
+    pub(crate) fn devices_of(&self, unit: UnitId) -> &[DeviceId] {
+        &self.devices_of[usize::from(self.instance.units().kinds(unit).bits())]
+    }
+
+    pub(crate) fn instance(&self) -> &'a Instance {
+        self.instance
+    }
+
+    pub(crate) fn assignment(&self) -> &Assignment<'a> {
+        &self.assignment
+    }
+
+    pub(crate) fn is_scheduled(&self, op: OpId) -> bool {
+        self.scheduled[op.index()]
+    }
+
+    /// The device of an op that is scheduled.
+    pub(crate) fn device_of(&self, op: OpId) -> DeviceId {
+        self.slots[op.index()].device
+    }
+
+    pub(crate) fn timeline(&self, device: DeviceId) -> &Timeline {
+        &self.timelines[device.index()]
+    }
+
+    /// For the op at hand and each device: when its inputs are there.
+    pub(crate) fn ready(&self) -> &[Time] {
+        &self.ready
+    }
+
+    /// For the op at hand and each device: how long it takes.
+    pub(crate) fn exec(&self) -> &[Time] {
+        &self.exec
     }
 
     fn reserve(&mut self, op: OpId, device: DeviceId) -> Slot {
@@ -113,12 +194,13 @@ impl<'a> PartialSchedule<'a> {
         let start = self.timelines[device.index()].reserve(ready, exec);
         let slot = Slot { device, start, finish: start + exec };
         self.slots[op.index()] = slot;
+        self.scheduled[op.index()] = true;
         self.makespan = self.makespan.max(slot.finish);
         slot
     }
 
     /// When the inputs of an op are on one device.
-    fn ready_time(&self, op: OpId, device: DeviceId) -> Time {
+    pub(crate) fn ready_time(&self, op: OpId, device: DeviceId) -> Time {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         let arrivals = graph.predecessors(op).map(|edge| {
             let slot = self.slots[edge.op.index()];
@@ -127,16 +209,28 @@ impl<'a> PartialSchedule<'a> {
         arrivals.fold(0.0, f64::max)
     }
 
-    /// When the inputs of an op are on each device: all devices at once for each input, over flat rows of the cluster.
-    fn fill_ready_times(&mut self, op: OpId) {
+    /// Takes an op at hand whose predecessors are all scheduled: [`PartialSchedule::ready`] is about it from now on.
+    ///
+    /// # Complexity
+    /// O(in-degree · devices).
+    pub(crate) fn fill_ready_times(&mut self, op: OpId) {
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.fill(0.0);
+        self.add_arrivals(self.instance.graph().predecessors(op), &mut ready);
+        self.ready = ready;
+    }
+
+    /// Raises the `ready` time of each device to when these inputs, whose producers are scheduled, are there.
+    ///
+    /// All devices at once for each input, over flat rows of the cluster.
+    pub(crate) fn add_arrivals(&self, inputs: impl Iterator<Item = Edge>, ready: &mut [Time]) {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
-        self.ready.fill(0.0);
-        for edge in graph.predecessors(op) {
+        for edge in inputs {
             let slot = self.slots[edge.op.index()];
             let bytes = graph.edge_bytes(edge) as f64;
             // Divided, not multiplied by an inverse: the simulator must arrive at the same floats.
             let row = cluster.rates_from(slot.device).iter().zip(cluster.latencies_from(slot.device));
-            for (ready, (&rate, &latency)) in self.ready.iter_mut().zip(row) {
+            for (ready, (&rate, &latency)) in ready.iter_mut().zip(row) {
                 let arrival = slot.finish + (latency + bytes / rate);
                 *ready = if arrival > *ready { arrival } else { *ready };
             }
@@ -144,14 +238,21 @@ impl<'a> PartialSchedule<'a> {
     }
 
     fn fill_exec_times(&mut self, op: OpId) {
+        let mut exec = std::mem::take(&mut self.exec);
+        self.exec_times(op, &mut exec);
+        self.exec = exec;
+    }
+
+    /// Writes how long an op takes on each device.
+    pub(crate) fn exec_times(&self, op: OpId, exec: &mut [Time]) {
         let graph = self.instance.graph();
         let ops = graph.ops(op);
-        for (exec, &speed) in self.exec.iter_mut().zip(&self.speeds) {
+        for (exec, &speed) in exec.iter_mut().zip(&self.speeds) {
             *exec = ops / speed;
         }
         for kind in Kind::ALL {
             if let Some(time) = graph.measured_time(op, kind) {
-                for (exec, _) in self.exec.iter_mut().zip(&self.kinds).filter(|(_, other)| **other == kind) {
+                for (exec, _) in exec.iter_mut().zip(&self.kinds).filter(|(_, other)| **other == kind) {
                     *exec = time;
                 }
             }

@@ -23,6 +23,17 @@ impl Timeline {
         Self { gaps: GapTree::new(), tail: 0.0, shortest }
     }
 
+    /// Forgets all reservations.
+    ///
+    /// # Complexity
+    /// O(reservations), no allocation and no deallocation.
+    pub(crate) fn clear(&mut self) {
+        if self.tail > 0.0 {
+            self.gaps.clear();
+            self.tail = 0.0;
+        }
+    }
+
     /// The earliest time at or after `ready` at which the device is free for so long.
     ///
     /// # Complexity
@@ -90,6 +101,26 @@ mod tests {
         assert_eq!(timeline.reserve(3.0, 7.0), 15.0);
         assert_eq!(timeline.reserve(0.0, 6.0), 4.0);
         assert_eq!(timeline.reserve(0.0, 1.0), 22.0);
+    }
+
+    #[test]
+    fn a_cleared_timeline_is_as_new() {
+        let mut timeline = Timeline::new(0.0);
+        for slot in 0..100 {
+            timeline.reserve(f64::from(2 * slot + 1), 1.0);
+        }
+        timeline.clear();
+        assert_eq!(timeline.reserve(3.0, 5.0), 3.0);
+        assert_eq!(timeline.reserve(0.0, 3.0), 0.0);
+        assert_eq!(timeline.reserve(0.0, 1.0), 8.0);
+    }
+
+    #[test]
+    fn with_an_endless_shortest_slot_nothing_is_inserted() {
+        let mut timeline = Timeline::new(f64::INFINITY);
+        assert_eq!(timeline.reserve(5.0, 1.0), 5.0);
+        assert_eq!(timeline.reserve(0.0, 1.0), 6.0);
+        assert_eq!(timeline.earliest(0.0, 0.0), 7.0);
     }
 
     #[test]

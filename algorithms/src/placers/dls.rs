@@ -1,0 +1,45 @@
+//! DLS: dynamic level scheduling.
+
+use placebench_datasets::Instance;
+
+use super::{ListScheduling, Pick, Priority, Selection};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Schedules, of all pairs of a ready op and a device, the one of the largest dynamic level: static level of the op, less its
+/// start there, plus what it takes on a median device more than there.
+///
+/// # Reference
+/// G. C. Sih, E. A. Lee, *A Compile-Time Scheduling Heuristic for Interconnection-Constrained Heterogeneous Processor
+/// Architectures*, IEEE Transactions on Parallel and Distributed Systems 4(2), 1993, 175–187, doi:10.1109/71.207593,
+/// §III, without their later refinements (descendant consideration, resource scarcity).
+///
+/// # Complexity
+/// As [`Etf`](super::Etf): an op's level on a device falls only with the device's time, by the same amount for all ops that
+/// wait for the device, so that their order stays. @DLS@
+///
+/// # Ties
+/// Equal dynamic levels: the larger static level, then topological order, then the lowest device id.
+///
+/// # Deviations
+/// - Sih and Lee schedule transfers on links; here they are free of contention.
+/// - The median is over the devices of the kinds allowed to the op, where theirs takes infinite times in.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct Dls;
+
+impl Placer for Dls {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::MedianLevel,
+            pick: Pick::Pair,
+            selection: Selection::DynamicLevel,
+            insertion: false,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,168 @@
+//! The ready ops of one device, the best pair first.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use placebench_datasets::Time;
+
+/// An op and its value on the device: the start there plus an addend that does not change. Less is better; ties go to
+/// the lower position in the order of priorities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) value: Time,
+    pub(super) position: u32,
+    pub(super) start: Time,
+}
+
+/// An op whose inputs were not there yet when the device was looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pending {
+    /// The value if the op starts as soon as its inputs are there.
+    value: Time,
+    ready: Time,
+    position: u32,
+}
+
+/// An op that can start when the device is idle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Available {
+    addend: Time,
+    position: u32,
+}
+
+impl Eq for Pending {}
+
+impl Ord for Pending {
+    /// The greatest is the best, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.value.total_cmp(&self.value).then(other.position.cmp(&self.position))
+    }
+}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for Available {}
+
+impl Ord for Available {
+    /// The greatest is the best, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.addend.total_cmp(&self.addend).then(other.position.cmp(&self.position))
+    }
+}
+
+impl PartialOrd for Available {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What may start on one device, in two heaps: the ops whose inputs arrive later than the device is idle, by their value
+/// then, and the others, all of which start when it is, by their addend. As time passes on the device each op moves
+/// once from the first to the second.
+///
+/// Ops that became invalid stay until they come up.
+#[derive(Debug, Default)]
+pub(super) struct DeviceQueue {
+    pending: BinaryHeap<Pending>,
+    available: BinaryHeap<Available>,
+}
+
+impl DeviceQueue {
+    /// Adds an op whose inputs are there at `ready`, and returns it as a candidate.
+    ///
+    /// # Complexity
+    /// O(log ops).
+    pub(super) fn push(&mut self, ready: Time, addend: Time, position: u32, idle_from: Time) -> Candidate {
+        if ready <= idle_from {
+            self.available.push(Available { addend, position });
+            return Candidate { value: idle_from + addend, position, start: idle_from };
+        }
+        let value = ready + addend;
+        self.pending.push(Pending { value, ready, position });
+        Candidate { value, position, start: ready }
+    }
+
+    /// The best op if the device is idle from `idle_from` on, which never falls. It stays in the queue until it is
+    /// invalid.
+    ///
+    /// # Complexity
+    /// O(log ops) amortised over pushes.
+    pub(super) fn best(
+        &mut self,
+        idle_from: Time,
+        addend: impl Fn(u32) -> Time,
+        valid: impl Fn(u32) -> bool,
+    ) -> Option<Candidate> {
+        loop {
+            while self.available.peek().is_some_and(|top| !valid(top.position)) {
+                self.available.pop();
+            }
+            let now = self.available.peek().map(|top| Candidate {
+                value: idle_from + top.addend,
+                position: top.position,
+                start: idle_from,
+            });
+            let Some(&later) = self.pending.peek() else { return now };
+            if !valid(later.position) {
+                self.pending.pop();
+            } else if later.ready > idle_from {
+                let later = Candidate { value: later.value, position: later.position, start: later.ready };
+                return Some(now.filter(|now| now.precedes(&later)).unwrap_or(later));
+            } else if now.is_none_or(|now| later.value <= now.value) {
+                self.pending.pop();
+                self.available.push(Available { addend: addend(later.position), position: later.position });
+            } else {
+                return now;
+            }
+        }
+    }
+}
+
+impl Candidate {
+    /// Whether this is better than another on the same device.
+    pub(super) fn precedes(&self, other: &Self) -> bool {
+        self.value.total_cmp(&other.value).then(self.position.cmp(&other.position)) == Ordering::Less
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_is_that_of_a_linear_search(
+            ops in vec((0..20u8, 0..9u8, 0..60u8), 1..60),
+            takes in vec((any::<bool>(), 0..4u8), 60),
+        ) {
+            let ops: Vec<(Time, Time)> = ops.iter().map(|op| (f64::from(op.0), f64::from(op.1) - 4.0)).collect();
+            let (mut queue, mut idle, mut gone) = (DeviceQueue::default(), 0.0, vec![true; ops.len()]);
+            let mut next = 0;
+            for (push, wait) in takes {
+                if push && next < ops.len() {
+                    queue.push(ops[next].0, ops[next].1, next as u32, idle);
+                    gone[next] = false;
+                    next += 1;
+                }
+                let found = queue.best(idle, |at| ops[at as usize].1, |at| !gone[at as usize]);
+                let all = (0..next).filter(|&at| !gone[at]).map(|at| {
+                    let start = ops[at].0.max(idle);
+                    Candidate { value: start + ops[at].1, position: at as u32, start }
+                });
+                let expected = all.reduce(|best, other| if other.precedes(&best) { other } else { best });
+                prop_assert_eq!(found, expected);
+                if let Some(taken) = found.filter(|_| !push) {
+                    gone[taken.position as usize] = true;
+                    idle = taken.start + f64::from(wait);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Selections: which device the op at hand goes to.
+
+use placebench_datasets::{DeviceId, Instance, OpId, Time, UnitId};
+
+use super::oct::OptimisticCostTable;
+use super::schedule::{PartialSchedule, Select};
+use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
+
+fn unit_of(schedule: &PartialSchedule<'_>, op: OpId) -> UnitId {
+    schedule.instance().units().unit_of(op)
+}
+
+/// Where the op finishes first.
+pub(super) struct EarliestFinish;
+
+impl Select for EarliestFinish {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+        schedule.earliest_finish(unit_of(schedule, op), |_| 0.0)
+    }
+}
+
+/// Where the op starts first.
+pub(super) struct EarliestStart;
+
+impl Select for EarliestStart {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+        schedule.earliest_start(unit_of(schedule, op))
+    }
+}
+
+/// Where finish plus optimistic cost is least (PEFT).
+pub(super) struct FinishPlusCost<'a>(pub(super) &'a OptimisticCostTable);
+
+impl Select for FinishPlusCost<'_> {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+        schedule.earliest_finish(unit_of(schedule, op), |device| self.0.cost(op, device))
+    }
+}
+
+/// The ops of a critical path on one device, the others where they finish first (CPOP).
+pub(super) struct CriticalPathProcessor {
+    on_path: Vec<bool>,
+    processor: Option<DeviceId>,
+}
+
+impl CriticalPathProcessor {
+    /// The critical path of average costs, and the device on which it takes least time: what may not run there counts
+    /// with its least time, and every transfer between two ops that are not both there with its average.
+    ///
+    /// # Complexity
+    /// O(edges + path · devices).
+    pub(super) fn new(instance: &Instance, average: Average) -> Self {
+        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+        let transfer = AverageTransfer::new(instance, average);
+        let path = critical_path(instance, &average_exec_times(instance, average), transfer);
+        let mut on_path = vec![false; graph.op_count()];
+        path.iter().for_each(|&(op, _)| on_path[op.index()] = true);
+        let least = instance.min_exec_times();
+        let length = |device: DeviceId| {
+            let (mut length, mut before) = (0.0, true);
+            for (position, &(op, arriving)) in path.iter().enumerate() {
+                let here = units.kind_allows(units.unit_of(op), cluster, device);
+                if position > 0 && !(before && here) {
+                    length += arriving;
+                }
+                length += if here { instance.exec_time(op, device) } else { least[op.index()] };
+                before = here;
+            }
+            length
+        };
+        let lengths = cluster.device_ids().map(|device| (length(device), device));
+        let shortest = lengths.reduce(|best, other| if other.0 < best.0 { other } else { best });
+        Self { on_path, processor: shortest.map(|(_, device)| device) }
+    }
+}
+
+/// The longest path of averages from a source to a sink: each op with the transfer that leads to it. Ties: the lowest
+/// source id, then the first edge.
+fn critical_path(instance: &Instance, exec: &[Time], transfer: AverageTransfer) -> Vec<(OpId, Time)> {
+    let graph = instance.graph();
+    let ranks = upward_ranks(graph, exec, transfer);
+    let sources = graph.op_ids().filter(|&op| graph.in_degree(op) == 0);
+    let longer = |best: OpId, other: OpId| if ranks[other.index()] > ranks[best.index()] { other } else { best };
+    let mut path = Vec::new();
+    let mut next = sources.reduce(longer).map(|source| (source, 0.0));
+    while let Some((op, arriving)) = next {
+        path.push((op, arriving));
+        let steps = graph.successors(op).map(|edge| {
+            let time = transfer.time(graph.edge_bytes(edge));
+            (time + ranks[edge.op.index()], edge.op, time)
+        });
+        let longest = steps.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        next = longest.map(|(_, after, time)| (after, time));
+    }
+    path
+}
+
+impl Select for CriticalPathProcessor {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+        let unit = unit_of(schedule, op);
+        let wanted = self.processor.filter(|_| self.on_path[op.index()]);
+        wanted
+            .filter(|&device| schedule.assignment().is_feasible(unit, device))
+            .or_else(|| schedule.earliest_finish(unit, |_| 0.0))
+    }
+}
+
+/// One device after the other, each up to an equal share of the memory that the graph demands (m-TOPO).
+pub(super) struct Fill {
+    share: u64,
+    current: usize,
+}
+
+impl Fill {
+    /// The share is the mean demand of a device plus the largest demand of a unit.
+    pub(super) fn new(instance: &Instance) -> Self {
+        let units = instance.units();
+        let demands = || units.ids().map(|unit| units.demand_bytes(unit));
+        let total: u64 = demands().fold(0, u64::saturating_add);
+        let mean = total / instance.cluster().device_count() as u64;
+        Self { share: mean.saturating_add(demands().max().unwrap_or(0)), current: 0 }
+    }
+}
+
+impl Select for Fill {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+        let (unit, assignment) = (unit_of(schedule, op), schedule.assignment());
+        let demand = schedule.instance().units().demand_bytes(unit);
+        let fits = |device: DeviceId| assignment.used_bytes(device).saturating_add(demand) <= self.share;
+        let count = schedule.instance().cluster().device_count();
+        // A device that is full stays behind for good; one that is of the wrong kind or too small is passed over once.
+        while self.current + 1 < count && !fits(DeviceId::new(self.current)) {
+            self.current += 1;
+        }
+        let from_here = (self.current..count).chain(0..self.current).map(DeviceId::new);
+        let mut feasible = from_here.filter(|&device| assignment.is_feasible(unit, device));
+        let first = feasible.next()?;
+        if fits(first) { Some(first) } else { feasible.find(|&device| fits(device)).or(Some(first)) }
+    }
+}

@@ -1,0 +1,42 @@
+//! m-ETF: earliest task first under memory limits.
+
+use placebench_datasets::Instance;
+
+use super::{ListScheduling, Pick, Priority, Selection};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Schedules, of all pairs of a ready op and a device with memory for it, the one that starts first.
+///
+/// # Reference
+/// B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, *Baechi: Fast Device Placement of Machine
+/// Learning Graphs*, 11th ACM Symposium on Cloud Computing (SoCC), 2020, 416–430, doi:10.1145/3419111.3421302, after Hwang et al. 1989 (see [`Etf`](super::Etf)).
+///
+/// # Complexity
+/// As [`Etf`](super::Etf). @METF@
+///
+/// # Ties
+/// Equal starts: topological order, then the lowest device id. Only in this it differs from [`Etf`](super::Etf), which here
+/// respects memory too.
+///
+/// # Deviations
+/// - Memory is what L §4.1 says that a unit demands, and is never freed.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct MEtf;
+
+impl Placer for MEtf {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::Topological,
+            pick: Pick::Pair,
+            selection: Selection::EarliestStart,
+            insertion: false,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}

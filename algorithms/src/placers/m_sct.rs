@@ -1,0 +1,58 @@
+//! m-SCT: small communication times under memory limits.
+
+use placebench_datasets::Instance;
+
+use super::{FavouriteChildren, ListScheduling, Pick, Priority, Selection};
+use crate::ranks::Average;
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// As [`MEtf`](super::MEtf), but a device waits for the favourite child of its last op: while that is ready, may run there
+/// and could start nowhere earlier, the device takes only it or an urgent op, one whose inputs are on all devices when it
+/// starts. Favourite children come from a linear program: see [`FavouriteChildren`].
+///
+/// # Reference
+/// B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, *Baechi: Fast Device Placement of Machine
+/// Learning Graphs*, 11th ACM Symposium on Cloud Computing (SoCC), 2020, 416–430, doi:10.1145/3419111.3421302, after C. Hanen, A. Munier, *An Approximation
+/// Algorithm for Scheduling Dependent Tasks on m Processors with Small Communication Delays*, INRIA/IEEE Symposium on Emerging
+/// Technologies and Factory Automation, 1995, 167–189, doi:10.1109/ETFA.1995.496772. Details as in the authors' code
+/// where the paper is silent: when a device waits, and what is urgent.
+///
+/// # Complexity
+/// As [`Etf`](super::Etf) with two queues a device, and the linear programs, which take most of the time. @MSCT@
+///
+/// # Ties
+/// Equal starts: a favourite child for which its device waits, then topological order, then the lowest device id. Of
+/// two edges that compete for a favourite child: the one with the smaller x.
+///
+/// # Deviations
+/// - The linear program is split into windows of the topological order, since it does not scale: a graph with more edges than `window`
+///   has no favourite children across windows, and what the program says of one window is not the optimum of the whole.
+/// - Times in the program are averages over devices.
+/// - The authors solve by interior points too, but with MOSEK; in either case x is some optimum of many.
+/// - Memory is what L §4.1 says that a unit demands, and is never freed.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct MSct {
+    /// How favourite children are found.
+    pub favourites: FavouriteChildren,
+    /// How costs are averaged before ops are placed.
+    pub average: Average,
+}
+
+impl Placer for MSct {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::Topological,
+            pick: Pick::Pair,
+            selection: Selection::FavouriteChild,
+            insertion: false,
+            average: self.average,
+            favourites: self.favourites,
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}

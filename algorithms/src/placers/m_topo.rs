@@ -1,0 +1,44 @@
+//! m-TOPO: topological order under memory limits.
+
+use placebench_datasets::Instance;
+
+use super::{ListScheduling, Priority, Selection};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Fills one device after the other with ops in topological order, each up to an equal share of the memory that all ops
+/// demand: the mean of a device plus the largest demand of a unit.
+///
+/// # Reference
+/// B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, *Baechi: Fast Device Placement of Machine
+/// Learning Graphs*, 11th ACM Symposium on Cloud Computing (SoCC), 2020, 416–430, doi:10.1145/3419111.3421302.
+///
+/// # Complexity
+/// O(edges · devices + ops · log ops). @MTOPO@
+///
+/// # Ties
+/// None: orders are the graph's topological order and that of the device ids.
+///
+/// # Deviations
+/// - An op that may not run on the current device, or does not fit into its memory, goes to the next one that may take it;
+///   the current device stays the same. Where no feasible device has its share left, the next feasible one takes it.
+/// - Memory is what L §4.1 says that a unit demands. Ops that demand none all fit the first device.
+/// - The plan runs each device's ops in topological order.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct MTopo;
+
+impl Placer for MTopo {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::Topological,
+            selection: Selection::Fill,
+            insertion: false,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}

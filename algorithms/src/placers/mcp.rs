@@ -1,0 +1,49 @@
+//! MCP: modified critical path.
+
+use placebench_datasets::Instance;
+
+use super::{ListScheduling, Priority, Selection};
+use crate::ranks::Average;
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Schedules the ops in the order of their latest possible starts, each on the device where it starts first, in the
+/// earliest gap there that is long enough.
+///
+/// # Reference
+/// M.-Y. Wu, D. D. Gajski, *Hypertool: A Programming Aid for Message-Passing Systems*, IEEE Transactions on Parallel and
+/// Distributed Systems 1(3), 1990, 330–343, doi:10.1109/71.80160.
+///
+/// # Complexity
+/// As [`Heft`](super::Heft). @MCP@
+///
+/// # Ties
+/// Equal latest starts: the op with the earliest latest start among its successors, then topological order. Equal starts:
+/// the lowest device id.
+///
+/// # Deviations
+/// - Latest starts come from average costs: the published algorithm knows one kind of processor. It therefore does not see
+///   that a device is slow, and takes it if it is idle.
+/// - Ties of latest starts are published as a comparison of sorted lists over all descendants, which takes quadratic memory;
+///   the list's first two entries decide here.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct Mcp {
+    /// How costs are averaged before ops are placed.
+    pub average: Average,
+}
+
+impl Placer for Mcp {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::Alap,
+            selection: Selection::EarliestStart,
+            average: self.average,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,48 @@
+//! PEFT: predict earliest finish time.
+
+use placebench_datasets::Instance;
+
+use super::{ListScheduling, Priority, Selection};
+use crate::ranks::Average;
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Schedules the ready op with the largest mean optimistic cost, on the device where its finish plus its optimistic cost is
+/// least; with insertion. The optimistic cost of an op on a device is the longest of the shortest ways from there to the
+/// end.
+///
+/// # Reference
+/// H. Arabnejad, J. G. Barbosa, *List Scheduling Algorithm for Heterogeneous Systems by an Optimistic Cost Table*, IEEE
+/// Transactions on Parallel and Distributed Systems 25(3), 2014, 682–694, doi:10.1109/TPDS.2013.57.
+///
+/// # Complexity
+/// O(edges · devices) for the table, since all transfers between two devices cost the average there; devices of equal kind
+/// and speed share a column. Then as [`Heft`](super::Heft). Memory: 8 bytes for each op and column. @PEFT@
+///
+/// # Ties
+/// Equal ranks: topological order. Equal sums: the lowest device id.
+///
+/// # Deviations
+/// - A successor's device is of a kind allowed to it, and an op's rank is the mean over the devices of its kinds.
+/// - The table does not know that colocated ops share a device.
+/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+#[derive(Clone, Copy, Debug)]
+pub struct Peft {
+    /// How costs are averaged before ops are placed.
+    pub average: Average,
+}
+
+impl Placer for Peft {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let list = ListScheduling {
+            priority: Priority::OptimisticCost,
+            selection: Selection::FinishPlusCost,
+            average: self.average,
+            ..ListScheduling::default()
+        };
+        list.place(instance, context)
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+}
