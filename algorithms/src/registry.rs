@@ -323,7 +323,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             placers::Budget::GROUPS,
             placers::Prior::PARAM,
             ParamSpec { name: "samples", default: "10", doc: "placements drawn for each step of the policy, from 1" },
-            ParamSpec { name: "rate", default: "10", doc: "learning rate, above 0 (tuned)" },
+            ParamSpec { name: "rate", default: "100", doc: "learning rate, above 0 (tuned)" },
         ],
         build: |params| {
             let budget = placers::Budget::from_params(params)?;
@@ -368,7 +368,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             placers::Budget::EVALUATIONS,
             placers::Budget::GROUPS,
             placers::Prior::PARAM,
-            ParamSpec { name: "batch", default: "4", doc: "moves judged at once from one state, from 1" },
+            ParamSpec { name: "batch", default: "2", doc: "moves judged at once from one state, from 1 (tuned)" },
             ParamSpec { name: "end", default: "0.001", doc: "last / first temperature, above 0, at most 1 (tuned)" },
         ],
         build: |params| {
