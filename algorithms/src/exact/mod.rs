@@ -36,7 +36,7 @@ mod tails;
 
 use placebench_datasets::{Instance, Placement, Time};
 
-use crate::{Assignment, Decision, PlaceError, Plan, StopToken};
+use crate::{Assignment, Decision, PlaceError, Plan, StopToken, bounds};
 use assigning::Assigning;
 use incumbent::Incumbent;
 use problem::Problem;
@@ -74,7 +74,7 @@ pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<O
     if let Some(steps) = greedy::schedule(&problem) {
         incumbent.offer(&problem, &steps);
     }
-    let nodes = search(&problem, &mut incumbent, most_nodes, stop)?;
+    let nodes = search(instance, &problem, &mut incumbent, most_nodes, stop)?;
     match incumbent.best {
         None => Err(no_placement(instance)),
         Some((makespan, steps)) => Ok(Optimum { decision: decision(&problem, &steps, makespan), makespan, nodes }),
@@ -88,7 +88,13 @@ const FIRST_TURN: u64 = 512;
 const LONGEST_TURN: u64 = 8192;
 
 /// Makes the incumbent the optimum, and returns the nodes that it took.
-fn search(problem: &Problem, incumbent: &mut Incumbent, most_nodes: u64, stop: &StopToken) -> Result<u64, PlaceError> {
+fn search(
+    instance: &Instance,
+    problem: &Problem,
+    incumbent: &mut Incumbent,
+    most_nodes: u64,
+    stop: &StopToken,
+) -> Result<u64, PlaceError> {
     let mut whole = Search::new(problem);
     whole.begin(&State::new(problem), incumbent);
     let mut assigning: Option<Assigning<'_>> = None;
@@ -112,7 +118,7 @@ fn search(problem: &Problem, incumbent: &mut Incumbent, most_nodes: u64, stop: &
         }
         stop.check()?;
         if whole.nodes + assigning.nodes() >= most_nodes {
-            let bound = whole.bound_left().max(assigning.bound_left());
+            let bound = whole.bound_left().max(assigning.bound_left()).max(bounds::best(instance).value);
             let best = incumbent.best.as_ref();
             let best = best.map_or_else(|| "no schedule found".to_owned(), |(best, _)| format!("best makespan {best}"));
             return Err(PlaceError::Unsupported(format!(
