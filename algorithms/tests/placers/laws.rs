@@ -96,6 +96,19 @@ fn a_placer_that_is_told_to_stop_stops() {
     }
 }
 
+#[test]
+fn clustering_is_the_same_on_any_number_of_threads() {
+    let instance = chain(60);
+    for name in ["cluster_load(trials=50)", "cluster_comm(trials=50,supernodes=2)", "cluster_cap(trials=50)"] {
+        let placer = registry::placer(&name.parse().unwrap()).unwrap();
+        let place = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| placer.place(&instance, &PlaceContext::with_seed(7)).unwrap())
+        };
+        assert_eq!(place(1), place(3), "{name}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
