@@ -25,7 +25,7 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// itself finishes first, then the lowest id. Of a successor's devices: the lowest id.
 ///
 /// # Deviations
-/// - A successor's predecessors that are not scheduled yet are left out, as they have no device.
+/// - A successor's predecessors that are neither scheduled nor on trial before it are left out, as they have no device.
 /// - If the successors do not all fit after any device, the op goes where it finishes first.
 /// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
 #[derive(Clone, Copy, Debug)]
