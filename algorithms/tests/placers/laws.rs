@@ -7,8 +7,25 @@ use proptest::prelude::*;
 use crate::instances::instance;
 
 /// Placers that take a chain of a million ops in seconds and honour the stop token.
-const FAST: [&str; 7] =
-    ["batch_split", "iterated_critical_path", "critical_path", "mite", "dfs", "single_device", "random"];
+const FAST: [&str; 17] = [
+    "heft",
+    "cpop",
+    "peft",
+    "lookahead",
+    "etf",
+    "dls",
+    "mcp",
+    "m_topo",
+    "m_etf",
+    "m_sct",
+    "batch_split",
+    "iterated_critical_path",
+    "critical_path",
+    "mite",
+    "dfs",
+    "single_device",
+    "random",
+];
 
 fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Result<Vec<u32>, PlaceError>)) {
     for entry in registry::PLACERS {

@@ -354,3 +354,7 @@ fn addend(selection: Selection, instance: &Instance, ranked: &Ranked, op: OpId, 
         _ => 0.0,
     }
 }
+
+#[cfg(test)]
+#[path = "sct_tests.rs"]
+mod tests;
