@@ -14,6 +14,7 @@ pub struct BuiltIn {
 /// All built-in suites; the first is the default.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "default", text: include_str!("../../suites/default.toml") },
+    BuiltIn { name: "ablation", text: include_str!("../../suites/ablation.toml") },
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
 ];
 
