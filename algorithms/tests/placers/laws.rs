@@ -10,7 +10,17 @@ use crate::instances::instance;
 use crate::objective::TopologicalOrder;
 
 /// Placers that take a chain of a million ops in seconds and honour the stop token.
-const FAST: [&str; 15] = [
+const FAST: [&str; 25] = [
+    "heft",
+    "cpop",
+    "peft",
+    "lookahead",
+    "etf",
+    "dls",
+    "mcp",
+    "m_topo",
+    "m_etf",
+    "m_sct",
     "batch_split",
     "iterated_critical_path",
     "critical_path",
