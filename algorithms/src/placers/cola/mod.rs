@@ -28,7 +28,7 @@ use split::Splitter;
 /// # Deviations
 /// - Written from the paper's description, not its code. The paper finds cuts of least ratio by a linear program; here they are
 ///   approximated: the best prefix of two orders, topological and breadth-first from a far end, then moves of single
-///   units that lower the ratio.
+///   units that lower the ratio. Neither side may have less than a quarter of the load, if there is such a cut.
 /// - The paper's processing cost of inter-element traffic, its re-fusing of elements on one host, and its constraints on
 ///   exlocation and licences are left out. Colocation groups are units, which are never split.
 /// - Hosts are devices of unequal speed and kind. Ops that have the same choice of devices start fused, so at first there is an
