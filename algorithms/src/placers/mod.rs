@@ -31,6 +31,7 @@ pub use batch_split::BatchSplit;
 pub use cluster_cap::ClusterCap;
 pub use cluster_comm::ClusterComm;
 pub use cluster_load::ClusterLoad;
+pub use coarse::cells::Cells;
 pub use cola::Cola;
 pub use critical_path::CriticalPath;
 pub use dfs::Dfs;

@@ -5,6 +5,7 @@ mod split;
 use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time};
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::workers::Workers;
 use super::load::Work;
 use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
@@ -50,7 +51,7 @@ impl Default for Cola {
 
 impl Placer for Cola {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let vertices = Vertices::new(instance, false);
+        let vertices = Vertices::new(instance, Cells::None);
         let workers = Workers::new(instance);
         context.stop.check()?;
         let problem = Problem::new(instance, &vertices, &workers);

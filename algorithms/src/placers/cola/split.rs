@@ -222,13 +222,14 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placers::coarse::cells::Cells;
     use crate::placers::example;
     use proptest::prelude::*;
 
     fn splitter(op_count: usize, edges: &[(u32, u32, u64)]) -> Splitter {
         let graph = example::graph(&vec![1.0; op_count], edges, &[]);
         let instance = Instance::new(graph, example::cluster(&[1.0], 1.0)).unwrap();
-        Splitter::new(&instance, &Vertices::new(&instance, false))
+        Splitter::new(&instance, &Vertices::new(&instance, Cells::None))
     }
 
     #[test]
