@@ -191,7 +191,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         summary: "ready ops of highest rank to different devices, each near its inputs",
         source: "B §4.2",
         params: &[CELLS],
-        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", BOOL, |_| true)? })),
+        build: |params| Ok(Box::new(placers::TaskParallel { cells: cells(params)? })),
     },
     Entry {
         name: "scoring",
@@ -217,7 +217,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
                 alpha: params.get("alpha", "a number >= 0", weight)?,
                 beta: params.get("beta", "a number >= 0", weight)?,
                 fringe: params.get("fringe", "a whole number >= 1", |&fringe| fringe >= 1)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -226,9 +226,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         summary: "random edge contraction to one cluster a device, the most even of many trials",
         source: "B §4.4, §5.6.1",
         params: &[TRIALS, CELLS],
-        build: |params| {
-            Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: params.get("cells", BOOL, |_| true)? }))
-        },
+        build: |params| Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: cells(params)? })),
     },
     Entry {
         name: "cluster_comm",
@@ -247,7 +245,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             Ok(Box::new(placers::ClusterComm {
                 trials: trials(params)?,
                 supernodes: params.get("supernodes", "a whole number >= 0", |_| true)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -268,7 +266,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             Ok(Box::new(placers::ClusterCap {
                 trials: trials(params)?,
                 slack: params.get("slack", "a number >= 1", |slack: &f64| slack.is_finite() && *slack >= 1.0)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -438,14 +436,16 @@ const AVERAGE: ParamSpec = ParamSpec {
 
 const CELLS: ParamSpec = ParamSpec {
     name: "cells",
-    default: "true",
-    doc: "whether the ops of an LSTM or GRU cell, told by the scopes in their names, stay together: true or false",
+    default: "step",
+    doc: "which ops of LSTM and GRU layers stay together, told by names and layers: step (a cell at a time step), layer, or none",
 };
-
-const BOOL: &str = "true or false";
 
 const TRIALS: ParamSpec =
     ParamSpec { name: "trials", default: "1000", doc: "random contractions to choose from, >= 1" };
+
+fn cells(params: &Params) -> Result<placers::Cells, SpecError> {
+    params.get("cells", "none, step or layer", |_| true)
+}
 
 fn trials(params: &Params) -> Result<u32, SpecError> {
     params.get("trials", "a whole number >= 1", |&trials| trials >= 1)

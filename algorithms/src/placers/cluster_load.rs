@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score};
+use super::coarse::cells::Cells;
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Contracts random edges until one supernode a device is left, many times over, and places the contraction whose
@@ -21,8 +22,8 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// depend on threads.
 ///
 /// # Deviations
-/// - Colocation groups and, with `cells`, LSTM and GRU cells (told by scopes in the names of ops) are one vertex, as B's
-///   are. A vertex counts as many ops as it has. Each edge between two vertices is drawn with equal chance, parallel ones
+/// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are. B does not
+///   say whether a cell is one time step of a layer, the default here, or all of them. A vertex counts as many ops as it has. Each edge between two vertices is drawn with equal chance, parallel ones
 ///   each; edges that B's rule against cycles would drop are kept, since direction does not matter.
 /// - A graph in more pieces than devices runs out of edges: then the two lightest clusters are merged until there is one a
 ///   device, as B does in ClusterCap.
@@ -34,13 +35,13 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 pub struct ClusterLoad {
     /// How many contractions to try, ≥ 1.
     pub trials: u32,
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for ClusterLoad {
     fn default() -> Self {
-        Self { trials: 1000, cells: true }
+        Self { trials: 1000, cells: Cells::Step }
     }
 }
 
