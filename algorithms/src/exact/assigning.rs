@@ -34,8 +34,9 @@ pub(super) struct Assigning<'a> {
     nodes: u64,
 }
 
-/// Placements remembered at most.
-const MOST_SEEN: usize = 1 << 17;
+/// Looks of placements remembered at most, and for each, placements.
+const MOST_SEEN: usize = 1 << 16;
+const MOST_ALIKE: usize = 64;
 
 struct Frame {
     state: State,
@@ -152,7 +153,9 @@ impl<'a> Assigning<'a> {
         if known.iter().any(|known| known.iter().zip(&room).all(|(old, new)| old >= new)) {
             return true;
         }
-        known.push(room);
+        if known.len() < MOST_ALIKE {
+            known.push(room);
+        }
         false
     }
 
