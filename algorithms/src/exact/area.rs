@@ -19,15 +19,7 @@ pub(super) struct Area {
     orders: [Vec<usize>; 2],
     start: Vec<Time>,
     tail: Vec<Time>,
-    /// The most work that each device's memory has room for.
-    room: Vec<Time>,
-    /// By device, units by falling work there a byte of demand; empty without memory limits.
-    by_density: Vec<Vec<usize>>,
-    works: Vec<Time>,
 }
-
-/// Room in memory can be exactly what the ops need: what is more than that by so little is rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// Up to so many devices every set of them has weights.
 const MOST_DEVICES_FOR_ALL_SETS: usize = 4;
@@ -53,15 +45,7 @@ impl Area {
         by_tail.sort_by(|&a, &b| least(&problem.tail, b).total_cmp(&least(&problem.tail, a)));
         let by_head = (0..problem.ops).rev().collect();
         let unknown = vec![f64::INFINITY; devices];
-        Self {
-            weights,
-            orders: [by_tail, by_head],
-            start: unknown.clone(),
-            tail: unknown.clone(),
-            room: unknown,
-            by_density: by_density(problem),
-            works: Vec::new(),
-        }
+        Self { weights, orders: [by_tail, by_head], start: unknown.clone(), tail: unknown }
     }
 
     /// Whether some set of unscheduled ops has more work than the devices can do before the cutoff, starting at the
@@ -71,7 +55,6 @@ impl Area {
             return false;
         }
         let devices = problem.devices;
-        self.find_room(problem, state, start);
         for Weights(weights) in &self.weights {
             for order in &self.orders {
                 let mut work = 0.0;
@@ -96,13 +79,9 @@ impl Area {
                             self.start[device] = self.start[device].min(starts[device]);
                             self.tail[device] = self.tail[device].min(tail);
                         }
-                        let time = (cutoff - self.start[device] - self.tail[device]).max(0.0);
-                        // A weight of 0 times unlimited room would be no number.
-                        if weights[device] > 0.0 {
-                            capacity += weights[device] * time.min(self.room[device]);
-                        }
+                        capacity += weights[device] * (cutoff - self.start[device] - self.tail[device]).max(0.0);
                     }
-                    if work > capacity * (1.0 + ROUNDING) {
+                    if work > capacity {
                         return true;
                     }
                 }
@@ -110,73 +89,6 @@ impl Area {
         }
         false
     }
-
-    /// The most work that each device can get: that of the units that are there, and of those without device as many as its
-    /// memory has room for, filled up by fractions of units, or by the largest if only their number is limited.
-    fn find_room(&mut self, problem: &Problem, state: &State, start: &[Time]) {
-        let Some(memory) = &problem.memory else { return };
-        let left = |unit: usize| {
-            let members = problem.members[unit] & !state.done;
-            (0..problem.ops).filter(move |op| members >> op & 1 == 1)
-        };
-        for (device, order) in self.by_density.iter().enumerate() {
-            let Some(capacity) = memory.capacity[device] else { continue };
-            let work = |unit: usize| left(unit).map(|op| problem.time(op, device)).sum::<Time>();
-            let mut bytes_left = capacity.saturating_sub(1).saturating_sub(state.used[device]);
-            let mut demand_left = bytes_left;
-            let (mut fixed, mut filled) = (0.0, 0.0);
-            self.works.clear();
-            let mut demands = Vec::new();
-            for &unit in order {
-                match state.device_of_unit[unit] {
-                    Some(home) if home == device => fixed += work(unit),
-                    Some(_) => {}
-                    None if left(unit).any(|op| start[op * problem.devices + device] == f64::INFINITY) => {}
-                    None => {
-                        let (work, demand) = (work(unit), memory.demand[unit]);
-                        self.works.push(work);
-                        demands.push(demand);
-                        if demand <= bytes_left {
-                            bytes_left -= demand;
-                            filled += work;
-                        } else {
-                            filled += work * (bytes_left as f64 / demand as f64);
-                            bytes_left = 0;
-                        }
-                    }
-                }
-            }
-            demands.sort_unstable();
-            let fits = |&&demand: &&u64| {
-                let fits = demand <= demand_left;
-                demand_left = if fits { demand_left - demand } else { 0 };
-                fits
-            };
-            let number = demands.iter().take_while(fits).count();
-            self.works.sort_by(|a, b| b.total_cmp(a));
-            let largest: Time = self.works.iter().take(number).sum();
-            self.room[device] = fixed + filled.min(largest);
-        }
-    }
-}
-
-/// For each device, the units by falling work there a byte of demand, those that demand nothing first.
-fn by_density(problem: &Problem) -> Vec<Vec<usize>> {
-    let Some(memory) = &problem.memory else { return Vec::new() };
-    let order = |device: usize| {
-        let density = |unit: usize| {
-            let members = (0..problem.ops).filter(|&op| problem.unit[op] == unit);
-            let work: Time = members.map(|op| problem.time(op, device)).sum();
-            match memory.demand[unit] {
-                0 => f64::INFINITY,
-                demand => work / demand as f64,
-            }
-        };
-        let mut units: Vec<usize> = (0..problem.members.len()).collect();
-        units.sort_by(|&a, &b| density(b).total_cmp(&density(a)).then(a.cmp(&b)));
-        units
-    };
-    (0..problem.devices).map(order).collect()
 }
 
 fn allowed(problem: &Problem, op: usize) -> u64 {

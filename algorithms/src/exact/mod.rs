@@ -6,20 +6,20 @@
 //! here is shared with the placers, which are measured against it.
 //!
 //! # The searches
-//! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one ([`search`])
+//! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one (`search`)
 //! a node is a partial schedule; a child appends a ready op to a device, and ops are appended in the order of their
 //! starts, so that every schedule without needless waiting is met. What is cut off:
 //! - children that would make an op wait only to be appended in order: the same schedule with the op in its place is met too;
-//! - nodes that another node with the same ops dominates ([`dominance`]): no device is free later, no input arrives later,
+//! - nodes that another node with the same ops dominates (`dominance`): no device is free later, no input arrives later,
 //!   no memory is used more;
-//! - all but one of interchangeable ops and of interchangeable devices that are still empty ([`symmetry`]);
-//! - nodes whose lower bound reaches the best schedule known ([`bound`], [`tails`], [`area`]);
-//! - placements of which the rest no longer fits in memory ([`memory`]).
+//! - all but one of interchangeable ops and of interchangeable devices that are still empty (`symmetry`);
+//! - nodes whose lower bound reaches the best schedule known (`bound`, `tails`, `area`);
+//! - placements of which the rest no longer fits in memory (`memory`).
 //!
-//! The other ([`assigning`]) gives all units their devices first, with the same bounds, and then searches as above for the best
+//! The other (`assigning`) gives all units their devices first, with the same bounds, and then searches as above for the best
 //! order: where memory is tight or orders hardly matter, there are far fewer placements than partial schedules.
 //!
-//! The first upper bound comes from a randomised greedy heuristic ([`greedy`]).
+//! The first upper bound comes from a randomised greedy heuristic (`greedy`).
 
 mod area;
 mod assigning;
@@ -33,6 +33,8 @@ mod search;
 mod state;
 mod symmetry;
 mod tails;
+#[cfg(test)]
+mod tests;
 
 use placebench_datasets::{Instance, Placement, Time};
 
@@ -66,7 +68,8 @@ pub struct Optimum {
 /// - [`PlaceError::Stopped`].
 ///
 /// # Complexity
-/// Exponential. A node takes O(edges · devices² + ops · devices) a child; memory is bounded (128 MiB).
+/// Exponential. A node takes O(edges · devices² + ops · devices) a child; memory is bounded, by some
+/// hundred MiB for each of the two searches.
 pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<Optimum, PlaceError> {
     stop.check()?;
     let problem = Problem::new(instance)?;
