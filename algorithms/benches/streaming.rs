@@ -61,7 +61,7 @@ fn edges(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(EDGES as u64));
     for spec in ["hdrf", "dbh", "greedy", "adwise(window=1)", "adwise(budget=4)"] {
         let partitioner = spec.parse().and_then(|spec| edge_partitioner(&spec)).expect("a name of the registry");
-        let mut run =
+        let run =
             |stream: &mut dyn EdgeStream| black_box(partitioner.partition_edges(stream, &request, &mut |_| Ok(())));
         group.bench_function(spec, |b| b.iter(|| run(&mut list)));
         group.bench_function(format!("{spec} from a file"), |b| b.iter(|| run(&mut file)));

@@ -58,9 +58,8 @@ fn vertices(spec: &str, graph: &UndirectedGraph) -> Outcome {
     print!("{spec:36}");
     for blocks in BLOCKS {
         let partitioner = registry::partitioner(&spec.parse()?)?;
-        let watch = Stopwatch::start();
-        let partition = partitioner.partition(graph, &Request::new(blocks, 0.03, 1))?;
-        let speed = EDGES as f64 / watch.seconds() / 1e6;
+        let (partition, seconds) = timed(|| partitioner.partition(graph, &Request::new(blocks, 0.03, 1)))?;
+        let speed = EDGES as f64 / seconds / 1e6;
         let (cut, imbalance) = (quality::edge_cut(graph, &partition), quality::imbalance(graph, &partition));
         print!("{cut:>12} {imbalance:.4} {speed:>6.1} M/s");
     }
@@ -73,9 +72,9 @@ fn cut(spec: &str, scale: u32, edges: &[(u32, u32)], blocks: &[u32]) -> Outcome 
     for &blocks in blocks {
         let partitioner = edge_partitioner(&spec.parse()?)?;
         let mut stream = EdgeList::new(1 << scale, edges)?;
-        let watch = Stopwatch::start();
-        let cut = partitioner.partition_edges(&mut stream, &Request::new(blocks, 0.03, 1), &mut |_| Ok(()))?;
-        let speed = edges.len() as f64 / watch.seconds() / 1e6;
+        let request = Request::new(blocks, 0.03, 1);
+        let (cut, seconds) = timed(|| partitioner.partition_edges(&mut stream, &request, &mut |_| Ok(())))?;
+        let speed = edges.len() as f64 / seconds / 1e6;
         let evaluations =
             cut.evaluations.map_or(String::new(), |all| format!("{:.1}", all as f64 / edges.len() as f64));
         let (factor, imbalance) = (cut.replication_factor(), cut.edge_imbalance());
@@ -83,4 +82,18 @@ fn cut(spec: &str, scale: u32, edges: &[(u32, u32)], blocks: &[u32]) -> Outcome 
     }
     println!();
     Ok(())
+}
+
+/// What `work` gives, and how long it takes on average if it is done for half a second.
+fn timed<T, E>(mut work: impl FnMut() -> Result<T, E>) -> Result<(T, f64), E> {
+    let watch = Stopwatch::start();
+    let mut times = 0.0;
+    loop {
+        let done = work()?;
+        times += 1.0;
+        let seconds = watch.seconds();
+        if seconds >= 0.5 {
+            return Ok((done, seconds / times));
+        }
+    }
 }

@@ -44,7 +44,8 @@ pub fn rmat_distinct(scale: u32, edges: usize, seed: u64) -> Vec<(u32, u32)> {
 
 /// The same with shuffled ids: in such a graph the order of the ids tells nothing of the degrees.
 pub fn rmat_relabelled(scale: u32, edges: usize, seed: u64) -> Vec<(u32, u32)> {
-    let ids = shuffled((0..1 << scale).collect(), seed);
+    // Another seed than a partitioner gets for its random order, which would undo the shuffle.
+    let ids = shuffled((0..1 << scale).collect(), !seed);
     let new = |id: u32| ids[id as usize];
     let mut relabelled: Vec<(u32, u32)> =
         rmat_distinct(scale, edges, seed).into_iter().map(|(a, b)| (new(a).min(new(b)), new(a).max(new(b)))).collect();

@@ -30,10 +30,10 @@ pub fn write_rows_from_edges(
             let last = last_that_fits(&degrees, first, memory_bytes / 4);
             let rows = rows_between(path, edges, &degrees[first..last], first as u32)?;
             let mut rest = rows.as_slice();
-            for vertex in first..last {
-                let (neighbours, others) = rest.split_at(degrees[vertex] as usize);
+            for (vertex, &degree) in (first as u32..).zip(&degrees[first..last]) {
+                let (neighbours, others) = rest.split_at(degree as usize);
                 rest = others;
-                writer.row(out, Row { vertex: vertex as u32, weight: 1, neighbours, edge_weights: None })?;
+                writer.row(out, Row { vertex, weight: 1, neighbours, edge_weights: None })?;
             }
             first = last;
         }

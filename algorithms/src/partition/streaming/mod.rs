@@ -13,12 +13,12 @@
 //! [`UndirectedGraph`](placebench_datasets::UndirectedGraph) or any [`VertexStream`](placebench_datasets::stream::VertexStream),
 //! for instance a file. An [`EdgePartitioner`] hands out each edge with its block as it decides, and answers with the
 //! [`VertexCut`]: which vertices are in which blocks. All are [`Partitioner`](super::Partitioner)s of vertices too; those of
-//! edges by [`masters`].
+//! edges by [`Masters`].
 //!
 //! # Memory
 //! With n vertices and k blocks, beside the stream's own: `ldg` and `fennel` 4·n + 40·k bytes; `hdrf`, `dbh` and `greedy`
-//! 8·n·⌈k/64⌉ + 4·n + 60·k; `adwise` 8·n·⌈k/64⌉ + 12·n + 80·k, and 80 bytes
-//! an edge of the window. Never anything for each edge. [`VertexCut::memory_bytes`] says how much it was.
+//! 8·n·⌈k/64⌉ + 4·n + 60·k; `adwise` 8·n·⌈k/64⌉ + 12·n + 80·k, and 80 bytes an
+//! edge of the window. Never anything for each edge. [`VertexCut::memory_bytes`] says how much it was.
 //!
 //! The measured figures are in `docs/STREAMING.md`.
 

@@ -15,7 +15,7 @@ pub struct Replicas {
 impl Replicas {
     /// No replicas yet.
     pub(super) fn new(vertices: usize, blocks: u32) -> Self {
-        let words = words(blocks);
+        let words = words(blocks).max(1);
         Self { words, sets: vec![0; vertices * words] }
     }
 
@@ -39,7 +39,7 @@ impl Replicas {
 
     /// Number of vertices.
     pub fn vertex_count(&self) -> usize {
-        if self.words == 0 { 0 } else { self.sets.len() / self.words }
+        self.sets.len() / self.words
     }
 
     /// The blocks in which a vertex has edges, ascending.
@@ -54,9 +54,6 @@ impl Replicas {
 
     /// Number of vertices that have edges.
     pub fn replicated_vertices(&self) -> u64 {
-        if self.words == 0 {
-            return 0;
-        }
         self.sets.chunks(self.words).filter(|set| set.iter().any(|&word| word != 0)).count() as u64
     }
 

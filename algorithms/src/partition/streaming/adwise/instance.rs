@@ -1,7 +1,7 @@
 //! One instance: a part of the stream, some of the blocks.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use placebench_datasets::format::FormatError;
 
@@ -52,7 +52,11 @@ struct Since {
 enum Spending {
     None,
     Evaluations(f64),
-    Latency { limit: Duration, start: Instant },
+    /// In seconds.
+    Latency {
+        limit: f64,
+        start: Instant,
+    },
 }
 
 /// What an instance is responsible for.
@@ -74,7 +78,8 @@ impl<'a> Instance<'a> {
                 Spending::Evaluations(each * part.edges as f64)
             }
             Window::Adaptive { budget: Budget::Latency(limit), .. } => {
-                Spending::Latency { limit: limit.mul_f64(part.edges as f64 / part.of.max(1) as f64), start: now }
+                let share = part.edges as f64 / part.of.max(1) as f64;
+                Spending::Latency { limit: limit.as_secs_f64() * share, start: now }
             }
         };
         Self {
@@ -103,7 +108,7 @@ impl<'a> Instance<'a> {
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<(), StreamError> {
         loop {
-            if self.assigned % STOP_INTERVAL == 0 {
+            if self.assigned.is_multiple_of(STOP_INTERVAL) {
                 check(&request.stop)?;
             }
             self.fill(reader)?;
@@ -128,14 +133,14 @@ impl<'a> Instance<'a> {
 
     fn fill(&mut self, reader: &mut Reader<'_>) -> Result<(), FormatError> {
         while self.window.len() < self.size && self.entered < self.edges {
-            let Some((edge, ends)) = reader.next()? else {
+            let Some(next) = reader.next()? else {
                 // The stream is shorter than it said.
                 self.edges = self.entered;
                 break;
             };
             self.entered += 1;
-            self.shared.count_edge(ends);
-            self.stale.push(self.window.insert(edge, ends, &mut self.shared.heads));
+            self.shared.count_edge(next.ends);
+            self.stale.push(self.window.insert(next, &mut self.shared.heads));
         }
         Ok(())
     }
@@ -239,7 +244,7 @@ impl<'a> Instance<'a> {
                 ((self.evaluations - self.since.evaluations) as f64, budget - self.evaluations as f64)
             }
             Spending::Latency { limit, start } => {
-                (self.since.time.elapsed().as_secs_f64(), limit.as_secs_f64() - start.elapsed().as_secs_f64())
+                (self.since.time.elapsed().as_secs_f64(), limit - start.elapsed().as_secs_f64())
             }
         };
         spent * to_come <= left * assigned

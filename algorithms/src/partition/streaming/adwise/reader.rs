@@ -3,6 +3,13 @@
 use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::EdgeStream;
 
+/// An edge that comes.
+pub(super) struct NextEdge {
+    /// Its place in the stream, from 0.
+    pub(super) edge: u64,
+    pub(super) ends: (u32, u32),
+}
+
 /// Hands out the edges of a stream one at a time, with their places in it.
 pub(super) struct Reader<'a> {
     stream: &'a mut dyn EdgeStream,
@@ -20,7 +27,7 @@ impl<'a> Reader<'a> {
 
     /// The next edge.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(u64, (u32, u32))>, FormatError> {
+    pub(super) fn next(&mut self) -> Result<Option<NextEdge>, FormatError> {
         if self.at == self.batch.len() {
             self.batch.clear();
             self.at = 0;
@@ -29,7 +36,7 @@ impl<'a> Reader<'a> {
             }
             self.stream_bytes = self.stream_bytes.max(self.stream.memory_bytes());
         }
-        let next = self.batch.get(self.at).map(|&ends| (self.edge, ends));
+        let next = self.batch.get(self.at).map(|&ends| NextEdge { edge: self.edge, ends });
         self.at += usize::from(next.is_some());
         self.edge += u64::from(next.is_some());
         Ok(next)

@@ -1,5 +1,8 @@
 //! The edges that wait, the candidates among them, and who is whose neighbour.
 
+use super::reader::NextEdge;
+
+/// Ends a list.
 const NONE: u32 = u32::MAX;
 
 /// An edge that waits.
@@ -74,7 +77,8 @@ impl WindowEdges {
     }
 
     /// Adds an edge to the rest, not evaluated.
-    pub(super) fn insert(&mut self, edge: u64, ends: (u32, u32), heads: &mut Heads) -> u32 {
+    pub(super) fn insert(&mut self, edge: NextEdge, heads: &mut Heads) -> u32 {
+        let NextEdge { edge, ends } = edge;
         let at = self.rest.len() as u32;
         let new = Slot { edge, ends, score: 0.0, block: 0, evaluated: 0, candidate: false, at };
         let slot = match self.vacant.pop() {
