@@ -14,8 +14,9 @@ const BLOCKS: [u32; 2] = [8, 32];
 pub(crate) fn all() -> Outcome {
     let edges = rmat::rmat_relabelled(SCALE, EDGES, 1);
     for (name, edges) in [("shuffled ids", &edges), ("ids as generated", &rmat::rmat_distinct(SCALE, EDGES, 1))] {
-        println!("{name}");
         let graph = UndirectedGraph::from_edges(1 << SCALE, edges.iter().map(|&(a, b)| (a, b, 1)), None)?;
+        let isolated = graph.vertices().filter(|&vertex| graph.degree(vertex) == 0).count();
+        println!("{name}, {isolated} of {} vertices isolated", graph.vertex_count());
         for algorithm in ["ldg", "fennel"] {
             for parameters in ["order=natural", "order=random", "order=bfs", "order=dfs", "passes=5"] {
                 vertices(&format!("{algorithm}({parameters})"), &graph)?;
