@@ -6,5 +6,6 @@
 mod partitioner;
 pub mod quality;
 pub mod registry;
+pub mod streaming;
 
 pub use partitioner::{Partition, PartitionError, Partitioner, Request};

@@ -1,11 +1,18 @@
 //! All partitioners by name, one line each.
 
-use super::Partitioner;
+use super::{Partitioner, streaming};
 use crate::registry::build;
 use crate::{Entry, Spec, SpecError};
 
 /// All partitioners, in the order in which tables list them.
-pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[];
+pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
+    streaming::entries::LDG,
+    streaming::entries::FENNEL,
+    streaming::entries::HDRF,
+    streaming::entries::DBH,
+    streaming::entries::GREEDY,
+    streaming::entries::ADWISE,
+];
 
 /// Makes the partitioner that a spec names.
 ///
