@@ -1,11 +1,17 @@
 //! All partitioners by name, one line each.
 
-use super::Partitioner;
+use super::{Hashing, Partitioner};
 use crate::registry::build;
 use crate::{Entry, Spec, SpecError};
 
 /// All partitioners, in the order in which tables list them.
-pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[];
+pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[Entry {
+    name: "hashing",
+    summary: "vertices in random order, each to the least loaded block",
+    source: "control",
+    params: &[],
+    build: |_| Ok(Box::new(Hashing)),
+}];
 
 /// Makes the partitioner that a spec names.
 ///
