@@ -269,7 +269,7 @@ impl<'a> PartialSchedule<'a> {
     pub(crate) fn finish(self) -> Result<Decision, PlaceError> {
         let order = planned_order(self.instance.graph(), &self.slots);
         let plan = Plan { order, makespan: self.makespan };
-        Ok(Decision { placement: self.assignment.finish()?, plan: Some(plan) })
+        Ok(Decision { plan: Some(plan), ..Decision::placement(self.assignment.finish()?) })
     }
 }
 
