@@ -282,10 +282,10 @@ impl Input {
     }
 }
 
-/// The format of partitioners that a path tells by its extension, if there is such a file.
+/// The format of partitioners that a path tells by its extension.
 pub(super) fn undirected_format(text: &str) -> Option<UndirectedFormat> {
     let path = Path::new(text);
-    UndirectedFormat::of_path(path).filter(|_| path.is_file())
+    UndirectedFormat::of_path(path).filter(|_| !path.is_dir())
 }
 
 /// What there is to say about a partition besides its quality.
@@ -324,7 +324,9 @@ impl Report {
                 Seen::Undirected(_) => ("connectivity", connectivity.to_string()),
             };
             line(name, connectivity)?;
-            line("cut nets", quality::cut_nets(nets, partition).to_string())?;
+            if let Seen::Undirected(_) = &input.seen {
+                line("cut nets", quality::cut_nets(nets, partition).to_string())?;
+            }
         }
         if let Seen::Dataflow(dataflow, view) = &input.seen {
             let blocks = view.blocks_of_ops(&partition.block_of);
