@@ -381,6 +381,27 @@ fn a_partitioner_is_a_placer_in_suites_and_its_rows_show_the_repair() {
 }
 
 #[test]
+fn the_suite_optimality_proves_optima_and_prints_the_ratios_to_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "optimality", "--repetitions", "3", "--table", "t.json", "-q"];
+    let output = placebench(folder.path(), &args);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("Makespan / proven optimum, instance by instance"), "{printed}");
+    assert!(printed.contains("Against the proven optimum of 9 instances") && !printed.contains("BUG"), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
+    // The plan is executed to exactly the proven time.
+    let table = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&table).unwrap();
+    let mut proven = rows.iter().filter(|row| row["placer"] == "optimal" && row["scheduler"] == "static").peekable();
+    assert!(proven.peek().is_some() && proven.all(|row| row["makespan"] == row["planned_makespan"]));
+    assert_one_line_error(
+        &placebench(folder.path(), &["place", "recurrent", "-p", "optimal"]),
+        "the optimum is only sought for up to 64 ops",
+    );
+}
+
+#[test]
 fn force_never_deletes_a_folder_that_is_not_a_graph() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("thesis")).unwrap();

@@ -1,5 +1,5 @@
 //! How long the exact solver takes on random instances of all shapes: `cargo run --release -p placebench-algorithms
-//! --example exact_strength -- [OPS] [INSTANCES OF EACH SORT]`.
+//! --example exact_strength -- [OPS] [INSTANCES OF EACH SORT] [SHAPE]`.
 
 use std::time::Instant;
 
@@ -108,11 +108,12 @@ fn instance(n: usize, sort: [&str; 4], ccr: f64, seed: u64) -> Option<Instance> 
 }
 
 fn main() {
+    let only = std::env::args().nth(3);
     let mut args = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
     let (n, count) = (args.next().unwrap_or(12).max(4), args.next().unwrap_or(3));
     let mut all: Vec<(f64, u64, String)> = Vec::new();
     let mut unsolved = 0;
-    for shape in SHAPES {
+    for shape in SHAPES.into_iter().filter(|shape| only.as_deref().is_none_or(|only| only == *shape)) {
         let first = all.len();
         for costs in COSTS {
             for cluster in CLUSTERS {

@@ -193,7 +193,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         summary: "ready ops of highest rank to different devices, each near its inputs",
         source: "B §4.2",
         params: &[CELLS],
-        build: |params| Ok(Box::new(placers::TaskParallel { cells: params.get("cells", BOOL, |_| true)? })),
+        build: |params| Ok(Box::new(placers::TaskParallel { cells: cells(params)? })),
     },
     Entry {
         name: "scoring",
@@ -219,7 +219,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
                 alpha: params.get("alpha", "a number >= 0", weight)?,
                 beta: params.get("beta", "a number >= 0", weight)?,
                 fringe: params.get("fringe", "a whole number >= 1", |&fringe| fringe >= 1)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -228,9 +228,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
         summary: "random edge contraction to one cluster a device, the most even of many trials",
         source: "B §4.4, §5.6.1",
         params: &[TRIALS, CELLS],
-        build: |params| {
-            Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: params.get("cells", BOOL, |_| true)? }))
-        },
+        build: |params| Ok(Box::new(placers::ClusterLoad { trials: trials(params)?, cells: cells(params)? })),
     },
     Entry {
         name: "cluster_comm",
@@ -249,7 +247,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             Ok(Box::new(placers::ClusterComm {
                 trials: trials(params)?,
                 supernodes: params.get("supernodes", "a whole number >= 0", |_| true)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -270,7 +268,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             Ok(Box::new(placers::ClusterCap {
                 trials: trials(params)?,
                 slack: params.get("slack", "a number >= 1", |slack: &f64| slack.is_finite() && *slack >= 1.0)?,
-                cells: params.get("cells", BOOL, |_| true)?,
+                cells: cells(params)?,
             }))
         },
     },
@@ -325,7 +323,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             placers::Budget::GROUPS,
             placers::Prior::PARAM,
             ParamSpec { name: "samples", default: "10", doc: "placements drawn for each step of the policy, from 1" },
-            ParamSpec { name: "rate", default: "10", doc: "learning rate, above 0 (tuned)" },
+            ParamSpec { name: "rate", default: "100", doc: "learning rate, above 0 (tuned)" },
         ],
         build: |params| {
             let budget = placers::Budget::from_params(params)?;
@@ -370,7 +368,7 @@ pub static PLACERS: &[Entry<dyn Placer>] = &[
             placers::Budget::EVALUATIONS,
             placers::Budget::GROUPS,
             placers::Prior::PARAM,
-            ParamSpec { name: "batch", default: "4", doc: "moves judged at once from one state, from 1" },
+            ParamSpec { name: "batch", default: "2", doc: "moves judged at once from one state, from 1 (tuned)" },
             ParamSpec { name: "end", default: "0.001", doc: "last / first temperature, above 0, at most 1 (tuned)" },
         ],
         build: |params| {
@@ -440,14 +438,16 @@ const AVERAGE: ParamSpec = ParamSpec {
 
 const CELLS: ParamSpec = ParamSpec {
     name: "cells",
-    default: "true",
-    doc: "whether the ops of an LSTM or GRU cell, told by the scopes in their names, stay together: true or false",
+    default: "step",
+    doc: "which ops of LSTM and GRU layers stay together, told by names and layers: step (a cell at a time step), layer, or none",
 };
-
-const BOOL: &str = "true or false";
 
 const TRIALS: ParamSpec =
     ParamSpec { name: "trials", default: "1000", doc: "random contractions to choose from, >= 1" };
+
+fn cells(params: &Params) -> Result<placers::Cells, SpecError> {
+    params.get("cells", "none, step or layer", |_| true)
+}
 
 fn trials(params: &Params) -> Result<u32, SpecError> {
     params.get("trials", "a whole number >= 1", |&trials| trials >= 1)

@@ -4,7 +4,7 @@ mod support;
 
 use placebench_datasets::Instance;
 
-use support::instances::{arabnejad, from_text, topcuoglu};
+use support::instances::{Devices, arabnejad, from_text, l10k, topcuoglu};
 use support::place;
 
 fn makespan(spec: &str, instance: &Instance) -> f64 {
@@ -25,6 +25,12 @@ fn the_makespans_of_an_independent_implementation_are_reproduced() {
         (include_str!("data/l1k-hom.txt"), 1, "91.5"),
     ] {
         let found = makespan("heft", &from_text(text));
+        assert_eq!(format!("{found:.digits$}"), expected);
+    }
+    for (cluster, digits, expected) in
+        [(Devices::Heterogeneous, 2, "485.92"), (Devices::OneRate, 2, "664.17"), (Devices::Homogeneous, 1, "802.1")]
+    {
+        let found = makespan("heft", &l10k(cluster));
         assert_eq!(format!("{found:.digits$}"), expected);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 pub mod format;
+pub mod stream;
 
 mod builder;
 mod categories;

@@ -127,12 +127,12 @@ fn a_binary_file_of_edges_names_each_fault() {
         "binary_edges",
         |path| read_binary_edges(path),
         &[
-            "cut_short.pbedges: has 34 bytes, but its header promises 2 edges: it is cut short or damaged: write it again",
-            "empty.pbedges: is no binary file of edges, which begins with PBEDGES1 and two numbers: name the format with --format if it is another",
-            "huge.pbedges: 2147483648 vertices for only 1 edge",
-            "overflowing.pbedges: has 32 bytes, but its header promises 2305843009213693953 edges: it is cut short or damaged: write it again",
-            "unknown_vertex.pbedges: edge 1: names vertex 2, but there are only 2: write the file again",
-            "wrong_magic.pbedges: is no binary file of edges, which begins with PBEDGES1 and two numbers: name the format with --format if it is another",
+            "cut_short.pbedges: has 34 bytes, but its header promises 2 edges, which take 40: it is cut short: write the file again",
+            "empty.pbedges: is too short for a binary file of edges",
+            "huge.pbedges: 2147483648 vertices for only 1 edge: number the vertices that have edges without large gaps",
+            "overflowing.pbedges: its header promises 2305843009213693953 edges: too many",
+            "unknown_vertex.pbedges: edge 1: joins 2 and 1, but there are only 2 vertices, from 0 on: correct the edge or the number of vertices",
+            "wrong_magic.pbedges: is no binary file of edges: it does not begin with 'PBEDGES1': choose the format it has",
         ],
     );
 }

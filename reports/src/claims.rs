@@ -273,34 +273,52 @@ impl Verdict {
     }
 }
 
-/// All verdicts as a Markdown table, and below it the single ratios of each claim.
+/// All verdicts as a Markdown table, and below it the single ratios of each claim; with several network models, each
+/// claim is checked under each of them, since makespans under different models do not compare.
 pub fn claims_markdown(claims: &Claims, rows: &[Row]) -> String {
-    let mut table = String::from(
-        "| # | figure | claim | ratio expected | ratio measured (least – mean – most) | within | verdict |\n",
-    );
-    table.push_str("|---|---|---|---|---|---|---|\n");
+    let mut networks: Vec<&str> = Vec::new();
+    for row in rows {
+        if !networks.contains(&&*row.network) {
+            networks.push(&row.network);
+        }
+    }
+    let of_network = |network: &str| rows.iter().filter(|row| row.network == network).cloned().collect::<Vec<Row>>();
+    let rows: Vec<(&str, Vec<Row>)> = networks.iter().map(|&network| (network, of_network(network))).collect();
+    let mut table = String::from("| # | figure | claim | ratio expected |");
+    for (network, _) in &rows {
+        let under = if rows.len() > 1 { format!(", {network}") } else { String::new() };
+        table.push_str(&format!(" ratio measured (least – mean – most){under} | within | verdict |"));
+    }
+    table.push_str(&format!("\n|---|---|---|---|{}\n", "---|---|---|".repeat(rows.len())));
     let mut details = String::new();
     for (number, claim) in claims.claims.iter().enumerate() {
         let number = number + 1;
-        let verdict = claim.check(rows);
-        table.push_str(&format!(
-            "| {number} | {} | {} | {} | {} | {}/{} | {} |\n",
-            claim.figure,
-            claim.text,
-            claim.expectation(),
-            verdict.range(),
-            verdict.within,
-            verdict.ratios.len(),
-            verdict.word()
-        ));
-        let list: Vec<String> = verdict.ratios.iter().map(|(label, ratio)| format!("{label} {ratio:.2}")).collect();
-        details.push_str(&format!("{number}. {}: {} pairs; {}.", verdict.word(), verdict.pairs, list.join(", ")));
-        if let (Some(false), Some(why)) = (verdict.holds, &claim.why) {
+        table.push_str(&format!("| {number} | {} | {} | {} |", claim.figure, claim.text, claim.expectation()));
+        details.push_str(&format!("{number}."));
+        let mut fails = false;
+        for (network, rows) in &rows {
+            let verdict = claim.check(rows);
+            fails |= verdict.holds == Some(false);
+            let (range, groups, word) = (verdict.range(), verdict.ratios.len(), verdict.word());
+            table.push_str(&format!(" {range} | {}/{groups} | {word} |", verdict.within));
+            let list: Vec<String> = verdict.ratios.iter().map(|(label, ratio)| format!("{label} {ratio:.2}")).collect();
+            let under = if networks.len() > 1 { format!(" under {network}") } else { String::new() };
+            details.push_str(&format!(" {word}{under}: {} pairs; {}.", verdict.pairs, list.join(", ")));
+        }
+        if let (true, Some(why)) = (fails, &claim.why) {
             details.push_str(&format!(" {why}"));
         }
+        table.push('\n');
         details.push('\n');
     }
-    format!("{table}\n{details}")
+    let counts = rows.iter().map(|(network, rows)| {
+        let verdicts: Vec<Verdict> = claims.claims.iter().map(|claim| claim.check(rows)).collect();
+        let holds = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+        let under = if networks.len() > 1 { format!(" under {network}") } else { String::new() };
+        format!("{holds} of {} claims hold{under}.", verdicts.len())
+    });
+    let counts = counts.collect::<Vec<_>>().join(" ");
+    format!("{table}\n{counts}\n\n{details}")
 }
 
 /// Two metrics of a cell, summed over its repetitions.
@@ -386,6 +404,24 @@ mod tests {
         // On b one of two repetitions failed.
         assert_eq!((verdict.pairs, verdict.within, verdict.holds), (6, 4, Some(true)));
         assert_eq!(verdict.range(), "2.00 – 2.00 – 2.00");
+    }
+
+    #[test]
+    fn each_network_model_has_a_verdict_of_its_own() {
+        let mut rows = rows();
+        let mut slow: Vec<Row> = rows.clone();
+        for row in &mut slow {
+            row.network = "one_port".into();
+            if row.placer == "random" {
+                row.makespan = row.makespan.map(|makespan| 2.0 * makespan);
+            }
+        }
+        rows.extend(slow);
+        let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n\
+                    numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nbelow = 3";
+        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &rows);
+        assert!(markdown.contains("| 2.00 – 2.00 – 2.00 | 2/2 | holds | 4.00 – 4.00 – 4.00 | 0/2 | does not hold |"));
+        assert!(markdown.contains("1 of 1 claims hold under contention_free. 0 of 1 claims hold under one_port."));
     }
 
     #[test]

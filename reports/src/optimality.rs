@@ -172,17 +172,22 @@ fn column_lines(summary: &Summary, optimality: &Optimality, column: usize) -> Ve
         Some(entry) => {
             // Rounded down, so that 100 % means all.
             let share = (100 * entry.optimal).checked_div(entry.instances).unwrap_or(0);
-            format!("{:>6} {:>6} {share:>3}% {}", ratio(entry.mean, 3), ratio(entry.max, 2), entry.scheduler)
+            format!("{:>5} {:>5} {share:>3}% {}", ratio(entry.mean, 3), ratio(entry.max, 2), entry.scheduler)
         }
     });
-    let header = [summary.label(optimality.scenarios[column]), format!("{:>6} {:>6} {:>4} by", "mean", "max", "opt")];
+    let header = [summary.label(optimality.scenarios[column]), format!("{:>5} {:>5} {:>4} by", "mean", "max", "opt")];
     let lines: Vec<String> = header.into_iter().chain(entries).collect();
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     lines.into_iter().map(|line| format!("{line}{}", " ".repeat(width - line.chars().count()))).collect()
 }
 
 fn ratio(ratio: f64, digits: usize) -> String {
-    if ratio < 99.0 { format!("{ratio:.digits$}") } else { format!("{ratio:.0}") }
+    // Five characters, so that columns stay narrow.
+    match ratio {
+        r if r < 9.99 => format!("{r:.digits$}"),
+        r if r < 99.9 => format!("{r:.2}"),
+        r => format!("{r:.0}"),
+    }
 }
 
 /// What the comparison says, in a sentence, and before it, if a result is below the optimum, that something is wrong.
@@ -277,10 +282,10 @@ mod tests {
         let table = optimality_table(&Summary::new(&rows()), 100);
         let expected = "\
 Makespan / proven optimum, instance by instance: geometric mean, maximum, share optimal, scheduler
-         ccr1                        ccr5
-placer     mean    max  opt by         mean    max  opt by
-optimal   1.000   1.00 100% static    1.000   1.00 100% static
-heft      2.000   4.00  50% pct       1.000   1.00 100% pct
+         ccr1                     ccr5
+placer    mean   max  opt by       mean   max  opt by
+optimal  1.000  1.00 100% static  1.000  1.00 100% static
+heft     2.000  4.00  50% pct     1.000  1.00 100% pct
 
 ";
         assert_eq!(table, expected, "\n{table}");

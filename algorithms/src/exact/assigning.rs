@@ -1,5 +1,7 @@
 //! Branch and bound over placements, with a search for the best order of each that is left.
 
+use std::collections::HashMap;
+
 use placebench_datasets::Time;
 
 use super::bound::Bound;
@@ -17,8 +19,12 @@ pub(super) struct Assigning<'a> {
     packing: Packing,
     /// Units in the order in which they get devices: those that matter most first.
     order: Vec<usize>,
-    /// For each unit of a single op, the units before it in the order that it can be exchanged with.
-    twins: Vec<Vec<usize>>,
+    /// Placements seen, by what they look like; see [`Assigning::is_dominated`].
+    seen: HashMap<Vec<u32>, Vec<Vec<u64>>>,
+    /// By depth, the demands that units without a device can add up to.
+    sums: Vec<Vec<u64>>,
+    /// For each op in a unit of its own, the lowest such op that is alike.
+    class_of_single: Vec<usize>,
     /// One for each number of units with a device.
     frames: Vec<Frame>,
     depth: Option<usize>,
@@ -27,6 +33,10 @@ pub(super) struct Assigning<'a> {
     sequenced: Option<Time>,
     nodes: u64,
 }
+
+/// Looks of placements remembered at most, and for each, placements.
+const MOST_SEEN: usize = 1 << 16;
+const MOST_ALIKE: usize = 64;
 
 struct Frame {
     state: State,
@@ -37,19 +47,23 @@ struct Frame {
 impl<'a> Assigning<'a> {
     pub(super) fn new(problem: &'a Problem) -> Self {
         let order = order(problem);
-        let mut twins = vec![Vec::new(); problem.members.len()];
-        for op in 0..problem.ops {
-            let units = problem.symmetry.lower_twins(problem, op).map(|twin| problem.unit[twin]);
-            twins[problem.unit[op]].extend(units.filter(|&unit| unit != problem.unit[op]));
-        }
+        let is_single = |op: usize| problem.members[problem.unit[op]].count_ones() == 1;
+        let class = &problem.symmetry.class;
+        let class_of_single = (0..problem.ops)
+            .map(|op| (0..=op).find(|&other| class[other] == class[op] && is_single(other)).unwrap_or(op))
+            .collect();
         let frame = || Frame { state: State::new(problem), children: Vec::new() };
         Self {
             problem,
             bound: Bound::new(problem),
             packing: Packing::default(),
             frames: (0..=order.len()).map(|_| frame()).collect(),
+            sums: (0..=order.len())
+                .map(|depth| problem.memory.as_ref().map_or_else(Vec::new, |memory| memory.sums(&order[depth..])))
+                .collect(),
+            seen: HashMap::new(),
+            class_of_single,
             order,
-            twins,
             depth: None,
             sequencing: Search::new(problem),
             sequenced: None,
@@ -94,6 +108,10 @@ impl<'a> Assigning<'a> {
             let (above, below) = self.frames.split_at_mut(depth + 1);
             below[0].state.copy(&above[depth].state);
             below[0].state.assign(self.problem, self.order[depth], device);
+            if self.is_dominated(depth + 1) {
+                continue;
+            }
+            let below = &self.frames[depth + 1..];
             if depth + 1 == self.order.len() {
                 self.sequencing.begin(&below[0].state, incumbent);
                 self.sequenced = Some(bound);
@@ -111,6 +129,36 @@ impl<'a> Assigning<'a> {
         open.fold(self.sequenced.unwrap_or(f64::INFINITY), Time::min)
     }
 
+    /// Whether a partial placement at a depth looks like one seen before that leaves no less room anywhere; if not, it is
+    /// remembered. Placements look alike if they have equally many ops of each class of ops that are alike on each device, and
+    /// units of several ops on the same devices: then one is as good as the other, but for memory.
+    fn is_dominated(&mut self, depth: usize) -> bool {
+        let (problem, state) = (self.problem, &self.frames[depth].state);
+        if !problem.symmetry.has_alike() || self.seen.len() >= MOST_SEEN {
+            return false;
+        }
+        let mut look = vec![depth as u32; 1 + problem.ops * problem.devices];
+        look[1..].fill(0);
+        for (unit, &device) in state.device_of_unit.iter().enumerate() {
+            let Some(device) = device else { continue };
+            let op = problem.members[unit].trailing_zeros() as usize;
+            let is_alone = problem.members[unit].count_ones() == 1;
+            // Only an op in a unit of its own stands for its class.
+            let representative = if is_alone { self.class_of_single[op] } else { op };
+            look[1 + representative * problem.devices + device] += 1;
+        }
+        let room =
+            problem.memory.as_ref().map(|memory| memory.room(&self.sums[depth], &state.used)).unwrap_or_default();
+        let known = self.seen.entry(look).or_default();
+        if known.iter().any(|known| known.iter().zip(&room).all(|(old, new)| old >= new)) {
+            return true;
+        }
+        if known.len() < MOST_ALIKE {
+            known.push(room);
+        }
+        false
+    }
+
     /// Finds the devices of the next unit.
     fn visit(&mut self, depth: usize, cutoff: Time) {
         self.nodes += 1;
@@ -121,13 +169,7 @@ impl<'a> Assigning<'a> {
         for device in 0..problem.devices {
             let (above, below) = self.frames.split_at_mut(depth + 1);
             let (state, child) = (&above[depth].state, &mut below[0].state);
-            // Units that can be exchanged get ascending devices.
-            let breaks_order =
-                self.twins[unit].iter().any(|&twin| state.device_of_unit[twin].is_some_and(|other| other > device));
-            if breaks_order
-                || !state.allows(problem, first, device)
-                || problem.symmetry.has_empty_device_before(state, device)
-            {
+            if !state.allows(problem, first, device) || problem.symmetry.has_empty_device_before(state, device) {
                 continue;
             }
             child.copy(state);

@@ -19,8 +19,8 @@ pub(super) struct Dominance {
     stored: usize,
 }
 
-/// Numbers stored at most: 128 MiB.
-const MOST_STORED: usize = 1 << 24;
+/// Numbers stored at most: 64 MiB.
+const MOST_STORED: usize = 1 << 23;
 
 /// Nodes stored at most for a set of ops; the comparison is linear in them.
 const MOST_NODES: usize = 1 << 10;

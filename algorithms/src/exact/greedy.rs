@@ -59,14 +59,14 @@ fn build(
         let ready = (0..problem.ops).filter(|&op| state.is_ready(problem, op));
         let op = ready.reduce(|best, op| if priorities[op] > priorities[best] { op } else { best })?;
         let mut first: Option<(Time, Step)> = None;
-        let mut second: Option<(Time, Step)> = None;
+        let mut second = None;
         for device in (0..problem.devices).filter(|&device| state.allows(problem, op, device)) {
             let step = Step { op, device };
             let entry = op * problem.devices + device;
             let total = state.start(problem, step) + problem.time[entry] + problem.tail[entry];
             if first.is_none_or(|(least, _)| total < least) {
                 (second, first) = (first, Some((total, step)));
-            } else if second.is_none_or(|(least, _)| total < least) {
+            } else if second.is_none_or(|(least, _): (Time, Step)| total < least) {
                 second = Some((total, step));
             }
         }

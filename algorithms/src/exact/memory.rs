@@ -42,6 +42,39 @@ impl Memory {
     }
 }
 
+/// Units of which all sums of demands are listed.
+const MOST_SUMMED: usize = 14;
+
+impl Memory {
+    /// All that the demands of any of these units can add up to, ascending; empty if there are too many.
+    pub(super) fn sums(&self, units: &[usize]) -> Vec<u64> {
+        if units.len() > MOST_SUMMED {
+            return Vec::new();
+        }
+        let mut sums = vec![0u64];
+        for &unit in units {
+            for at in 0..sums.len() {
+                sums.push(sums[at].saturating_add(self.demand[unit]));
+            }
+            sums.sort_unstable();
+            sums.dedup();
+        }
+        sums
+    }
+
+    /// How much more each device can be given: the largest of the sums for which it has room, since what is between two of
+    /// them makes no difference. Without sums, the bytes left.
+    pub(super) fn room(&self, sums: &[u64], used: &[u64]) -> Vec<u64> {
+        let room = |(capacity, &used): (&Option<u64>, &u64)| {
+            let Some(capacity) = capacity else { return u64::MAX };
+            let left = capacity.saturating_sub(1).saturating_sub(used);
+            let fitting = sums.partition_point(|&sum| sum <= left);
+            fitting.checked_sub(1).map_or(left, |last| sums[last])
+        };
+        self.capacity.iter().zip(used).map(room).collect()
+    }
+}
+
 /// Answers whether the units without a device can still be placed; remembers the answers.
 #[derive(Debug, Default)]
 pub(super) struct Packing {

@@ -6,20 +6,20 @@
 //! here is shared with the placers, which are measured against it.
 //!
 //! # The searches
-//! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one ([`search`])
+//! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one (`search`)
 //! a node is a partial schedule; a child appends a ready op to a device, and ops are appended in the order of their
 //! starts, so that every schedule without needless waiting is met. What is cut off:
 //! - children that would make an op wait only to be appended in order: the same schedule with the op in its place is met too;
-//! - nodes that another node with the same ops dominates ([`dominance`]): no device is free later, no input arrives later,
+//! - nodes that another node with the same ops dominates (`dominance`): no device is free later, no input arrives later,
 //!   no memory is used more;
-//! - all but one of interchangeable ops and of interchangeable devices that are still empty ([`symmetry`]);
-//! - nodes whose lower bound reaches the best schedule known ([`bound`], [`tails`], [`area`]);
-//! - placements of which the rest no longer fits in memory ([`memory`]).
+//! - all but one of interchangeable ops and of interchangeable devices that are still empty (`symmetry`);
+//! - nodes whose lower bound reaches the best schedule known (`bound`, `tails`, `area`);
+//! - placements of which the rest no longer fits in memory (`memory`).
 //!
-//! The other ([`assigning`]) gives all units their devices first, with the same bounds, and then searches as above for the best
+//! The other (`assigning`) gives all units their devices first, with the same bounds, and then searches as above for the best
 //! order: where memory is tight or orders hardly matter, there are far fewer placements than partial schedules.
 //!
-//! The first upper bound comes from a randomised greedy heuristic ([`greedy`]).
+//! The first upper bound comes from a randomised greedy heuristic (`greedy`).
 
 mod area;
 mod assigning;
@@ -33,10 +33,12 @@ mod search;
 mod state;
 mod symmetry;
 mod tails;
+#[cfg(test)]
+mod tests;
 
 use placebench_datasets::{Instance, Placement, Time};
 
-use crate::{Assignment, Decision, PlaceError, Plan, StopToken};
+use crate::{Assignment, Decision, PlaceError, Plan, StopToken, bounds};
 use assigning::Assigning;
 use incumbent::Incumbent;
 use problem::Problem;
@@ -66,7 +68,8 @@ pub struct Optimum {
 /// - [`PlaceError::Stopped`].
 ///
 /// # Complexity
-/// Exponential. A node takes O(edges · devices² + ops · devices) a child; memory is bounded (128 MiB).
+/// Exponential. A node takes O(edges · devices² + ops · devices) a child; memory is bounded, by some
+/// hundred MiB for each of the two searches.
 pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<Optimum, PlaceError> {
     stop.check()?;
     let problem = Problem::new(instance)?;
@@ -74,7 +77,7 @@ pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<O
     if let Some(steps) = greedy::schedule(&problem) {
         incumbent.offer(&problem, &steps);
     }
-    let nodes = search(&problem, &mut incumbent, most_nodes, stop)?;
+    let nodes = search(instance, &problem, &mut incumbent, most_nodes, stop)?;
     match incumbent.best {
         None => Err(no_placement(instance)),
         Some((makespan, steps)) => Ok(Optimum { decision: decision(&problem, &steps, makespan), makespan, nodes }),
@@ -88,7 +91,13 @@ const FIRST_TURN: u64 = 512;
 const LONGEST_TURN: u64 = 8192;
 
 /// Makes the incumbent the optimum, and returns the nodes that it took.
-fn search(problem: &Problem, incumbent: &mut Incumbent, most_nodes: u64, stop: &StopToken) -> Result<u64, PlaceError> {
+fn search(
+    instance: &Instance,
+    problem: &Problem,
+    incumbent: &mut Incumbent,
+    most_nodes: u64,
+    stop: &StopToken,
+) -> Result<u64, PlaceError> {
     let mut whole = Search::new(problem);
     whole.begin(&State::new(problem), incumbent);
     let mut assigning: Option<Assigning<'_>> = None;
@@ -112,7 +121,7 @@ fn search(problem: &Problem, incumbent: &mut Incumbent, most_nodes: u64, stop: &
         }
         stop.check()?;
         if whole.nodes + assigning.nodes() >= most_nodes {
-            let bound = whole.bound_left().max(assigning.bound_left());
+            let bound = whole.bound_left().max(assigning.bound_left()).max(bounds::best(instance).value);
             let best = incumbent.best.as_ref();
             let best = best.map_or_else(|| "no schedule found".to_owned(), |(best, _)| format!("best makespan {best}"));
             return Err(PlaceError::Unsupported(format!(

@@ -1,4 +1,11 @@
 //! Depth-first branch and bound over the ops in the order of their starts.
+//!
+//! Why what is cut off never cuts off itself in a circle: a child is left out for a node Y with the same ops that is no worse,
+//! and Y, or its parent, may in turn be left out for another, Z, and so on. Each step of such a chain makes the sum of the
+//! times from which devices are available smaller (an op that need not wait does not), or keeps it and makes the
+//! duration of the op that comes last larger, then its class (`should_precede`), or only renames ops or devices
+//! (`Symmetry`). So chains end, and at their end is a node that was searched. Ops that take no time may be appended out of
+//! order, since for them waiting would change none of these.
 
 use placebench_datasets::Time;
 

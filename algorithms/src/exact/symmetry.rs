@@ -36,11 +36,9 @@ impl Symmetry {
         twins != 0 && ops_of(twins).any(|twin| are_bound_alike(problem, state, twin, op))
     }
 
-    /// The lower ops that can be exchanged with an op as long as no unit has a device.
-    pub(super) fn lower_twins(&self, problem: &Problem, op: usize) -> impl Iterator<Item = usize> + use<> {
-        let free = State::new(problem);
-        let twins = ops_of(self.lower_alike[op]).filter(|&twin| are_bound_alike(problem, &free, twin, op));
-        twins.collect::<Vec<_>>().into_iter()
+    /// Whether any two ops are alike.
+    pub(super) fn has_alike(&self) -> bool {
+        self.lower_alike.iter().any(|&lower| lower != 0)
     }
 
     /// Whether a device is empty, and a lower one too that it can be exchanged with, and which so comes first.

@@ -7,6 +7,7 @@ mod hashing;
 mod partitioner;
 pub mod quality;
 pub mod registry;
+pub mod streaming;
 
 pub use hashing::Hashing;
 pub use partitioner::{Partition, PartitionError, Partitioner, Request};

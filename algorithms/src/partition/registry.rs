@@ -1,17 +1,25 @@
 //! All partitioners by name, one line each.
 
-use super::{Hashing, Partitioner};
+use super::{Hashing, Partitioner, streaming};
 use crate::registry::build;
 use crate::{Entry, Spec, SpecError};
 
 /// All partitioners, in the order in which tables list them.
-pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[Entry {
-    name: "hashing",
-    summary: "vertices in random order, each to the least loaded block",
-    source: "control",
-    params: &[],
-    build: |_| Ok(Box::new(Hashing)),
-}];
+pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
+    streaming::entries::LDG,
+    streaming::entries::FENNEL,
+    streaming::entries::HDRF,
+    streaming::entries::DBH,
+    streaming::entries::GREEDY,
+    streaming::entries::ADWISE,
+    Entry {
+        name: "hashing",
+        summary: "vertices in random order, each to the least loaded block",
+        source: "control",
+        params: &[],
+        build: |_| Ok(Box::new(Hashing)),
+    },
+];
 
 /// Makes the partitioner that a spec names.
 ///

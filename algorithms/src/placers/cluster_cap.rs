@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score};
+use super::coarse::cells::Cells;
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Contracts random edges as long as no supernode gets heavier than 1.5 times an even share, merges the lightest until
@@ -29,13 +30,13 @@ pub struct ClusterCap {
     pub trials: u32,
     /// The most that a supernode may weigh, in even shares, ≥ 1.
     pub slack: f64,
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for ClusterCap {
     fn default() -> Self {
-        Self { trials: 1000, slack: 1.5, cells: true }
+        Self { trials: 1000, slack: 1.5, cells: Cells::Step }
     }
 }
 

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score};
+use super::coarse::cells::Cells;
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Contracts random edges until 100 supernodes are left, merges the lightest until there is one a device, many times
@@ -30,13 +31,13 @@ pub struct ClusterComm {
     pub trials: u32,
     /// The number of supernodes at which contraction stops.
     pub supernodes: usize,
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for ClusterComm {
     fn default() -> Self {
-        Self { trials: 1000, supernodes: 100, cells: true }
+        Self { trials: 1000, supernodes: 100, cells: Cells::Step }
     }
 }
 

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score};
+use super::coarse::cells::Cells;
 use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Contracts random edges until one supernode a device is left, many times over, and places the contraction whose
@@ -21,26 +22,28 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// depend on threads.
 ///
 /// # Deviations
-/// - Colocation groups and, with `cells`, LSTM and GRU cells (told by scopes in the names of ops) are one vertex, as B's
-///   are. A vertex counts as many ops as it has. Each edge between two vertices is drawn with equal chance, parallel ones
+/// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are.
+///   B does not say whether a cell is one time step of a layer, the default here, or all of them. A vertex
+///   counts as many ops as it has. Each edge between two vertices is drawn with equal chance, parallel ones
 ///   each; edges that B's rule against cycles would drop are kept, since direction does not matter.
-/// - A graph in more pieces than devices runs out of edges: then the two lightest clusters are merged until there is one a
-///   device, as B does in ClusterCap.
-/// - B has equal GPUs. Here clusters go to the devices that need at most ten times as long as the fastest devices would
-///   (so not to CPUs beside GPUs), the heaviest cluster to the device that may run most of it, then to the fastest.
-///   What a cluster's device may not run or has no memory for goes to the nearest device (by rate) that can, first among
-///   those that have clusters; ops with least choice of kinds, then of largest demand, are placed first.
+/// - A graph in more pieces than devices runs out of edges: then the two lightest clusters are merged until
+///   there is one a device, as B does in ClusterCap.
+/// - B has equal GPUs. Here clusters go to the devices that need at most ten times as long as the fastest
+///   devices would (so not to CPUs beside GPUs), the heaviest cluster to the device that may run most of it,
+///   then to the fastest. What a cluster's device may not run or has no memory for goes to the nearest device
+///   (by rate) that can, first among those that have clusters; ops with least choice of kinds, then of largest
+///   demand, are placed first.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterLoad {
     /// How many contractions to try, ≥ 1.
     pub trials: u32,
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for ClusterLoad {
     fn default() -> Self {
-        Self { trials: 1000, cells: true }
+        Self { trials: 1000, cells: Cells::Step }
     }
 }
 

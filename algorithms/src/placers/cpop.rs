@@ -14,7 +14,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// Computing*, IEEE Transactions on Parallel and Distributed Systems 13(3), 2002, 260–274, doi:10.1109/71.993206, §4.2.
 ///
 /// # Complexity
-/// As [`Heft`](super::Heft), and O(path · devices) for the critical path. @CPOP@
+/// As [`Heft`](super::Heft), and O(path · devices) for the critical path.
+///
+/// Measured: 0.11 s for 36 k ops with 16 k edges on 100 devices, 0.15 s for 100 k ops with 448 k edges on 50, 0.37 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// Equal priorities: topological order. Equal finish times, and devices that take equally long for the critical path: the

@@ -15,7 +15,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// # Complexity
 /// O(edges · devices + ops · devices · log ops): each device has its ready ops in two heaps, those that wait for inputs
 /// and those that wait for the device, and an op moves from the first to the second once. Memory: up to 40 bytes for each
-/// device and op that is ready at a time. @ETF@
+/// device and op that is ready at a time.
+///
+/// Measured: 1.1 s for 36 k ops with 16 k edges on 100 devices, 0.38 s for 100 k ops with 448 k edges on 50, 2.7 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// Equal starts: the larger static level (longest path of average times, without transfers), then topological order, then

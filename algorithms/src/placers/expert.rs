@@ -3,6 +3,7 @@
 use placebench_datasets::{Categories, DeviceId, Instance, OpId, UnitId};
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
@@ -55,7 +56,7 @@ impl Placer for Expert {
         let homes: Vec<DeviceId> = positions.into_iter().map(|position| devices[position]).collect();
         let first = devices.first().copied().unwrap_or_default();
 
-        let vertices = Vertices::new(instance, false);
+        let vertices = Vertices::new(instance, Cells::None);
         let mut placing = Placing {
             instance,
             assignment: VertexAssignment::new(instance, &vertices, &workers),

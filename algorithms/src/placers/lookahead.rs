@@ -18,14 +18,17 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// # Complexity
 /// At worst O(edges · devices² · log ops). Devices are tried in the order in which the op would finish there, and trials
 /// are given up when a successor cannot finish before the best trial's last one: most devices are never tried. What the
-/// other inputs of the successors cost is computed once for all devices. @LOOKAHEAD@
+/// other inputs of the successors cost is computed once for all devices.
+///
+/// Measured: 0.19 s for 36 k ops with 16 k edges on 100 devices, 1.6 s for 100 k ops with 448 k edges on 50, 2.2 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// Equal ranks: topological order. Devices from which the last successor finishes at the same time: the one where the op
 /// itself finishes first, then the lowest id. Of a successor's devices: the lowest id.
 ///
 /// # Deviations
-/// - A successor's predecessors that are not scheduled yet are left out, as they have no device.
+/// - A successor's predecessors that are neither scheduled nor on trial before it are left out, as they have no device.
 /// - If the successors do not all fit after any device, the op goes where it finishes first.
 /// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// Learning Graphs*, 11th ACM Symposium on Cloud Computing (SoCC), 2020, 416–430, doi:10.1145/3419111.3421302, after Hwang et al. 1989 (see [`Etf`](super::Etf)).
 ///
 /// # Complexity
-/// As [`Etf`](super::Etf). @METF@
+/// As [`Etf`](super::Etf).
+///
+/// Measured: 0.21 s for 36 k ops with 16 k edges on 100 devices, 0.45 s for 100 k ops with 448 k edges on 50, 2.7 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// Equal starts: topological order, then the lowest device id. Only in this it differs from [`Etf`](super::Etf), which here

@@ -18,7 +18,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// where the paper is silent: when a device waits, and what is urgent.
 ///
 /// # Complexity
-/// As [`Etf`](super::Etf) with two queues a device, and the linear programs, which take most of the time. @MSCT@
+/// As [`Etf`](super::Etf) with two queues a device, and the linear programs, which take most of the time.
+///
+/// Measured: 0.53 s for 36 k ops with 16 k edges on 100 devices, 2.5 s for 100 k ops with 448 k edges on 50, 7.3 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// Equal starts: a favourite child for which its device waits, then topological order, then the lowest device id. Of

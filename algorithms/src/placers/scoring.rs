@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Instance};
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::ready::ReadyQueue;
@@ -28,15 +29,19 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// Of equal ranks, the vertex with the lowest op id; of equal scores, the device of the lowest id.
 ///
 /// # Deviations
-/// - The load score is printed with min(1, ·) under the fraction, which divides by 0 before the first op is placed; as the
-///   text says, it must be max(1, ·).
-/// - The fringe is |D| in Alg. 4.3 and 2 |D| in the text, which is the default; |D| counts the devices that compete.
-/// - Colocation groups and, with `cells`, LSTM and GRU cells (told by scopes in the names of ops) are one vertex, as B's
-///   are; cycles that this closes are opened by B's rule. A cell with its gradients is one vertex, but ops of a cell that
-///   may run on other kinds of devices than the rest are a vertex of their own. A vertex counts as many ops as it has.
-/// - B has equal GPUs. Here a device's ops are divided by its relative speed, and devices that need more than ten times as
-///   long as the fastest devices would (CPUs beside GPUs) take part only in what no other device can take. A cell that
-///   no device has room for is placed unit by unit, near the device with most of its inputs.
+/// - The load score is printed with min(1, ·) under the fraction, which divides by 0 before the first op is
+///   placed; as the text says, it must be max(1, ·).
+/// - The fringe is |D| in Alg. 4.3 and 2 |D| in the text, which is the default; |D| counts the devices that
+///   compete.
+/// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are.
+///   B does not say whether a cell is one time step of a layer, the default here, or all of them. Cycles that
+///   contraction closes are opened by B's rule. A cell has its gradients with it, but ops of a cell that may
+///   run on other kinds of devices than the rest are a vertex of their own. A vertex counts as many ops as it
+///   has.
+/// - B has equal GPUs. Here a device's ops are divided by its relative speed, and devices that need more than
+///   ten times as long as the fastest devices would (CPUs beside GPUs) take part only in what no other device
+///   can take. A cell that no device has room for is placed unit by unit, near the device with most of its
+///   inputs.
 /// - B's standard device, for an op that scores 0 everywhere, is the first feasible one.
 #[derive(Clone, Copy, Debug)]
 pub struct Scoring {
@@ -46,13 +51,13 @@ pub struct Scoring {
     pub beta: f64,
     /// Ops in the fringe, in multiples of the number of devices that compete, ≥ 1.
     pub fringe: usize,
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for Scoring {
     fn default() -> Self {
-        Self { alpha: 1.0, beta: 1.0, fringe: 2, cells: true }
+        Self { alpha: 1.0, beta: 1.0, fringe: 2, cells: Cells::Step }
     }
 }
 

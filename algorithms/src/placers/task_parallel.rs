@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Instance};
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::ready::ReadyQueue;
@@ -24,22 +25,25 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// the lowest op id), then the device of the lowest id.
 ///
 /// # Deviations
-/// - Colocation groups and, with `cells`, LSTM and GRU cells (told by scopes in the names of ops) are one vertex, as B's
-///   are; cycles that this closes are opened by B's rule. A cell with its gradients is one vertex, but ops of a cell that
-///   may run on other kinds of devices than the rest are a vertex of their own.
-/// - B has equal GPUs. Here devices that need more than ten times as long as the fastest devices would (CPUs beside GPUs)
-///   take part only in what no other device can take. An op for which no unused device is feasible waits for the next
-///   round. A cell that no device has room for is placed unit by unit, near its first input.
-/// - Alg. 4.2 places exactly as many ops as there are devices, whatever the queue holds; here as many as there are.
+/// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are.
+///   B does not say whether a cell is one time step of a layer, the default here, or all of them. Cycles that
+///   contraction closes are opened by B's rule. A cell has its gradients with it, but ops of a cell that may
+///   run on other kinds of devices than the rest are a vertex of their own.
+/// - B has equal GPUs. Here devices that need more than ten times as long as the fastest devices would (CPUs
+///   beside GPUs) take part only in what no other device can take. An op for which no unused device is feasible
+///   waits for the next round. A cell that no device has room for is placed unit by unit, near the device with
+///   most of its inputs.
+/// - Alg. 4.2 places exactly as many ops as there are devices, whatever the queue holds; here as many as there
+///   are.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskParallel {
-    /// Whether the ops of a recurrent cell stay together.
-    pub cells: bool,
+    /// Which ops of recurrent layers stay together.
+    pub cells: Cells,
 }
 
 impl Default for TaskParallel {
     fn default() -> Self {
-        Self { cells: true }
+        Self { cells: Cells::Step }
     }
 }
 

@@ -10,7 +10,17 @@ use crate::instances::instance;
 use crate::objective::TopologicalOrder;
 
 /// Placers that take a chain of a million ops in seconds and honour the stop token.
-const FAST: [&str; 16] = [
+const FAST: [&str; 26] = [
+    "heft",
+    "cpop",
+    "peft",
+    "lookahead",
+    "etf",
+    "dls",
+    "mcp",
+    "m_topo",
+    "m_etf",
+    "m_sct",
     "batch_split",
     "iterated_critical_path",
     "critical_path",
@@ -94,6 +104,19 @@ fn a_placer_that_is_told_to_stop_stops() {
     for name in FAST {
         let placer = registry::placer(&name.parse().unwrap()).unwrap();
         assert_eq!(placer.place(&instance, &context), Err(PlaceError::Stopped), "{name}");
+    }
+}
+
+#[test]
+fn clustering_is_the_same_on_any_number_of_threads() {
+    let instance = chain(60);
+    for name in ["cluster_load(trials=50)", "cluster_comm(trials=50,supernodes=2)", "cluster_cap(trials=50)"] {
+        let placer = registry::placer(&name.parse().unwrap()).unwrap();
+        let place = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| placer.place(&instance, &PlaceContext::with_seed(7)).unwrap())
+        };
+        assert_eq!(place(1), place(3), "{name}");
     }
 }
 

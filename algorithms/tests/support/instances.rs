@@ -122,3 +122,48 @@ pub fn from_text(text: &str) -> Instance {
         Cluster::new(devices, |from, to| Link { rate: rates[from.index()][to.index()], latency: 0.0 }).unwrap();
     Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
+
+/// The clusters of the instances in [`l10k`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// Speeds and rates differ.
+    Heterogeneous,
+    /// One rate.
+    OneRate,
+    /// One rate and one speed.
+    Homogeneous,
+}
+
+/// `l10k-het`, `l10k-uni` or `l10k-hom`: see `tests/data/README.md`.
+pub fn l10k(cluster: Devices) -> Instance {
+    let mut lines = include_str!("../data/l10k.txt").lines();
+    let mut numbers =
+        || -> Vec<f64> { lines.next().unwrap().split_whitespace().map(|word| word.parse().unwrap()).collect() };
+    let header = numbers();
+    let (op_count, device_count) = (header[0] as usize, header[1] as usize);
+    let (speeds, equal, rates) = (numbers(), numbers(), numbers());
+    let mut builder = GraphBuilder::default();
+    for op in 0..op_count {
+        let line = numbers();
+        let id = builder.add_op(OpSpec::cost(line[0]), &[line[1] as u64]);
+        for distance in &line[2..] {
+            builder.add_edge(OpId((op - *distance as usize) as u32), 0, id).unwrap();
+        }
+    }
+    let described = (0..device_count).map(|id| Device {
+        name: format!("d{id}"),
+        kind: Kind::Cpu,
+        memory_bytes: None,
+        speed: if cluster == Devices::Homogeneous { equal[0] } else { speeds[id] },
+    });
+    let rate = |a: usize, b: usize| match cluster {
+        // Rows of the upper triangle, each one shorter than the one before.
+        Devices::Heterogeneous => rates[a * device_count - a * (a + 1) / 2 + (b - a - 1)],
+        _ => equal[1],
+    };
+    let cluster = Cluster::new(described.collect(), |from, to| {
+        let (a, b) = (from.index().min(to.index()), from.index().max(to.index()));
+        Link { rate: rate(a, b), latency: 0.0 }
+    });
+    Instance::new(builder.build().unwrap(), cluster.unwrap()).unwrap()
+}

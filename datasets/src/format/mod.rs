@@ -12,7 +12,7 @@
 //! [`read_graph`] and [`read_cluster`] choose by the path. All writers put a file in its place when it is complete, and all
 //! errors are one line: see [`FormatError`].
 
-mod atomic;
+pub(crate) mod atomic;
 pub mod cluster_toml;
 pub mod csv_cluster;
 pub mod csv_graph;

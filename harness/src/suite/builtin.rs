@@ -14,6 +14,9 @@ pub struct BuiltIn {
 /// All built-in suites; the first is the default.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "default", text: include_str!("../../suites/default.toml") },
+    BuiltIn { name: "ablation", text: include_str!("../../suites/ablation.toml") },
+    BuiltIn { name: "algorithms", text: include_str!("../../suites/algorithms.toml") },
+    BuiltIn { name: "bahnmueller2018", text: include_str!("../../suites/bahnmueller2018.toml") },
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
 ];

@@ -39,7 +39,8 @@ pub struct Suite {
     /// Placers, as `name` or `name(parameter=value)`.
     #[serde(default)]
     pub placers: Vec<String>,
-    /// Schedulers; `static` runs only with placers that make a schedule of their own.
+    /// Schedulers; `static` runs only with placers that make a schedule of their own, and none runs with placers that choose
+    /// devices during the run.
     pub schedulers: Vec<String>,
     /// The graphs.
     #[serde(rename = "graph")]

@@ -7,6 +7,7 @@ use placebench_datasets::{DeviceId, Instance, Kind};
 use rayon::prelude::*;
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
@@ -26,7 +27,7 @@ pub(super) enum Score {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clustering {
     pub(super) trials: u32,
-    pub(super) cells: bool,
+    pub(super) cells: Cells,
     pub(super) score: Score,
     /// Supernodes at which contraction stops, if more than devices.
     pub(super) supernodes: usize,

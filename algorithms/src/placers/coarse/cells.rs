@@ -1,8 +1,36 @@
 //! Recurrent cells by the names of ops: B §4.1 keeps the ops of an LSTM cell together.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
-use placebench_datasets::{Instance, KindSet, OpId, UnitId};
+use placebench_datasets::{Categories, DataflowGraph, Instance, KindSet, OpId, UnitId};
+
+/// Which ops of recurrent layers stay together (B §4.1: those of an LSTM cell).
+///
+/// Names and layer labels tell; a graph without them has no cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cells {
+    /// Only colocation groups stay together.
+    None,
+    /// The ops of a cell at one time step, told by the scope in their names (`lstm_0_3/…`), with their gradients.
+    #[default]
+    Step,
+    /// The ops of a recurrent layer at all time steps: all that bear the label of a layer with a cell in it.
+    Layer,
+}
+
+impl FromStr for Cells {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            "step" => Ok(Self::Step),
+            "layer" => Ok(Self::Layer),
+            _ => Err(format!("'{text}' is not none, step or layer")),
+        }
+    }
+}
 
 /// Parts of a scope's name that make it a recurrent cell, in lower case.
 const CELL_WORDS: [&str; 3] = ["lstm", "gru", "rnn_cell"];
@@ -26,33 +54,52 @@ fn cell_scope(name: &str) -> Option<&str> {
     None
 }
 
-/// The cell of each unit, or `None` if the graph has no names or no cells.
+/// What the ops of a cell have in common: scope and layer at one step, or the layer alone.
+type Key<'a> = (Option<&'a str>, Option<usize>);
+
+/// The key of an op's cell, if it is in one.
+fn keys<'a>(graph: &'a DataflowGraph, cells: Cells) -> impl Fn(OpId) -> Option<Key<'a>> {
+    let layer_of = move |op: OpId| graph.layers().and_then(|layers| layers.number(op.index()));
+    let scope_of = move |op: OpId| graph.name(op).and_then(cell_scope);
+    let mut recurrent = vec![false; graph.layers().map_or(0, |layers: &Categories| layers.labels().len())];
+    if cells == Cells::Layer {
+        for layer in graph.op_ids().filter(|&op| scope_of(op).is_some()).filter_map(layer_of) {
+            recurrent[layer] = true;
+        }
+    }
+    move |op| match cells {
+        Cells::None => None,
+        Cells::Step => scope_of(op).map(|scope| (Some(scope), layer_of(op))),
+        Cells::Layer => layer_of(op).filter(|&layer| recurrent[layer]).map(|layer| (None, Some(layer))),
+    }
+}
+
+/// The cell of each unit, or `None` if there are no cells.
 ///
-/// Units of one scope, one layer label and one set of kinds make a cell, so that a cell may run wherever each of its
-/// units may; an op that needs a CPU does not drag the others there. A colocation group belongs to a cell if all its
-/// members do. A cell of a single unit is none, nor is one that needs more memory than every device it may run on has.
+/// Units of one scope or layer and one set of kinds make a cell, so that a cell may run wherever each of its units may; an
+/// op that needs a CPU does not drag the others there. A colocation group belongs to a cell if all its members do. A cell
+/// of a single unit is none, nor is one that needs more memory than every device it may run on has.
 ///
 /// # Complexity
 /// O(ops + bytes of names).
-pub(super) fn cells_of_units(instance: &Instance) -> Option<Vec<Option<u32>>> {
+pub(super) fn cells_of_units(instance: &Instance, cells: Cells) -> Option<Vec<Option<u32>>> {
     let (graph, units) = (instance.graph(), instance.units());
-    if !graph.has_names() {
+    if cells == Cells::None || !graph.has_names() {
         return None;
     }
-    let layer = |op: OpId| graph.layers().and_then(|layers| layers.number(op.index()));
-    let key = |op: OpId| graph.name(op).and_then(cell_scope).map(|scope| (scope, layer(op)));
-    let mut numbers: HashMap<(&str, Option<usize>, KindSet), u32> = HashMap::new();
+    let key = keys(graph, cells);
+    let mut numbers: HashMap<(Key<'_>, KindSet), u32> = HashMap::new();
     // Per cell: its units and what they claim.
     let mut totals: Vec<(usize, u64)> = Vec::new();
     let mut kinds: Vec<KindSet> = Vec::new();
-    let mut cells: Vec<Option<u32>> = vec![None; units.count()];
+    let mut cell_of: Vec<Option<u32>> = vec![None; units.count()];
     for unit in units.ids() {
         let members = units.members(unit);
-        let Some((scope, layer)) = key(members[0]) else { continue };
-        if members[1..].iter().any(|&op| key(op) != Some((scope, layer))) {
+        let Some(shared) = key(members[0]) else { continue };
+        if members[1..].iter().any(|&op| key(op) != Some(shared)) {
             continue;
         }
-        let number = *numbers.entry((scope, layer, units.kinds(unit))).or_insert_with(|| {
+        let number = *numbers.entry((shared, units.kinds(unit))).or_insert_with(|| {
             totals.push((0, 0));
             kinds.push(units.kinds(unit));
             totals.len() as u32 - 1
@@ -60,7 +107,7 @@ pub(super) fn cells_of_units(instance: &Instance) -> Option<Vec<Option<u32>>> {
         let (count, demand) = &mut totals[number as usize];
         *count += 1;
         *demand = demand.saturating_add(units.demand_bytes(unit));
-        cells[unit.index()] = Some(number);
+        cell_of[unit.index()] = Some(number);
     }
     let fits = |cell: usize| {
         let (count, demand) = totals[cell];
@@ -70,9 +117,9 @@ pub(super) fn cells_of_units(instance: &Instance) -> Option<Vec<Option<u32>>> {
     };
     let keep: Vec<bool> = (0..totals.len()).map(fits).collect();
     for unit in units.ids().map(UnitId::index) {
-        cells[unit] = cells[unit].filter(|&cell| keep[cell as usize]);
+        cell_of[unit] = cell_of[unit].filter(|&cell| keep[cell as usize]);
     }
-    keep.contains(&true).then_some(cells)
+    keep.contains(&true).then_some(cell_of)
 }
 
 #[cfg(test)]
@@ -95,7 +142,7 @@ mod tests {
     /// Two ops of a cell, one that needs a CPU, and one outside; 10 bytes each.
     fn instance(memory: Option<u64>) -> Instance {
         let mut builder = GraphBuilder::default();
-        let spec = |name| OpSpec { name: Some(name), memory_bytes: 10, ..OpSpec::cost(1.0) };
+        let spec = |name| OpSpec { name: Some(name), layer: Some("rnn"), memory_bytes: 10, ..OpSpec::cost(1.0) };
         builder.add_op(spec("lstm/a"), &[]);
         builder.add_op(spec("other/b"), &[]);
         builder.add_op(OpSpec { kinds: KindSet::only(Kind::Cpu), ..spec("lstm/c") }, &[]);
@@ -106,13 +153,18 @@ mod tests {
 
     #[test]
     fn a_cell_is_one_vertex_for_each_set_of_kinds() {
-        assert_eq!(Vertices::new(&instance(None), true).weights(), [2, 1, 1]);
-        assert_eq!(Vertices::new(&instance(None), false).weights(), [1, 1, 1, 1]);
+        assert_eq!(Vertices::new(&instance(None), Cells::Step).weights(), [2, 1, 1]);
+        assert_eq!(Vertices::new(&instance(None), Cells::None).weights(), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_layer_with_a_cell_in_it_is_one_vertex_outside_the_cell_too() {
+        assert_eq!(Vertices::new(&instance(None), Cells::Layer).weights(), [3, 1]);
     }
 
     #[test]
     fn a_cell_too_large_for_every_device_is_left_split() {
-        assert_eq!(Vertices::new(&instance(Some(20)), true).weights(), [1, 1, 1, 1]);
-        assert_eq!(Vertices::new(&instance(Some(21)), true).weights(), [2, 1, 1]);
+        assert_eq!(Vertices::new(&instance(Some(20)), Cells::Step).weights(), [1, 1, 1, 1]);
+        assert_eq!(Vertices::new(&instance(Some(21)), Cells::Step).weights(), [2, 1, 1]);
     }
 }

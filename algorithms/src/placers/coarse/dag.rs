@@ -121,13 +121,14 @@ fn acyclic(count: usize, offsets: &[u32], arcs: &[(u32, u32)]) -> (Vec<bool>, Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placers::coarse::cells::Cells;
     use crate::placers::example;
 
     fn graph_of(op_count: usize, edges: &[(u32, u32)], colocated: &[(u32, u32)]) -> VertexGraph {
         let edges: Vec<_> = edges.iter().map(|&(from, to)| (from, to, 1)).collect();
         let graph = example::graph(&vec![1.0; op_count], &edges, colocated);
         let instance = Instance::new(graph, example::cluster(&[1.0], 1.0)).unwrap();
-        VertexGraph::new(&instance, &Vertices::new(&instance, false))
+        VertexGraph::new(&instance, &Vertices::new(&instance, Cells::None))
     }
 
     #[test]

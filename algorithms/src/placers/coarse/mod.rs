@@ -3,12 +3,13 @@
 //! [`Vertices`] says what belongs together, [`dag::VertexGraph`] what follows what, [`workers`] which devices compete,
 //! and [`placing`] puts vertices on devices.
 
-pub(super) mod cells;
+pub(crate) mod cells;
 pub(super) mod dag;
 pub(super) mod placing;
 pub(super) mod ready;
 pub(super) mod workers;
 
+use cells::Cells;
 use placebench_datasets::{Instance, KindSet, OpId, UnitId};
 
 /// The vertices of the coarse graph: sets of assignment units, numbered by their smallest op.
@@ -25,14 +26,12 @@ pub(super) struct Vertices {
 }
 
 impl Vertices {
-    /// One vertex an assignment unit; with `merge_cells` also one a recurrent cell, as far as names tell
-    /// ([`cells::cells_of_units`]).
+    /// One vertex a recurrent cell ([`cells::cells_of_units`]) and one each other assignment unit.
     ///
     /// # Complexity
     /// O(ops + bytes of names).
-    pub(super) fn new(instance: &Instance, merge_cells: bool) -> Self {
-        let cells = if merge_cells { cells::cells_of_units(instance) } else { None };
-        match cells {
+    pub(super) fn new(instance: &Instance, cells: Cells) -> Self {
+        match cells::cells_of_units(instance, cells) {
             None => Self::of_cells(instance, |_| None),
             Some(cells) => Self::of_cells(instance, |unit| cells[unit.index()]),
         }
@@ -152,7 +151,7 @@ mod tests {
         // op0 ▶ op1 ▶ op2 ▶ op3, with 1 and 3 a group, and 0 ▶ 2. Vertices: {0}, {1, 3}, {2}.
         let graph = example::graph(&[1.0; 4], &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 2, 1)], &[(1, 3)]);
         let instance = Instance::new(graph, example::cluster(&[1.0], 1.0)).unwrap();
-        let vertices = Vertices::new(&instance, true);
+        let vertices = Vertices::new(&instance, Cells::Step);
         assert_eq!(vertices.weights(), [1, 2, 1]);
         assert_eq!(vertices.edges(&instance).collect::<Vec<_>>(), [(0, 1), (0, 2), (1, 2), (2, 1)]);
     }

@@ -95,8 +95,8 @@ mod tests {
     use crate::placers::example;
     use placebench_datasets::{Kind, OpSpec};
 
-    fn workers(specs: &[OpSpec<'_>], devices: &[(Kind, f64)]) -> Vec<u32> {
-        let graph = example::graph_of(specs, &[], &[]);
+    fn workers(spec: &OpSpec<'_>, devices: &[(Kind, f64)]) -> Vec<u32> {
+        let graph = example::graph_of(std::slice::from_ref(spec), &[], &[]);
         let instance = Instance::new(graph, example::cluster_of_kinds(devices)).unwrap();
         Workers::new(&instance).by_speed().iter().map(|device| device.0).collect()
     }
@@ -104,9 +104,9 @@ mod tests {
     #[test]
     fn devices_within_ten_times_the_best_compete() {
         let any = OpSpec::cost(100.0);
-        assert_eq!(workers(std::slice::from_ref(&any), &[(Kind::Cpu, 10.0), (Kind::Gpu, 100.0)]), [1, 0]);
-        assert_eq!(workers(std::slice::from_ref(&any), &[(Kind::Cpu, 9.0), (Kind::Gpu, 100.0)]), [1]);
-        assert_eq!(workers(&[any], &[(Kind::Cpu, 2.0), (Kind::Cpu, 2.0)]), [0, 1]);
+        assert_eq!(workers(&any, &[(Kind::Cpu, 10.0), (Kind::Gpu, 100.0)]), [1, 0]);
+        assert_eq!(workers(&any, &[(Kind::Cpu, 9.0), (Kind::Gpu, 100.0)]), [1]);
+        assert_eq!(workers(&any, &[(Kind::Cpu, 2.0), (Kind::Cpu, 2.0)]), [0, 1]);
     }
 
     #[test]
@@ -114,11 +114,11 @@ mod tests {
         let spec = OpSpec { times: [Some(1.0), Some(0.01), None], ..OpSpec::cost(100.0) };
         let not_tpu = OpSpec { kinds: [Kind::Cpu, Kind::Gpu].into_iter().collect(), ..spec };
         let devices = [(Kind::Cpu, 100.0), (Kind::Gpu, 1.0), (Kind::Gpu, 1.0), (Kind::Tpu, 1e9)];
-        assert_eq!(workers(&[not_tpu], &devices), [1, 2]);
+        assert_eq!(workers(&not_tpu, &devices), [1, 2]);
     }
 
     #[test]
     fn ops_that_cost_nothing_leave_all_devices_equal() {
-        assert_eq!(workers(&[OpSpec::cost(0.0)], &[(Kind::Cpu, 1.0), (Kind::Cpu, 5.0)]), [0, 1]);
+        assert_eq!(workers(&OpSpec::cost(0.0), &[(Kind::Cpu, 1.0), (Kind::Cpu, 5.0)]), [0, 1]);
     }
 }

@@ -5,6 +5,7 @@ mod split;
 use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time};
 
 use super::coarse::Vertices;
+use super::coarse::cells::Cells;
 use super::coarse::workers::Workers;
 use super::load::Work;
 use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
@@ -28,7 +29,7 @@ use split::Splitter;
 /// # Deviations
 /// - Written from the paper's description, not its code. The paper finds cuts of least ratio by a linear program; here they are
 ///   approximated: the best prefix of two orders, topological and breadth-first from a far end, then moves of single
-///   units that lower the ratio.
+///   units that lower the ratio. Neither side may have less than a quarter of the load, if there is such a cut.
 /// - The paper's processing cost of inter-element traffic, its re-fusing of elements on one host, and its constraints on
 ///   exlocation and licences are left out. Colocation groups are units, which are never split.
 /// - Hosts are devices of unequal speed and kind. Ops that have the same choice of devices start fused, so at first there is an
@@ -50,7 +51,7 @@ impl Default for Cola {
 
 impl Placer for Cola {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let vertices = Vertices::new(instance, false);
+        let vertices = Vertices::new(instance, Cells::None);
         let workers = Workers::new(instance);
         context.stop.check()?;
         let problem = Problem::new(instance, &vertices, &workers);

@@ -4,6 +4,10 @@ use placebench_datasets::Instance;
 
 use crate::placers::coarse::Vertices;
 
+/// The least share of an element's weight that a side should have. Without it, cuts of least ratio peel graphs without
+/// thin places unit by unit.
+const LEAST_SHARE: f64 = 0.25;
+
 /// How often to go over an element's units for moves that lower the ratio.
 const REFINEMENTS: usize = 4;
 
@@ -33,11 +37,16 @@ struct Cut {
 }
 
 impl Cut {
-    /// Least first: ratio, then how uneven the sides are. An empty side is worse than everything.
+    /// Whether neither side has less than [`LEAST_SHARE`] of the weight.
+    fn is_balanced(self) -> bool {
+        self.left.min(self.right) >= LEAST_SHARE * (self.left + self.right)
+    }
+
+    /// Balanced cuts before others; of these, the least ratio, then the most even sides; of the others the most even.
     fn is_better_than(self, other: Self) -> bool {
         let (even, other_even) = (self.left * self.right, other.left * other.right);
-        if even <= 0.0 || other_even <= 0.0 {
-            return even > other_even;
+        if !(self.is_balanced() && other.is_balanced()) {
+            return if self.is_balanced() != other.is_balanced() { self.is_balanced() } else { even > other_even };
         }
         let (ratio, other_ratio) = (self.bytes / even, other.bytes / other_even);
         ratio < other_ratio || (ratio == other_ratio && even > other_even)
@@ -213,13 +222,14 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placers::coarse::cells::Cells;
     use crate::placers::example;
     use proptest::prelude::*;
 
     fn splitter(op_count: usize, edges: &[(u32, u32, u64)]) -> Splitter {
         let graph = example::graph(&vec![1.0; op_count], edges, &[]);
         let instance = Instance::new(graph, example::cluster(&[1.0], 1.0)).unwrap();
-        Splitter::new(&instance, &Vertices::new(&instance, false))
+        Splitter::new(&instance, &Vertices::new(&instance, Cells::None))
     }
 
     #[test]

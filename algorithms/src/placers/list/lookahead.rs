@@ -1,16 +1,16 @@
 //! Lookahead: the device from which an op's successors finish first.
 
-use placebench_datasets::{DeviceId, Instance, OpId, Time, UnitId};
+use placebench_datasets::{Cluster, DeviceId, Instance, OpId, Time, UnitId};
 
 use super::ready::positions;
 use super::schedule::{PartialSchedule, Select};
 use super::timeline::Timeline;
 
-/// Places the op on each device in turn and its successors after it, in the order of their priority, each where it
+/// Places the op on each device in turn and its successors after it, in the order in which they will be scheduled, each where it
 /// finishes first given those before it; picks the device for which the last of them finishes first. Ties: where the op
 /// itself finishes first, then the lowest id. An op without successors goes where it finishes first.
 ///
-/// Predecessors of a successor that are not scheduled yet do not count.
+/// Predecessors of a successor that are neither scheduled nor on trial before it do not count.
 ///
 /// # Complexity
 /// With d devices, O(d · in-edges of the successors) for what does not depend on the op's device; O(d² + d · log ops) a successor
@@ -35,6 +35,10 @@ struct Successors {
     exec: Vec<Time>,
     /// The least time of a successor that comes at or after this one.
     longest_left: Vec<Time>,
+    /// By successor: the inputs from successors that are tried before it, as their rows and bytes.
+    siblings: Vec<(usize, u64)>,
+    /// For each successor the end of its part of `siblings`.
+    sibling_ends: Vec<usize>,
 }
 
 /// What is placed on trial.
@@ -47,6 +51,8 @@ struct Trial {
     placed_groups: Vec<UnitId>,
     /// For the successor at hand and each device: when its inputs are there.
     ready: Vec<Time>,
+    /// Finish and device of the successors tried so far.
+    tried: Vec<(Time, DeviceId)>,
 }
 
 impl Lookahead {
@@ -63,6 +69,7 @@ impl Lookahead {
                 device_of_group: vec![None; instance.units().group_count()],
                 placed_groups: Vec::new(),
                 ready: vec![0.0; devices],
+                tried: Vec::new(),
             },
             candidates: Vec::with_capacity(devices),
         }
@@ -90,6 +97,7 @@ impl Lookahead {
             }
             let sent = (finish, device, bytes);
             let (start, end, device) = trial.earliest_finish(schedule, &self.successors, row, sent, limit)?;
+            trial.tried.push((end, device));
             last = last.max(end);
             let exec = self.successors.exec[row * devices + device.index()];
             trial.place(schedule, schedule.instance().units().unit_of(successor), device, start, exec);
@@ -147,10 +155,20 @@ impl Successors {
         self.exec.clear();
         self.exec.resize(cells, 0.0);
         self.longest_left.clear();
+        self.siblings.clear();
+        self.sibling_ends.clear();
         for (row, &(after, _)) in self.ops.iter().enumerate() {
             let cells = row * devices..(row + 1) * devices;
             let scheduled = graph.predecessors(after).filter(|edge| schedule.is_scheduled(edge.op));
             schedule.add_arrivals(scheduled, &mut self.ready[cells.clone()]);
+            for edge in graph.predecessors(after).filter(|edge| edge.op != op && !schedule.is_scheduled(edge.op)) {
+                let sibling = self.ops[..row]
+                    .binary_search_by_key(&position[edge.op.index()], |&(other, _)| position[other.index()]);
+                if let Ok(sibling) = sibling {
+                    self.siblings.push((sibling, graph.edge_bytes(edge)));
+                }
+            }
+            self.sibling_ends.push(self.siblings.len());
             let exec = &mut self.exec[cells];
             schedule.exec_times(after, exec);
             let unit = schedule.instance().units().unit_of(after);
@@ -179,10 +197,12 @@ impl Trial {
         let devices = self.ready.len();
         let base = &successors.ready[row * devices..][..devices];
         let exec = &successors.exec[row * devices..][..devices];
-        let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
-        for ((ready, &base), (&rate, &latency)) in self.ready.iter_mut().zip(base).zip(links) {
-            let arrival = finish + (latency + bytes as f64 / rate);
-            *ready = if arrival > base { arrival } else { base };
+        self.ready.copy_from_slice(base);
+        add_arrival(cluster, (finish, from, bytes), &mut self.ready);
+        let first = row.checked_sub(1).map_or(0, |before| successors.sibling_ends[before]);
+        for &(sibling, bytes) in &successors.siblings[first..successors.sibling_ends[row]] {
+            let (finish, from) = self.tried[sibling];
+            add_arrival(cluster, (finish, from, bytes), &mut self.ready);
         }
         let unit = units.unit_of(successors.ops[row].0);
         let fixed = schedule.assignment().device_of_unit(unit);
@@ -247,6 +267,7 @@ impl Trial {
     }
 
     fn clear(&mut self) {
+        self.tried.clear();
         for device in self.touched.drain(..) {
             self.timelines[device.index()].clear();
             self.claimed[device.index()] = 0;
@@ -254,5 +275,14 @@ impl Trial {
         for unit in self.placed_groups.drain(..) {
             self.device_of_group[unit.index()] = None;
         }
+    }
+}
+
+/// Raises the `ready` time of each device to when something that is sent at a finish from a device is there.
+fn add_arrival(cluster: &Cluster, (finish, from, bytes): (Time, DeviceId, u64), ready: &mut [Time]) {
+    let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
+    for (ready, (&rate, &latency)) in ready.iter_mut().zip(links) {
+        let arrival = finish + (latency + bytes as f64 / rate);
+        *ready = if arrival > *ready { arrival } else { *ready };
     }
 }

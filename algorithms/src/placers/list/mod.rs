@@ -9,6 +9,10 @@
 
 mod favourites;
 mod gaps;
+#[cfg(test)]
+#[path = "../../../tests/support/instances.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
+mod instances;
 mod lookahead;
 mod oct;
 mod pairs;

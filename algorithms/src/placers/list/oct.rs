@@ -95,7 +95,14 @@ impl OptimisticCostTable {
 mod tests {
     use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, Link, OpSpec};
 
+    use super::super::instances;
     use super::*;
+
+    #[test]
+    fn the_published_row_of_the_first_op_is_reproduced() {
+        let table = OptimisticCostTable::new(&instances::arabnejad(), Average::Time);
+        assert_eq!([0, 1, 2].map(|device| table.cost(OpId(0), DeviceId(device))), [64.0, 68.0, 86.0]);
+    }
 
     #[test]
     fn a_successor_stays_where_the_op_is_or_goes_where_it_is_best() {

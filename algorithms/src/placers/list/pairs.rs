@@ -1,5 +1,7 @@
 //! List scheduling by pairs of a ready op and a device: ETF, DLS and their kin.
 
+use std::rc::Rc;
+
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use super::oct::OptimisticCostTable;
@@ -32,9 +34,6 @@ pub(super) fn schedule(
     };
     let mut pairs = Pairs::new(parts.selection, instance, ranked, favourites);
     let graph = instance.graph();
-    for op in graph.op_ids().filter(|&op| graph.in_degree(op) == 0) {
-        pairs.add(op);
-    }
     let mut waiting = Waiting::new(graph);
     let mut after = Vec::new();
     for step in 0..graph.op_count() {
@@ -91,15 +90,27 @@ struct Wish {
 impl<'a> Pairs<'a> {
     fn new(selection: Selection, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
         let devices = instance.cluster().device_count();
+        let position = positions(&ranked.order);
+        let sources: Rc<[u32]> = sources(instance, &ranked.order).into();
+        let queues = match selection {
+            Selection::EarliestFinish | Selection::DynamicLevel => {
+                source_queues(selection, instance, &ranked, &sources)
+            }
+            _ => (0..devices).map(|_| DeviceQueue::new(Rc::clone(&sources))).collect(),
+        };
+        let mut favourites = favourites;
+        for queue in favourites.iter_mut().flat_map(|favourites| &mut favourites.urgent) {
+            *queue = DeviceQueue::new(Rc::clone(&sources));
+        }
         Self {
             selection,
-            position: positions(&ranked.order),
+            position,
             ranked,
             schedule: PartialSchedule::new(instance, false),
-            queues: (0..devices).map(|_| DeviceQueue::default()).collect(),
+            queues,
             idle_from: vec![0.0; devices],
             best: vec![None; devices],
-            stale: vec![false; devices],
+            stale: vec![true; devices],
             favourites,
         }
     }
@@ -241,7 +252,9 @@ impl<'a> Pairs<'a> {
         let unit = instance.units().unit_of(op);
         let fixes_group =
             unit.index() < instance.units().group_count() && self.schedule.assignment().device_of_unit(unit).is_none();
-        let slot = self.schedule.schedule_on(op, device, start);
+        // An urgent op was chosen for when its inputs are everywhere, but starts when they are here.
+        let ready = if self.favourites.is_some() { self.schedule.ready_time(op, device) } else { start };
+        let slot = self.schedule.schedule_on(op, device, ready);
         self.idle_from[device.index()] = self.idle_from[device.index()].max(slot.finish);
         for (stale, best) in self.stale.iter_mut().zip(&self.best) {
             let same = |(_, candidate): &(bool, Candidate)| candidate.position == self.position[op.index()];
@@ -287,14 +300,50 @@ impl Favourites {
     }
 }
 
-fn may_take(schedule: &PartialSchedule<'_>, op: OpId, device: DeviceId) -> bool {
-    let units = schedule.instance().units();
-    let unit = units.unit_of(op);
-    !schedule.is_scheduled(op)
-        && match schedule.assignment().device_of_unit(unit) {
-            Some(fixed) => fixed == device,
-            None => schedule.assignment().is_feasible(unit, device),
+/// The positions of the ops without predecessors, ascending.
+fn sources(instance: &Instance, order: &[OpId]) -> Vec<u32> {
+    let is_source = |position: &u32| instance.graph().in_degree(order[*position as usize]) == 0;
+    (0..order.len() as u32).filter(is_source).collect()
+}
+
+/// A queue for each device with the sources in the order of their addends there, which devices of equal kind and speed
+/// share.
+fn source_queues(selection: Selection, instance: &Instance, ranked: &Ranked, sources: &[u32]) -> Vec<DeviceQueue> {
+    let cluster = instance.cluster();
+    let mut keyed: Vec<(Time, u32)> = Vec::with_capacity(sources.len());
+    let mut sorted: Vec<(DeviceId, Rc<[u32]>)> = Vec::new();
+    let queue = |id: DeviceId| {
+        let device = cluster.device(id);
+        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| {
+            let other = cluster.device(*other);
+            (other.kind, other.speed) == (device.kind, device.speed)
+        };
+        if let Some((_, first)) = sorted.iter().find(same) {
+            return DeviceQueue::new(Rc::clone(first));
         }
+        keyed.clear();
+        keyed.extend(
+            sources
+                .iter()
+                .map(|&position| (addend(selection, instance, ranked, ranked.order[position as usize], id), position)),
+        );
+        keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let first: Rc<[u32]> = keyed.iter().map(|&(_, position)| position).collect();
+        sorted.push((id, Rc::clone(&first)));
+        DeviceQueue::new(first)
+    };
+    cluster.device_ids().map(queue).collect()
+}
+
+fn may_take(schedule: &PartialSchedule<'_>, op: OpId, device: DeviceId) -> bool {
+    if schedule.is_scheduled(op) {
+        return false;
+    }
+    let unit = schedule.instance().units().unit_of(op);
+    match schedule.assignment().device_of_unit(unit) {
+        Some(fixed) => fixed == device,
+        None => schedule.assignment().is_feasible(unit, device),
+    }
 }
 
 fn addend(selection: Selection, instance: &Instance, ranked: &Ranked, op: OpId, device: DeviceId) -> Time {
@@ -305,3 +354,7 @@ fn addend(selection: Selection, instance: &Instance, ranked: &Ranked, op: OpId, 
         _ => 0.0,
     }
 }
+
+#[cfg(test)]
+#[path = "sct_tests.rs"]
+mod tests;

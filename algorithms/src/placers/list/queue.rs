@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 
 use placebench_datasets::Time;
 
@@ -62,16 +63,26 @@ impl PartialOrd for Available {
 
 /// What may start on one device, in two heaps: the ops whose inputs arrive later than the device is idle, by their value
 /// then, and the others, all of which start when it is, by their addend. As time passes on the device each op moves
-/// once from the first to the second.
+/// once from the first to the second. Ops that are there from the beginning come as a sorted list, which devices share:
+/// graphs with tens of thousands of sources are common, and so many entries in a heap of each device would be slow.
 ///
 /// Ops that became invalid stay until they come up.
 #[derive(Debug, Default)]
 pub(super) struct DeviceQueue {
     pending: BinaryHeap<Pending>,
     available: BinaryHeap<Available>,
+    /// Positions by addend, then by position.
+    first: Rc<[u32]>,
+    /// How many of `first` came up already.
+    passed: usize,
 }
 
 impl DeviceQueue {
+    /// A queue of ops that can start at once: positions by addend, then by position.
+    pub(super) fn new(first: Rc<[u32]>) -> Self {
+        Self { first, ..Self::default() }
+    }
+
     /// Adds an op whose inputs are there at `ready`, and returns it as a candidate.
     ///
     /// # Complexity
@@ -101,9 +112,13 @@ impl DeviceQueue {
             while self.available.peek().is_some_and(|top| !valid(top.position)) {
                 self.available.pop();
             }
-            let now = self.available.peek().map(|top| Candidate {
-                value: idle_from + top.addend,
-                position: top.position,
+            while self.first.get(self.passed).is_some_and(|&position| !valid(position)) {
+                self.passed += 1;
+            }
+            let first = self.first.get(self.passed).map(|&position| Available { addend: addend(position), position });
+            let now = self.available.peek().copied().max(first).map(|best| Candidate {
+                value: idle_from + best.addend,
+                position: best.position,
                 start: idle_from,
             });
             let Some(&later) = self.pending.peek() else { return now };
@@ -139,12 +154,17 @@ mod tests {
     proptest! {
         #[test]
         fn the_best_is_that_of_a_linear_search(
-            ops in vec((0..20u8, 0..9u8, 0..60u8), 1..60),
+            ops in vec((0..20u8, 0..9u8), 1..60),
+            first in 0..20usize,
             takes in vec((any::<bool>(), 0..4u8), 60),
         ) {
-            let ops: Vec<(Time, Time)> = ops.iter().map(|op| (f64::from(op.0), f64::from(op.1) - 4.0)).collect();
-            let (mut queue, mut idle, mut gone) = (DeviceQueue::default(), 0.0, vec![true; ops.len()]);
-            let mut next = 0;
+            let mut ops: Vec<(Time, Time)> = ops.iter().map(|op| (f64::from(op.0), f64::from(op.1) - 4.0)).collect();
+            let mut next = first.min(ops.len());
+            ops[..next].iter_mut().for_each(|op| op.0 = 0.0);
+            let mut sorted: Vec<u32> = (0..next as u32).collect();
+            sorted.sort_by(|&a, &b| ops[a as usize].1.total_cmp(&ops[b as usize].1));
+            let (mut queue, mut idle) = (DeviceQueue::new(sorted.into()), 0.0);
+            let mut gone: Vec<bool> = (0..ops.len()).map(|at| at >= next).collect();
             for (push, wait) in takes {
                 if push && next < ops.len() {
                     queue.push(ops[next].0, ops[next].1, next as u32, idle);

@@ -1,6 +1,6 @@
 //! A schedule in the making: what is placed where and when, and what that means for the next op.
 
-use placebench_datasets::{DataflowGraph, Device, DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
+use placebench_datasets::{Device, DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
 
 use super::timeline::Timeline;
 use crate::{Assignment, Decision, PlaceError, Plan};
@@ -32,6 +32,8 @@ pub(crate) struct PartialSchedule<'a> {
     timelines: Vec<Timeline>,
     slots: Vec<Slot>,
     scheduled: Vec<bool>,
+    /// The ops in the order in which they were scheduled, if nothing is inserted.
+    sequence: Option<Vec<OpId>>,
     makespan: Time,
     speeds: Vec<f64>,
     kinds: Vec<Kind>,
@@ -62,6 +64,7 @@ impl<'a> PartialSchedule<'a> {
             timelines: shortest.into_iter().map(Timeline::new).collect(),
             slots: vec![Slot::default(); graph.op_count()],
             scheduled: vec![false; graph.op_count()],
+            sequence: (!insertion).then(|| Vec::with_capacity(graph.op_count())),
             makespan: 0.0,
             speeds: cluster.devices().iter().map(|device| device.speed).collect(),
             kinds,
@@ -195,6 +198,9 @@ impl<'a> PartialSchedule<'a> {
         let slot = Slot { device, start, finish: start + exec };
         self.slots[op.index()] = slot;
         self.scheduled[op.index()] = true;
+        if let Some(sequence) = &mut self.sequence {
+            sequence.push(op);
+        }
         self.makespan = self.makespan.max(slot.finish);
         slot
     }
@@ -267,17 +273,20 @@ impl<'a> PartialSchedule<'a> {
     /// # Complexity
     /// O(ops · log ops).
     pub(crate) fn finish(self) -> Result<Decision, PlaceError> {
-        let order = planned_order(self.instance.graph(), &self.slots);
+        // Without insertion ops lie on their device in the order in which they came, those that take no time too.
+        let order = match self.sequence {
+            Some(sequence) => planned_order(sequence.into_iter(), &self.slots),
+            None => planned_order(self.instance.graph().topological_order(), &self.slots),
+        };
         let plan = Plan { order, makespan: self.makespan };
         Ok(Decision { plan: Some(plan), ..Decision::placement(self.assignment.finish()?) })
     }
 }
 
-/// The ops by start, then finish, then topological position. An op without duration so comes before one that starts
-/// when it does, which is where it lies on its device, and after those that it waits for.
-fn planned_order(graph: &DataflowGraph, slots: &[Slot]) -> Vec<OpId> {
-    let mut keyed: Vec<(Time, Time, u32, OpId)> = graph
-        .topological_order()
+/// The ops by start, then finish, then in the order given, a linear extension. An op without duration so comes before one
+/// that starts when it does, which is where it lies on its device, and after those that it waits for.
+fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
+    let mut keyed: Vec<(Time, Time, u32, OpId)> = ops
         .enumerate()
         .map(|(position, op)| (slots[op.index()].start, slots[op.index()].finish, position as u32, op))
         .collect();

@@ -138,13 +138,13 @@ impl<'a> Search<'a> {
         self.reference
     }
 
-    /// The makespan and the choice nearest to the best placement so far that fits in memory, if there is one.
+    /// The choice nearest to the best placement so far, repaired if groups do not fit where their ops did; `None` if that fails.
     pub(super) fn nearest_to_best(&self) -> Option<Vec<DeviceId>> {
         let mut choice = self.groups.nearest(&self.best.1);
         self.groups.repair(&mut choice).then_some(choice)
     }
 
-    /// Whether a choice is the best placement so far: its makespan then.
+    /// The makespan of a choice that is the best placement so far.
     pub(super) fn best_if(&self, choice: &[DeviceId]) -> Option<Time> {
         (self.groups.placement(choice) == self.best.1).then_some(self.best.0)
     }

@@ -1,7 +1,6 @@
-//! Lists of edges as text, as the SNAP collection has them, and as pairs of 32-bit numbers.
+//! Lists of edges as text, as the SNAP collection has them, and in binary.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::lines::{Lines, RENUMBER, check_vertex_count};
@@ -9,6 +8,7 @@ use crate::UndirectedGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::text::counted;
+use crate::stream::{EdgeFile, EdgeStream, write_edges};
 
 /// A comment that is none: it says how many vertices there are, so that the last ones may be without edges.
 const VERTICES: &str = "# vertices";
@@ -121,12 +121,8 @@ pub fn write_edge_list(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Resul
     })
 }
 
-const MAGIC: &[u8; 8] = b"PBEDGES1";
-const HEADER: u64 = 24;
-const EDGE: u64 = 8;
-
-/// Reads a binary file of edges: the magic `PBEDGES1`, the number of vertices and that of edges as 64-bit numbers, then two
-/// 32-bit vertices an edge, all little-endian. Self-loops are dropped, and an edge counts once however often it comes.
+/// Reads a binary file of edges, as [`EdgeFile`] streams it. Self-loops are dropped, and an edge counts once however often it
+/// comes.
 ///
 /// # Errors
 /// If the file is none of its kind, is not as long as it says, or names a vertex that is not there.
@@ -135,48 +131,14 @@ const EDGE: u64 = 8;
 /// O(bytes + edges · log degree) time; 8 bytes an edge beside the graph.
 pub fn read_binary_edges(path: impl AsRef<Path>) -> Result<UndirectedGraph, FormatError> {
     let path = path.as_ref();
-    let io = |error| FormatError::io(path, error);
-    let file = File::open(path).map_err(io)?;
-    let length = file.metadata().map_err(io)?.len();
-    let mut file = BufReader::with_capacity(1 << 18, file);
-    let mut header = [0; HEADER as usize];
-    let read = read_up_to(&mut file, &mut header).map_err(io)?;
-    if read < header.len() || header[..8] != *MAGIC {
-        let fault = FormatError::file(path, "is no binary file of edges, which begins with PBEDGES1 and two numbers");
-        return Err(fault.remedy("name the format with --format if it is another"));
-    }
-    let number = |at: usize| header[at..at + 8].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
-    let (vertices, count) = (number(8), number(16));
-    let expected = count.checked_mul(EDGE).and_then(|bytes| bytes.checked_add(HEADER));
-    if expected != Some(length) {
-        let message = format!("has {length} bytes, but its header promises {}", counted(count, "edge"));
-        return Err(FormatError::file(path, message).remedy("it is cut short or damaged: write it again"));
-    }
-    let vertices = check_vertex_count(vertices, count, "edge").map_err(|message| FormatError::file(path, message))?;
-    let mut edges = Vec::with_capacity(count as usize);
-    let mut pair = [0; EDGE as usize];
-    for edge in 0..count {
-        file.read_exact(&mut pair).map_err(io)?;
-        let [a0, a1, a2, a3, b0, b1, b2, b3] = pair;
-        let (a, b) = (u32::from_le_bytes([a0, a1, a2, a3]), u32::from_le_bytes([b0, b1, b2, b3]));
-        if a.max(b) as usize >= vertices {
-            let message = format!("names vertex {}, but there are only {vertices}", a.max(b));
-            return Err(FormatError::item(path, format!("edge {edge}"), message).remedy("write the file again"));
-        }
-        edges.push((a, b));
+    let mut stream = EdgeFile::open(path)?;
+    let vertices = check_vertex_count(stream.vertex_count() as u64, stream.edge_count(), "edge")
+        .map_err(|message| FormatError::file(path, message).remedy(RENUMBER))?;
+    let mut edges = Vec::with_capacity(stream.edge_count() as usize);
+    while let Some(batch) = stream.next_edges()? {
+        edges.extend_from_slice(batch);
     }
     counted_once(path, vertices, edges)
-}
-
-fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..])? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Ok(filled)
 }
 
 /// Writes a binary file of edges, each once. The format has no weights.
@@ -190,15 +152,5 @@ pub fn write_binary_edges(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Re
         let fault = FormatError::file(path, "edges have weights, which binary files of edges do not");
         return Err(fault.remedy("ask for edges that weigh 1, or write another format"));
     }
-    let io = |error| FormatError::io(path, error);
-    write_file(path, |out| {
-        out.write_all(MAGIC).map_err(io)?;
-        for number in [graph.vertex_count() as u64, graph.edge_count() as u64] {
-            out.write_all(&number.to_le_bytes()).map_err(io)?;
-        }
-        for (a, b, _) in graph.edges() {
-            out.write_all(&a.to_le_bytes()).and_then(|()| out.write_all(&b.to_le_bytes())).map_err(io)?;
-        }
-        Ok(())
-    })
+    write_edges(path, graph.vertex_count() as u32, graph.edges().map(|(a, b, _)| (a, b))).map(|_| ())
 }

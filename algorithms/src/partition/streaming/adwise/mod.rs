@@ -1,0 +1,179 @@
+//! ADWISE: a window of edges, the best of which is assigned first.
+
+mod instance;
+mod reader;
+mod score;
+mod window;
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use placebench_datasets::format::FormatError;
+use placebench_datasets::stream::EdgeStream;
+
+use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
+use crate::partition::Request;
+
+use instance::{Instance, Part};
+use reader::Reader;
+use score::Shared;
+
+/// Keeps a window of edges and assigns that with the best score first; the window grows while that pays and the budget
+/// allows.
+///
+/// The score of block p for edge e = (u, v) is g(e, p) = λ · B(p) + R(e, p) + CS(e, p):
+/// - balance B(p) = (max − |p|) / (max − min + 1);
+/// - replicas R = Σ over x in {u, v} with a replica on p of 2 − deg(x) / (2 · largest degree);
+/// - clustering CS = the share of the neighbours of u and v in the window, themselves left out, that have a replica on p.
+///
+/// λ adapts after each assignment, λ ← λ + ι − max(0, 1 − α) within \[0.4, 5\], where ι = (max − min) / max and α is the share
+/// of the stream that is assigned: imbalance is tolerated early.
+///
+/// *Adaptive window*: it begins with one edge. After every w assignments, with w the size of the window, it doubles if the
+/// mean score of these assignments did not fall below that of the w before and the budget holds, halves if the budget does
+/// not hold, and else stays. The budget holds if the evaluations for each of these assignments were no more than what is left
+/// for each edge to come.
+///
+/// *Lazy traversal*: edges whose score exceeds the mean of the window by more than ε are candidates, and scored again
+/// before each assignment. The others are scored when they enter, when an end gets a replica, and when there are no
+/// candidates.
+///
+/// *Spotlight*: z instances, each with a contiguous part of the stream and blocks of its own.
+///
+/// # Reference
+/// C. Mayer, R. Mayer, M. A. Tariq, H. Geppert, L. Laich, L. Rieger, K. Rothermel: ADWISE: Adaptive window-based streaming edge
+/// partitioning for high-speed graph processing. ICDCS 2018, doi:10.1109/ICDCS.2018.00072, arXiv:1712.08367. B §6.3.1.
+///
+/// # Complexity
+/// O(evaluations · (neighbours in the window + 1) · replicas of each). 8 · ⌈blocks / 64⌉ + 12 bytes a vertex, 80 a block
+/// and 80 an edge of the largest window.
+///
+/// # Ties
+/// For an edge the least loaded block, then the lowest id; among edges the first in the stream.
+///
+/// # Deviations
+/// The paper's budget is a time; here it is a number of evaluations g(e, ·), the same on every machine, unless
+/// [`Budget::Latency`] is asked for. λ begins at 1, sizes are relative to the blocks' shares, the constant that keeps B's
+/// denominator from 0 is 1, degrees are those of the edges that have entered the window. A full block, with
+/// [`Request::capacity`] of the edges, is passed over. The instances of a spotlight share no state, and run one after the other: what
+/// they decide is what they would decide side by side. Their parts of the stream are in proportion to their blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adwise {
+    /// Size of the window.
+    pub window: Window,
+    /// Weight of balance.
+    pub lambda: Lambda,
+    /// ε of the lazy traversal: by how much a candidate exceeds the mean score. −∞ makes all candidates, so that the best
+    /// edge of the window is always found.
+    pub threshold: f64,
+    /// Instances z, at least 1 and at most as many as blocks.
+    pub spotlight: u32,
+}
+
+impl Default for Adwise {
+    fn default() -> Self {
+        Self {
+            window: Window::Adaptive { budget: Budget::Evaluations(16.0), max: 1024 },
+            lambda: Lambda::Adaptive,
+            threshold: 0.1,
+            spotlight: 1,
+        }
+    }
+}
+
+/// How many edges wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Window {
+    /// Always so many, at least 1.
+    Fixed(usize),
+    /// As many as pay and as the budget allows.
+    Adaptive {
+        /// What may be spent.
+        budget: Budget,
+        /// Largest size, at least 1.
+        max: usize,
+    },
+}
+
+/// What an adaptive window may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// So many evaluations of the score an edge of the stream.
+    Evaluations(f64),
+    /// So much time for the whole stream, as in the paper. The answer then depends on the machine.
+    Latency(Duration),
+}
+
+/// The weight of balance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lambda {
+    /// As imbalance and progress require.
+    Adaptive,
+    /// Always the same, at least 0.
+    Fixed(f64),
+}
+
+impl FromStr for Lambda {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "adaptive" => Ok(Self::Adaptive),
+            _ => text.parse().map(Self::Fixed).map_err(|_| format!("'{text}' is neither 'adaptive' nor a number")),
+        }
+    }
+}
+
+impl EdgePartitioner for Adwise {
+    fn partition_edges(
+        &self,
+        stream: &mut dyn EdgeStream,
+        request: &Request,
+        sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
+    ) -> Result<VertexCut, StreamError> {
+        let z = self.spotlight.max(1);
+        if z > request.blocks {
+            let message =
+                format!("a spotlight of {z} instances needs as many blocks, but there are {}", request.blocks);
+            return Err(StreamError::Unsupported(message));
+        }
+        let edges = stream.edge_count();
+        let mut shared = Shared::new(stream.vertex_count(), request.blocks);
+        let mut reader = Reader::new(stream)?;
+        let mut cut = Totals { edges_of_block: vec![0; request.blocks as usize], evaluations: 0, window_bytes: 0 };
+        for index in 0..z {
+            let blocks = first_block(request.blocks, z, index)..first_block(request.blocks, z, index + 1);
+            let end = if index + 1 == z { edges } else { before(request, blocks.end, edges) };
+            let part = Part { edges: end - before(request, blocks.start, edges), of: edges, blocks };
+            let mut instance = Instance::new(self, request, &mut shared, part);
+            instance.run(&mut reader, request, sink)?;
+            instance.add_to(&mut cut);
+        }
+        Ok(VertexCut {
+            edges_of_block: cut.edges_of_block,
+            evaluations: Some(cut.evaluations),
+            memory_bytes: shared.memory_bytes() + cut.window_bytes + reader.memory_bytes(),
+            replicas: shared.replicas,
+        })
+    }
+}
+
+/// What the instances add up to.
+struct Totals {
+    edges_of_block: Vec<u64>,
+    evaluations: u64,
+    /// The largest.
+    window_bytes: u64,
+}
+
+fn first_block(blocks: u32, instances: u32, index: u32) -> u32 {
+    (u64::from(blocks) * u64::from(index) / u64::from(instances)) as u32
+}
+
+/// How many of the edges belong to the blocks before `block`.
+fn before(request: &Request, block: u32, edges: u64) -> u64 {
+    match &request.shares {
+        None => (u128::from(edges) * u128::from(block) / u128::from(request.blocks)) as u64,
+        Some(shares) => ((shares[..block as usize].iter().sum::<f64>() * edges as f64) as u64).min(edges),
+    }
+}
