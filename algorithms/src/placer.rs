@@ -115,12 +115,14 @@ pub struct Decision {
     pub placement: Placement,
     /// The schedule that the placer had in mind, if it made one.
     pub plan: Option<Plan>,
+    /// How many units the shared repair step moved, if the placer knows no constraints and needs one.
+    pub repaired: Option<u64>,
 }
 
 impl Decision {
     /// A placement without a schedule.
     pub fn placement(placement: Placement) -> Self {
-        Self { placement, plan: None }
+        Self { placement, plan: None, repaired: None }
     }
 }
 

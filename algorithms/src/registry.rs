@@ -1,5 +1,7 @@
 //! All algorithms by name, one line each.
 
+use crate::partition::Partitioner;
+use crate::partition::registry::PARTITIONERS;
 use crate::spec::nearest;
 use crate::{ParamSpec, Params, Placer, Scheduler, Spec, SpecError};
 use crate::{placers, schedulers};
@@ -521,12 +523,56 @@ pub static SCHEDULERS: &[Entry<dyn Scheduler>] = &[
     },
 ];
 
-/// Makes the placer that a spec names.
+/// What every placer that partitions takes besides the parameters of its partitioner.
+pub const PARTITIONED_PARAMS: [ParamSpec; 3] = [
+    ParamSpec { name: "epsilon", default: "0.03", doc: "by how much a block may exceed its device's share, from 0" },
+    ParamSpec { name: "vertex_weight", default: "work", doc: "what a unit weighs: work, count (of ops) or memory" },
+    ParamSpec { name: "edge_weight", default: "bytes", doc: "what an edge weighs: bytes, time or count" },
+];
+
+/// The partitioners as placers, by their names there: a partitioner's own name, with `_blocks` after it if a placer of
+/// another kind has that name already.
+pub fn partitioned_placers() -> impl Iterator<Item = (String, &'static Entry<dyn Partitioner>)> {
+    PARTITIONERS.iter().map(|entry| {
+        let taken = PLACERS.iter().any(|placer| placer.name == entry.name);
+        (if taken { format!("{}_blocks", entry.name) } else { entry.name.to_owned() }, entry)
+    })
+}
+
+/// The names of all placers, in the order in which tables list them: those of [`PLACERS`], then the partitioners.
+pub fn placer_names() -> Vec<String> {
+    let own = PLACERS.iter().map(|entry| entry.name.to_owned());
+    own.chain(partitioned_placers().map(|(name, _)| name)).collect()
+}
+
+/// Makes the placer that a spec names: one of [`PLACERS`], or a partitioner as a placer.
 ///
 /// # Errors
 /// If no placer has that name, or a parameter is unknown or out of range.
 pub fn placer(spec: &Spec) -> Result<Box<dyn Placer>, SpecError> {
-    build(spec, PLACERS, "placer")
+    if PLACERS.iter().any(|entry| entry.name == spec.name) {
+        return build(spec, PLACERS, "placer");
+    }
+    match partitioned_placers().find(|(name, _)| *name == spec.name) {
+        Some((_, entry)) => partitioned(spec, entry),
+        None => Err(SpecError::UnknownName {
+            what: "placer",
+            name: spec.name.clone(),
+            nearest: nearest(&spec.name, placer_names().iter().map(String::as_str)),
+        }),
+    }
+}
+
+fn partitioned(spec: &Spec, entry: &Entry<dyn Partitioner>) -> Result<Box<dyn Placer>, SpecError> {
+    let all: Vec<ParamSpec> = entry.params.iter().chain(&PARTITIONED_PARAMS).copied().collect();
+    let params = Params::resolve(spec, &all)?;
+    let epsilon = |epsilon: &f64| epsilon.is_finite() && *epsilon >= 0.0;
+    Ok(Box::new(placers::Partitioned {
+        partitioner: (entry.build)(&params)?,
+        epsilon: params.get("epsilon", "a number from 0", epsilon)?,
+        vertex_weight: params.get("vertex_weight", "work, count or memory", |_| true)?,
+        edge_weight: params.get("edge_weight", "bytes, time or count", |_| true)?,
+    }))
 }
 
 /// Makes the scheduler that a spec names.

@@ -170,15 +170,19 @@ impl Params {
 }
 
 /// The known name nearest to a misspelt one, if any is near (Damerau–Levenshtein distance up to a third of the length,
-/// at least 2).
+/// at least 2). Of equally near ones it is one of the same length, since letters are swapped more often than forgotten.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let limit = (name.chars().count() / 3).max(2);
+    let length = name.chars().count();
+    let limit = (length / 3).max(2);
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|&(distance, candidate)| distance <= limit || candidate.starts_with(name))
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(name, candidate);
+            (distance, candidate.chars().count().abs_diff(length), candidate)
+        })
+        .filter(|&(distance, _, candidate)| distance <= limit || candidate.starts_with(name))
         .min()
-        .map(|(_, candidate)| candidate.to_owned())
+        .map(|(_, _, candidate)| candidate.to_owned())
 }
 
 #[cfg(test)]
@@ -208,6 +212,7 @@ mod tests {
     fn a_misspelt_name_suggests_the_nearest_and_a_wild_one_nothing() {
         assert_eq!(nearest("hetf", ["heft", "mite"]), Some("heft".into()));
         assert_eq!(nearest("iterated", ["heft", "iterated_critical_path"]), Some("iterated_critical_path".into()));
+        assert_eq!(nearest("hetf", ["etf", "heft"]), Some("heft".to_owned()));
         assert_eq!(nearest("simulated_annealing", ["heft", "mite"]), None);
     }
 }

@@ -13,6 +13,7 @@ mod cluster;
 mod colocation;
 mod columns;
 mod graph;
+mod hypergraph;
 mod ids;
 mod instance;
 mod kind;
@@ -24,12 +25,14 @@ mod topology;
 mod transpose;
 mod undirected;
 mod units;
+mod view;
 
 pub use builder::{CyclePolicy, GraphBuilder, GraphError, OpSpec};
 pub use categories::{Categories, NameTable};
 pub use cluster::{Cluster, ClusterError, Device, Link};
 pub use colocation::Colocation;
 pub use graph::{BackwardParts, DataflowGraph, Edge};
+pub use hypergraph::{Hypergraph, HypergraphError};
 pub use ids::{DeviceId, EdgeId, GroupId, OpId, TensorId, TransferId, UnitId};
 pub use instance::{Instance, InstanceError};
 pub use kind::{Kind, KindSet};
@@ -39,6 +42,7 @@ pub use properties::{Properties, ccr};
 pub use topology::{Topology, TopologyError, TopologyLink};
 pub use undirected::{UndirectedError, UndirectedGraph};
 pub use units::AssignmentUnits;
+pub use view::{EdgeWeight, VertexWeight, Vertices, View, ViewError, ViewOptions};
 
 /// Simulated time, in the time unit of the instance: seconds for graphs with measured costs, L's execution units (EU)
 /// where costs are operations and speeds operations per EU.

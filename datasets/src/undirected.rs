@@ -165,6 +165,30 @@ impl UndirectedGraph {
         Ok(graph.without_unit_weights())
     }
 
+    /// A graph from rows whose symmetry a reader has checked.
+    pub(crate) fn from_symmetric_rows(
+        offsets: Vec<u64>,
+        neighbours: Vec<u32>,
+        edge_weights: Option<Vec<u64>>,
+        vertex_weights: Option<Vec<u64>>,
+    ) -> Result<Self, UndirectedError> {
+        let graph = Self { offsets, neighbours, edge_weights, vertex_weights };
+        graph.check_shape()?;
+        Ok(graph.without_unit_weights())
+    }
+
+    /// The same graph with edges that weigh 1 each.
+    #[must_use]
+    pub fn without_edge_weights(self) -> Self {
+        Self { edge_weights: None, ..self }
+    }
+
+    /// The same graph with vertices that weigh 1 each.
+    #[must_use]
+    pub fn without_vertex_weights(self) -> Self {
+        Self { vertex_weights: None, ..self }
+    }
+
     fn check_shape(&self) -> Result<(), UndirectedError> {
         let vertices = self.offsets.len().saturating_sub(1);
         if vertices > u32::MAX as usize {
@@ -252,7 +276,7 @@ impl UndirectedGraph {
     }
 
     /// All vertices, ascending.
-    pub fn vertices(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + use<> {
+    pub fn vertices(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + Clone + use<> {
         0..self.vertex_count() as u32
     }
 
@@ -272,6 +296,15 @@ impl UndirectedGraph {
     #[inline]
     pub fn edges_of(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, u64)> + '_ {
         (self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize).map(|at| self.entry(at))
+    }
+
+    /// All edges with their weights, each once, the lower end first, ascending.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32, u64)> + Clone + '_ {
+        self.vertices().flat_map(move |vertex| {
+            let row = self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize;
+            let entries = row.map(move |at| self.entry(at)).filter(move |&(neighbour, _)| neighbour > vertex);
+            entries.map(move |(neighbour, weight)| (vertex, neighbour, weight))
+        })
     }
 
     /// Weight of a vertex.

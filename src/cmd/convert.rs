@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use placebench::datasets::format::graphdef::{self, LoopPolicy, ReadOptions};
+use placebench::datasets::format::undirected::{
+    Undirected, UndirectedFormat, read_undirected, write_hmetis, write_undirected,
+};
 use placebench::datasets::format::{self, GraphHeader};
-use placebench::datasets::{Cluster, DataflowGraph};
+use placebench::datasets::{Cluster, DataflowGraph, View, ViewOptions};
 
+use super::partition::undirected_format;
 use super::source;
 use crate::output::print;
 
@@ -18,7 +22,8 @@ pub(crate) struct Args {
     /// with --cluster a .toml or .csv file, or a cluster preset.
     input: String,
 
-    /// What to write: .csv, .pb, .pbtxt, .dot, or without extension a graph folder; with --cluster .toml or .csv.
+    /// What to write: .csv, .pb, .pbtxt, .dot, or without extension a graph folder; .graph, .mtx, .edges or .pbedges for
+    /// the undirected view, .hgr for the hypergraph of tensors; with --cluster .toml or .csv.
     output: PathBuf,
 
     /// Converts a cluster instead of a graph.
@@ -52,6 +57,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         write_cluster(output, &cluster)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(format) = UndirectedFormat::of_path(output) {
+        return convert_undirected(args, format);
+    }
     let input = Path::new(&args.input);
     let (header, graph) = match extension(input) {
         "pb" | "pbtxt" => {
@@ -64,6 +72,42 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     write_graph(output, &header, &graph)?;
     print(&format!("{}: {} ops, {} edges\n", output.display(), graph.op_count(), graph.edge_count()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the undirected view of a dataflow graph, or its hypergraph, or converts between such formats.
+fn convert_undirected(args: &Args, format: UndirectedFormat) -> anyhow::Result<ExitCode> {
+    let read = match undirected_format(&args.input) {
+        Some(format) => read_undirected(Path::new(&args.input), format, false)?,
+        None => {
+            let (_, graph) = source::graph(&args.input, args.seed)?;
+            let view = View::of_graph(&graph, ViewOptions::default()).with_context(|| args.input.clone())?;
+            match format {
+                UndirectedFormat::Hmetis => {
+                    Undirected::Hypergraph(view.hypergraph(&graph).with_context(|| args.input.clone())?)
+                }
+                UndirectedFormat::Metis => Undirected::Graph(view.graph().clone()),
+                // The others have no weights of vertices, and the last none at all.
+                UndirectedFormat::BinaryEdges => {
+                    Undirected::Graph(view.graph().clone().without_vertex_weights().without_edge_weights())
+                }
+                _ => Undirected::Graph(view.graph().clone().without_vertex_weights()),
+            }
+        }
+    };
+    let output = args.output.display();
+    let text = match read {
+        Undirected::Graph(graph) => {
+            write_undirected(&args.output, format, &graph)?;
+            format!("{output}: {} vertices, {} edges\n", graph.vertex_count(), graph.edge_count())
+        }
+        Undirected::Hypergraph(nets) if format == UndirectedFormat::Hmetis => {
+            write_hmetis(&args.output, &nets)?;
+            format!("{output}: {} vertices, {} nets\n", nets.vertex_count(), nets.net_count())
+        }
+        Undirected::Hypergraph(_) => bail!("{}: is a hypergraph, and {output} would be a graph: use .hgr", args.input),
+    };
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

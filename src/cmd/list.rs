@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use placebench::algorithms::registry::{PLACERS, SCHEDULERS};
+use placebench::algorithms::partition::Partitioner;
+use placebench::algorithms::partition::registry::PARTITIONERS;
+use placebench::algorithms::registry::{PARTITIONED_PARAMS, PLACERS, SCHEDULERS, partitioned_placers};
 use placebench::algorithms::{Entry, ParamSpec};
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::{ClusterParams, LeveledParams, cluster_preset};
@@ -29,6 +31,8 @@ enum What {
     Clusters,
     /// Placers with their parameters.
     Placers,
+    /// Partitioners with their parameters.
+    Partitioners,
     /// Schedulers with their parameters.
     Schedulers,
     /// Built-in suites.
@@ -59,7 +63,11 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
     Ok(match what {
-        What::Placers => PLACERS.iter().flat_map(entry_lines).collect(),
+        What::Placers => {
+            let own = PLACERS.iter().flat_map(entry_lines);
+            own.chain(partitioned_placers().flat_map(|(name, entry)| partitioned_lines(name, entry))).collect()
+        }
+        What::Partitioners => PARTITIONERS.iter().flat_map(entry_lines).collect(),
         What::Schedulers => SCHEDULERS.iter().flat_map(entry_lines).collect(),
         What::Suites => {
             let suites = BUILT_IN.iter().map(|built_in| Ok((built_in.name.to_owned(), built_in.suite()?.title)));
@@ -95,6 +103,11 @@ const FORMATS: &[(&str, &str)] = &[
     (".pb, .pbtxt", "graph: TensorFlow GraphDef; read and written"),
     ("extractor's folder", "graph: GraphDef with measured costs beside it; read"),
     (".toml", "cluster; read and written"),
+    (".graph", "undirected graph of METIS; partitioned, and written as the view of a dataflow graph"),
+    (".hgr", "hypergraph of hMETIS; partitioned, and written with tensors as nets"),
+    (".mtx", "undirected graph as a Matrix Market file; partitioned and written"),
+    (".edges, .txt, .tsv", "undirected graph as a list of edges; partitioned and written"),
+    (".pbedges", "undirected graph as a binary list of edges; partitioned and written"),
     (".dot", "graph, for Graphviz; written"),
 ];
 
@@ -112,6 +125,15 @@ fn cluster_text(cluster: &Cluster) -> String {
 
 fn entry_lines<T: ?Sized>(entry: &Entry<T>) -> Vec<(String, String)> {
     let head = (entry.name.to_owned(), format!("{} ({})", entry.summary, entry.source));
-    let param = |param: &ParamSpec| (format!("  {}={}", param.name, param.default), param.doc.to_owned());
-    std::iter::once(head).chain(entry.params.iter().map(param)).collect()
+    std::iter::once(head).chain(entry.params.iter().map(param_line)).collect()
+}
+
+/// A partitioner as a placer.
+fn partitioned_lines(name: String, entry: &Entry<dyn Partitioner>) -> Vec<(String, String)> {
+    let head = (name, format!("blocks mapped to devices and repaired: {} ({})", entry.summary, entry.source));
+    std::iter::once(head).chain(entry.params.iter().chain(&PARTITIONED_PARAMS).map(param_line)).collect()
+}
+
+fn param_line(param: &ParamSpec) -> (String, String) {
+    (format!("  {}={}", param.name, param.default), param.doc.to_owned())
 }

@@ -4,6 +4,7 @@ mod convert;
 mod generate;
 mod inspect;
 mod list;
+mod partition;
 mod place;
 mod reproduce;
 mod run;
@@ -22,13 +23,15 @@ pub(crate) enum Verb {
     Reproduce(reproduce::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
+    /// Partitions a graph into blocks, or judges a partition.
+    Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
     Convert(convert::Args),
-    /// Lists graphs, presets, clusters, placers, schedulers, suites, formats.
+    /// Lists graphs, presets, clusters, placers, partitioners, schedulers, suites, formats.
     List(list::Args),
 }
 
@@ -45,6 +48,7 @@ impl Verb {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
             Self::Place(args) => place::execute(&args),
+            Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),

@@ -143,7 +143,7 @@ fn decision(problem: &Problem, steps: &[Step], makespan: Time) -> Decision {
         devices[problem.ids[step.op].index()] = placebench_datasets::DeviceId::new(step.device);
     }
     let order = steps.iter().map(|(step, _)| problem.ids[step.op]).collect();
-    Decision { placement: Placement::new(devices), plan: Some(Plan { order, makespan }) }
+    Decision { plan: Some(Plan { order, makespan }), ..Decision::placement(Placement::new(devices)) }
 }
 
 /// The error for an instance that has no placement: packing units by falling demand gets stuck somewhere, and the unit where it

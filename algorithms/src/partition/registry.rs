@@ -1,6 +1,6 @@
 //! All partitioners by name, one line each.
 
-use super::{Partitioner, streaming};
+use super::{Hashing, Partitioner, streaming};
 use crate::registry::build;
 use crate::{Entry, Spec, SpecError};
 
@@ -12,6 +12,13 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
     streaming::entries::DBH,
     streaming::entries::GREEDY,
     streaming::entries::ADWISE,
+    Entry {
+        name: "hashing",
+        summary: "vertices in random order, each to the least loaded block",
+        source: "control",
+        params: &[],
+        build: |_| Ok(Box::new(Hashing)),
+    },
 ];
 
 /// Makes the partitioner that a spec names.

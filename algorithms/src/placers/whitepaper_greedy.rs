@@ -135,7 +135,8 @@ impl<'a> Run<'a> {
         self.starts.sort_by(|a, b| a.0.total_cmp(&b.0));
         let order = self.starts.into_iter().map(|(_, op)| op).collect();
         let makespan = self.free_at.into_iter().fold(0.0, Time::max);
-        Ok(Decision { placement: self.assignment.finish()?, plan: Some(Plan { order, makespan }) })
+        let plan = Some(Plan { order, makespan });
+        Ok(Decision { plan, ..Decision::placement(self.assignment.finish()?) })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::instances::instance;
 use crate::objective::TopologicalOrder;
 
 /// Placers that take a chain of a million ops in seconds and honour the stop token.
-const FAST: [&str; 25] = [
+const FAST: [&str; 26] = [
     "heft",
     "cpop",
     "peft",
@@ -36,6 +36,7 @@ const FAST: [&str; 25] = [
     "whitepaper_greedy",
     "tensorflow_default",
     "cola",
+    "hashing_blocks",
 ];
 
 /// A context with what searches need.
@@ -47,8 +48,8 @@ fn context(seed: u64) -> PlaceContext {
 const NEEDS_LABELS: [&str; 1] = ["expert"];
 
 fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Result<Vec<u32>, PlaceError>)) {
-    for entry in registry::PLACERS {
-        let mut spec = Spec { name: entry.name.to_owned(), params: Vec::new() };
+    for name in registry::placer_names() {
+        let mut spec = Spec { name: name.clone(), params: Vec::new() };
         let placer = registry::placer(&spec).expect("the defaults are valid");
         let placer = if placer.needs_objective() {
             spec.params.push(("budget".to_owned(), "30".to_owned()));
@@ -57,12 +58,12 @@ fn for_each_placer(check: impl Fn(&str, &dyn Fn(&Instance, &PlaceContext) -> Res
             placer
         };
         // What decides during the run is tested where there is a simulator.
-        if placer.online().is_some() || NEEDS_LABELS.contains(&entry.name) {
+        if placer.online().is_some() || NEEDS_LABELS.contains(&name.as_str()) {
             continue;
         }
-        check(entry.name, &|instance, context| {
+        check(&name, &|instance, context| {
             let decision = placer.place(instance, context)?;
-            decision.placement.check(instance).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+            decision.placement.check(instance).unwrap_or_else(|error| panic!("{name}: {error}"));
             Ok(decision.placement.devices().iter().map(|device| device.0).collect())
         });
     }

@@ -7,6 +7,7 @@
 //! | TOML | | [`cluster_toml`] |
 //! | GraphDef | [`graphdef`] | |
 //! | DOT | [`write_dot`], [`Dot`] | |
+//! | partitioners' formats | [`undirected`] | |
 //!
 //! [`read_graph`] and [`read_cluster`] choose by the path. All writers put a file in its place when it is complete, and all
 //! errors are one line: see [`FormatError`].
@@ -25,6 +26,7 @@ mod native;
 mod quantity;
 mod text;
 mod toml_text;
+pub mod undirected;
 
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};

@@ -31,7 +31,7 @@ pub(super) fn read_header<const N: usize>(
 ) -> Result<[u64; N], FormatError> {
     let wrong = |message: String| FormatError::file(path, message);
     let mut found = [0; 8];
-    file.read_exact(&mut found).map_err(|_| wrong(format!("is too short for {what}")))?;
+    file.read_exact(&mut found).map_err(|_| wrong(format!("is too short for a {what}")))?;
     if found != *magic {
         let name = magic.escape_ascii();
         return Err(wrong(format!("is no {what}: it does not begin with '{name}'")).remedy("choose the format it has"));

@@ -247,6 +247,7 @@ fn measured(row: Row, decision: &Decision, judgement: &Judgement, yardstick: &Ya
         speedup: metrics.speedup,
         efficiency: metrics.efficiency,
         planned_makespan: decision.plan.as_ref().map(|plan| plan.makespan),
+        repaired: decision.repaired,
         traffic_bytes: Some(metrics.traffic_bytes),
         cut_bytes: Some(metrics.cut_bytes),
         transfers: Some(metrics.transfers),
@@ -264,7 +265,7 @@ fn measured(row: Row, decision: &Decision, judgement: &Judgement, yardstick: &Ya
 }
 
 /// The most memory that this process has had resident, where the system tells.
-fn peak_rss_bytes() -> Option<u64> {
+pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

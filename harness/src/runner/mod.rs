@@ -13,7 +13,7 @@ use placebench_datasets::Instance;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-pub use cell::{Judgement, Yardstick, judge, judge_online};
+pub use cell::{Judgement, Yardstick, judge, judge_online, peak_rss_bytes};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
 pub use guard::CELL_THREAD;
 

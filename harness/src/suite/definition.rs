@@ -285,7 +285,7 @@ impl Suite {
         for command in &self.commands {
             let refuse = |reason: String| refuse(format!("placer '{}'", command.name), reason);
             command.check().map_err(refuse)?;
-            if registry::PLACERS.iter().any(|entry| entry.name == command.name) {
+            if registry::placer_names().contains(&command.name) {
                 return Err(refuse("placebench has a placer of that name: choose another".to_owned()));
             }
         }

@@ -132,6 +132,8 @@ row! {
     gap: Option<f64>,
     /// The makespan that the placer planned, if it made a schedule.
     planned_makespan: Option<f64>,
+    /// Units that the shared repair step moved to make the placement feasible; empty if the placer needs no repair.
+    repaired: Option<u64>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).
     traffic_bytes: Option<u64>,
     /// Bytes on cut edges, each edge counted: without deduplication.

@@ -279,7 +279,7 @@ impl<'a> PartialSchedule<'a> {
             None => planned_order(self.instance.graph().topological_order(), &self.slots),
         };
         let plan = Plan { order, makespan: self.makespan };
-        Ok(Decision { placement: self.assignment.finish()?, plan: Some(plan) })
+        Ok(Decision { plan: Some(plan), ..Decision::placement(self.assignment.finish()?) })
     }
 }
 

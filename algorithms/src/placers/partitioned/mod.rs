@@ -1,0 +1,149 @@
+//! A partitioner as a placer: blocks of the undirected view, mapped to devices, repaired.
+
+mod mapping;
+mod shares;
+
+use placebench_datasets::{DeviceId, EdgeWeight, Instance, VertexWeight, Vertices, View, ViewOptions};
+
+use self::mapping::{Blocks, map_blocks};
+use self::shares::targets;
+use super::repair;
+use crate::partition::{PartitionError, Partitioner, Request};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
+
+/// Places by partitioning: one block a device, as heavy as what the device can do in the same time as the others.
+///
+/// The view has the assignment units as vertices, in topological order. Every partitioner of
+/// [`PARTITIONERS`](crate::partition::registry::PARTITIONERS) becomes a placer like that, see
+/// [`registry::placer`](crate::registry::placer). In three steps:
+/// 1. Shares: see `shares.rs`. Devices that no unit may run on, or that are busy enough with what only they may run, get no
+///    block. A partitioner does not know kinds, so that any unit may come into any block.
+/// 2. Mapping: blocks made for devices with equal shares change places, so that, in this order, the least weight is on
+///    devices of a kind that may not run it, the fewest bytes exceed memories, and transfers between blocks take least
+///    time. All orders are tried up to 8!; beyond, swaps improve the first order until none helps; more than 1024 blocks
+///    stay as they are.
+/// 3. Repair: [`repair()`] moves units that may not be where they are; [`Decision::repaired`] says how many.
+///
+/// # Complexity
+/// That of the partitioner; O(ops · kinds + edges · log degree + units · log units) for the view and the repair; up to
+/// 2 · 10⁸ steps for the mapping.
+///
+/// # Ties
+/// Equal orders: the first, with devices ascending. The repair: see [`repair()`].
+///
+/// # Deviations
+/// What the partitioner's authors say about placing ops, if anything, is in the partitioner's own documentation.
+pub struct Partitioned {
+    /// Makes the blocks.
+    pub partitioner: Box<dyn Partitioner>,
+    /// Tolerated imbalance, at least 0.
+    pub epsilon: f64,
+    /// What a unit weighs.
+    pub vertex_weight: VertexWeight,
+    /// What an edge between units weighs.
+    pub edge_weight: EdgeWeight,
+}
+
+impl Placer for Partitioned {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        context.stop.check()?;
+        let units = instance.units();
+        let Self { vertex_weight, edge_weight, .. } = *self;
+        let view = View::of_instance(instance, ViewOptions { vertices: Vertices::Units, vertex_weight, edge_weight })
+            .map_err(|error| PlaceError::Unsupported(error.to_string()))?;
+        let vertices: Vec<u32> = units.ids().map(|unit| view.vertex_of(units.members(unit)[0])).collect();
+        let weight_of = |unit: usize| view.graph().vertex_weight(vertices[unit]);
+        let targets = targets(instance, |unit| weight_of(unit.index()));
+        let blocks = targets.devices.len();
+        let wanted: Vec<DeviceId> = if blocks < 2 {
+            targets.devices.iter().copied().cycle().take(units.count()).collect()
+        } else {
+            let request = Request {
+                shares: Some(targets.shares.clone()),
+                stop: context.stop.clone(),
+                ..Request::new(blocks as u32, self.epsilon, context.seed)
+            };
+            let partition = self.partitioner.partition(view.graph(), &request).map_err(|error| match error {
+                PartitionError::Stopped => PlaceError::Stopped,
+                PartitionError::Unsupported(reason) => PlaceError::Unsupported(reason),
+            })?;
+            let block_of: Vec<u32> = vertices.iter().map(|&vertex| partition.block_of[vertex as usize]).collect();
+            let devices =
+                map_blocks(instance, &Blocks::new(instance, blocks, &block_of, weight_of), &targets, context)?;
+            block_of.iter().map(|&block| devices[block as usize]).collect()
+        };
+        let repaired = repair(instance, &wanted, context)?;
+        Ok(Decision { repaired: Some(repaired.moved), ..Decision::placement(repaired.placement) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_datasets::{Kind, KindSet, OpSpec};
+
+    use super::*;
+    use crate::partition::{Hashing, Partition};
+    use crate::placers::example;
+    use placebench_datasets::UndirectedGraph;
+
+    /// Equal ranges of the natural order, by shares.
+    struct Ranges;
+
+    impl Partitioner for Ranges {
+        fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+            let shares = request.shares.clone().unwrap();
+            let total = graph.total_vertex_weight() as f64;
+            let (mut block, mut filled) = (0, 0.0);
+            let block_of = graph.vertices().map(|vertex| {
+                if filled >= shares[block] * total - 1e-6 && block + 1 < shares.len() {
+                    (block, filled) = (block + 1, 0.0);
+                }
+                filled += graph.vertex_weight(vertex) as f64;
+                block as u32
+            });
+            Ok(Partition { blocks: request.blocks, block_of: block_of.collect() })
+        }
+    }
+
+    fn placer(partitioner: impl Partitioner + 'static) -> Partitioned {
+        let (vertex_weight, edge_weight) = (VertexWeight::Work, EdgeWeight::Bytes);
+        Partitioned { partitioner: Box::new(partitioner), epsilon: 0.03, vertex_weight, edge_weight }
+    }
+
+    #[test]
+    fn blocks_follow_speeds_and_the_topological_order() {
+        // A chain of six equal ops with falling ids; d1 is twice as fast as d0.
+        let graph = example::graph(&[2.0; 6], &[(5, 4, 1), (4, 3, 1), (3, 2, 1), (2, 1, 1), (1, 0, 1)], &[]);
+        let instance = Instance::new(graph, example::cluster(&[1.0, 2.0], 1.0)).unwrap();
+        let decision = placer(Ranges).place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [1, 1, 1, 1, 0, 0]);
+        assert_eq!(decision.repaired, Some(0));
+    }
+
+    #[test]
+    fn what_a_block_cannot_run_is_repaired_and_counted() {
+        // Six equal ops in a chain, the fifth for the CPU only. Mean times: 2 for that, 1.5 for the others, 9.5 in all. All
+        // end at 4: 3.5 of the weight for the CPU, so the first three ops, and 6 for the GPU.
+        let cpu = OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(2.0) };
+        let mut specs = vec![OpSpec::cost(2.0); 6];
+        specs[4] = cpu;
+        let edges: Vec<(u32, u32, u64)> = (0..5).map(|op| (op, op + 1, 1)).collect();
+        let graph = example::graph_of(&specs, &edges, &[]);
+        let cluster = example::cluster_of_kinds(&[(Kind::Cpu, 1.0), (Kind::Gpu, 2.0)]);
+        let instance = Instance::new(graph, cluster).unwrap();
+        let decision = placer(Ranges).place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 0, 1, 0, 1]);
+        assert_eq!(decision.repaired, Some(1));
+        assert_eq!(decision.placement.check(&instance), Ok(()));
+    }
+
+    #[test]
+    fn one_device_needs_no_partitioner_and_no_ops_need_no_device() {
+        let instance = Instance::new(example::graph(&[1.0; 3], &[], &[]), example::cluster(&[1.0], 1.0)).unwrap();
+        let decision = placer(Hashing).place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [0, 0, 0]);
+        let empty = Instance::new(example::graph(&[], &[], &[]), example::cluster(&[1.0, 1.0], 1.0)).unwrap();
+        let decision = placer(Hashing).place(&empty, &PlaceContext::default()).unwrap();
+        assert_eq!((example::devices(&decision), decision.repaired), (vec![], Some(0)));
+    }
+}

@@ -1,0 +1,156 @@
+//! Lists of edges as text, as the SNAP collection has them, and in binary.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::lines::{Lines, RENUMBER, check_vertex_count};
+use crate::UndirectedGraph;
+use crate::format::FormatError;
+use crate::format::atomic::write_file;
+use crate::format::text::counted;
+use crate::stream::{EdgeFile, EdgeStream, write_edges};
+
+/// A comment that is none: it says how many vertices there are, so that the last ones may be without edges.
+const VERTICES: &str = "# vertices";
+
+/// A graph from edges whose weights count; those of parallel edges add up.
+pub(super) fn from_weighted(
+    path: &Path,
+    vertices: usize,
+    edges: Vec<(u32, u32, u64)>,
+) -> Result<UndirectedGraph, FormatError> {
+    UndirectedGraph::from_edges(vertices, edges.iter().copied(), None).map_err(|error| FormatError::file(path, error))
+}
+
+/// A graph from edges that weigh 1 each, however often they come.
+pub(super) fn counted_once(
+    path: &Path,
+    vertices: usize,
+    edges: Vec<(u32, u32)>,
+) -> Result<UndirectedGraph, FormatError> {
+    UndirectedGraph::from_edges(vertices, edges.iter().map(|&(a, b)| (a, b, 1)), None)
+        .map(UndirectedGraph::without_edge_weights)
+        .map_err(|error| FormatError::file(path, error))
+}
+
+/// Reads a text file of edges: two vertices a line, from 0, and perhaps a weight, parted by blanks, tabs or commas.
+///
+/// Lines that begin with `#` or `%` are comments, but for `# vertices 10`, which says how many there are; without it there
+/// are as many as ids up to the largest. Self-loops are dropped. With weights, those of parallel edges add up; without,
+/// an edge counts once, however often and in whichever direction it comes. If `ignore_weights`, it is as if there were none.
+///
+/// # Errors
+/// With the line of the fault.
+///
+/// # Complexity
+/// O(bytes + edges · log degree) time; 16 bytes an edge beside the graph.
+pub fn read_edge_list(path: impl AsRef<Path>, ignore_weights: bool) -> Result<UndirectedGraph, FormatError> {
+    let path = path.as_ref();
+    let mut lines = Lines::open(path)?;
+    let mut declared = None;
+    let mut largest = None;
+    // Whether edges have weights, as the first one says.
+    let mut weighted = None;
+    let mut edges: Vec<(u32, u32, u64)> = Vec::new();
+    while let Some(line) = lines.next()? {
+        if let Some(count) = line.text.strip_prefix(VERTICES.as_bytes()) {
+            declared = Some(line.whole(count.trim_ascii(), "the number of vertices")?);
+            continue;
+        }
+        if line.is_blank() || line.is_comment(b"#%") {
+            continue;
+        }
+        let parts = line.text.split(|byte| byte.is_ascii_whitespace() || *byte == b',').filter(|part| !part.is_empty());
+        let words: Vec<&[u8]> = parts.collect();
+        if !(2..=3).contains(&words.len()) {
+            let fault = line.fault(format!("the edge has {}", counted(words.len() as u64, "number")));
+            return Err(fault.remedy("write 'vertex vertex' or 'vertex vertex weight'"));
+        }
+        if *weighted.get_or_insert(words.len() == 3) != (words.len() == 3) {
+            let (here, there) = if words.len() == 3 { ("a", "none") } else { ("no", "one") };
+            let fault = line.fault(format!("the edge has {here} weight, but those before have {there}"));
+            return Err(fault.remedy("give all edges a weight, or none"));
+        }
+        let mut ends = [0u32; 2];
+        for (end, word) in ends.iter_mut().zip(&words) {
+            let id = line.whole(word, "a vertex")?;
+            let limit = declared.unwrap_or(u64::from(u32::MAX));
+            if id >= limit {
+                let fault = line.fault(format!("there is no vertex {id}"));
+                return Err(fault.remedy(format!("vertices are numbered from 0 to {}", limit.saturating_sub(1))));
+            }
+            *end = id as u32;
+            largest = largest.max(Some((id, line.number)));
+        }
+        let weight = words.get(2).map_or(Ok(1), |word| line.whole(word, "the weight"))?;
+        edges.push((ends[0], ends[1], weight));
+    }
+    let vertices = declared.unwrap_or_else(|| largest.map_or(0, |(id, _)| id + 1));
+    let vertices = check_vertex_count(vertices, edges.len() as u64, "edge").map_err(|message| {
+        let line = largest.map_or(1, |(_, line)| line);
+        FormatError::at_line(path, line, message).remedy(RENUMBER)
+    })?;
+    if let Some((id, line)) = largest.filter(|&(id, _)| id >= vertices as u64) {
+        // The number of vertices came after the edge.
+        let fault = FormatError::at_line(path, line, format!("there is no vertex {id}"));
+        return Err(fault.remedy(format!("'{VERTICES} {vertices}' says that they end before")));
+    }
+    match weighted == Some(true) && !ignore_weights {
+        true => from_weighted(path, vertices, edges),
+        false => counted_once(path, vertices, edges.into_iter().map(|(a, b, _)| (a, b)).collect()),
+    }
+}
+
+/// Writes a text file of edges, each once, with weights if they have some. The format has no weights of vertices.
+///
+/// # Errors
+/// If vertices have weights; if the file cannot be written.
+pub fn write_edge_list(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    super::refuse_vertex_weights(path, graph, "edge lists")?;
+    let io = |error| FormatError::io(path, error);
+    write_file(path, |out| {
+        writeln!(out, "{VERTICES} {}", graph.vertex_count()).map_err(io)?;
+        for (a, b, weight) in graph.edges() {
+            match graph.edge_weights() {
+                None => writeln!(out, "{a} {b}").map_err(io)?,
+                Some(_) => writeln!(out, "{a} {b} {weight}").map_err(io)?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Reads a binary file of edges, as [`EdgeFile`] streams it. Self-loops are dropped, and an edge counts once however often it
+/// comes.
+///
+/// # Errors
+/// If the file is none of its kind, is not as long as it says, or names a vertex that is not there.
+///
+/// # Complexity
+/// O(bytes + edges · log degree) time; 8 bytes an edge beside the graph.
+pub fn read_binary_edges(path: impl AsRef<Path>) -> Result<UndirectedGraph, FormatError> {
+    let path = path.as_ref();
+    let mut stream = EdgeFile::open(path)?;
+    let vertices = check_vertex_count(stream.vertex_count() as u64, stream.edge_count(), "edge")
+        .map_err(|message| FormatError::file(path, message).remedy(RENUMBER))?;
+    let mut edges = Vec::with_capacity(stream.edge_count() as usize);
+    while let Some(batch) = stream.next_edges()? {
+        edges.extend_from_slice(batch);
+    }
+    counted_once(path, vertices, edges)
+}
+
+/// Writes a binary file of edges, each once. The format has no weights.
+///
+/// # Errors
+/// If vertices or edges have weights; if the file cannot be written.
+pub fn write_binary_edges(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    super::refuse_vertex_weights(path, graph, "binary files of edges")?;
+    if graph.edge_weights().is_some() {
+        let fault = FormatError::file(path, "edges have weights, which binary files of edges do not");
+        return Err(fault.remedy("ask for edges that weigh 1, or write another format"));
+    }
+    write_edges(path, graph.vertex_count() as u32, graph.edges().map(|(a, b, _)| (a, b))).map(|_| ())
+}

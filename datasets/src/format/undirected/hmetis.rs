@@ -1,0 +1,154 @@
+//! Hypergraphs as hMETIS reads them (hMETIS 1.5 manual, §4.1).
+
+use std::io::Write;
+use std::path::Path;
+
+use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
+use crate::Hypergraph;
+use crate::format::FormatError;
+use crate::format::atomic::write_file;
+use crate::format::text::counted;
+
+/// What the first line says.
+struct Header {
+    nets: u64,
+    vertices: u32,
+    net_weights: bool,
+    vertex_weights: bool,
+}
+
+impl Header {
+    fn parse(line: &Line<'_>) -> Result<Self, FormatError> {
+        let words: Vec<&[u8]> = line.words().collect();
+        if !(2..=3).contains(&words.len()) {
+            let fault = line.fault(format!("the header has {}", counted(words.len() as u64, "number")));
+            return Err(fault.remedy("write 'nets vertices [fmt]'"));
+        }
+        let nets = line.whole(words[0], "the number of nets")?;
+        let vertices = line.whole(words[1], "the number of vertices")?;
+        let vertices =
+            check_vertex_count(vertices, nets, "net").map_err(|message| line.fault(message).remedy(RENUMBER))?;
+        let (net_weights, vertex_weights) = match words.get(2).copied() {
+            None | Some(b"0" | b"00") => (false, false),
+            Some(b"1" | b"01") => (true, false),
+            Some(b"10") => (false, true),
+            Some(b"11") => (true, true),
+            Some(other) => {
+                let fault = line.fault(format!("fmt is '{}'", String::from_utf8_lossy(other)));
+                return Err(fault.remedy("write 1 for net weights, 10 for vertex weights, 11 for both"));
+            }
+        };
+        Ok(Self { nets, vertices: vertices as u32, net_weights, vertex_weights })
+    }
+
+    /// Reads a net: its weight; its pins are appended.
+    fn read_net(&self, line: &Line<'_>, pins: &mut Vec<u32>) -> Result<u64, FormatError> {
+        let mut words = line.words();
+        let weight = match (self.net_weights, self.net_weights.then(|| words.next()).flatten()) {
+            (true, Some(word)) => line.whole(word, "a net's weight")?,
+            _ => 1,
+        };
+        let first = pins.len();
+        for word in words {
+            let pin = line.whole(word, "a pin")?;
+            if pin == 0 || pin > u64::from(self.vertices) {
+                let fault = line.fault(format!("the net has the pin {pin}"));
+                return Err(fault.remedy(format!("vertices are numbered from 1 to {}", self.vertices)));
+            }
+            pins.push(pin as u32 - 1);
+        }
+        let net = &mut pins[first..];
+        net.sort_unstable();
+        if net.is_empty() {
+            return Err(line.fault("the net has no pins").remedy("name its vertices, or remove it"));
+        }
+        if let Some(pair) = net.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(line.fault(format!("the net has the pin {} twice", pair[0] + 1)).remedy("remove one"));
+        }
+        Ok(weight)
+    }
+}
+
+/// Reads a hypergraph in the format of hMETIS.
+///
+/// # Errors
+/// With the line of the fault.
+///
+/// # Complexity
+/// O(bytes + pins · log largest net) time; the hypergraph and the longest line.
+pub fn read_hmetis(path: impl AsRef<Path>) -> Result<Hypergraph, FormatError> {
+    let path = path.as_ref();
+    let mut lines = Lines::open(path)?;
+    let header = match lines.next_content(b"%")? {
+        Some(line) => Header::parse(&line)?,
+        None => return Err(FormatError::file(path, "is empty").remedy("start with 'nets vertices'")),
+    };
+    let (mut offsets, mut pins) = (vec![0u64], Vec::new());
+    let (mut net_weights, mut vertex_weights) = (Vec::new(), Vec::new());
+    for net in 0..header.nets {
+        let Some(line) = lines.next_content(b"%")? else {
+            let message = format!("ends after {} of {}", counted(net, "net"), header.nets);
+            return Err(FormatError::at_line(path, lines.number(), message).remedy("add the others, or correct line 1"));
+        };
+        let weight = header.read_net(&line, &mut pins)?;
+        if header.net_weights {
+            net_weights.push(weight);
+        }
+        offsets.push(pins.len() as u64);
+    }
+    if header.vertex_weights {
+        for vertex in 0..header.vertices {
+            let Some(line) = lines.next_content(b"%")? else {
+                let message = format!("ends after {} of {}", counted(vertex.into(), "vertex weight"), header.vertices);
+                let fault = FormatError::at_line(path, lines.number(), message);
+                return Err(fault.remedy("add the others, or write fmt without the 10"));
+            };
+            vertex_weights.push(line.whole(line.text, "a vertex's weight")?);
+        }
+    }
+    if let Some(line) = lines.next_content(b"%")? {
+        let what = if header.vertex_weights { "vertex weight" } else { "net" };
+        return Err(line.fault(format!("is a {what} too many")).remedy("correct line 1, or remove it"));
+    }
+    let net_weights = header.net_weights.then_some(net_weights);
+    let vertex_weights = header.vertex_weights.then_some(vertex_weights);
+    Hypergraph::from_nets(header.vertices as usize, offsets, pins, net_weights, vertex_weights)
+        .map_err(|error| FormatError::file(path, error))
+}
+
+/// Writes a hypergraph in the format of hMETIS, with the weights that it has.
+///
+/// # Errors
+/// If a net has no pins, which the format does not have; if the file cannot be written.
+pub fn write_hmetis(path: impl AsRef<Path>, hypergraph: &Hypergraph) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    if let Some(net) = (0..hypergraph.net_count()).find(|&net| hypergraph.pins(net).is_empty()) {
+        return Err(FormatError::file(path, format!("net {net} has no pins, which hMETIS files cannot say")));
+    }
+    let io = |error| FormatError::io(path, error);
+    write_file(path, |out| {
+        let format = match (hypergraph.net_weights().is_some(), hypergraph.vertex_weights().is_some()) {
+            (false, false) => "",
+            (true, false) => " 1",
+            (false, true) => " 10",
+            (true, true) => " 11",
+        };
+        writeln!(out, "{} {}{format}", hypergraph.net_count(), hypergraph.vertex_count()).map_err(io)?;
+        for net in 0..hypergraph.net_count() {
+            let mut separator = "";
+            if hypergraph.net_weights().is_some() {
+                write!(out, "{}", hypergraph.net_weight(net)).map_err(io)?;
+                separator = " ";
+            }
+            for &pin in hypergraph.pins(net) {
+                write!(out, "{separator}{}", u64::from(pin) + 1).map_err(io)?;
+                separator = " ";
+            }
+            writeln!(out).map_err(io)?;
+        }
+        for weight in hypergraph.vertex_weights().unwrap_or_default() {
+            writeln!(out, "{weight}").map_err(io)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,122 @@
+//! Text files line by line, as words, with faults that name their line.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use crate::format::FormatError;
+use crate::format::text::counted;
+
+/// A text file that is read one line at a time, in the memory of its longest line.
+pub(super) struct Lines<'a> {
+    path: &'a Path,
+    reader: BufReader<File>,
+    text: Vec<u8>,
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self, FormatError> {
+        let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
+        Ok(Self { path, reader: BufReader::with_capacity(1 << 18, file), text: Vec::new(), number: 0 })
+    }
+
+    /// The next line, whatever it holds.
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, FormatError> {
+        self.text.clear();
+        let read = self.reader.read_until(b'\n', &mut self.text).map_err(|error| FormatError::io(self.path, error))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        Ok(Some(Line { path: self.path, number: self.number, text: self.text.trim_ascii() }))
+    }
+
+    /// The next line that is neither blank nor a comment, which begins with one of `marks`.
+    pub(super) fn next_content(&mut self, marks: &[u8]) -> Result<Option<Line<'_>>, FormatError> {
+        loop {
+            match self.next()? {
+                None => return Ok(None),
+                Some(line) if line.is_blank() || line.is_comment(marks) => {}
+                // Asked for again, since the borrow of a line that is returned would last for the whole loop.
+                Some(_) => break,
+            }
+        }
+        Ok(Some(Line { path: self.path, number: self.number, text: self.text.trim_ascii() }))
+    }
+
+    /// The number of the last line read.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// A line without blanks at its ends.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'l> {
+    path: &'l Path,
+    pub(super) number: u64,
+    pub(super) text: &'l [u8],
+}
+
+impl<'l> Line<'l> {
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(super) fn is_comment(&self, marks: &[u8]) -> bool {
+        self.text.first().is_some_and(|first| marks.contains(first))
+    }
+
+    /// The words between blanks and tabs.
+    pub(super) fn words(&self) -> impl Iterator<Item = &'l [u8]> + Clone + use<'l> {
+        self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+    }
+
+    /// A fault of this line.
+    pub(super) fn fault(&self, message: impl Display) -> FormatError {
+        FormatError::at_line(self.path, self.number, message)
+    }
+
+    /// A word as a whole number; `what` it stands for names it in a fault.
+    pub(super) fn whole(&self, word: &[u8], what: &str) -> Result<u64, FormatError> {
+        parse_whole(word).ok_or_else(|| {
+            let fault = self.fault(format!("{what} is '{}'", String::from_utf8_lossy(word)));
+            fault.remedy("write a whole number from 0 to 2^64 - 1")
+        })
+    }
+}
+
+fn parse_whole(word: &[u8]) -> Option<u64> {
+    let digit = |&byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let (first, rest) = word.split_first()?;
+    rest.iter().try_fold(digit(first)?, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
+}
+
+/// Refuses numbers of vertices that a file of this size cannot mean, before memory is taken for them.
+pub(super) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Result<usize, String> {
+    if vertices > u64::from(u32::MAX) {
+        return Err(format!("{vertices} vertices are more than 32-bit ids can name"));
+    }
+    if vertices > (1 << 24) + 64 * entries {
+        return Err(format!("{vertices} vertices for only {}", counted(entries, noun)));
+    }
+    Ok(vertices as usize)
+}
+
+/// The remedy for what [`check_vertex_count`] refuses.
+pub(super) const RENUMBER: &str = "number the vertices that have edges without large gaps";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_digits_and_nothing_else() {
+        assert_eq!(parse_whole(b"18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "-1", "+1", "1.0", "18446744073709551616", "1e3", "x"] {
+            assert_eq!(parse_whole(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}
