@@ -1,11 +1,50 @@
 //! All partitioners by name, one line each.
 
-use super::Partitioner;
+use super::{Chunk, LevelSlabs, Metis, Multilevel, Partitioner};
 use crate::registry::build;
-use crate::{Entry, Spec, SpecError};
+use crate::{Entry, ParamSpec, Spec, SpecError};
 
 /// All partitioners, in the order in which tables list them.
-pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[];
+pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
+    Entry {
+        name: "multilevel",
+        summary: "coarsens, partitions the coarsest graph, and refines on the way back",
+        source: "Hendrickson, Leland 1995; Karypis, Kumar 1998",
+        params: &[ParamSpec {
+            name: "preset",
+            default: "default",
+            doc: "time against quality: fast, default or quality",
+        }],
+        build: |params| {
+            let preset = params.get("preset", "fast, default or quality", |_| true)?;
+            Ok(Box::new(Multilevel { preset }))
+        },
+    },
+    Entry {
+        name: "metis",
+        summary: "METIS 5.2.1, the outside reference",
+        source: "Karypis, Kumar 1998",
+        params: &[ParamSpec { name: "scheme", default: "kway", doc: "kway, or recursive: by recursive bisection" }],
+        build: |params| {
+            let scheme = params.get("scheme", "kway or recursive", |_| true)?;
+            Ok(Box::new(Metis { scheme }))
+        },
+    },
+    Entry {
+        name: "chunk",
+        summary: "equal contiguous ranges of an order",
+        source: "control",
+        params: &[ParamSpec { name: "order", default: "natural", doc: "natural, or degree: descending" }],
+        build: |params| Ok(Box::new(Chunk { order: params.get("order", "natural or degree", |_| true)? })),
+    },
+    Entry {
+        name: "level_slabs",
+        summary: "the optimal contiguous split of the natural order",
+        source: "Kernighan 1971",
+        params: &[],
+        build: |_| Ok(Box::new(LevelSlabs)),
+    },
+];
 
 /// Makes the partitioner that a spec names.
 ///
