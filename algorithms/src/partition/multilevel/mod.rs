@@ -7,22 +7,25 @@ mod fm;
 mod graph;
 mod heap;
 mod initial;
+mod isolated;
 mod propagate;
 mod random;
 mod refine;
+mod starts;
 mod state;
 
-use std::borrow::Cow;
 use std::str::FromStr;
 
 use placebench_datasets::UndirectedGraph;
 
 use self::coarsen::{CoarsenConfig, coarsen};
 use self::fm::FmConfig;
-use self::graph::{Graph, Weight};
+use self::graph::Weight;
 use self::initial::{InitialConfig, recursive_bisection};
+use self::isolated::set_aside;
 use self::random::Random;
 use self::refine::{Effort, uncoarsen};
+use self::starts::best_start;
 use super::{Partition, PartitionError, Partitioner, Request};
 
 /// How much time a partition may cost.
@@ -120,15 +123,9 @@ impl Multilevel {
     fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
         let total = graph.total_vertex_weight();
         let caps: Vec<i64> = (0..request.blocks).map(|block| request.capacity(block, total) as i64).collect();
-        let narrow = |weights: Option<&[u64]>| {
-            weights.map_or_else(Vec::new, |w| w.iter().map(|&weight| W::narrow(weight as i64)).collect())
-        };
-        let working = Graph::<W> {
-            offsets: graph.offsets().iter().map(|&offset| offset as u32).collect(),
-            neighbours: Cow::Borrowed(graph.all_neighbours()),
-            edge_weights: narrow(graph.edge_weights()),
-            vertex_weights: narrow(graph.vertex_weights()),
-        };
+        let least_slack = (0..request.blocks).map(|block| self.slack(request, block, total)).min().unwrap_or(0);
+        let split = set_aside::<W>(graph, least_slack.max(1));
+        let working = &split.graph;
         let settings = Settings::of(self.preset, working.len(), working.entries());
         let stop = &request.stop;
         let mut random = Random::new(request.seed, 0);
@@ -136,7 +133,7 @@ impl Multilevel {
         let max_weight = (working.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
         let coarsening = CoarsenConfig { target, max_weight, max_members: settings.max_members };
         let time = std::time::Instant::now();
-        let (levels, _) = coarsen(&working, &coarsening, None, stop);
+        let (levels, _) = coarsen(working, &coarsening, None, stop);
         let verbose = std::env::var("PDEBUG").is_ok();
         if verbose {
             for level in &levels {
@@ -144,7 +141,7 @@ impl Multilevel {
             }
             eprintln!("coarsen {:?}", time.elapsed());
         }
-        let coarsest = levels.last().map_or(&working, |level| &level.graph);
+        let coarsest = levels.last().map_or(working, |level| &level.graph);
         let initial = InitialConfig {
             epsilon: request.epsilon,
             trials: settings.trials,
@@ -152,23 +149,40 @@ impl Multilevel {
             effort: &settings.initial,
             seed: random.next(),
         };
-        let blocks = recursive_bisection(coarsest, &caps, &initial, stop);
+        let mut blocks = recursive_bisection(coarsest, &caps, &initial, stop);
+        let cut = coarsest.cut(&blocks);
         if verbose {
-            eprintln!("initial {:?} cut {}", time.elapsed(), coarsest.cut(&blocks));
+            eprintln!("initial {:?} cut {}", time.elapsed(), cut);
         }
-        let mut blocks = uncoarsen(&working, &levels, &caps, blocks, &settings.effort, &mut random, stop);
+        let start = best_start(graph, working, split.kept.as_deref(), &caps, request)?;
+        if verbose {
+            eprintln!("start {:?} cut {:?}", time.elapsed(), start.as_ref().map(|s|s.cut));
+        }
+        let mut levels = levels;
+        if let Some(start) = start.filter(|start| start.cut < cut) {
+            let (better_levels, coarse) = coarsen(working, &coarsening, Some(&start.block_of), stop);
+            levels = better_levels;
+            blocks = coarse.unwrap_or_default();
+        }
+        let mut blocks = uncoarsen(working, &levels, &caps, blocks, &settings.effort, &mut random, stop);
         drop(levels);
         if verbose {
             eprintln!("uncoarsen {:?} cut {}", time.elapsed(), working.cut(&blocks));
         }
         for _ in 0..settings.cycles {
-            let (levels, coarse) = coarsen(&working, &coarsening, Some(&blocks), stop);
+            let (levels, coarse) = coarsen(working, &coarsening, Some(&blocks), stop);
             let coarse = coarse.unwrap_or_default();
-            blocks = uncoarsen(&working, &levels, &caps, coarse, &settings.effort, &mut random, stop);
+            blocks = uncoarsen(working, &levels, &caps, coarse, &settings.effort, &mut random, stop);
             if verbose {
                 eprintln!("cycle {:?} cut {}", time.elapsed(), working.cut(&blocks));
             }
         }
-        if stop.is_stopped() { Err(PartitionError::Stopped) } else { Ok(blocks) }
+        if stop.is_stopped() { Err(PartitionError::Stopped) } else { Ok(split.complete(graph, &caps, blocks)) }
+    }
+
+    /// What a block tolerates above its share, rounded down.
+    fn slack(&self, request: &Request, block: u32, total: u64) -> u64 {
+        let exact = Request { epsilon: 0.0, ..request.clone() }.capacity(block, total);
+        request.capacity(block, total).saturating_sub(exact)
     }
 }
