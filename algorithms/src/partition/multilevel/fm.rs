@@ -1,9 +1,11 @@
 //! Fiduccia–Mattheyses refinement with k blocks: hill-climbing from the boundary, undone back to the best point.
 
+use std::collections::BinaryHeap;
+
 use super::graph::Weight;
 use super::heap::Heap;
 use super::random::Random;
-use super::state::State;
+use super::state::{State, Target};
 use crate::StopToken;
 
 /// How long and how widely to search.
@@ -25,11 +27,42 @@ pub(crate) struct Fm {
     moved: Vec<bool>,
     touched: Vec<u32>,
     trail: Vec<(u32, u32)>,
+    waiting: Waiting,
+}
+
+/// Vertices that would lower the cut in a block that has no room for them, by that block.
+#[derive(Default)]
+struct Waiting {
+    by_block: Vec<BinaryHeap<(i64, u32)>>,
+    used: Vec<u32>,
+}
+
+impl Waiting {
+    fn clear(&mut self, blocks: usize) {
+        for block in self.used.drain(..) {
+            self.by_block[block as usize].clear();
+        }
+        self.by_block.resize_with(blocks, BinaryHeap::new);
+    }
+
+    fn push(&mut self, vertex: u32, target: Target) {
+        let queue = &mut self.by_block[target.block as usize];
+        if queue.is_empty() {
+            self.used.push(target.block);
+        }
+        queue.push((target.gain, vertex));
+    }
+
+    /// Who waits for room in a block and would gain most.
+    fn pop(&mut self, block: u32, moved: &[bool]) -> Option<u32> {
+        let queue = &mut self.by_block[block as usize];
+        std::iter::from_fn(|| queue.pop()).map(|(_, vertex)| vertex).find(|&vertex| !moved[vertex as usize])
+    }
 }
 
 impl Fm {
     pub(crate) fn new(vertices: usize) -> Self {
-        Self { heap: Heap::new(vertices), moved: vec![false; vertices], touched: Vec::new(), trail: Vec::new() }
+        Self { heap: Heap::new(vertices), moved: vec![false; vertices], touched: Vec::new(), trail: Vec::new(), waiting: Waiting::default() }
     }
 
     /// Passes until one brings little. Returns by how much the cut fell; it never rises.
@@ -65,12 +98,17 @@ impl Fm {
 
     /// One search: the best move first, until too many in vain; then back to the best point. Returns the gain.
     fn search<W: Weight>(&mut self, state: &mut State<'_, '_, W>, seeds: &[u32], config: &FmConfig) -> i64 {
-        let Self { heap, moved, touched, trail } = self;
+        let Self { heap, moved, touched, trail, waiting } = self;
+        waiting.clear(state.caps.len());
         heap.clear();
         trail.clear();
         for &vertex in seeds.iter().filter(|&&vertex| !moved[vertex as usize]) {
-            if let Some(target) = state.best_target(vertex) {
+            let (target, full) = state.targets(vertex);
+            if let Some(target) = target {
                 heap.set(vertex, target.gain);
+            }
+            if let Some(full) = full.filter(|full| full.gain > 0) {
+                waiting.push(vertex, full);
             }
         }
         let (mut gain, mut best, mut best_len) = (0i64, 0i64, 0usize);
@@ -93,11 +131,20 @@ impl Fm {
                 if moved[neighbour as usize] {
                     return;
                 }
-                match state.best_target(neighbour) {
+                let (target, full) = state.targets(neighbour);
+                match target {
                     Some(target) => heap.set(neighbour, target.gain),
                     None => heap.remove(neighbour),
                 }
+                if let Some(full) = full.filter(|full| full.gain > 0) {
+                    waiting.push(neighbour, full);
+                }
             });
+            if let Some(next) = waiting.pop(from, moved)
+                && let Some(target) = state.best_target(next)
+            {
+                heap.set(next, target.gain);
+            }
             if gain > best || (gain == best && levels_out) {
                 (best, best_len, in_vain) = (gain, trail.len(), 0);
             } else {

@@ -167,14 +167,21 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
     /// The block that the vertex is tied to most, of those with room for it; then the one with most room, then the lowest.
     #[inline]
     pub(crate) fn best_target(&self, vertex: u32) -> Option<Target> {
+        self.targets(vertex).0
+    }
+
+    /// As [`State::best_target`]; and, if a block without room would lower the cut by more, the one that would most.
+    #[inline]
+    pub(crate) fn targets(&self, vertex: u32) -> (Option<Target>, Option<Target>) {
         if self.row_start[vertex as usize] == NO_ROW {
-            return None;
+            return (None, None);
         }
         let own = self.block_of[vertex as usize];
         let weight = self.graph.weight(vertex);
         let mut tie_to_own = 0;
         // Tie, room left, block.
         let mut best: Option<(i64, i64, u32)> = None;
+        let mut full: Option<(i64, u32)> = None;
         for tie in self.row(vertex) {
             let strength = tie.weight.wide();
             if tie.block == own {
@@ -186,6 +193,9 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             }
             let room = self.caps[tie.block as usize] - self.loads[tie.block as usize] - weight;
             if room < 0 {
+                if full.is_none_or(|(most, _)| strength > most) {
+                    full = Some((strength, tie.block));
+                }
                 continue;
             }
             let better = match best {
@@ -198,7 +208,9 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
                 best = Some((strength, room, tie.block));
             }
         }
-        best.map(|(strength, _, block)| Target { block, gain: strength - tie_to_own })
+        let full = full.filter(|&(most, _)| best.is_none_or(|(strength, ..)| most > strength));
+        let target = |strength: i64, block: u32| Target { block, gain: strength - tie_to_own };
+        (best.map(|(strength, _, block)| target(strength, block)), full.map(|(strength, block)| target(strength, block)))
     }
 
     /// The weight of the vertex's edges into a block.
