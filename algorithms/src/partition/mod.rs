@@ -5,6 +5,7 @@
 
 mod chunk;
 mod dataflow;
+mod fiduccia_mattheyses;
 mod level_slabs;
 mod metis;
 mod multilevel;
@@ -14,6 +15,7 @@ pub mod registry;
 
 pub use chunk::{Chunk, ChunkOrder};
 pub use dataflow::TopologicalView;
+pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};
 pub use level_slabs::LevelSlabs;
 pub use metis::{Metis, MetisScheme};
 pub use multilevel::{Multilevel, Preset};

@@ -1,6 +1,6 @@
 //! All partitioners by name, one line each.
 
-use super::{Chunk, LevelSlabs, Metis, Multilevel, Partitioner};
+use super::{Chunk, FiducciaMattheyses, LevelSlabs, Metis, Multilevel, Partitioner};
 use crate::registry::build;
 use crate::{Entry, ParamSpec, Spec, SpecError};
 
@@ -10,14 +10,32 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         name: "multilevel",
         summary: "coarsens, partitions the coarsest graph, and refines on the way back",
         source: "Hendrickson, Leland 1995; Karypis, Kumar 1998",
-        params: &[ParamSpec {
-            name: "preset",
-            default: "default",
-            doc: "time against quality: fast, default or quality",
-        }],
+        params: &[
+            ParamSpec { name: "preset", default: "default", doc: "time against quality: fast, default or quality" },
+            ParamSpec {
+                name: "acyclic",
+                default: "false",
+                doc: "true: every edge leads to the same or a later block, the vertices' numbers being a topological order",
+            },
+        ],
         build: |params| {
             let preset = params.get("preset", "fast, default or quality", |_| true)?;
-            Ok(Box::new(Multilevel { preset }))
+            let acyclic = params.get("acyclic", "true or false", |_| true)?;
+            Ok(Box::new(Multilevel { preset, acyclic }))
+        },
+    },
+    Entry {
+        name: "fiduccia_mattheyses",
+        summary: "moves single vertices, pass by pass, and back to each pass's best point",
+        source: "Fiduccia, Mattheyses 1982; Sanchis 1989",
+        params: &[
+            ParamSpec { name: "scheme", default: "recursive", doc: "recursive: by bisections, or direct: all blocks at once" },
+            ParamSpec { name: "passes", default: "20", doc: "passes at most, at least 1" },
+        ],
+        build: |params| {
+            let scheme = params.get("scheme", "recursive or direct", |_| true)?;
+            let passes = params.get("passes", "a whole number of at least 1", |&passes: &u32| passes >= 1)?;
+            Ok(Box::new(FiducciaMattheyses { scheme, passes }))
         },
     },
     Entry {

@@ -45,6 +45,8 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     // Pages that are not written cost nothing, and the rest is given back at the end.
     let mut neighbours: Vec<u32> = Vec::with_capacity(graph.entries());
     let mut edge_weights: Vec<W> = Vec::with_capacity(graph.entries());
+    let directed = !graph.directions.is_empty();
+    let mut directions = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
     let mut slot_of = vec![0u32; clusters];
     offsets.push(0);
@@ -53,7 +55,8 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
         let mut total = 0;
         for &vertex in members.of(cluster) {
             total += graph.weight(vertex);
-            for (neighbour, weight) in graph.edges(vertex) {
+            let row = graph.row(vertex);
+            for (at, (neighbour, weight)) in row.zip(graph.edges(vertex)) {
                 let other = cluster_of[neighbour as usize];
                 if other as usize == cluster {
                     continue;
@@ -62,9 +65,15 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
                 if *slot as usize > first {
                     let sum = &mut edge_weights[*slot as usize - 1];
                     *sum = W::narrow(sum.wide() + weight.wide());
+                    if directed {
+                        directions[*slot as usize - 1] |= graph.directions[at];
+                    }
                 } else {
                     neighbours.push(other);
                     edge_weights.push(weight);
+                    if directed {
+                        directions.push(graph.directions[at]);
+                    }
                     *slot = neighbours.len() as u32;
                 }
             }
@@ -74,5 +83,5 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     }
     neighbours.shrink_to_fit();
     edge_weights.shrink_to_fit();
-    Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights }
+    Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
 }

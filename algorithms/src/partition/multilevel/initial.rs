@@ -1,5 +1,7 @@
 //! Initial partitions: recursive bisection, each bisection multilevel itself, begun by greedy graph growing.
 
+use rayon::prelude::*;
+
 use super::coarsen::{CoarsenConfig, coarsen};
 use super::graph::{Graph, Weight};
 use super::heap::Heap;
@@ -16,12 +18,11 @@ pub(crate) struct InitialConfig<'c> {
     /// Greedy growings tried a bisection.
     pub(crate) trials: u32,
     pub(crate) max_members: u32,
+    /// Vertices at which a bisection stops to coarsen.
+    pub(crate) coarsen_to: usize,
     pub(crate) effort: &'c Effort,
     pub(crate) seed: u64,
 }
-
-/// Vertices at which a bisection stops to coarsen.
-const BISECTION_TARGET: usize = 120;
 
 /// A block for every vertex, as far as possible within `caps`.
 pub(crate) fn recursive_bisection<W: Weight>(
@@ -68,22 +69,20 @@ pub(crate) fn recursive_bisection<W: Weight>(
 
 /// Two sides, each within its cap if that can be found.
 fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfig<'_>, stop: &StopToken) -> Vec<u32> {
-    let max_weight = (graph.total_weight() as f64 * 1.5 / BISECTION_TARGET as f64).ceil() as i64;
-    let coarsening = CoarsenConfig { target: BISECTION_TARGET, max_weight, max_members: config.max_members };
+    let max_weight = (graph.total_weight() as f64 * 1.5 / config.coarsen_to as f64).ceil() as i64;
+    let coarsening = CoarsenConfig { target: config.coarsen_to, max_weight, max_members: config.max_members };
     let (levels, _) = coarsen(graph, &coarsening, None, stop);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
-    let mut random = Random::new(config.seed, 1);
-    let mut best: Option<((i64, i64), Vec<u32>)> = None;
-    for _ in 0..config.trials {
+    let trial = |trial: u32| {
+        let mut random = Random::new(config.seed, 100 + u64::from(trial));
         let sides = grow(coarsest, caps, &mut random);
         let mut state = State::new(coarsest, &caps, sides, |_| true);
         refine(&mut state, config.effort, &mut random, stop);
-        let score = (state.overload(), state.cut());
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
-            best = Some((score, state.block_of));
-        }
-    }
+        ((state.overload(), state.cut(), trial), state.block_of)
+    };
+    let best = (0..config.trials).into_par_iter().map(trial).min_by_key(|(score, _)| *score);
     let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
+    let mut random = Random::new(config.seed, 1);
     uncoarsen(graph, &levels, &caps, sides, config.effort, &mut random, stop)
 }
 

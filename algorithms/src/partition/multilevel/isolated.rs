@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use placebench_datasets::UndirectedGraph;
 
-use super::graph::{Graph, Weight};
+use super::graph::{EARLIER, Graph, LATER, Scale, Weight};
 
 /// The working graph of the vertices that are partitioned.
 pub(crate) struct Split<'a, W: Weight> {
@@ -16,12 +16,24 @@ pub(crate) struct Split<'a, W: Weight> {
     set_aside: Vec<u32>,
 }
 
-/// Sets aside the isolated vertices that weigh at most `light`: so many that any can still be packed at the end.
-pub(crate) fn set_aside<W: Weight>(original: &UndirectedGraph, light: u64) -> Split<'_, W> {
+/// Sets aside the isolated vertices that weigh at most `light`: any of them finds room at the end. If `directed`, edges lead
+/// from the lower to the higher number.
+pub(crate) fn set_aside<W: Weight>(
+    original: &UndirectedGraph,
+    scale: Scale,
+    light: u64,
+    directed: bool,
+) -> Split<'_, W> {
     let aside = |vertex: &u32| original.degree(*vertex) == 0 && original.vertex_weight(*vertex) <= light;
     let set_aside: Vec<u32> = original.vertices().filter(aside).collect();
-    let narrow = |weight: u64| W::narrow(weight as i64);
-    let edge_weights = original.edge_weights().map_or_else(Vec::new, |w| w.iter().map(|&weight| narrow(weight)).collect());
+    let narrow = |weight: u64| W::narrow(scale.vertex(weight));
+    let edge_weights = original
+        .edge_weights()
+        .map_or_else(Vec::new, |weights| weights.iter().map(|&weight| W::narrow(scale.edge(weight))).collect());
+    let direction = |vertex: u32| {
+        original.neighbours(vertex).iter().map(move |&neighbour| if neighbour > vertex { LATER } else { EARLIER })
+    };
+    let directions = if directed { original.vertices().flat_map(direction).collect() } else { Vec::new() };
     if set_aside.is_empty() {
         let weights = original.vertex_weights();
         let graph = Graph {
@@ -29,6 +41,7 @@ pub(crate) fn set_aside<W: Weight>(original: &UndirectedGraph, light: u64) -> Sp
             neighbours: Cow::Borrowed(original.all_neighbours()),
             edge_weights,
             vertex_weights: weights.map_or_else(Vec::new, |w| w.iter().map(|&weight| narrow(weight)).collect()),
+            directions,
         };
         return Split { graph, kept: None, set_aside };
     }
@@ -50,19 +63,33 @@ pub(crate) fn set_aside<W: Weight>(original: &UndirectedGraph, light: u64) -> Sp
         } else {
             Vec::new()
         },
+        directions,
     };
     Split { graph, kept: Some(kept), set_aside }
 }
 
 impl<W: Weight> Split<'_, W> {
+    /// Blocks for the vertices of the working graph: one after the other where there is most room.
+    pub(crate) fn fill(&self, caps: &[i64], order: &[u32]) -> Vec<u32> {
+        let mut roomiest: BinaryHeap<(i64, Reverse<u32>)> = caps.iter().copied().zip((0..).map(Reverse)).collect();
+        let mut block_of = vec![0; self.graph.len()];
+        for &vertex in order {
+            if let Some(mut top) = roomiest.peek_mut() {
+                block_of[vertex as usize] = top.1.0;
+                top.0 -= self.graph.weight(vertex);
+            }
+        }
+        block_of
+    }
+
     /// The blocks of all vertices: those set aside go, the heaviest first, where there is most room.
-    pub(crate) fn complete(&self, original: &UndirectedGraph, caps: &[i64], block_of: Vec<u32>) -> Vec<u32> {
+    pub(crate) fn complete(&self, original: &UndirectedGraph, scale: Scale, caps: &[i64], block_of: Vec<u32>) -> Vec<u32> {
         let Some(kept) = &self.kept else { return block_of };
         let mut room: Vec<i64> = caps.to_vec();
         let mut complete = vec![0; original.vertex_count()];
         for (&vertex, block) in kept.iter().zip(block_of) {
             complete[vertex as usize] = block;
-            room[block as usize] -= original.vertex_weight(vertex) as i64;
+            room[block as usize] -= scale.vertex(original.vertex_weight(vertex));
         }
         let mut roomiest: BinaryHeap<(i64, Reverse<u32>)> = room.into_iter().zip((0..).map(Reverse)).collect();
         let mut aside = self.set_aside.clone();
@@ -70,7 +97,7 @@ impl<W: Weight> Split<'_, W> {
         for vertex in aside {
             if let Some(mut top) = roomiest.peek_mut() {
                 complete[vertex as usize] = top.1.0;
-                top.0 -= original.vertex_weight(vertex) as i64;
+                top.0 -= scale.vertex(original.vertex_weight(vertex));
             }
         }
         complete

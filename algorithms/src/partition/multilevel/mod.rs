@@ -3,6 +3,7 @@
 mod balance;
 mod coarsen;
 mod contract;
+pub(crate) mod engine;
 mod fm;
 mod graph;
 mod heap;
@@ -11,178 +12,162 @@ mod isolated;
 mod propagate;
 mod random;
 mod refine;
+mod settings;
 mod starts;
 mod state;
 
-use std::str::FromStr;
-
 use placebench_datasets::UndirectedGraph;
+use rayon::prelude::*;
 
-use self::coarsen::{CoarsenConfig, coarsen};
-use self::fm::FmConfig;
-use self::graph::Weight;
+use self::coarsen::{CoarsenConfig, Level, coarsen};
+use self::graph::{Graph, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
-use self::isolated::set_aside;
 use self::random::Random;
-use self::refine::{Effort, uncoarsen};
-use self::starts::best_start;
+use self::refine::uncoarsen;
+pub use self::settings::Preset;
+use self::settings::Settings;
+use self::starts::{Start, best_start};
 use super::{Partition, PartitionError, Partitioner, Request};
 
-/// How much time a partition may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// Label propagation only.
-    Fast,
-    /// Hill-climbing at every level.
-    Default,
-    /// Finer coarsening, wider searches, V-cycles.
-    Quality,
-}
-
-impl FromStr for Preset {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "fast" => Ok(Self::Fast),
-            "default" => Ok(Self::Default),
-            "quality" => Ok(Self::Quality),
-            _ => Err(()),
-        }
-    }
-}
-
-/// What a preset stands for.
-struct Settings {
-    /// Vertices a block of the coarsest graph.
-    target_per_block: usize,
-    max_members: u32,
-    trials: u32,
-    initial: Effort,
-    effort: Effort,
-    cycles: u32,
-}
-
-impl Settings {
-    fn of(preset: Preset, graph_len: usize, entries: usize) -> Self {
-        let irregular = entries > 0 && graph_len > 0;
-        let fm = |rounds, seeds, patience| FmConfig { rounds, min_improvement: 0.002, seeds, patience };
-        let _ = irregular;
-        let env = |name: &str, default: f64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-        match preset {
-            Preset::Fast => Self {
-                target_per_block: env("PT", 40.0) as usize,
-                max_members: env("PM", 4.0) as u32,
-                trials: env("PI", 4.0) as u32,
-                initial: Effort { propagation: 2, fm: Some(fm(2, 1_000_000, 50)) },
-                effort: Effort { propagation: env("PL", 4.0) as u32, fm: None },
-                cycles: env("PV", 0.0) as u32,
-            },
-            Preset::Default => Self {
-                target_per_block: env("PT", 40.0) as usize,
-                max_members: env("PM", 2.0) as u32,
-                trials: env("PI", 8.0) as u32,
-                initial: Effort { propagation: 2, fm: Some(fm(3, 1_000_000, 100)) },
-                effort: Effort { propagation: env("PL", 2.0) as u32, fm: Some(fm(env("PR", 2.0) as u32, env("PS", 20.0) as usize, env("PP", 50.0) as u32)) },
-                cycles: env("PV", 0.0) as u32,
-            },
-            Preset::Quality => Self {
-                target_per_block: env("PT", 80.0) as usize,
-                max_members: env("PM", 2.0) as u32,
-                trials: env("PI", 16.0) as u32,
-                initial: Effort { propagation: 2, fm: Some(fm(5, 1_000_000, 100)) },
-                effort: Effort { propagation: env("PL", 2.0) as u32, fm: Some(fm(env("PR", 10.0) as u32, env("PS", 5.0) as usize, env("PP", 150.0) as u32)) },
-                cycles: env("PV", 2.0) as u32,
-            },
-        }
-    }
-}
-
 /// Multilevel k-way partitioning.
+///
+/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most for the cluster's weight (label
+/// propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
+/// bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds. At each
+/// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
+/// from each boundary vertex; both are undone back to their best point.
+///
+/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (where there are hubs) and the slabs
+/// of [`LevelSlabs`](super::LevelSlabs) are refined instead of the initial partition where they cut less.
+///
+/// # Reference
+/// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,
+/// doi:10.1145/224170.224228. G. Karypis, V. Kumar: Multilevel k-way partitioning scheme for irregular graphs. Journal of
+/// Parallel and Distributed Computing 48 (1998), 96–129, doi:10.1006/jpdc.1997.1404. Clusters by label propagation:
+/// H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014,
+/// doi:10.1007/978-3-319-07959-2_30. Localised FM: P. Sanders, C. Schulz: Engineering multilevel graph partitioning
+/// algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
+/// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
+/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865.
+///
+/// # Complexity
+/// About O(vertices + edges) a level, and O(edges + moves · degree · log boundary) for its refinement.
+///
+/// # Ties
+/// Clusters: the first found, in the order of the rows. Blocks: the one with most room, then the lowest number. Vertices of
+/// equal gain: the one whose gain changed last.
+///
+/// # Deviations
+/// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
+/// be a topological order (see [`TopologicalView`](super::TopologicalView)); the partition begins with slabs, and a vertex
+/// moves only between its predecessors' last block and its successors' first, so that every edge leads to the same or a
+/// later block.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
     pub preset: Preset,
+    /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
+    pub acyclic: bool,
 }
 
 impl Partitioner for Multilevel {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
-        let total_edges = graph.total_edge_weight();
-        let narrow = u64::from(u32::MAX);
-        let block_of = if graph.total_vertex_weight() <= narrow && total_edges <= narrow / 2 {
-            self.run::<u32>(graph, request)?
-        } else {
-            self.run::<u64>(graph, request)?
-        };
+        let block_of =
+            if engine::is_narrow(graph) { self.run::<u32>(graph, request)? } else { self.run::<u64>(graph, request)? };
         Ok(Partition { blocks: request.blocks, block_of })
     }
 }
 
 impl Multilevel {
     fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
-        let total = graph.total_vertex_weight();
-        let caps: Vec<i64> = (0..request.blocks).map(|block| request.capacity(block, total) as i64).collect();
-        let least_slack = (0..request.blocks).map(|block| self.slack(request, block, total)).min().unwrap_or(0);
-        let split = set_aside::<W>(graph, least_slack.max(1));
-        let working = &split.graph;
-        let settings = Settings::of(self.preset, working.len(), working.entries());
-        let stop = &request.stop;
-        let mut random = Random::new(request.seed, 0);
-        let target = (settings.target_per_block * caps.len()).max(2000);
-        let max_weight = (working.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        let coarsening = CoarsenConfig { target, max_weight, max_members: settings.max_members };
-        let time = std::time::Instant::now();
-        let (levels, _) = coarsen(working, &coarsening, None, stop);
-        let verbose = std::env::var("PDEBUG").is_ok();
-        if verbose {
-            for level in &levels {
-                eprintln!("  {} {}", level.graph.len(), level.graph.entries());
-            }
-            eprintln!("coarsen {:?}", time.elapsed());
-        }
-        let coarsest = levels.last().map_or(working, |level| &level.graph);
-        let initial = InitialConfig {
-            epsilon: request.epsilon,
-            trials: settings.trials,
-            max_members: settings.max_members,
-            effort: &settings.initial,
-            seed: random.next(),
+        let (split, scale, caps) = engine::prepare::<W>(graph, request, self.acyclic)?;
+        let kept = split.kept.as_deref();
+        let work = Work { graph: &split.graph, caps: &caps, settings: self.preset.settings(), request };
+        let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
+        let mut best = match start {
+            // What the slabs of a long strip leave open, refinement finds.
+            start if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.map(|start| start.block_of).unwrap_or_default(), 0),
+            start => work.best(start),
         };
-        let mut blocks = recursive_bisection(coarsest, &caps, &initial, stop);
-        let cut = coarsest.cut(&blocks);
-        if verbose {
-            eprintln!("initial {:?} cut {}", time.elapsed(), cut);
+        for cycle in 0..work.settings.cycles {
+            best = work.cycle(&best, 1 + u64::from(cycle));
         }
-        let start = best_start(graph, working, split.kept.as_deref(), &caps, request)?;
-        if verbose {
-            eprintln!("start {:?} cut {:?}", time.elapsed(), start.as_ref().map(|s|s.cut));
-        }
-        let mut levels = levels;
-        if let Some(start) = start.filter(|start| start.cut < cut) {
-            let (better_levels, coarse) = coarsen(working, &coarsening, Some(&start.block_of), stop);
-            levels = better_levels;
-            blocks = coarse.unwrap_or_default();
-        }
-        let mut blocks = uncoarsen(working, &levels, &caps, blocks, &settings.effort, &mut random, stop);
-        drop(levels);
-        if verbose {
-            eprintln!("uncoarsen {:?} cut {}", time.elapsed(), working.cut(&blocks));
-        }
-        for _ in 0..settings.cycles {
-            let (levels, coarse) = coarsen(working, &coarsening, Some(&blocks), stop);
-            let coarse = coarse.unwrap_or_default();
-            blocks = uncoarsen(working, &levels, &caps, coarse, &settings.effort, &mut random, stop);
-            if verbose {
-                eprintln!("cycle {:?} cut {}", time.elapsed(), working.cut(&blocks));
-            }
-        }
-        if stop.is_stopped() { Err(PartitionError::Stopped) } else { Ok(split.complete(graph, &caps, blocks)) }
+        if request.stop.is_stopped() { Err(PartitionError::Stopped) } else { Ok(split.complete(graph, scale, &caps, best)) }
+    }
+}
+
+/// Vertices at which a bisection of the coarsest graph stops to coarsen further.
+const BISECTION_TARGET: usize = 120;
+
+/// A graph to be partitioned.
+struct Work<'w, 'a, W: Weight> {
+    graph: &'w Graph<'a, W>,
+    caps: &'w [i64],
+    settings: Settings,
+    request: &'w Request,
+}
+
+impl<W: Weight> Work<'_, '_, W> {
+    fn coarsening(&self) -> CoarsenConfig {
+        let target = (self.settings.target_per_block * self.caps.len()).max(2000);
+        let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
+        CoarsenConfig { target, max_weight, max_members: self.settings.max_members }
     }
 
-    /// What a block tolerates above its share, rounded down.
-    fn slack(&self, request: &Request, block: u32, total: u64) -> u64 {
-        let exact = Request { epsilon: 0.0, ..request.clone() }.capacity(block, total);
-        request.capacity(block, total).saturating_sub(exact)
+    /// The best of some runs; or the start, refined, if it cuts less than their initial partitions.
+    fn best(&self, start: Option<Start>) -> Vec<u32> {
+        let stop = &self.request.stop;
+        let (levels, _) = coarsen(self.graph, &self.coarsening(), None, stop);
+        let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
+        let initial = |run: u64| {
+            let seed = Random::new(self.request.seed, 1 + run).next();
+            let Settings { trials, max_members, initial, .. } = &self.settings;
+            let epsilon = self.request.epsilon;
+            let config = InitialConfig { epsilon, trials: *trials, max_members: *max_members, coarsen_to: BISECTION_TARGET, effort: initial, seed };
+            let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
+            (self.overload(coarsest, &block_of), coarsest.cut(&block_of), block_of)
+        };
+        let initials: Vec<(i64, i64, Vec<u32>)> = (0..self.settings.runs).into_par_iter().map(initial).collect();
+        let least = initials.iter().map(|(overload, cut, _)| (*overload, *cut)).min();
+        if let Some(start) = start.as_ref().filter(|start| least.is_none_or(|least| (0, start.cut) < least)) {
+            drop(levels);
+            return self.cycle(&start.block_of, 0);
+        }
+        let runs = initials.into_par_iter().enumerate().map(|(run, (.., block_of))| {
+            let block_of = self.uncoarsen(&levels, block_of, run as u64);
+            ((self.overload(self.graph, &block_of), self.graph.cut(&block_of), run), block_of)
+        });
+        let best = runs.min_by_key(|(score, _)| *score);
+        match (best, start) {
+            // Balancing may have cost more than refinement gained.
+            (Some((score, _)), Some(start)) if (0, start.cut) < (score.0, score.1) => self.cycle(&start.block_of, 0),
+            (best, _) => best.map(|(_, block_of)| block_of).unwrap_or_default(),
+        }
+    }
+
+    /// A V-cycle: coarsens within the blocks, and refines them again at every level.
+    fn cycle(&self, block_of: &[u32], number: u64) -> Vec<u32> {
+        let (levels, coarsest) = coarsen(self.graph, &self.coarsening(), Some(block_of), &self.request.stop);
+        self.uncoarsen(&levels, coarsest.unwrap_or_default(), 1000 + number)
+    }
+
+    fn uncoarsen(&self, levels: &[Level<W>], coarsest: Vec<u32>, purpose: u64) -> Vec<u32> {
+        let mut random = Random::new(self.request.seed, 1_000_000 + purpose);
+        let mut effort = self.settings.effort;
+        if self.graph.has_hubs() {
+            // Searches from single vertices soon meet a hub, and then know everyone.
+            effort.local = None;
+            effort.propagation = 0;
+        }
+        uncoarsen(self.graph, levels, self.caps, coarsest, &effort, &mut random, &self.request.stop)
+    }
+
+    fn overload(&self, graph: &Graph<'_, W>, block_of: &[u32]) -> i64 {
+        let mut loads = vec![0; self.caps.len()];
+        for vertex in 0..graph.len() as u32 {
+            loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
+        }
+        loads.iter().zip(self.caps).map(|(&load, &cap)| (load - cap).max(0)).sum()
     }
 }

@@ -14,17 +14,30 @@ use crate::StopToken;
 pub(crate) struct Effort {
     /// Rounds of label propagation.
     pub(crate) propagation: u32,
-    /// Hill-climbing after it.
-    pub(crate) fm: Option<FmConfig>,
+    /// Hill-climbing after it, with one search for the whole boundary.
+    pub(crate) global: Option<FmConfig>,
+    /// Hill-climbing after that, with a search for each few boundary vertices.
+    pub(crate) local: Option<FmConfig>,
+    /// The largest share of vertices at a boundary for which that is done: beyond it single searches cost much and find
+    /// little. Small graphs are exempt.
+    pub(crate) local_share: f64,
 }
+
+/// Vertices of a graph on which every refinement is cheap.
+const SMALL: usize = 5000;
 
 /// Balances, then lowers the cut.
 pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, random: &mut Random, stop: &StopToken) {
     rebalance(state);
     propagate(state, effort.propagation);
-    if let Some(config) = &effort.fm {
+    let mut fm = Fm::new(state.graph.len());
+    for (config, share) in [(&effort.global, 1.0), (&effort.local, effort.local_share)] {
+        let Some(config) = config else { continue };
+        if share < 1.0 && state.graph.len() > SMALL && state.boundary().len() as f64 > share * state.graph.len() as f64 {
+            continue;
+        }
         let cut = state.cut();
-        Fm::new(state.graph.len()).refine(state, config, cut, random, stop);
+        fm.refine(state, config, cut, random, stop);
     }
 }
 

@@ -15,19 +15,23 @@ pub(crate) struct Start {
     pub(crate) block_of: Vec<u32>,
 }
 
-/// The start of least cut, of those within `caps`.
+/// The start of least cut, of those within `caps`; if `acyclic` that of the slabs, whether it is or not.
 pub(crate) fn best_start<W: Weight>(
     original: &UndirectedGraph,
     graph: &Graph<'_, W>,
     kept: Option<&[u32]>,
     caps: &[i64],
     request: &Request,
+    acyclic: bool,
 ) -> Result<Option<Start>, PartitionError> {
     let slabs = LevelSlabs.partition(original, request)?.block_of;
     let slabs = match kept {
         Some(kept) => kept.iter().map(|&vertex| slabs[vertex as usize]).collect(),
         None => slabs,
     };
+    if acyclic {
+        return Ok(Some(Start { cut: graph.cut(&slabs), block_of: slabs }));
+    }
     let mut starts = vec![slabs];
     starts.extend(by_degree(graph, caps, request.epsilon));
     let fits = |block_of: &Vec<u32>| {
@@ -44,10 +48,7 @@ pub(crate) fn best_start<W: Weight>(
 /// Ranges by descending degree, each as heavy as its block may be without the tolerance; `None` where degrees differ too
 /// little for this to make sense.
 fn by_degree<W: Weight>(graph: &Graph<'_, W>, caps: &[i64], epsilon: f64) -> Option<Vec<u32>> {
-    let mean = graph.entries() / graph.len().max(1);
-    let hubs = (0..graph.len() as u32).filter(|&vertex| graph.degree(vertex) > 8 * (mean + 1));
-    let at_hubs: usize = hubs.map(|vertex| graph.degree(vertex)).sum();
-    if at_hubs * 10 < graph.entries() {
+    if !graph.has_hubs() {
         return None;
     }
     let mut order: Vec<u32> = (0..graph.len() as u32).collect();

@@ -178,6 +178,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         }
         let own = self.block_of[vertex as usize];
         let weight = self.graph.weight(vertex);
+        let (first_block, last_block) = self.graph.window(vertex, &self.block_of);
         let mut tie_to_own = 0;
         // Tie, room left, block.
         let mut best: Option<(i64, i64, u32)> = None;
@@ -188,7 +189,11 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
                 tie_to_own = strength;
                 continue;
             }
-            if strength == 0 || best.is_some_and(|(most, ..)| strength < most) {
+            if strength == 0
+                || best.is_some_and(|(most, ..)| strength < most)
+                || tie.block < first_block
+                || tie.block > last_block
+            {
                 continue;
             }
             let room = self.caps[tie.block as usize] - self.loads[tie.block as usize] - weight;
