@@ -5,10 +5,11 @@ use std::collections::BinaryHeap;
 use super::graph::Weight;
 use super::state::State;
 
-/// A vertex that could leave: the smaller the loss for its weight, the better.
+/// A vertex that could leave: the smaller the loss for its weight, the better; then the heavier, which is harder to place.
 #[derive(PartialEq)]
 struct Leaver {
     loss_per_weight: f64,
+    weight: i64,
     vertex: u32,
 }
 
@@ -16,7 +17,8 @@ impl Eq for Leaver {}
 
 impl Ord for Leaver {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.loss_per_weight.total_cmp(&self.loss_per_weight).then(other.vertex.cmp(&self.vertex))
+        let by_loss = other.loss_per_weight.total_cmp(&self.loss_per_weight);
+        by_loss.then(self.weight.cmp(&other.weight)).then(other.vertex.cmp(&self.vertex))
     }
 }
 
@@ -54,23 +56,24 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>) {
         if excess(state) <= 0 {
             continue;
         }
-        let loss_per_weight = |state: &State<'_, '_, W>, vertex: u32| {
+        let leaver = |state: &State<'_, '_, W>, vertex: u32| {
             let (_, loss) = refuge(state, vertex)?;
             let weight = state.graph.weight(vertex);
-            // Lighter than nothing cannot help; gains are worth most for many light vertices.
-            (weight > 0).then(|| if loss > 0 { loss as f64 / weight as f64 } else { loss as f64 * weight as f64 })
+            // Who weighs nothing cannot help; gains are worth most for many light vertices.
+            let loss_per_weight = if loss > 0 { loss as f64 / weight as f64 } else { loss as f64 * weight as f64 };
+            (weight > 0).then_some(Leaver { loss_per_weight, weight, vertex })
         };
         let mut leavers: BinaryHeap<Leaver> = (0..state.graph.len() as u32)
             .filter(|&vertex| state.block_of[vertex as usize] == block)
-            .filter_map(|vertex| Some(Leaver { loss_per_weight: loss_per_weight(state, vertex)?, vertex }))
+            .filter_map(|vertex| leaver(state, vertex))
             .collect();
         while excess(state) > 0 {
-            let Some(Leaver { loss_per_weight: known, vertex }) = leavers.pop() else { break };
+            let Some(Leaver { loss_per_weight: known, vertex, .. }) = leavers.pop() else { break };
             if state.block_of[vertex as usize] != block {
                 continue;
             }
-            match loss_per_weight(state, vertex) {
-                Some(now) if now > known => leavers.push(Leaver { loss_per_weight: now, vertex }),
+            match leaver(state, vertex) {
+                Some(now) if now.loss_per_weight > known => leavers.push(now),
                 Some(_) => {
                     let Some((to, _)) = refuge(state, vertex) else { continue };
                     let mut woken = Vec::new();
@@ -79,14 +82,39 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>) {
                             woken.push(neighbour);
                         }
                     });
-                    for neighbour in woken {
-                        if let Some(loss_per_weight) = loss_per_weight(state, neighbour) {
-                            leavers.push(Leaver { loss_per_weight, vertex: neighbour });
-                        }
-                    }
+                    leavers.extend(woken.into_iter().filter_map(|neighbour| leaver(state, neighbour)));
                 }
                 None => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::graph::Graph;
+    use super::*;
+
+    #[test]
+    fn whoever_loses_least_leaves_a_block_that_is_too_heavy() {
+        // A path 0-1-2-3-4-5, all but the last in block 0.
+        let graph = Graph::<u32> {
+            offsets: vec![0, 1, 3, 5, 7, 9, 10],
+            neighbours: Cow::Owned(vec![1, 0, 2, 1, 3, 2, 4, 3, 5, 4]),
+            ..Graph::default()
+        };
+        let mut state = State::new(&graph, &[3, 3], vec![0, 0, 0, 0, 0, 1], |_| true);
+        rebalance(&mut state);
+        assert_eq!(state.block_of, [0, 0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn blocks_nobody_is_tied_to_take_vertices_too() {
+        let graph = Graph::<u32> { offsets: vec![0; 7], vertex_weights: vec![1, 2, 3, 1, 2, 3], ..Graph::default() };
+        let mut state = State::new(&graph, &[4, 4, 4], vec![0; 6], |_| true);
+        rebalance(&mut state);
+        assert_eq!(state.overload(), 0);
     }
 }

@@ -85,3 +85,28 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     edge_weights.shrink_to_fit();
     Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parallel_edges_and_members_add_up() {
+        // A path 0-1-2-3 and an edge 0-3; clusters {0, 2}, {1}, {3}.
+        let graph = Graph::<u32> {
+            offsets: vec![0, 2, 4, 6, 8],
+            neighbours: Cow::Owned(vec![1, 3, 0, 2, 1, 3, 2, 0]),
+            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1],
+            vertex_weights: vec![1, 2, 3, 4],
+            directions: vec![1, 1, 2, 1, 2, 1, 2, 2],
+        };
+        let coarse = contract(&graph, &[0, 1, 0, 2], 3);
+        assert_eq!(coarse.vertex_weights, [4, 2, 4]);
+        assert_eq!(coarse.edges(0).collect::<Vec<_>>(), [(1, 12), (2, 3)]);
+        assert_eq!(coarse.edges(1).collect::<Vec<_>>(), [(0, 12)]);
+        assert_eq!(coarse.edges(2).collect::<Vec<_>>(), [(0, 3)]);
+        // 0 → 1 → 2 became an edge both ways, 0 → 3 and 2 → 3 remain one.
+        assert_eq!(coarse.directions, [3, 1, 3, 2]);
+        assert_eq!(coarse.cut(&[0, 1, 1]), graph.cut(&[0, 1, 0, 1]));
+    }
+}

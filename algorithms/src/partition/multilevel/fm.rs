@@ -70,10 +70,10 @@ impl Fm {
         &mut self,
         state: &mut State<'_, '_, W>,
         config: &FmConfig,
-        cut: i64,
         random: &mut Random,
         stop: &StopToken,
     ) -> i64 {
+        let cut = state.cut();
         let mut total = 0;
         for _ in 0..config.rounds {
             let mut seeds = state.boundary();
@@ -158,5 +158,101 @@ impl Fm {
             state.relocate(vertex, from, |_, _| ());
         }
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::graph::Graph;
+    use super::*;
+
+    /// A random graph of some 600 weighted edges on 200 vertices.
+    fn tangle(seed: u64) -> Graph<'static, u32> {
+        let mut random = Random::new(seed, 0);
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 200];
+        for _ in 0..600 {
+            let (a, b, weight) = (random.below(200), random.below(200), random.below(9) as u32);
+            if a != b && rows[a].iter().all(|&(n, _)| n as usize != b) {
+                rows[a].push((b as u32, weight));
+                rows[b].push((a as u32, weight));
+            }
+        }
+        let mut offsets = vec![0];
+        for row in &rows {
+            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
+        }
+        Graph {
+            offsets,
+            neighbours: Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect()),
+            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
+            vertex_weights: (0..200).map(|_| 1 + random.below(4) as u32).collect(),
+            directions: Vec::new(),
+        }
+    }
+
+    fn configs() -> [FmConfig; 3] {
+        let config = FmConfig { rounds: 10, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX };
+        [config, FmConfig { patience: 5, ..config }, FmConfig { seeds: 1, patience: 15, ..config }]
+    }
+
+    #[test]
+    fn the_gain_told_is_the_gain_had_and_blocks_stay_within() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 50)] {
+            let graph = tangle(seed);
+            let caps = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            for config in configs() {
+                let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+                let mut state = State::new(&graph, &caps, block_of, |_| true);
+                let before = graph.cut(&state.block_of);
+                assert_eq!(state.overload(), 0);
+                let mut random = Random::new(seed, 9);
+                let gain = Fm::new(200).refine(&mut state, &config, &mut random, &StopToken::default());
+                assert!(gain > 0);
+                assert_eq!(graph.cut(&state.block_of), before - gain);
+                assert_eq!((state.cut(), state.overload()), (before - gain, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_in_vain_leaves_everything_as_it_was() {
+        let graph = tangle(5);
+        let caps = vec![graph.total_weight(); 4];
+        let block_of: Vec<u32> = (0..200).map(|vertex| vertex % 4).collect();
+        let mut state = State::new(&graph, &caps, block_of, |_| true);
+        let (mut fm, config) = (Fm::new(200), configs()[0]);
+        let random = || Random::new(5, 9);
+        while fm.refine(&mut state, &config, &mut random(), &StopToken::default()) > 0 {}
+        let (blocks, loads) = (state.block_of.clone(), state.loads.clone());
+        let levelled = fm.refine(&mut state, &config, &mut random(), &StopToken::default());
+        assert_eq!(levelled, 0);
+        let again = State::new(&graph, &caps, state.block_of.clone(), |_| true);
+        for vertex in 0..200 {
+            for block in 0..4 {
+                assert_eq!(state.tie_to(vertex, block), again.tie_to(vertex, block));
+            }
+        }
+        assert_eq!(again.loads, state.loads);
+        assert_eq!((state.block_of.len(), state.loads.iter().sum::<i64>()), (blocks.len(), loads.iter().sum()));
+    }
+
+    #[test]
+    fn a_wall_between_two_basins_is_climbed() {
+        // Two cliques of four, tied by light edges, with one vertex of each on the wrong side: each swap step alone loses.
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 8];
+        for a in 0..8u32 {
+            for b in (0..8u32).filter(|&b| b != a && b / 4 == a / 4) {
+                rows[a as usize].push((b, 1));
+            }
+        }
+        let offsets = (0..=8).map(|at| 3 * at).collect();
+        let neighbours = Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect());
+        let graph = Graph::<u32> { offsets, neighbours, ..Graph::default() };
+        let mut state = State::new(&graph, &[5, 5], vec![0, 0, 1, 1, 0, 0, 1, 1], |_| true);
+        let mut random = Random::new(1, 1);
+        Fm::new(8).refine(&mut state, &configs()[0], &mut random, &StopToken::default());
+        assert_eq!(graph.cut(&state.block_of), 0);
     }
 }

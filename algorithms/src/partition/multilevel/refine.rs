@@ -36,8 +36,7 @@ pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, r
         if share < 1.0 && state.graph.len() > SMALL && state.boundary().len() as f64 > share * state.graph.len() as f64 {
             continue;
         }
-        let cut = state.cut();
-        fm.refine(state, config, cut, random, stop);
+        fm.refine(state, config, random, stop);
     }
 }
 
