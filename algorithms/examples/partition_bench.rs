@@ -268,9 +268,7 @@ fn run(options: &BTreeMap<&str, String>, threads: usize) {
     }
     println!("\ngraph\tk\tpartitioner\tcut\ttime\tmemory\t(geometric means of ratios to {})", specs[0]);
     for ((key, at), ratios) in totals.iter().filter(|((_, at), _)| *at > 0) {
-        let mean = |column: usize| {
-            (ratios.iter().map(|row| row[column].ln()).sum::<f64>() / ratios.len() as f64).exp()
-        };
+        let mean = |column: usize| (ratios.iter().map(|row| row[column].ln()).sum::<f64>() / ratios.len() as f64).exp();
         println!("{key}\t{}\t{:.3}\t{:.2}\t{:.2}", specs[*at], mean(0), mean(1), mean(2));
     }
 }

@@ -13,6 +13,7 @@ fn specs() -> Vec<String> {
             "multilevel(preset=fast)",
             "multilevel(preset=quality)",
             "multilevel(acyclic=true)",
+            "multilevel(objective=volume)",
             "fiduccia_mattheyses(scheme=direct)",
             "chunk(order=degree)",
             "metis(scheme=recursive)",
@@ -43,7 +44,10 @@ fn path(vertices: u32) -> UndirectedGraph {
 
 fn fits(graph: &UndirectedGraph, partition: &Partition, request: &Request) -> bool {
     let total = graph.total_vertex_weight();
-    quality::block_weights(graph, partition).iter().zip(0..).all(|(&load, block)| load <= request.capacity(block, total))
+    quality::block_weights(graph, partition)
+        .iter()
+        .zip(0..)
+        .all(|(&load, block)| load <= request.capacity(block, total))
 }
 
 /// METIS may exceed the imbalance, and refuses what it cannot do.
@@ -109,6 +113,18 @@ fn zero_weights_and_huge_weights_are_no_trouble() {
                 let skip = !keeps_within(&spec) || slabs_cannot;
                 assert!(skip || fits(&graph, &partition, &request), "{spec}, {blocks} blocks");
             }
+        }
+    }
+}
+
+#[test]
+fn a_vertex_heavier_than_a_block_still_gets_one() {
+    for weights in [vec![2], vec![1, 90, 1, 1]] {
+        let count = weights.len();
+        let edges = (1..count as u32).map(|v| (v - 1, v, 1));
+        let graph = UndirectedGraph::from_edges(count, edges, Some(weights)).unwrap();
+        for spec in specs() {
+            check(&spec, &graph, &Request::new(3, 0.2, 0));
         }
     }
 }
@@ -224,6 +240,16 @@ fn the_slabs_of_training_steps_are_never_better_than_quality() {
                 assert!(quality::edge_cut(&graph, &quality) <= quality::edge_cut(&graph, &slabs), "{name} {blocks}");
             }
         }
+    }
+}
+
+#[test]
+fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
+    for name in ["transformer", "nmt"] {
+        let graph = TopologicalView::new(&catalogue::load(name).unwrap().1).unwrap().graph;
+        let request = Request::new(8, 0.1, 1);
+        let volume = |spec| quality::communication_volume(&graph, &check(spec, &graph, &request).unwrap());
+        assert!(volume("multilevel(objective=volume)") < volume("multilevel"), "{name}");
     }
 }
 

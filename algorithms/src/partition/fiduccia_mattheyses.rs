@@ -55,11 +55,8 @@ pub struct FiducciaMattheyses {
 impl Partitioner for FiducciaMattheyses {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
-        let block_of = if engine::is_narrow(graph) {
-            self.run::<u32>(graph, request)?
-        } else {
-            self.run::<u64>(graph, request)?
-        };
+        let block_of =
+            if engine::is_narrow(graph) { self.run::<u32>(graph, request)? } else { self.run::<u64>(graph, request)? };
         if request.stop.is_stopped() {
             return Err(PartitionError::Stopped);
         }

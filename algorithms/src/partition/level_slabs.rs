@@ -110,7 +110,8 @@ impl Line {
     /// A factor by which the capacities must be raised for a contiguous split, to a thousandth.
     fn least_factor(&self, capacities: &[u64]) -> f64 {
         let holds = |thousandths: u64| {
-            let raised: Vec<u64> = capacities.iter().map(|&cap| (cap as f64 * thousandths as f64 / 1000.0) as u64).collect();
+            let raised: Vec<u64> =
+                capacities.iter().map(|&cap| (cap as f64 * thousandths as f64 / 1000.0) as u64).collect();
             self.furthest(&raised).last() == Some(&self.vertices())
         };
         let (mut low, mut high) = (1000, 2000);

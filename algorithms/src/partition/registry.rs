@@ -13,6 +13,11 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         params: &[
             ParamSpec { name: "preset", default: "default", doc: "time against quality: fast, default or quality" },
             ParamSpec {
+                name: "objective",
+                default: "cut",
+                doc: "cut, or volume: each vertex's value sent once to each block that needs it",
+            },
+            ParamSpec {
                 name: "acyclic",
                 default: "false",
                 doc: "true: every edge leads to the same or a later block, the vertices' numbers being a topological order",
@@ -21,7 +26,8 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         build: |params| {
             let preset = params.get("preset", "fast, default or quality", |_| true)?;
             let acyclic = params.get("acyclic", "true or false", |_| true)?;
-            Ok(Box::new(Multilevel { preset, acyclic }))
+            let aim = params.get("objective", "cut or volume", |_| true)?;
+            Ok(Box::new(Multilevel { preset, aim, acyclic }))
         },
     },
     Entry {
@@ -29,7 +35,11 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         summary: "moves single vertices, pass by pass, and back to each pass's best point",
         source: "Fiduccia, Mattheyses 1982; Sanchis 1989",
         params: &[
-            ParamSpec { name: "scheme", default: "recursive", doc: "recursive: by bisections, or direct: all blocks at once" },
+            ParamSpec {
+                name: "scheme",
+                default: "recursive",
+                doc: "recursive: by bisections, or direct: all blocks at once",
+            },
             ParamSpec { name: "passes", default: "20", doc: "passes at most, at least 1" },
         ],
         build: |params| {

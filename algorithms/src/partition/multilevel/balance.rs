@@ -37,9 +37,9 @@ fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32) -> Option<(u32, i64)
     }
     let (first, last) = state.graph.window(vertex, &state.block_of);
     let room = |block: u32| state.caps[block as usize] - state.loads[block as usize];
-    let roomiest = (0..state.caps.len() as u32).filter(|&block| block != own && (first..=last).contains(&block)).max_by_key(|&block| {
-        (room(block), std::cmp::Reverse(block))
-    })?;
+    let roomiest = (0..state.caps.len() as u32)
+        .filter(|&block| block != own && (first..=last).contains(&block))
+        .max_by_key(|&block| (room(block), std::cmp::Reverse(block)))?;
     (room(roomiest) >= state.graph.weight(vertex)).then(|| (roomiest, state.tie_to(vertex, own)))
 }
 

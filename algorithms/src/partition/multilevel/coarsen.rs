@@ -76,7 +76,11 @@ impl Clustering {
         let leader = (0..count as u32).collect();
         let mut joining = Joining { graph, config, blocks, leader, weight, members: vec![1; count] };
         let order = by_degree(graph);
-        if config.max_members == 2 { joining.match_pairs(&order) } else { joining.cluster(&order) }
+        if config.max_members == 2 {
+            joining.match_pairs(&order)
+        } else {
+            joining.cluster(&order)
+        }
         joining.join_over_two_hops(&order);
         joining.number()
     }

@@ -3,8 +3,8 @@
 use placebench_datasets::UndirectedGraph;
 
 use super::fm::FmConfig;
-pub(crate) use super::graph::Weight;
 use super::graph::Scale;
+pub(crate) use super::graph::Weight;
 use super::initial::{InitialConfig, recursive_bisection};
 use super::isolated::{Split, set_aside};
 use super::random::Random;

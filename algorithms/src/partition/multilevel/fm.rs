@@ -62,7 +62,13 @@ impl Waiting {
 
 impl Fm {
     pub(crate) fn new(vertices: usize) -> Self {
-        Self { heap: Heap::new(vertices), moved: vec![false; vertices], touched: Vec::new(), trail: Vec::new(), waiting: Waiting::default() }
+        Self {
+            heap: Heap::new(vertices),
+            moved: vec![false; vertices],
+            touched: Vec::new(),
+            trail: Vec::new(),
+            waiting: Waiting::default(),
+        }
     }
 
     /// Passes until one brings little. Returns by how much the cut fell; it never rises.

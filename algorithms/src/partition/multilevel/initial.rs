@@ -41,7 +41,8 @@ pub(crate) fn recursive_bisection<W: Weight>(
     let slack = (budget(caps) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
     // Later bisections need their share of what is tolerated; filler that is packed at the end is tolerated on top.
     let keep = slack.powf(-(depth - 1.0) / depth);
-    let side_cap = |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
+    let side_cap =
+        |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
     let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], config, stop);
     if blocks == 2 {
         return side_of;

@@ -83,7 +83,13 @@ impl<W: Weight> Split<'_, W> {
     }
 
     /// The blocks of all vertices: those set aside go, the heaviest first, where there is most room.
-    pub(crate) fn complete(&self, original: &UndirectedGraph, scale: Scale, caps: &[i64], block_of: Vec<u32>) -> Vec<u32> {
+    pub(crate) fn complete(
+        &self,
+        original: &UndirectedGraph,
+        scale: Scale,
+        caps: &[i64],
+        block_of: Vec<u32>,
+    ) -> Vec<u32> {
         let Some(kept) = &self.kept else { return block_of };
         let mut room: Vec<i64> = caps.to_vec();
         let mut complete = vec![0; original.vertex_count()];

@@ -15,6 +15,7 @@ mod refine;
 mod settings;
 mod starts;
 mod state;
+mod volume;
 
 use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
@@ -27,7 +28,29 @@ use self::refine::uncoarsen;
 pub use self::settings::Preset;
 use self::settings::Settings;
 use self::starts::{Start, best_start};
+use self::volume::lower_volume;
 use super::{Partition, PartitionError, Partitioner, Request};
+
+/// What a partition should have little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The weight of the edges between blocks.
+    Cut,
+    /// The communication volume: a vertex's value goes once to each block that needs it.
+    Volume,
+}
+
+impl std::str::FromStr for Aim {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "cut" => Ok(Self::Cut),
+            "volume" => Ok(Self::Volume),
+            _ => Err(()),
+        }
+    }
+}
 
 /// Multilevel k-way partitioning.
 ///
@@ -61,11 +84,13 @@ use super::{Partition, PartitionError, Partitioner, Request};
 /// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
 /// be a topological order (see [`TopologicalView`](super::TopologicalView)); the partition begins with slabs, and a vertex
 /// moves only between its predecessors' last block and its successors' first, so that every edge leads to the same or a
-/// later block.
+/// later block. For the communication volume the finest level of a partition of small cut is refined greedily.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
     pub preset: Preset,
+    /// What is made small.
+    pub aim: Aim,
     /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
     pub acyclic: bool,
 }
@@ -87,13 +112,20 @@ impl Multilevel {
         let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
         let mut best = match start {
             // What the slabs of a long strip leave open, refinement finds.
-            start if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.map(|start| start.block_of).unwrap_or_default(), 0),
+            Some(start) if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.block_of, 0),
             start => work.best(start),
         };
         for cycle in 0..work.settings.cycles {
             best = work.cycle(&best, 1 + u64::from(cycle));
         }
-        if request.stop.is_stopped() { Err(PartitionError::Stopped) } else { Ok(split.complete(graph, scale, &caps, best)) }
+        if self.aim == Aim::Volume {
+            best = lower_volume(&split.graph, &caps, best, &request.stop);
+        }
+        if request.stop.is_stopped() {
+            Err(PartitionError::Stopped)
+        } else {
+            Ok(split.complete(graph, scale, &caps, best))
+        }
     }
 }
 
@@ -124,7 +156,14 @@ impl<W: Weight> Work<'_, '_, W> {
             let seed = Random::new(self.request.seed, 1 + run).next();
             let Settings { trials, max_members, initial, .. } = &self.settings;
             let epsilon = self.request.epsilon;
-            let config = InitialConfig { epsilon, trials: *trials, max_members: *max_members, coarsen_to: BISECTION_TARGET, effort: initial, seed };
+            let config = InitialConfig {
+                epsilon,
+                trials: *trials,
+                max_members: *max_members,
+                coarsen_to: BISECTION_TARGET,
+                effort: initial,
+                seed,
+            };
             let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
             (self.overload(coarsest, &block_of), coarsest.cut(&block_of), block_of)
         };

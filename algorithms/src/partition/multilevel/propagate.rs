@@ -18,7 +18,8 @@ pub(crate) fn propagate<W: Weight>(state: &mut State<'_, '_, W>, rounds: u32) ->
             queued[vertex as usize] = false;
             let Some(target) = state.best_target(vertex) else { continue };
             let from = state.block_of[vertex as usize];
-            let levels_out = state.loads[from as usize] - state.loads[target.block as usize] > state.graph.weight(vertex);
+            let levels_out =
+                state.loads[from as usize] - state.loads[target.block as usize] > state.graph.weight(vertex);
             if target.gain > 0 || (target.gain == 0 && levels_out) {
                 total += target.gain;
                 state.relocate(vertex, target.block, |_, neighbour| {

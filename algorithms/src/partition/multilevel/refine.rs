@@ -33,7 +33,8 @@ pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, r
     let mut fm = Fm::new(state.graph.len());
     for (config, share) in [(&effort.global, 1.0), (&effort.local, effort.local_share)] {
         let Some(config) = config else { continue };
-        if share < 1.0 && state.graph.len() > SMALL && state.boundary().len() as f64 > share * state.graph.len() as f64 {
+        if share < 1.0 && state.graph.len() > SMALL && state.boundary().len() as f64 > share * state.graph.len() as f64
+        {
             continue;
         }
         fm.refine(state, config, random, stop);

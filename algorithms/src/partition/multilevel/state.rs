@@ -215,7 +215,10 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         }
         let full = full.filter(|&(most, _)| best.is_none_or(|(strength, ..)| most > strength));
         let target = |strength: i64, block: u32| Target { block, gain: strength - tie_to_own };
-        (best.map(|(strength, _, block)| target(strength, block)), full.map(|(strength, block)| target(strength, block)))
+        (
+            best.map(|(strength, _, block)| target(strength, block)),
+            full.map(|(strength, block)| target(strength, block)),
+        )
     }
 
     /// The weight of the vertex's edges into a block.
@@ -225,6 +228,12 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             return if inside { self.graph.edges(vertex).map(|(_, weight)| weight.wide()).sum() } else { 0 };
         }
         self.row(vertex).iter().find(|tie| tie.block == block).map_or(0, |tie| tie.weight.wide())
+    }
+
+    /// The blocks into which the vertex has edges of some weight.
+    pub(crate) fn tied_blocks(&self, vertex: u32) -> impl Iterator<Item = u32> + '_ {
+        let row = if self.row_start[vertex as usize] == NO_ROW { &[] } else { self.row(vertex) };
+        row.iter().filter(|tie| tie.weight != W::default()).map(|tie| tie.block)
     }
 
     /// Moves a vertex and tells its neighbours, then calls `changed` for each of them.
