@@ -3,11 +3,23 @@
 //! A [`Partitioner`] sees an [`UndirectedGraph`](placebench_datasets::UndirectedGraph) and a [`Request`], and answers
 //! with a [`Partition`]; [`quality`] judges it without sharing code with any partitioner.
 
+mod chunk;
+mod dataflow;
+mod fiduccia_mattheyses;
 mod hashing;
+mod level_slabs;
+mod metis;
+mod multilevel;
 mod partitioner;
 pub mod quality;
 pub mod registry;
 pub mod streaming;
 
+pub use chunk::{Chunk, ChunkOrder};
+pub use dataflow::TopologicalView;
+pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};
 pub use hashing::Hashing;
+pub use level_slabs::LevelSlabs;
+pub use metis::{Metis, MetisScheme};
+pub use multilevel::{Aim, Multilevel, Preset};
 pub use partitioner::{Partition, PartitionError, Partitioner, Request};

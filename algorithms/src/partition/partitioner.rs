@@ -38,6 +38,29 @@ impl Request {
         Self { blocks, epsilon, shares: None, seed, stop: StopToken::default() }
     }
 
+    /// Whether a partition can be asked for like this.
+    ///
+    /// # Errors
+    /// [`PartitionError::Unsupported`] if there are no blocks, the imbalance is negative or not finite, or the shares are
+    /// not as many as the blocks, negative, or do not add up to 1.
+    pub fn check(&self) -> Result<(), PartitionError> {
+        let fault = |what: String| Err(PartitionError::Unsupported(what));
+        if self.blocks == 0 {
+            return fault("0 blocks were asked for: at least 1 is needed".to_owned());
+        }
+        if !(self.epsilon.is_finite() && self.epsilon >= 0.0) {
+            return fault(format!("the tolerated imbalance is {}: it must be at least 0", self.epsilon));
+        }
+        let Some(shares) = &self.shares else { return Ok(()) };
+        if shares.len() != self.blocks as usize {
+            return fault(format!("there are {} shares for {} blocks", shares.len(), self.blocks));
+        }
+        if !shares.iter().all(|share| (0.0..=1.0).contains(share)) || (shares.iter().sum::<f64>() - 1.0).abs() > 1e-6 {
+            return fault("the shares of the blocks must lie between 0 and 1 and add up to 1".to_owned());
+        }
+        Ok(())
+    }
+
     /// The weight that `block` may have: ⌈(1 + ε) · share · total⌉. A vertex counts with its own weight when it joins.
     pub fn capacity(&self, block: u32, total_weight: u64) -> u64 {
         let share = self.shares.as_ref().map_or(1.0 / f64::from(self.blocks), |shares| shares[block as usize]);

@@ -1,0 +1,227 @@
+//! The optimal contiguous split of an order, by dynamic programming.
+
+use placebench_datasets::UndirectedGraph;
+
+use super::{Partition, PartitionError, Partitioner, Request};
+
+/// Cuts the natural order into contiguous ranges within their capacities, so that the weights of the edges across the borders
+/// add up to as little as possible.
+///
+/// In a [`TopologicalView`](super::TopologicalView) the blocks form no cycle.
+///
+/// # Reference
+/// The chains-on-chains split, here by cut: B. W. Kernighan: Optimal sequential partitions of graphs. Journal of the ACM 18
+/// (1971), 34–40, doi:10.1145/321623.321627.
+///
+/// # Complexity
+/// O(vertices · k + edges) time at worst. A border lies only where the blocks before and behind it can hold their weights, so
+/// that of n·k places about ε·n·k are looked at, with 4 bytes each.
+///
+/// # Ties
+/// The earliest border.
+///
+/// # Deviations
+/// As in the source an edge counts once for each border that it crosses, which is the cut where none spans a whole block.
+/// Blocks keep their order if their shares differ. If no contiguous split keeps within the capacities (heavy vertices), all
+/// capacities are raised by the smallest common factor found, to a thousandth, that permits one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LevelSlabs;
+
+impl Partitioner for LevelSlabs {
+    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        request.check()?;
+        let total = graph.total_vertex_weight();
+        let capacities: Vec<u64> = (0..request.blocks).map(|block| request.capacity(block, total)).collect();
+        let line = Line::new(graph);
+        let mut factor = 1.0;
+        let borders = loop {
+            if request.stop.is_stopped() {
+                return Err(PartitionError::Stopped);
+            }
+            let raised: Vec<u64> = capacities.iter().map(|&cap| ((cap as f64 * factor) as u64).max(cap)).collect();
+            if let Some(borders) = line.split(&raised) {
+                break borders;
+            }
+            factor = line.least_factor(&capacities);
+        };
+        let mut block_of = vec![0; graph.vertex_count()];
+        for (block, pair) in borders.windows(2).enumerate() {
+            block_of[pair[0]..pair[1]].fill(block as u32);
+        }
+        Ok(Partition { blocks: request.blocks, block_of })
+    }
+}
+
+/// A graph laid out on a line.
+struct Line {
+    /// Weight of the first vertices, for every number of them.
+    before: Vec<u64>,
+    /// Weight of the edges across the border behind the first vertices, for every number of them.
+    across: Vec<u64>,
+}
+
+impl Line {
+    fn new(graph: &UndirectedGraph) -> Self {
+        let (mut before, mut across) = (vec![0], vec![0]);
+        let (mut weight, mut open) = (0u64, 0u64);
+        for vertex in graph.vertices() {
+            weight += graph.vertex_weight(vertex);
+            before.push(weight);
+            for (neighbour, weight) in graph.edges_of(vertex) {
+                if neighbour > vertex { open += weight } else { open -= weight }
+            }
+            across.push(open);
+        }
+        Self { before, across }
+    }
+
+    fn vertices(&self) -> usize {
+        self.before.len() - 1
+    }
+
+    fn total(&self) -> u64 {
+        self.before[self.vertices()]
+    }
+
+    /// Where blocks can end if they are filled as far as possible from the front.
+    fn furthest(&self, capacities: &[u64]) -> Vec<usize> {
+        let mut end = 0;
+        let step = |cap: &u64| {
+            let limit = self.before[end].saturating_add(*cap);
+            end += self.before[end + 1..].partition_point(|&weight| weight <= limit);
+            end
+        };
+        capacities.iter().map(step).collect()
+    }
+
+    /// Where blocks can begin if they are filled as far as possible from the back.
+    fn earliest(&self, capacities: &[u64]) -> Vec<usize> {
+        let mut begin = self.vertices();
+        let step = |cap: &u64| {
+            let limit = self.before[begin].saturating_sub(*cap);
+            begin = self.before[..begin].partition_point(|&weight| weight < limit);
+            begin
+        };
+        let mut begins: Vec<usize> = capacities.iter().rev().map(step).collect();
+        begins.reverse();
+        begins
+    }
+
+    /// A factor by which the capacities must be raised for a contiguous split, to a thousandth.
+    fn least_factor(&self, capacities: &[u64]) -> f64 {
+        let holds = |thousandths: u64| {
+            let raised: Vec<u64> =
+                capacities.iter().map(|&cap| (cap as f64 * thousandths as f64 / 1000.0) as u64).collect();
+            self.furthest(&raised).last() == Some(&self.vertices())
+        };
+        let (mut low, mut high) = (1000, 2000);
+        while !holds(high) && high < 1 << 50 {
+            (low, high) = (high, high * 2);
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if holds(middle) { high = middle } else { low = middle }
+        }
+        high as f64 / 1000.0
+    }
+
+    /// The borders of the best split, first and last included; `None` if none keeps within the capacities.
+    fn split(&self, capacities: &[u64]) -> Option<Vec<usize>> {
+        let furthest = self.furthest(capacities);
+        if furthest.last() != Some(&self.vertices()) {
+            return None;
+        }
+        let earliest = self.earliest(capacities);
+        // The least cost with the block's end at each place of its window, and where it then begins.
+        let mut begins: Vec<(usize, Vec<u32>)> = Vec::with_capacity(capacities.len());
+        let (mut window, mut costs) = (0, vec![Some(0u64)]);
+        for (block, &capacity) in capacities.iter().enumerate() {
+            let low = earliest.get(block + 1).copied().unwrap_or(self.vertices());
+            let (mut next, mut from) = (Vec::new(), Vec::new());
+            // Candidates for the beginning, of ascending place and cost: the first is the best within reach.
+            let mut queue: std::collections::VecDeque<(usize, u64)> = std::collections::VecDeque::new();
+            let mut entering = window;
+            for end in low..=furthest[block] {
+                while entering < window + costs.len() && entering <= end {
+                    if let Some(cost) = costs[entering - window] {
+                        while queue.back().is_some_and(|&(_, last)| last > cost) {
+                            queue.pop_back();
+                        }
+                        queue.push_back((entering, cost));
+                    }
+                    entering += 1;
+                }
+                while queue.front().is_some_and(|&(begin, _)| self.before[end] - self.before[begin] > capacity) {
+                    queue.pop_front();
+                }
+                let best = queue.front().map(|&(begin, cost)| (cost.saturating_add(self.across[end]), begin));
+                // An empty block adds no border.
+                let empty = end.checked_sub(window).and_then(|at| *costs.get(at)?).map(|cost| (cost, end));
+                let least = [best, empty].into_iter().flatten().min();
+                next.push(least.map(|(cost, _)| cost));
+                from.push(least.map_or(end, |(_, begin)| begin) as u32);
+            }
+            begins.push((low, from));
+            (window, costs) = (low, next);
+        }
+        let mut borders = vec![self.vertices()];
+        let mut end = self.vertices();
+        for (low, from) in begins.iter().rev() {
+            end = from[end - low] as usize;
+            borders.push(end);
+        }
+        borders.reverse();
+        (self.total() > 0 || self.vertices() == 0 || borders[0] == 0).then_some(borders)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slabs(graph: &UndirectedGraph, blocks: u32, epsilon: f64) -> Vec<u32> {
+        LevelSlabs.partition(graph, &Request::new(blocks, epsilon, 0)).unwrap().block_of
+    }
+
+    #[test]
+    fn borders_lie_where_least_crosses() {
+        // A path of eight whose light edges are 2-3 and 5-6.
+        let weights = [9, 9, 1, 9, 9, 2, 9];
+        let edges = (0..7u32).map(|at| (at, at + 1, weights[at as usize]));
+        let graph = UndirectedGraph::from_edges(8, edges, None).unwrap();
+        assert_eq!(slabs(&graph, 3, 0.2), [0, 0, 0, 1, 1, 1, 2, 2]);
+        assert_eq!(slabs(&graph, 1, 0.0), [0; 8]);
+        // Without tolerance only the middle is left.
+        assert_eq!(slabs(&graph, 2, 0.0), [0, 0, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn every_split_of_a_small_graph_is_no_better() {
+        let edges = [(0, 3, 2), (1, 4, 7), (2, 3, 5), (3, 4, 1), (4, 6, 3), (5, 6, 4), (2, 7, 1)];
+        let graph = UndirectedGraph::from_edges(8, edges.into_iter(), Some(vec![1, 2, 1, 3, 1, 1, 2, 1])).unwrap();
+        let line = Line::new(&graph);
+        let request = Request::new(3, 0.3, 0);
+        let capacity = request.capacity(0, graph.total_vertex_weight());
+        let mut least = u64::MAX;
+        for a in 0..=8 {
+            for b in a..=8 {
+                let within = [line.before[a], line.before[b] - line.before[a], line.total() - line.before[b]];
+                if within.iter().all(|&weight| weight <= capacity) {
+                    least = least.min(line.across[a] + if b > a { line.across[b] } else { 0 });
+                }
+            }
+        }
+        let found = slabs(&graph, 3, 0.3);
+        let borders: Vec<usize> = (1..8).filter(|&at| found[at] != found[at - 1]).collect();
+        assert_eq!(borders.iter().map(|&at| line.across[at]).sum::<u64>(), least);
+    }
+
+    #[test]
+    fn vertices_too_heavy_for_a_block_get_one_to_themselves() {
+        let edges = [(0, 1, 1), (1, 2, 1)];
+        let graph = UndirectedGraph::from_edges(3, edges.into_iter(), Some(vec![1, 100, 1])).unwrap();
+        let found = slabs(&graph, 3, 0.0);
+        assert_eq!(found.iter().filter(|&&block| block == found[1]).count(), 1);
+        assert!(slabs(&UndirectedGraph::from_edges(0, [].into_iter(), None).unwrap(), 4, 0.0).is_empty());
+    }
+}

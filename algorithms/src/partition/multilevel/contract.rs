@@ -1,0 +1,112 @@
+//! Contraction: each cluster becomes a vertex, parallel edges become one, edges inside a cluster vanish.
+
+use std::borrow::Cow;
+
+use super::graph::{Graph, Weight};
+
+/// The members of every cluster, cluster by cluster, ascending.
+struct Members {
+    starts: Vec<u32>,
+    vertices: Vec<u32>,
+}
+
+impl Members {
+    fn new(cluster_of: &[u32], clusters: usize) -> Self {
+        let mut starts = vec![0u32; clusters + 1];
+        for &cluster in cluster_of {
+            starts[cluster as usize + 1] += 1;
+        }
+        for cluster in 0..clusters {
+            starts[cluster + 1] += starts[cluster];
+        }
+        let mut vertices = vec![0; cluster_of.len()];
+        let mut cursor = starts.clone();
+        for (vertex, &cluster) in cluster_of.iter().enumerate() {
+            let slot = &mut cursor[cluster as usize];
+            vertices[*slot as usize] = vertex as u32;
+            *slot += 1;
+        }
+        Self { starts, vertices }
+    }
+
+    fn of(&self, cluster: usize) -> &[u32] {
+        &self.vertices[self.starts[cluster] as usize..self.starts[cluster + 1] as usize]
+    }
+}
+
+/// The graph of the clusters: `cluster_of` gives each vertex a cluster below `clusters`.
+///
+/// # Complexity
+/// O(vertices + entries), without hashing: a slot a cluster says where the current row has its entry.
+pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clusters: usize) -> Graph<'static, W> {
+    let members = Members::new(cluster_of, clusters);
+    let mut offsets = Vec::with_capacity(clusters + 1);
+    let mut vertex_weights = Vec::with_capacity(clusters);
+    // Pages that are not written cost nothing, and the rest is given back at the end.
+    let mut neighbours: Vec<u32> = Vec::with_capacity(graph.entries());
+    let mut edge_weights: Vec<W> = Vec::with_capacity(graph.entries());
+    let directed = !graph.directions.is_empty();
+    let mut directions = Vec::new();
+    // One more than the position of the cluster's entry; what lies before the current row is out of date.
+    let mut slot_of = vec![0u32; clusters];
+    offsets.push(0);
+    for cluster in 0..clusters {
+        let first = neighbours.len();
+        let mut total = 0;
+        for &vertex in members.of(cluster) {
+            total += graph.weight(vertex);
+            let row = graph.row(vertex);
+            for (at, (neighbour, weight)) in row.zip(graph.edges(vertex)) {
+                let other = cluster_of[neighbour as usize];
+                if other as usize == cluster {
+                    continue;
+                }
+                let slot = &mut slot_of[other as usize];
+                if *slot as usize > first {
+                    let sum = &mut edge_weights[*slot as usize - 1];
+                    *sum = W::narrow(sum.wide() + weight.wide());
+                    if directed {
+                        directions[*slot as usize - 1] |= graph.directions[at];
+                    }
+                } else {
+                    neighbours.push(other);
+                    edge_weights.push(weight);
+                    if directed {
+                        directions.push(graph.directions[at]);
+                    }
+                    *slot = neighbours.len() as u32;
+                }
+            }
+        }
+        vertex_weights.push(W::narrow(total));
+        offsets.push(neighbours.len() as u32);
+    }
+    neighbours.shrink_to_fit();
+    edge_weights.shrink_to_fit();
+    Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parallel_edges_and_members_add_up() {
+        // A path 0-1-2-3 and an edge 0-3; clusters {0, 2}, {1}, {3}.
+        let graph = Graph::<u32> {
+            offsets: vec![0, 2, 4, 6, 8],
+            neighbours: Cow::Owned(vec![1, 3, 0, 2, 1, 3, 2, 0]),
+            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1],
+            vertex_weights: vec![1, 2, 3, 4],
+            directions: vec![1, 1, 2, 1, 2, 1, 2, 2],
+        };
+        let coarse = contract(&graph, &[0, 1, 0, 2], 3);
+        assert_eq!(coarse.vertex_weights, [4, 2, 4]);
+        assert_eq!(coarse.edges(0).collect::<Vec<_>>(), [(1, 12), (2, 3)]);
+        assert_eq!(coarse.edges(1).collect::<Vec<_>>(), [(0, 12)]);
+        assert_eq!(coarse.edges(2).collect::<Vec<_>>(), [(0, 3)]);
+        // 0 → 1 → 2 became an edge both ways, 0 → 3 and 2 → 3 remain one.
+        assert_eq!(coarse.directions, [3, 1, 3, 2]);
+        assert_eq!(coarse.cut(&[0, 1, 1]), graph.cut(&[0, 1, 0, 1]));
+    }
+}

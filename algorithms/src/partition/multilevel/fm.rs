@@ -1,0 +1,264 @@
+//! Fiduccia–Mattheyses refinement with k blocks: hill-climbing from the boundary, undone back to the best point.
+
+use std::collections::BinaryHeap;
+
+use super::graph::Weight;
+use super::heap::Heap;
+use super::random::Random;
+use super::state::{State, Target};
+use crate::StopToken;
+
+/// How long and how widely to search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FmConfig {
+    /// Passes at most; a pass moves each vertex at most once.
+    pub(crate) rounds: u32,
+    /// A pass that lowers the cut by a smaller share is the last.
+    pub(crate) min_improvement: f64,
+    /// Boundary vertices that a search starts from; the larger, the more global.
+    pub(crate) seeds: usize,
+    /// Moves without a new best after which a search ends.
+    pub(crate) patience: u32,
+}
+
+/// Scratch space, kept between passes.
+pub(crate) struct Fm {
+    heap: Heap,
+    moved: Vec<bool>,
+    touched: Vec<u32>,
+    trail: Vec<(u32, u32)>,
+    waiting: Waiting,
+}
+
+/// Vertices that would lower the cut in a block that has no room for them, by that block.
+#[derive(Default)]
+struct Waiting {
+    by_block: Vec<BinaryHeap<(i64, u32)>>,
+    used: Vec<u32>,
+}
+
+impl Waiting {
+    fn clear(&mut self, blocks: usize) {
+        for block in self.used.drain(..) {
+            self.by_block[block as usize].clear();
+        }
+        self.by_block.resize_with(blocks, BinaryHeap::new);
+    }
+
+    fn push(&mut self, vertex: u32, target: Target) {
+        let queue = &mut self.by_block[target.block as usize];
+        if queue.is_empty() {
+            self.used.push(target.block);
+        }
+        queue.push((target.gain, vertex));
+    }
+
+    /// Who waits for room in a block and would gain most.
+    fn pop(&mut self, block: u32, moved: &[bool]) -> Option<u32> {
+        let queue = &mut self.by_block[block as usize];
+        std::iter::from_fn(|| queue.pop()).map(|(_, vertex)| vertex).find(|&vertex| !moved[vertex as usize])
+    }
+}
+
+impl Fm {
+    pub(crate) fn new(vertices: usize) -> Self {
+        Self {
+            heap: Heap::new(vertices),
+            moved: vec![false; vertices],
+            touched: Vec::new(),
+            trail: Vec::new(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// Passes until one brings little. Returns by how much the cut fell; it never rises.
+    pub(crate) fn refine<W: Weight>(
+        &mut self,
+        state: &mut State<'_, '_, W>,
+        config: &FmConfig,
+        random: &mut Random,
+        stop: &StopToken,
+    ) -> i64 {
+        let cut = state.cut();
+        let mut total = 0;
+        for _ in 0..config.rounds {
+            let mut seeds = state.boundary();
+            if seeds.is_empty() || stop.is_stopped() {
+                break;
+            }
+            random.shuffle(&mut seeds);
+            let mut gained = 0;
+            for batch in seeds.chunks(config.seeds.max(1)) {
+                gained += self.search(state, batch, config);
+            }
+            for vertex in self.touched.drain(..) {
+                self.moved[vertex as usize] = false;
+            }
+            total += gained;
+            if gained == 0 || (gained as f64) < config.min_improvement * (cut - total + gained) as f64 {
+                break;
+            }
+        }
+        total
+    }
+
+    /// One search: the best move first, until too many in vain; then back to the best point. Returns the gain.
+    fn search<W: Weight>(&mut self, state: &mut State<'_, '_, W>, seeds: &[u32], config: &FmConfig) -> i64 {
+        let Self { heap, moved, touched, trail, waiting } = self;
+        waiting.clear(state.caps.len());
+        heap.clear();
+        trail.clear();
+        for &vertex in seeds.iter().filter(|&&vertex| !moved[vertex as usize]) {
+            let (target, full) = state.targets(vertex);
+            if let Some(target) = target {
+                heap.set(vertex, target.gain);
+            }
+            if let Some(full) = full.filter(|full| full.gain > 0) {
+                waiting.push(vertex, full);
+            }
+        }
+        let (mut gain, mut best, mut best_len) = (0i64, 0i64, 0usize);
+        let mut in_vain = 0;
+        while let Some((vertex, key)) = heap.pop() {
+            // Room has changed since the key was made.
+            let Some(target) = state.best_target(vertex) else { continue };
+            if target.gain < key {
+                heap.set(vertex, target.gain);
+                continue;
+            }
+            let from = state.block_of[vertex as usize];
+            moved[vertex as usize] = true;
+            touched.push(vertex);
+            trail.push((vertex, from));
+            gain += target.gain;
+            let levels_out = target.gain == 0
+                && state.loads[from as usize] - state.loads[target.block as usize] > state.graph.weight(vertex);
+            state.relocate(vertex, target.block, |state, neighbour| {
+                if moved[neighbour as usize] {
+                    return;
+                }
+                let (target, full) = state.targets(neighbour);
+                match target {
+                    Some(target) => heap.set(neighbour, target.gain),
+                    None => heap.remove(neighbour),
+                }
+                if let Some(full) = full.filter(|full| full.gain > 0) {
+                    waiting.push(neighbour, full);
+                }
+            });
+            if let Some(next) = waiting.pop(from, moved)
+                && let Some(target) = state.best_target(next)
+            {
+                heap.set(next, target.gain);
+            }
+            if gain > best || (gain == best && levels_out) {
+                (best, best_len, in_vain) = (gain, trail.len(), 0);
+            } else {
+                in_vain += 1;
+                if in_vain > config.patience {
+                    break;
+                }
+            }
+        }
+        for &(vertex, from) in trail[best_len..].iter().rev() {
+            state.relocate(vertex, from, |_, _| ());
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::graph::Graph;
+    use super::*;
+
+    /// A random graph of some 600 weighted edges on 200 vertices.
+    fn tangle(seed: u64) -> Graph<'static, u32> {
+        let mut random = Random::new(seed, 0);
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 200];
+        for _ in 0..600 {
+            let (a, b, weight) = (random.below(200), random.below(200), random.below(9) as u32);
+            if a != b && rows[a].iter().all(|&(n, _)| n as usize != b) {
+                rows[a].push((b as u32, weight));
+                rows[b].push((a as u32, weight));
+            }
+        }
+        let mut offsets = vec![0];
+        for row in &rows {
+            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
+        }
+        Graph {
+            offsets,
+            neighbours: Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect()),
+            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
+            vertex_weights: (0..200).map(|_| 1 + random.below(4) as u32).collect(),
+            directions: Vec::new(),
+        }
+    }
+
+    fn configs() -> [FmConfig; 3] {
+        let config = FmConfig { rounds: 10, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX };
+        [config, FmConfig { patience: 5, ..config }, FmConfig { seeds: 1, patience: 15, ..config }]
+    }
+
+    #[test]
+    fn the_gain_told_is_the_gain_had_and_blocks_stay_within() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 50)] {
+            let graph = tangle(seed);
+            let caps = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            for config in configs() {
+                let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+                let mut state = State::new(&graph, &caps, block_of, |_| true);
+                let before = graph.cut(&state.block_of);
+                assert_eq!(state.overload(), 0);
+                let mut random = Random::new(seed, 9);
+                let gain = Fm::new(200).refine(&mut state, &config, &mut random, &StopToken::default());
+                assert!(gain > 0);
+                assert_eq!(graph.cut(&state.block_of), before - gain);
+                assert_eq!((state.cut(), state.overload()), (before - gain, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_in_vain_leaves_everything_as_it_was() {
+        let graph = tangle(5);
+        let caps = vec![graph.total_weight(); 4];
+        let block_of: Vec<u32> = (0..200).map(|vertex| vertex % 4).collect();
+        let mut state = State::new(&graph, &caps, block_of, |_| true);
+        let (mut fm, config) = (Fm::new(200), configs()[0]);
+        let random = || Random::new(5, 9);
+        while fm.refine(&mut state, &config, &mut random(), &StopToken::default()) > 0 {}
+        let (blocks, loads) = (state.block_of.clone(), state.loads.clone());
+        let levelled = fm.refine(&mut state, &config, &mut random(), &StopToken::default());
+        assert_eq!(levelled, 0);
+        let again = State::new(&graph, &caps, state.block_of.clone(), |_| true);
+        for vertex in 0..200 {
+            for block in 0..4 {
+                assert_eq!(state.tie_to(vertex, block), again.tie_to(vertex, block));
+            }
+        }
+        assert_eq!(again.loads, state.loads);
+        assert_eq!((state.block_of.len(), state.loads.iter().sum::<i64>()), (blocks.len(), loads.iter().sum()));
+    }
+
+    #[test]
+    fn a_wall_between_two_basins_is_climbed() {
+        // Two cliques of four, tied by light edges, with one vertex of each on the wrong side: each swap step alone loses.
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 8];
+        for a in 0..8u32 {
+            for b in (0..8u32).filter(|&b| b != a && b / 4 == a / 4) {
+                rows[a as usize].push((b, 1));
+            }
+        }
+        let offsets = (0..=8).map(|at| 3 * at).collect();
+        let neighbours = Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect());
+        let graph = Graph::<u32> { offsets, neighbours, ..Graph::default() };
+        let mut state = State::new(&graph, &[5, 5], vec![0, 0, 1, 1, 0, 0, 1, 1], |_| true);
+        let mut random = Random::new(1, 1);
+        Fm::new(8).refine(&mut state, &configs()[0], &mut random, &StopToken::default());
+        assert_eq!(graph.cut(&state.block_of), 0);
+    }
+}

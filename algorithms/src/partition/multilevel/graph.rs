@@ -1,0 +1,221 @@
+//! The working graph: rows with narrow weights, so that more of them fit into a cache.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use placebench_datasets::UndirectedGraph;
+
+/// A weight of a vertex or edge, as narrow as the graph's totals permit.
+pub(crate) trait Weight: Copy + Ord + Default + Send + Sync + std::fmt::Debug + 'static {
+    /// Weight 1.
+    const ONE: Self;
+    /// From a wide number that is known to fit.
+    fn narrow(wide: i64) -> Self;
+    /// As a wide number.
+    fn wide(self) -> i64;
+}
+
+impl Weight for u32 {
+    const ONE: Self = 1;
+
+    #[inline]
+    fn narrow(wide: i64) -> Self {
+        wide as u32
+    }
+
+    #[inline]
+    fn wide(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl Weight for u64 {
+    const ONE: Self = 1;
+
+    #[inline]
+    fn narrow(wide: i64) -> Self {
+        wide as u64
+    }
+
+    #[inline]
+    fn wide(self) -> i64 {
+        self as i64
+    }
+}
+
+/// Divides weights by a power of two where their totals would not fit into 61 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    vertex_shift: u32,
+    edge_shift: u32,
+    narrow: bool,
+}
+
+impl Scale {
+    pub(crate) fn of(graph: &UndirectedGraph) -> Self {
+        let (vertices, edges) = (graph.total_vertex_weight(), graph.total_edge_weight());
+        // Rounding up adds less than one to each weight.
+        let shift = |total: u64| (u64::BITS - total.leading_zeros()).saturating_sub(60);
+        let narrow = vertices <= u64::from(u32::MAX) && edges <= u64::from(u32::MAX) / 2;
+        Self { vertex_shift: shift(vertices), edge_shift: shift(edges), narrow }
+    }
+
+    /// Whether 32 bits hold all totals.
+    pub(crate) fn is_narrow(self) -> bool {
+        self.narrow
+    }
+
+    pub(crate) fn vertex(self, weight: u64) -> i64 {
+        weight.div_ceil(1 << self.vertex_shift) as i64
+    }
+
+    pub(crate) fn edge(self, weight: u64) -> i64 {
+        weight.div_ceil(1 << self.edge_shift) as i64
+    }
+
+    /// Rounded down, so that what fits in scaled weights fits in true ones.
+    pub(crate) fn cap(self, capacity: u64) -> i64 {
+        (capacity >> self.vertex_shift).min(1 << 62) as i64
+    }
+}
+
+/// An undirected graph in compressed sparse rows. Rows need not be sorted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph<'a, W: Weight> {
+    /// Where each vertex's row begins, and the end of the last.
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) neighbours: Cow<'a, [u32]>,
+    /// Parallel to `neighbours`; empty if all are 1.
+    pub(crate) edge_weights: Vec<W>,
+    /// Empty if all are 1.
+    pub(crate) vertex_weights: Vec<W>,
+    /// Parallel to `neighbours`, where directions matter: [`LATER`] and [`EARLIER`], both for an edge that was merged of
+    /// some in either direction. Else empty.
+    pub(crate) directions: Vec<u8>,
+}
+
+/// The edge leads to the neighbour.
+pub(crate) const LATER: u8 = 1;
+/// The edge comes from the neighbour.
+pub(crate) const EARLIER: u8 = 2;
+
+impl<W: Weight> Graph<'_, W> {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of row entries: twice the number of edges.
+    #[inline]
+    pub(crate) fn entries(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, vertex: u32) -> Range<usize> {
+        self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize
+    }
+
+    #[inline]
+    pub(crate) fn degree(&self, vertex: u32) -> usize {
+        self.row(vertex).len()
+    }
+
+    #[inline]
+    pub(crate) fn neighbours(&self, vertex: u32) -> &[u32] {
+        &self.neighbours[self.row(vertex)]
+    }
+
+    #[inline]
+    pub(crate) fn edges(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, W)> + '_ {
+        let row = self.row(vertex);
+        let weights = if self.edge_weights.is_empty() { None } else { Some(&self.edge_weights[row.clone()]) };
+        let neighbours = &self.neighbours[row];
+        neighbours.iter().enumerate().map(move |(at, &n)| (n, weights.map_or(W::ONE, |weights| weights[at])))
+    }
+
+    #[inline]
+    pub(crate) fn weight(&self, vertex: u32) -> i64 {
+        if self.vertex_weights.is_empty() { 1 } else { self.vertex_weights[vertex as usize].wide() }
+    }
+
+    /// Whether vertices of more than eight times the mean degree have a tenth of the edges.
+    pub(crate) fn has_hubs(&self) -> bool {
+        let mean = self.entries() / self.len().max(1);
+        let hubs = (0..self.len() as u32).filter(|&vertex| self.degree(vertex) > 8 * (mean + 1));
+        hubs.map(|vertex| self.degree(vertex)).sum::<usize>() * 10 >= self.entries().max(1)
+    }
+
+    /// Whether edges are so short, in the order of the vertices, that the graph is longer than wide even in each of k
+    /// slices: the mean square of their lengths is at most a block's number of vertices.
+    pub(crate) fn is_strip(&self, blocks: usize) -> bool {
+        let mut squares = 0u128;
+        for vertex in 0..self.len() as u32 {
+            let lengths = self.neighbours(vertex).iter().map(|&neighbour| u64::from(neighbour.abs_diff(vertex)));
+            squares += lengths.map(|length| u128::from(length * length)).sum::<u128>();
+        }
+        squares * blocks as u128 <= self.len() as u128 * self.entries() as u128
+    }
+
+    /// The first and the last block that the vertex may be in, if edges must lead to the same or a later block.
+    #[inline]
+    pub(crate) fn window(&self, vertex: u32, block_of: &[u32]) -> (u32, u32) {
+        let (mut first, mut last) = (0, u32::MAX);
+        if self.directions.is_empty() {
+            return (first, last);
+        }
+        let row = self.row(vertex);
+        for (&neighbour, &direction) in self.neighbours[row.clone()].iter().zip(&self.directions[row]) {
+            let block = block_of[neighbour as usize];
+            if direction & EARLIER != 0 {
+                first = first.max(block);
+            }
+            if direction & LATER != 0 {
+                last = last.min(block);
+            }
+        }
+        (first, last)
+    }
+
+    pub(crate) fn total_weight(&self) -> i64 {
+        if self.vertex_weights.is_empty() {
+            self.len() as i64
+        } else {
+            self.vertex_weights.iter().map(|weight| weight.wide()).sum()
+        }
+    }
+
+    /// Sum of the weights of the edges between blocks.
+    pub(crate) fn cut(&self, block_of: &[u32]) -> i64 {
+        let mut twice = 0;
+        for vertex in 0..self.len() as u32 {
+            let own = block_of[vertex as usize];
+            let foreign = self.edges(vertex).filter(|&(n, _)| block_of[n as usize] != own);
+            twice += foreign.map(|(_, weight)| weight.wide()).sum::<i64>();
+        }
+        twice / 2
+    }
+
+    /// The subgraph of the vertices that `members` lists; `index` says where each of them is in that list.
+    pub(crate) fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Graph<'static, W> {
+        let mut sub = Graph { offsets: Vec::with_capacity(members.len() + 1), ..Graph::default() };
+        sub.offsets.push(0);
+        let mut neighbours = Vec::new();
+        for &vertex in members {
+            for (neighbour, weight) in self.edges(vertex) {
+                if inside(neighbour) {
+                    neighbours.push(index[neighbour as usize]);
+                    if !self.edge_weights.is_empty() {
+                        sub.edge_weights.push(weight);
+                    }
+                }
+            }
+            if !self.vertex_weights.is_empty() {
+                sub.vertex_weights.push(self.vertex_weights[vertex as usize]);
+            }
+            sub.offsets.push(neighbours.len() as u32);
+        }
+        sub.neighbours = Cow::Owned(neighbours);
+        sub
+    }
+}

@@ -1,0 +1,135 @@
+//! Initial partitions: recursive bisection, each bisection multilevel itself, begun by greedy graph growing.
+
+use rayon::prelude::*;
+
+use super::coarsen::{CoarsenConfig, coarsen};
+use super::graph::{Graph, Weight};
+use super::heap::Heap;
+use super::random::Random;
+use super::refine::{Effort, refine, uncoarsen};
+use super::state::State;
+use crate::StopToken;
+
+/// What bisections go by.
+#[derive(Clone, Copy)]
+pub(crate) struct InitialConfig<'c> {
+    /// Tolerated imbalance, of which every level of the recursion may use its share.
+    pub(crate) epsilon: f64,
+    /// Greedy growings tried a bisection.
+    pub(crate) trials: u32,
+    pub(crate) max_members: u32,
+    /// Vertices at which a bisection stops to coarsen.
+    pub(crate) coarsen_to: usize,
+    pub(crate) effort: &'c Effort,
+    pub(crate) seed: u64,
+}
+
+/// A block for every vertex, as far as possible within `caps`.
+pub(crate) fn recursive_bisection<W: Weight>(
+    graph: &Graph<'_, W>,
+    caps: &[i64],
+    config: &InitialConfig<'_>,
+    stop: &StopToken,
+) -> Vec<u32> {
+    let blocks = caps.len();
+    if blocks <= 1 || graph.len() == 0 {
+        return vec![0; graph.len()];
+    }
+    let (low, high) = caps.split_at(blocks.div_ceil(2));
+    let budget = |caps: &[i64]| caps.iter().map(|&cap| i128::from(cap)).sum::<i128>();
+    let depth = f64::from((blocks as u32 - 1).ilog2() + 1);
+    let slack = (budget(caps) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
+    // Later bisections need their share of what is tolerated; filler that is packed at the end is tolerated on top.
+    let keep = slack.powf(-(depth - 1.0) / depth);
+    let side_cap =
+        |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
+    let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], config, stop);
+    if blocks == 2 {
+        return side_of;
+    }
+    let mut index = vec![0u32; graph.len()];
+    let mut members: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
+    for vertex in 0..graph.len() as u32 {
+        let side = &mut members[side_of[vertex as usize] as usize];
+        index[vertex as usize] = side.len() as u32;
+        side.push(vertex);
+    }
+    let sub = |side: u32| graph.induced(&members[side as usize], &index, |n| side_of[n as usize] == side);
+    let config_of = |side: u64| InitialConfig { seed: Random::new(config.seed, 2 + side).next(), ..*config };
+    let (left, right) = rayon::join(
+        || recursive_bisection(&sub(0), low, &config_of(0), stop),
+        || recursive_bisection(&sub(1), high, &config_of(1), stop),
+    );
+    for (side, (blocks, first)) in [(left, 0), (right, low.len() as u32)].into_iter().enumerate() {
+        for (&vertex, block) in members[side].iter().zip(blocks) {
+            side_of[vertex as usize] = first + block;
+        }
+    }
+    side_of
+}
+
+/// Two sides, each within its cap if that can be found.
+fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfig<'_>, stop: &StopToken) -> Vec<u32> {
+    let max_weight = (graph.total_weight() as f64 * 1.5 / config.coarsen_to as f64).ceil() as i64;
+    let coarsening = CoarsenConfig { target: config.coarsen_to, max_weight, max_members: config.max_members };
+    let (levels, _) = coarsen(graph, &coarsening, None, stop);
+    let coarsest = levels.last().map_or(graph, |level| &level.graph);
+    let trial = |trial: u32| {
+        let mut random = Random::new(config.seed, 100 + u64::from(trial));
+        let sides = grow(coarsest, caps, &mut random);
+        let mut state = State::new(coarsest, &caps, sides, |_| true);
+        refine(&mut state, config.effort, &mut random, stop);
+        ((state.overload(), state.cut(), trial), state.block_of)
+    };
+    let best = (0..config.trials).into_par_iter().map(trial).min_by_key(|(score, _)| *score);
+    let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
+    let mut random = Random::new(config.seed, 1);
+    uncoarsen(graph, &levels, &caps, sides, config.effort, &mut random, stop)
+}
+
+/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex by the one whose joining cuts least, until
+/// side 0 keeps within its cap; then on while there is room, and back to where the cut was least.
+fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], random: &mut Random) -> Vec<u32> {
+    let count = graph.len();
+    let mut sides = vec![0u32; count];
+    let mut loads = [graph.total_weight(), 0];
+    // By how much the cut falls if the vertex joins side 1.
+    let mut gains: Vec<i64> =
+        (0..count as u32).map(|vertex| -graph.edges(vertex).map(|(_, weight)| weight.wide()).sum::<i64>()).collect();
+    let mut heap = Heap::new(count);
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    random.shuffle(&mut order);
+    let mut starts = order.into_iter();
+    let mut refused = vec![false; count];
+    let overload = |loads: [i64; 2]| (loads[0] - caps[0]).max(0) + (loads[1] - caps[1]).max(0);
+    let (mut cut, mut trail) = (0i64, Vec::new());
+    let mut best = ((overload(loads), 0i64), 0usize);
+    loop {
+        let next = heap.pop().map(|(vertex, _)| vertex);
+        let is_free = |vertex: &u32| sides[*vertex as usize] == 0 && !refused[*vertex as usize];
+        let Some(vertex) = next.or_else(|| starts.find(is_free)) else { break };
+        let weight = graph.weight(vertex);
+        if loads[1] + weight > caps[1] {
+            refused[vertex as usize] = true;
+            if loads[0] <= caps[0] { break } else { continue }
+        }
+        sides[vertex as usize] = 1;
+        loads = [loads[0] - weight, loads[1] + weight];
+        cut -= gains[vertex as usize];
+        trail.push(vertex);
+        let score = (overload(loads), cut);
+        if score < best.0 {
+            best = (score, trail.len());
+        }
+        for (neighbour, weight) in graph.edges(vertex) {
+            if sides[neighbour as usize] == 0 && !refused[neighbour as usize] {
+                gains[neighbour as usize] += 2 * weight.wide();
+                heap.set(neighbour, gains[neighbour as usize]);
+            }
+        }
+    }
+    for &vertex in &trail[best.1..] {
+        sides[vertex as usize] = 0;
+    }
+    sides
+}

@@ -1,0 +1,212 @@
+//! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
+
+mod balance;
+mod coarsen;
+mod contract;
+pub(crate) mod engine;
+mod fm;
+mod graph;
+mod heap;
+mod initial;
+mod isolated;
+mod propagate;
+mod random;
+mod refine;
+mod settings;
+mod starts;
+mod state;
+mod volume;
+
+use placebench_datasets::UndirectedGraph;
+use rayon::prelude::*;
+
+use self::coarsen::{CoarsenConfig, Level, coarsen};
+use self::graph::{Graph, Weight};
+use self::initial::{InitialConfig, recursive_bisection};
+use self::random::Random;
+use self::refine::uncoarsen;
+pub use self::settings::Preset;
+use self::settings::Settings;
+use self::starts::{Start, best_start};
+use self::volume::lower_volume;
+use super::{Partition, PartitionError, Partitioner, Request};
+
+/// What a partition should have little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The weight of the edges between blocks.
+    Cut,
+    /// The communication volume: a vertex's value goes once to each block that needs it.
+    Volume,
+}
+
+impl std::str::FromStr for Aim {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "cut" => Ok(Self::Cut),
+            "volume" => Ok(Self::Volume),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Multilevel k-way partitioning.
+///
+/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most for the cluster's weight (label
+/// propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
+/// bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds. At each
+/// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
+/// from each boundary vertex; both are undone back to their best point.
+///
+/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (where there are hubs) and the slabs
+/// of [`LevelSlabs`](super::LevelSlabs) are refined instead of the initial partition where they cut less.
+///
+/// # Reference
+/// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,
+/// doi:10.1145/224170.224228. G. Karypis, V. Kumar: Multilevel k-way partitioning scheme for irregular graphs. Journal of
+/// Parallel and Distributed Computing 48 (1998), 96–129, doi:10.1006/jpdc.1997.1404. Clusters by label propagation:
+/// H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014,
+/// doi:10.1007/978-3-319-07959-2_30. Localised FM: P. Sanders, C. Schulz: Engineering multilevel graph partitioning
+/// algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
+/// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
+/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865.
+///
+/// # Complexity
+/// About O(vertices + edges) a level, and O(edges + moves · degree · log boundary) for its refinement.
+///
+/// # Ties
+/// Clusters: the first found, in the order of the rows. Blocks: the one with most room, then the lowest number. Vertices of
+/// equal gain: the one whose gain changed last.
+///
+/// # Deviations
+/// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
+/// be a topological order (see [`TopologicalView`](super::TopologicalView)); the partition begins with slabs, and a vertex
+/// moves only between its predecessors' last block and its successors' first, so that every edge leads to the same or a
+/// later block. For the communication volume the finest level of a partition of small cut is refined greedily.
+#[derive(Clone, Copy, Debug)]
+pub struct Multilevel {
+    /// Time against quality.
+    pub preset: Preset,
+    /// What is made small.
+    pub aim: Aim,
+    /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
+    pub acyclic: bool,
+}
+
+impl Partitioner for Multilevel {
+    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        request.check()?;
+        let block_of =
+            if engine::is_narrow(graph) { self.run::<u32>(graph, request)? } else { self.run::<u64>(graph, request)? };
+        Ok(Partition { blocks: request.blocks, block_of })
+    }
+}
+
+impl Multilevel {
+    fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
+        let (split, scale, caps) = engine::prepare::<W>(graph, request, self.acyclic)?;
+        let kept = split.kept.as_deref();
+        let work = Work { graph: &split.graph, caps: &caps, settings: self.preset.settings(), request };
+        let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
+        let mut best = match start {
+            // What the slabs of a long strip leave open, refinement finds.
+            Some(start) if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.block_of, 0),
+            start => work.best(start),
+        };
+        for cycle in 0..work.settings.cycles {
+            best = work.cycle(&best, 1 + u64::from(cycle));
+        }
+        if self.aim == Aim::Volume {
+            best = lower_volume(&split.graph, &caps, best, &request.stop);
+        }
+        if request.stop.is_stopped() {
+            Err(PartitionError::Stopped)
+        } else {
+            Ok(split.complete(graph, scale, &caps, best))
+        }
+    }
+}
+
+/// Vertices at which a bisection of the coarsest graph stops to coarsen further.
+const BISECTION_TARGET: usize = 120;
+
+/// A graph to be partitioned.
+struct Work<'w, 'a, W: Weight> {
+    graph: &'w Graph<'a, W>,
+    caps: &'w [i64],
+    settings: Settings,
+    request: &'w Request,
+}
+
+impl<W: Weight> Work<'_, '_, W> {
+    fn coarsening(&self) -> CoarsenConfig {
+        let target = (self.settings.target_per_block * self.caps.len()).max(2000);
+        let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
+        CoarsenConfig { target, max_weight, max_members: self.settings.max_members }
+    }
+
+    /// The best of some runs; or the start, refined, if it cuts less than their initial partitions.
+    fn best(&self, start: Option<Start>) -> Vec<u32> {
+        let stop = &self.request.stop;
+        let (levels, _) = coarsen(self.graph, &self.coarsening(), None, stop);
+        let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
+        let initial = |run: u64| {
+            let seed = Random::new(self.request.seed, 1 + run).next();
+            let Settings { trials, max_members, initial, .. } = &self.settings;
+            let epsilon = self.request.epsilon;
+            let config = InitialConfig {
+                epsilon,
+                trials: *trials,
+                max_members: *max_members,
+                coarsen_to: BISECTION_TARGET,
+                effort: initial,
+                seed,
+            };
+            let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
+            (self.overload(coarsest, &block_of), coarsest.cut(&block_of), block_of)
+        };
+        let initials: Vec<(i64, i64, Vec<u32>)> = (0..self.settings.runs).into_par_iter().map(initial).collect();
+        let least = initials.iter().map(|(overload, cut, _)| (*overload, *cut)).min();
+        if let Some(start) = start.as_ref().filter(|start| least.is_none_or(|least| (0, start.cut) < least)) {
+            drop(levels);
+            return self.cycle(&start.block_of, 0);
+        }
+        let runs = initials.into_par_iter().enumerate().map(|(run, (.., block_of))| {
+            let block_of = self.uncoarsen(&levels, block_of, run as u64);
+            ((self.overload(self.graph, &block_of), self.graph.cut(&block_of), run), block_of)
+        });
+        let best = runs.min_by_key(|(score, _)| *score);
+        match (best, start) {
+            // Balancing may have cost more than refinement gained.
+            (Some((score, _)), Some(start)) if (0, start.cut) < (score.0, score.1) => self.cycle(&start.block_of, 0),
+            (best, _) => best.map(|(_, block_of)| block_of).unwrap_or_default(),
+        }
+    }
+
+    /// A V-cycle: coarsens within the blocks, and refines them again at every level.
+    fn cycle(&self, block_of: &[u32], number: u64) -> Vec<u32> {
+        let (levels, coarsest) = coarsen(self.graph, &self.coarsening(), Some(block_of), &self.request.stop);
+        self.uncoarsen(&levels, coarsest.unwrap_or_default(), 1000 + number)
+    }
+
+    fn uncoarsen(&self, levels: &[Level<W>], coarsest: Vec<u32>, purpose: u64) -> Vec<u32> {
+        let mut random = Random::new(self.request.seed, 1_000_000 + purpose);
+        let mut effort = self.settings.effort;
+        if self.graph.has_hubs() {
+            // Searches from single vertices soon meet a hub, and then know everyone.
+            effort.local = None;
+            effort.propagation = 0;
+        }
+        uncoarsen(self.graph, levels, self.caps, coarsest, &effort, &mut random, &self.request.stop)
+    }
+
+    fn overload(&self, graph: &Graph<'_, W>, block_of: &[u32]) -> i64 {
+        let mut loads = vec![0; self.caps.len()];
+        for vertex in 0..graph.len() as u32 {
+            loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
+        }
+        loads.iter().zip(self.caps).map(|(&load, &cap)| (load - cap).max(0)).sum()
+    }
+}

@@ -1,0 +1,313 @@
+//! Laws that every partitioner obeys, on graphs that are easy, odd or planted.
+
+use placebench_algorithms::partition::{Partition, PartitionError, Request, TopologicalView, quality, registry};
+use placebench_algorithms::{Spec, StopToken};
+use placebench_datasets::{UndirectedGraph, catalogue};
+use proptest::prelude::*;
+
+/// Every entry with its defaults, and the variants that differ in more than effort.
+fn specs() -> Vec<String> {
+    let mut specs: Vec<String> = registry::PARTITIONERS.iter().map(|entry| entry.name.to_owned()).collect();
+    specs.extend(
+        [
+            "multilevel(preset=fast)",
+            "multilevel(preset=quality)",
+            "multilevel(acyclic=true)",
+            "multilevel(objective=volume)",
+            "fiduccia_mattheyses(scheme=direct)",
+            "chunk(order=degree)",
+            "metis(scheme=recursive)",
+        ]
+        .map(str::to_owned),
+    );
+    specs
+}
+
+fn partition(spec: &str, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    let spec: Spec = spec.parse().expect("a spec");
+    registry::partitioner(&spec).expect("a partitioner").partition(graph, request)
+}
+
+fn graph(vertices: usize, edges: &[(u32, u32)]) -> UndirectedGraph {
+    UndirectedGraph::from_edges(vertices, edges.iter().map(|&(a, b)| (a, b, 1)), None).expect("edges between vertices")
+}
+
+fn grid(rows: u32, columns: u32) -> UndirectedGraph {
+    let across = (0..rows).flat_map(|r| (1..columns).map(move |c| (r * columns + c - 1, r * columns + c)));
+    let down = (1..rows).flat_map(|r| (0..columns).map(move |c| ((r - 1) * columns + c, r * columns + c)));
+    graph((rows * columns) as usize, &across.chain(down).collect::<Vec<_>>())
+}
+
+fn path(vertices: u32) -> UndirectedGraph {
+    graph(vertices as usize, &(1..vertices).map(|v| (v - 1, v)).collect::<Vec<_>>())
+}
+
+fn fits(graph: &UndirectedGraph, partition: &Partition, request: &Request) -> bool {
+    let total = graph.total_vertex_weight();
+    quality::block_weights(graph, partition)
+        .iter()
+        .zip(0..)
+        .all(|(&load, block)| load <= request.capacity(block, total))
+}
+
+/// METIS may exceed the imbalance, and refuses what it cannot do.
+fn keeps_within(spec: &str) -> bool {
+    !spec.starts_with("metis")
+}
+
+fn check(spec: &str, graph: &UndirectedGraph, request: &Request) -> Option<Partition> {
+    match partition(spec, graph, request) {
+        Ok(partition) => {
+            assert_eq!(partition.blocks, request.blocks, "{spec}");
+            assert_eq!(partition.block_of.len(), graph.vertex_count(), "{spec}");
+            assert!(partition.block_of.iter().all(|&block| block < request.blocks), "{spec}");
+            Some(partition)
+        }
+        Err(PartitionError::Unsupported(_)) if spec.starts_with("metis") => None,
+        Err(error) => panic!("{spec}: {error}"),
+    }
+}
+
+fn odd_graphs() -> Vec<(&'static str, UndirectedGraph)> {
+    let star: Vec<(u32, u32)> = (1..200).map(|leaf| (0, leaf)).collect();
+    let complete: Vec<(u32, u32)> = (0..40).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
+    let islands: Vec<(u32, u32)> = (0..100).flat_map(|at| [(5 * at, 5 * at + 1), (5 * at + 1, 5 * at + 2)]).collect();
+    vec![
+        ("empty", graph(0, &[])),
+        ("a single vertex", graph(1, &[])),
+        ("no edges", graph(50, &[])),
+        ("star", graph(200, &star)),
+        ("complete", graph(40, &complete)),
+        ("path", path(3000)),
+        ("islands", graph(500, &islands)),
+        ("grid", grid(40, 50)),
+    ]
+}
+
+#[test]
+fn odd_graphs_of_unit_weights_are_divided_within_capacity() {
+    for (name, graph) in odd_graphs() {
+        for blocks in [1, 2, 3, 8, 64] {
+            for epsilon in [0.03, 0.2] {
+                let request = Request::new(blocks, epsilon, 7);
+                for spec in specs() {
+                    let Some(partition) = check(&spec, &graph, &request) else { continue };
+                    assert!(!keeps_within(&spec) || fits(&graph, &partition, &request), "{spec} on {name}, {blocks}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn zero_weights_and_huge_weights_are_no_trouble() {
+    let edges = || (1..600u32).map(|v| (v / 2, v, if v % 7 == 0 { 0 } else { u64::MAX / 2000 }));
+    let weights = [vec![0; 600], vec![u64::MAX / 700; 600], (0..600).map(|v| v % 3 * 1_000_000_007).collect()];
+    for weights in weights {
+        let graph = UndirectedGraph::from_edges(600, edges(), Some(weights)).unwrap();
+        for blocks in [2, 7] {
+            let request = Request::new(blocks, 0.1, 1);
+            for spec in specs() {
+                let Some(partition) = check(&spec, &graph, &request) else { continue };
+                let slabs_cannot = spec == "level_slabs" || spec.contains("acyclic") || spec.starts_with("chunk");
+                let skip = !keeps_within(&spec) || slabs_cannot;
+                assert!(skip || fits(&graph, &partition, &request), "{spec}, {blocks} blocks");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_vertex_heavier_than_a_block_still_gets_one() {
+    for weights in [vec![2], vec![1, 90, 1, 1]] {
+        let count = weights.len();
+        let edges = (1..count as u32).map(|v| (v - 1, v, 1));
+        let graph = UndirectedGraph::from_edges(count, edges, Some(weights)).unwrap();
+        for spec in specs() {
+            check(&spec, &graph, &Request::new(3, 0.2, 0));
+        }
+    }
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let graph = path(10);
+    let nonsense = [
+        Request { blocks: 0, ..Request::new(1, 0.1, 0) },
+        Request::new(2, -0.1, 0),
+        Request::new(2, f64::NAN, 0),
+        Request { shares: Some(vec![1.0]), ..Request::new(2, 0.1, 0) },
+        Request { shares: Some(vec![0.9, 0.9]), ..Request::new(2, 0.1, 0) },
+    ];
+    for spec in specs() {
+        for request in &nonsense {
+            assert!(matches!(partition(&spec, &graph, request), Err(PartitionError::Unsupported(_))), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn shares_are_respected() {
+    let graph = grid(60, 60);
+    let request = Request { shares: Some(vec![0.5, 0.3, 0.15, 0.05]), ..Request::new(4, 0.03, 3) };
+    for spec in specs().iter().filter(|spec| keeps_within(spec)) {
+        let partition = check(spec, &graph, &request).expect("a partition");
+        assert!(fits(&graph, &partition, &request), "{spec}");
+    }
+}
+
+#[test]
+fn planted_blocks_are_found() {
+    // Eight blocks of 125, each a ring with chords; two edges between neighbours.
+    let mut edges = Vec::new();
+    for block in 0..8u32 {
+        for at in 0..125 {
+            for step in [1, 7, 31] {
+                edges.push((block * 125 + at, block * 125 + (at + step) % 125));
+            }
+        }
+        for at in [0, 60] {
+            edges.push((block * 125 + at, (block + 1) % 8 * 125 + at + 1));
+        }
+    }
+    // Numbered so that the numbers tell nothing.
+    let number = |vertex: u32| (vertex * 387) % 1000;
+    let edges: Vec<(u32, u32)> = edges.into_iter().map(|(a, b)| (number(a), number(b))).collect();
+    let graph = graph(1000, &edges);
+    for spec in ["multilevel", "multilevel(preset=quality)"] {
+        for (blocks, cut) in [(2, 4), (8, 16)] {
+            let partition = check(spec, &graph, &Request::new(blocks, 0.03, 5)).unwrap();
+            assert_eq!(quality::edge_cut(&graph, &partition), cut, "{spec}, {blocks} blocks");
+        }
+    }
+}
+
+#[test]
+fn a_grid_is_halved_by_a_straight_line() {
+    let graph = grid(64, 64);
+    for spec in ["multilevel", "multilevel(preset=quality)", "level_slabs"] {
+        let partition = check(spec, &graph, &Request::new(2, 0.0, 2)).unwrap();
+        assert_eq!(quality::edge_cut(&graph, &partition), 64, "{spec}");
+    }
+}
+
+#[test]
+fn hubs_share_blocks_where_that_cuts_less() {
+    // A hundred hubs know each other and many leaves each, most leaves know one hub.
+    let hubs = (0..100u32).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let leaves = (100..2000u32).map(|leaf| (leaf, leaf % 100));
+    let graph = graph(4000, &hubs.chain(leaves).collect::<Vec<_>>());
+    let request = Request::new(2, 0.03, 1);
+    let partition = check("multilevel", &graph, &request).unwrap();
+    // Everything with an edge fits into one block: the other holds the isolated vertices.
+    assert_eq!(quality::edge_cut(&graph, &partition), 0);
+    assert!(fits(&graph, &partition, &request));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let graph = grid(120, 150);
+    let request = Request::new(12, 0.03, 11);
+    for spec in specs() {
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| partition(&spec, &graph, &request).unwrap())
+        };
+        let one = on(1);
+        assert_eq!(one, on(2), "{spec}");
+        assert_eq!(one, on(5), "{spec}");
+    }
+}
+
+#[test]
+fn seeds_make_a_difference_and_repeat() {
+    let graph = grid(100, 100);
+    let with = |seed| check("multilevel(preset=fast)", &graph, &Request::new(9, 0.03, seed)).unwrap();
+    assert_eq!(with(1), with(1));
+    assert!((2..8).any(|seed| with(seed) != with(1)));
+}
+
+#[test]
+fn the_slabs_of_training_steps_are_never_better_than_quality() {
+    for name in ["resnet50", "transformer", "nmt"] {
+        let (_, dataflow) = catalogue::load(name).unwrap();
+        let graph = TopologicalView::new(&dataflow).unwrap().graph;
+        for blocks in [2, 8] {
+            let request = Request::new(blocks, 0.03, 1);
+            let slabs = check("level_slabs", &graph, &request).unwrap();
+            let quality = check("multilevel(preset=quality)", &graph, &request).unwrap();
+            if fits(&graph, &slabs, &request) {
+                assert!(quality::edge_cut(&graph, &quality) <= quality::edge_cut(&graph, &slabs), "{name} {blocks}");
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
+    for name in ["transformer", "nmt"] {
+        let graph = TopologicalView::new(&catalogue::load(name).unwrap().1).unwrap().graph;
+        let request = Request::new(8, 0.1, 1);
+        let volume = |spec| quality::communication_volume(&graph, &check(spec, &graph, &request).unwrap());
+        assert!(volume("multilevel(objective=volume)") < volume("multilevel"), "{name}");
+    }
+}
+
+/// Whether every edge leads from the lower number to the same or a later block.
+fn is_monotone(graph: &UndirectedGraph, partition: &Partition) -> bool {
+    let block = |vertex: u32| partition.block_of[vertex as usize];
+    graph.vertices().all(|v| graph.neighbours(v).iter().all(|&n| n < v || block(v) <= block(n)))
+}
+
+#[test]
+fn acyclic_blocks_of_training_steps_form_no_cycle() {
+    for name in ["convnet", "lstm_lm", "transformer"] {
+        let (_, dataflow) = catalogue::load(name).unwrap();
+        let view = TopologicalView::new(&dataflow).unwrap();
+        assert_eq!(view.ops.len(), dataflow.op_count());
+        for blocks in [2, 4, 8] {
+            let partition = check("multilevel(acyclic=true)", &view.graph, &Request::new(blocks, 0.1, 1)).unwrap();
+            assert!(is_monotone(&view.graph, &partition), "{name} {blocks}");
+        }
+    }
+}
+
+#[test]
+fn whoever_is_told_to_stop_stops() {
+    let graph = grid(50, 50);
+    let stop = StopToken::default();
+    stop.stop();
+    let request = Request { stop, ..Request::new(4, 0.03, 1) };
+    for spec in ["multilevel", "fiduccia_mattheyses", "level_slabs"] {
+        assert_eq!(partition(spec, &graph, &request), Err(PartitionError::Stopped), "{spec}");
+    }
+}
+
+fn weighted_graphs() -> impl Strategy<Value = UndirectedGraph> {
+    (1usize..120).prop_flat_map(|vertices| {
+        let end = 0..vertices as u32;
+        let edges = prop::collection::vec((end.clone(), end, 0u64..20), 0..400);
+        let weights = prop::collection::vec(0u64..10, vertices);
+        (edges, weights).prop_map(move |(edges, weights)| {
+            UndirectedGraph::from_edges(vertices, edges.into_iter(), Some(weights)).expect("edges between vertices")
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn any_graph_gets_a_block_for_every_vertex_and_acyclic_ones_stay_so(
+        graph in weighted_graphs(), blocks in 1u32..12, seed in 0u64..100,
+    ) {
+        let request = Request::new(blocks, 0.2, seed);
+        for spec in specs() {
+            let Some(partition) = check(&spec, &graph, &request) else { continue };
+            if spec.contains("acyclic") || spec == "level_slabs" {
+                let isolated_or_monotone = is_monotone(&graph, &partition);
+                prop_assert!(isolated_or_monotone, "{spec}");
+            }
+        }
+    }
+}
