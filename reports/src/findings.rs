@@ -87,9 +87,10 @@ fn traffic(summary: &Summary) -> Option<String> {
         })
     };
     let totals = (0..summary.placers.len()).filter_map(|placer| Some((total(placer)?, placer)));
-    // One device moves next to nothing by design, which says nothing about placers that distribute.
-    let distributes = |placer: usize| !summary.placers[placer].starts_with("single_device");
-    let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, placer)| bytes > 0.0 && distributes(placer)).collect();
+    // One device moves next to nothing by design, and so do placers that answer with one device.
+    let single = (0..summary.placers.len()).filter(|&placer| summary.placers[placer].starts_with("single_device"));
+    let by_design = single.filter_map(total).fold(0.0, f64::max);
+    let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, _)| bytes > by_design).collect();
     moving.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (first, last) = (moving.first()?, moving.last()?);
     (moving.len() > 1).then(|| {
