@@ -53,9 +53,7 @@ const STOP_INTERVAL: usize = 1 << 14;
 
 impl Partitioner for Hashing {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
-        if request.blocks == 0 {
-            return Err(PartitionError::Unsupported("0 blocks were asked for: at least 1 is needed".to_owned()));
-        }
+        request.check()?;
         let mut order: Vec<u32> = graph.vertices().collect();
         order.shuffle(&mut Pcg64::seed_from_u64(request.seed));
         if graph.vertex_weights().is_some() {

@@ -1,5 +1,6 @@
 //! METIS, as it is: the outside reference.
 
+use std::cmp::Reverse;
 use std::sync::{Mutex, PoisonError};
 
 use metis::option::{Seed, UFactor};
@@ -45,7 +46,8 @@ impl std::str::FromStr for MetisScheme {
 ///
 /// # Deviations
 /// METIS may exceed the tolerated imbalance. It gets the imbalance in thousandths, at least 1, and weights that fit into 31
-/// bits: larger ones are divided by a power of two and rounded up. Edges of weight 0, which METIS forbids, are left out.
+/// bits: larger ones are divided by a power of two and rounded up. Edges of weight 0, which METIS forbids, are left out. With no
+/// more vertices than blocks METIS is not asked: each vertex gets a block of its own, the heaviest that of the largest share.
 #[derive(Clone, Copy, Debug)]
 pub struct Metis {
     /// Directly into k blocks, or by recursive bisection.
@@ -65,6 +67,21 @@ fn narrow(weights: impl Iterator<Item = u64> + Clone) -> Vec<i32> {
     weights.map(|weight| weight.div_ceil(1 << shift) as i32).collect()
 }
 
+/// A block for each vertex, the heaviest vertex in the block of the largest share.
+fn one_each(graph: &UndirectedGraph, request: &Request) -> Vec<u32> {
+    let mut vertices: Vec<u32> = graph.vertices().collect();
+    vertices.sort_by_key(|&vertex| Reverse(graph.vertex_weight(vertex)));
+    let mut blocks: Vec<u32> = (0..request.blocks).collect();
+    if let Some(shares) = &request.shares {
+        blocks.sort_by(|&a, &b| shares[b as usize].total_cmp(&shares[a as usize]));
+    }
+    let mut block_of = vec![0; vertices.len()];
+    for (vertex, block) in vertices.into_iter().zip(blocks) {
+        block_of[vertex as usize] = block;
+    }
+    block_of
+}
+
 impl Partitioner for Metis {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
@@ -74,8 +91,8 @@ impl Partitioner for Metis {
         if blocks == 1 || vertices == 0 {
             return Ok(Partition { blocks, block_of: vec![0; vertices] });
         }
-        if blocks as usize > vertices {
-            return Err(unsupported(&format!("cannot divide {vertices} vertices into {blocks} blocks")));
+        if blocks as usize >= vertices {
+            return Ok(Partition { blocks, block_of: one_each(graph, request) });
         }
         if graph.total_vertex_weight() == 0 {
             return Err(unsupported("needs a vertex that weighs something"));

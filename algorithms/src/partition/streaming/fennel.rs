@@ -67,6 +67,7 @@ impl Fennel {
 
 impl Partitioner for Fennel {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        request.check()?;
         let order = self.order.vertices(graph, request.seed);
         let mut stream = vertex_pass::rows(graph, order.as_deref());
         Ok(self.partition_stream(&mut stream, request)?)

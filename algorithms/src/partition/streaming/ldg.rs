@@ -59,6 +59,7 @@ impl Ldg {
 
 impl Partitioner for Ldg {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        request.check()?;
         let order = self.order.vertices(graph, request.seed);
         let mut stream = vertex_pass::rows(graph, order.as_deref());
         Ok(self.partition_stream(&mut stream, request)?)

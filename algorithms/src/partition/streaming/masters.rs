@@ -140,6 +140,7 @@ impl<P: EdgePartitioner> ByMasters<P> {
 
 impl<P: EdgePartitioner> Partitioner for ByMasters<P> {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        request.check()?;
         let assigned = self.assigned(graph, request)?;
         let masters = Masters::new(graph.vertex_count(), request.blocks, &assigned);
         drop(assigned);
