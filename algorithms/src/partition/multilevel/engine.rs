@@ -70,6 +70,7 @@ pub(crate) fn flat_bisections<W: Weight>(
         epsilon: request.epsilon,
         trials: 1,
         max_members: 2,
+        by_size: false,
         coarsen_to: usize::MAX,
         effort: &effort,
         seed: request.seed,

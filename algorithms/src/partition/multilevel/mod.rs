@@ -54,8 +54,8 @@ impl std::str::FromStr for Aim {
 
 /// Multilevel k-way partitioning.
 ///
-/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most for the cluster's weight (label
-/// propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
+/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
+/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
 /// bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds. At each
 /// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
 /// from each boundary vertex; both are undone back to their best point.
@@ -144,7 +144,12 @@ impl<W: Weight> Work<'_, '_, W> {
     fn coarsening(&self) -> CoarsenConfig {
         let target = (self.settings.target_per_block * self.caps.len()).max(2000);
         let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        CoarsenConfig { target, max_weight, max_members: self.settings.max_members }
+        CoarsenConfig {
+            target,
+            max_weight,
+            max_members: self.settings.max_members,
+            by_size: self.graph.edge_weights.is_empty(),
+        }
     }
 
     /// The best of some runs; or the start, refined, if it cuts less than their initial partitions.
@@ -160,6 +165,7 @@ impl<W: Weight> Work<'_, '_, W> {
                 epsilon,
                 trials: *trials,
                 max_members: *max_members,
+                by_size: self.graph.edge_weights.is_empty(),
                 coarsen_to: BISECTION_TARGET,
                 effort: initial,
                 seed,
