@@ -29,11 +29,14 @@ impl PartialOrd for Leaver {
 }
 
 /// Where a vertex of an overloaded block would go: where it is tied most among the blocks with room, else where there is
-/// most room; and the loss.
-fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32) -> Option<(u32, i64)> {
+/// most room if it may go `anywhere`; and the loss.
+fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32, anywhere: bool) -> Option<(u32, i64)> {
     let own = state.block_of[vertex as usize];
     if let Some(target) = state.best_target(vertex) {
         return Some((target.block, -target.gain));
+    }
+    if !anywhere {
+        return None;
     }
     let (first, last) = state.graph.window(vertex, &state.block_of);
     let room = |block: u32| state.caps[block as usize] - state.loads[block as usize];
@@ -43,11 +46,12 @@ fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32) -> Option<(u32, i64)
     (room(roomiest) >= state.graph.weight(vertex)).then(|| (roomiest, state.tie_to(vertex, own)))
 }
 
-/// Moves vertices out of the blocks that exceed what they may weigh, as far as others have room.
+/// Moves vertices out of the blocks that exceed what they may weigh, as far as others have room; to blocks that they are not
+/// tied to only if they may go `anywhere`, which tears coarse vertices far from their neighbours.
 ///
 /// # Complexity
 /// O(blocks · (vertices · log vertices)) at worst; nothing if no block is too heavy.
-pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>) {
+pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>, anywhere: bool) {
     if state.overload() == 0 {
         return;
     }
@@ -57,7 +61,7 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>) {
             continue;
         }
         let leaver = |state: &State<'_, '_, W>, vertex: u32| {
-            let (_, loss) = refuge(state, vertex)?;
+            let (_, loss) = refuge(state, vertex, anywhere)?;
             let weight = state.graph.weight(vertex);
             // Who weighs nothing cannot help; gains are worth most for many light vertices.
             let loss_per_weight = if loss > 0 { loss as f64 / weight as f64 } else { loss as f64 * weight as f64 };
@@ -75,7 +79,7 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>) {
             match leaver(state, vertex) {
                 Some(now) if now.loss_per_weight > known => leavers.push(now),
                 Some(_) => {
-                    let Some((to, _)) = refuge(state, vertex) else { continue };
+                    let Some((to, _)) = refuge(state, vertex, anywhere) else { continue };
                     let mut woken = Vec::new();
                     state.relocate(vertex, to, |state, neighbour| {
                         if state.block_of[neighbour as usize] == block {
@@ -106,7 +110,7 @@ mod tests {
             ..Graph::default()
         };
         let mut state = State::new(&graph, &[3, 3], vec![0, 0, 0, 0, 0, 1], |_| true);
-        rebalance(&mut state);
+        rebalance(&mut state, true);
         assert_eq!(state.block_of, [0, 0, 0, 1, 1, 1]);
     }
 
@@ -114,7 +118,7 @@ mod tests {
     fn blocks_nobody_is_tied_to_take_vertices_too() {
         let graph = Graph::<u32> { offsets: vec![0; 7], vertex_weights: vec![1, 2, 3, 1, 2, 3], ..Graph::default() };
         let mut state = State::new(&graph, &[4, 4, 4], vec![0; 6], |_| true);
-        rebalance(&mut state);
+        rebalance(&mut state, true);
         assert_eq!(state.overload(), 0);
     }
 }

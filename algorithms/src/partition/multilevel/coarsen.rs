@@ -13,6 +13,9 @@ pub(crate) struct CoarsenConfig {
     pub(crate) max_weight: i64,
     /// Vertices that may join in one step: 2 is a matching.
     pub(crate) max_members: u32,
+    /// Whether ties count for the root of a cluster's weight. Where edges differ from the beginning their weights say enough;
+    /// where they do not, large clusters attract by mere size.
+    pub(crate) by_size: bool,
 }
 
 /// A step of coarsening: the smaller graph, and which of its vertices each vertex of the larger became.
@@ -136,7 +139,8 @@ impl<W: Weight> Joining<'_, '_, W> {
             let mut best: Option<(u32, f64, f64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
                 if self.is_single(neighbour) && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
-                    let (tie, heft) = (weight.wide() as f64, self.graph.weight(neighbour).max(1) as f64);
+                    let size = self.graph.weight(neighbour).max(1) as f64;
+                    let (tie, heft) = (weight.wide() as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
                     if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
                         best = Some((neighbour, tie, heft));
                     }
@@ -148,7 +152,8 @@ impl<W: Weight> Joining<'_, '_, W> {
         }
     }
 
-    /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most for the cluster's weight.
+    /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
+    /// that counts.
     fn cluster(&mut self, order: &[u32]) {
         let mut tie_to = vec![0i64; self.graph.len()];
         let mut seen: Vec<u32> = Vec::new();
@@ -170,7 +175,8 @@ impl<W: Weight> Joining<'_, '_, W> {
             for leader in seen.drain(..) {
                 let tie = std::mem::take(&mut tie_to[leader as usize]) as f64;
                 if self.fits(vertex, leader) {
-                    let heft = self.weight[leader as usize].wide().max(1) as f64;
+                    let size = self.weight[leader as usize].wide().max(1) as f64;
+                    let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
                     if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
                         best = Some((leader, tie, heft));
                     }

@@ -1,6 +1,9 @@
 //! Contraction: each cluster becomes a vertex, parallel edges become one, edges inside a cluster vanish.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::graph::{Graph, Weight};
 
@@ -34,23 +37,48 @@ impl Members {
     }
 }
 
-/// The graph of the clusters: `cluster_of` gives each vertex a cluster below `clusters`.
+/// Entries of a graph below which threads cost more than they bring.
+const SMALL: usize = 20_000;
+
+/// The graph of the clusters: `cluster_of` gives each vertex a cluster below `clusters`. Threads make the rows of ranges of
+/// clusters, which do not depend on each other.
 ///
 /// # Complexity
 /// O(vertices + entries), without hashing: a slot a cluster says where the current row has its entry.
 pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clusters: usize) -> Graph<'static, W> {
     let members = Members::new(cluster_of, clusters);
-    let mut offsets = Vec::with_capacity(clusters + 1);
-    let mut vertex_weights = Vec::with_capacity(clusters);
+    let parts = if graph.entries() < SMALL { 1 } else { rayon::current_num_threads() };
+    let border = |part: usize| clusters * part / parts;
+    let rows = |part: usize| contract_range(graph, cluster_of, &members, border(part)..border(part + 1), parts);
+    let mut made: Vec<Graph<'static, W>> = (0..parts).into_par_iter().map(rows).collect();
+    if parts > 1 {
+        made.push(joined(made.as_slice()));
+    }
+    let mut coarse = made.pop().unwrap_or_default();
+    coarse.neighbours.to_mut().shrink_to_fit();
+    coarse.edge_weights.shrink_to_fit();
+    coarse
+}
+
+/// The rows of some clusters; offsets begin with 0.
+fn contract_range<W: Weight>(
+    graph: &Graph<'_, W>,
+    cluster_of: &[u32],
+    members: &Members,
+    range: Range<usize>,
+    parts: usize,
+) -> Graph<'static, W> {
+    let mut offsets = Vec::with_capacity(range.len() + 1);
+    let mut vertex_weights = Vec::with_capacity(range.len());
     // Pages that are not written cost nothing, and the rest is given back at the end.
-    let mut neighbours: Vec<u32> = Vec::with_capacity(graph.entries());
-    let mut edge_weights: Vec<W> = Vec::with_capacity(graph.entries());
+    let mut neighbours: Vec<u32> = Vec::with_capacity(graph.entries() / parts);
+    let mut edge_weights: Vec<W> = Vec::with_capacity(graph.entries() / parts);
     let directed = !graph.directions.is_empty();
     let mut directions = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
-    let mut slot_of = vec![0u32; clusters];
+    let mut slot_of = vec![0u32; members.starts.len() - 1];
     offsets.push(0);
-    for cluster in 0..clusters {
+    for cluster in range {
         let first = neighbours.len();
         let mut total = 0;
         for &vertex in members.of(cluster) {
@@ -81,9 +109,23 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
         vertex_weights.push(W::narrow(total));
         offsets.push(neighbours.len() as u32);
     }
-    neighbours.shrink_to_fit();
-    edge_weights.shrink_to_fit();
     Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
+}
+
+/// Ranges of rows, one after the other.
+fn joined<W: Weight>(parts: &[Graph<'static, W>]) -> Graph<'static, W> {
+    let mut whole = Graph { offsets: vec![0], ..Graph::default() };
+    let mut neighbours = Vec::with_capacity(parts.iter().map(Graph::entries).sum());
+    for part in parts {
+        let first = neighbours.len() as u32;
+        whole.offsets.extend(part.offsets[1..].iter().map(|offset| first + offset));
+        neighbours.extend_from_slice(&part.neighbours);
+        whole.edge_weights.extend_from_slice(&part.edge_weights);
+        whole.vertex_weights.extend_from_slice(&part.vertex_weights);
+        whole.directions.extend_from_slice(&part.directions);
+    }
+    whole.neighbours = Cow::Owned(neighbours);
+    whole
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) fn prepare<'a, W: Weight>(
 /// Passes over the whole boundary.
 fn passes(count: u32) -> Effort {
     let global = FmConfig { rounds: count, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX };
-    Effort { propagation: 0, global: Some(global), local: None, local_share: 1.0 }
+    Effort { balance_anywhere: true, propagation: 0, global: Some(global), local: None, local_share: 1.0 }
 }
 
 /// FM between all blocks, from random ones.
@@ -70,6 +70,7 @@ pub(crate) fn flat_bisections<W: Weight>(
         epsilon: request.epsilon,
         trials: 1,
         max_members: 2,
+        by_size: false,
         coarsen_to: usize::MAX,
         effort: &effort,
         seed: request.seed,

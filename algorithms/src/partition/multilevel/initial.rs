@@ -18,6 +18,8 @@ pub(crate) struct InitialConfig<'c> {
     /// Greedy growings tried a bisection.
     pub(crate) trials: u32,
     pub(crate) max_members: u32,
+    /// As in [`CoarsenConfig`].
+    pub(crate) by_size: bool,
     /// Vertices at which a bisection stops to coarsen.
     pub(crate) coarsen_to: usize,
     pub(crate) effort: &'c Effort,
@@ -71,7 +73,12 @@ pub(crate) fn recursive_bisection<W: Weight>(
 /// Two sides, each within its cap if that can be found.
 fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfig<'_>, stop: &StopToken) -> Vec<u32> {
     let max_weight = (graph.total_weight() as f64 * 1.5 / config.coarsen_to as f64).ceil() as i64;
-    let coarsening = CoarsenConfig { target: config.coarsen_to, max_weight, max_members: config.max_members };
+    let coarsening = CoarsenConfig {
+        target: config.coarsen_to,
+        max_weight,
+        max_members: config.max_members,
+        by_size: config.by_size,
+    };
     let (levels, _) = coarsen(graph, &coarsening, None, stop);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let trial = |trial: u32| {

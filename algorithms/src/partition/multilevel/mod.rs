@@ -54,8 +54,8 @@ impl std::str::FromStr for Aim {
 
 /// Multilevel k-way partitioning.
 ///
-/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most for the cluster's weight (label
-/// propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
+/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
+/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
 /// bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds. At each
 /// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
 /// from each boundary vertex; both are undone back to their best point.
@@ -132,6 +132,16 @@ impl Multilevel {
 /// Vertices at which a bisection of the coarsest graph stops to coarsen further.
 const BISECTION_TARGET: usize = 120;
 
+/// Entries of a graph on which two runs cost little.
+const SMALL: usize = 100_000;
+
+/// A partition that went through all levels.
+struct Run {
+    /// Overload and cut at the coarsest.
+    initial: (i64, i64),
+    block_of: Vec<u32>,
+}
+
 /// A graph to be partitioned.
 struct Work<'w, 'a, W: Weight> {
     graph: &'w Graph<'a, W>,
@@ -141,53 +151,59 @@ struct Work<'w, 'a, W: Weight> {
 }
 
 impl<W: Weight> Work<'_, '_, W> {
-    fn coarsening(&self) -> CoarsenConfig {
+    /// How a run coarsens: every other one counts what the others do not.
+    fn coarsening(&self, run: u64) -> CoarsenConfig {
         let target = (self.settings.target_per_block * self.caps.len()).max(2000);
         let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        CoarsenConfig { target, max_weight, max_members: self.settings.max_members }
+        let by_size = self.graph.edge_weights.is_empty() != (run % 2 == 1);
+        CoarsenConfig { target, max_weight, max_members: self.settings.max_members, by_size }
     }
 
-    /// The best of some runs; or the start, refined, if it cuts less than their initial partitions.
+    /// The best of some runs and of the start, refined. Where there is one run, either is carried to the end.
     fn best(&self, start: Option<Start>) -> Vec<u32> {
-        let stop = &self.request.stop;
-        let (levels, _) = coarsen(self.graph, &self.coarsening(), None, stop);
-        let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
-        let initial = |run: u64| {
-            let seed = Random::new(self.request.seed, 1 + run).next();
-            let Settings { trials, max_members, initial, .. } = &self.settings;
-            let epsilon = self.request.epsilon;
-            let config = InitialConfig {
-                epsilon,
-                trials: *trials,
-                max_members: *max_members,
-                coarsen_to: BISECTION_TARGET,
-                effort: initial,
-                seed,
-            };
-            let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
-            (self.overload(coarsest, &block_of), coarsest.cut(&block_of), block_of)
-        };
-        let initials: Vec<(i64, i64, Vec<u32>)> = (0..self.settings.runs).into_par_iter().map(initial).collect();
-        let least = initials.iter().map(|(overload, cut, _)| (*overload, *cut)).min();
-        if let Some(start) = start.as_ref().filter(|start| least.is_none_or(|least| (0, start.cut) < least)) {
-            drop(levels);
-            return self.cycle(&start.block_of, 0);
-        }
-        let runs = initials.into_par_iter().enumerate().map(|(run, (.., block_of))| {
-            let block_of = self.uncoarsen(&levels, block_of, run as u64);
-            ((self.overload(self.graph, &block_of), self.graph.cut(&block_of), run), block_of)
-        });
-        let best = runs.min_by_key(|(score, _)| *score);
-        match (best, start) {
+        let runs = if self.graph.entries() < SMALL { self.settings.runs.max(2) } else { self.settings.runs };
+        let done: Vec<Run> = (0..runs).into_par_iter().map(|run| self.run(run, start.as_ref(), runs == 1)).collect();
+        let least = done.iter().map(|run| run.initial).min();
+        // The initial partitions were refined already, the start was not.
+        let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));
+        let refined = start.as_ref().filter(is_near).map(|start| self.cycle(&start.block_of, 0));
+        let finished = done.into_iter().map(|run| run.block_of).chain(refined);
+        let score = |block_of: &Vec<u32>| (self.overload(self.graph, block_of), self.graph.cut(block_of));
+        let best = finished.min_by_key(score).unwrap_or_default();
+        match start {
             // Balancing may have cost more than refinement gained.
-            (Some((score, _)), Some(start)) if (0, start.cut) < (score.0, score.1) => self.cycle(&start.block_of, 0),
-            (best, _) => best.map(|(_, block_of)| block_of).unwrap_or_default(),
+            Some(start) if (0, start.cut) < score(&best) => self.cycle(&start.block_of, 0),
+            _ => best,
         }
+    }
+
+    /// Coarsens, partitions the coarsest graph, and uncoarsens; if `either`, that or the start, whichever promises more.
+    fn run(&self, run: u64, start: Option<&Start>, either: bool) -> Run {
+        let stop = &self.request.stop;
+        let coarsening = self.coarsening(run);
+        let (levels, _) = coarsen(self.graph, &coarsening, None, stop);
+        let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
+        let config = InitialConfig {
+            epsilon: self.request.epsilon,
+            trials: self.settings.trials,
+            max_members: self.settings.max_members,
+            by_size: coarsening.by_size,
+            coarsen_to: BISECTION_TARGET,
+            effort: &self.settings.initial,
+            seed: Random::new(self.request.seed, 1 + run).next(),
+        };
+        let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
+        let initial = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
+        if let Some(start) = start.filter(|start| either && start.is_near(initial)) {
+            drop(levels);
+            return Run { initial, block_of: self.cycle(&start.block_of, 0) };
+        }
+        Run { initial, block_of: self.uncoarsen(&levels, block_of, run) }
     }
 
     /// A V-cycle: coarsens within the blocks, and refines them again at every level.
     fn cycle(&self, block_of: &[u32], number: u64) -> Vec<u32> {
-        let (levels, coarsest) = coarsen(self.graph, &self.coarsening(), Some(block_of), &self.request.stop);
+        let (levels, coarsest) = coarsen(self.graph, &self.coarsening(number), Some(block_of), &self.request.stop);
         self.uncoarsen(&levels, coarsest.unwrap_or_default(), 1000 + number)
     }
 

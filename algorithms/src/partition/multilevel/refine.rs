@@ -12,6 +12,8 @@ use crate::StopToken;
 /// How much refinement a level gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
+    /// Whether balancing may move vertices to blocks that they are not tied to.
+    pub(crate) balance_anywhere: bool,
     /// Rounds of label propagation.
     pub(crate) propagation: u32,
     /// Hill-climbing after it, with one search for the whole boundary.
@@ -28,7 +30,7 @@ const SMALL: usize = 5000;
 
 /// Balances, then lowers the cut.
 pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, random: &mut Random, stop: &StopToken) {
-    rebalance(state);
+    rebalance(state, effort.balance_anywhere);
     propagate(state, effort.propagation);
     let mut fm = Fm::new(state.graph.len());
     for (config, share) in [(&effort.global, 1.0), (&effort.local, effort.local_share)] {
@@ -63,7 +65,8 @@ pub(crate) fn uncoarsen<W: Weight>(
             }
             _ => State::new(graph, caps, coarsest.take().unwrap_or_default(), |_| true),
         };
-        refine(&mut state, effort, random, stop);
+        let balance_anywhere = effort.balance_anywhere && at == 0;
+        refine(&mut state, &Effort { balance_anywhere, ..*effort }, random, stop);
         refined = Some(state.finish());
     }
     refined.map(|refined| refined.block_of).unwrap_or_default()

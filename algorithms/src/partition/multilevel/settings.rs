@@ -52,17 +52,32 @@ impl Preset {
     pub(crate) fn settings(self) -> Settings {
         let global = |rounds, patience| Some(FmConfig { rounds, min_improvement: 0.002, seeds: usize::MAX, patience });
         let local = |rounds, patience| Some(FmConfig { rounds, min_improvement: 0.002, seeds: 1, patience });
-        let initial = Effort { propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
+        let initial =
+            Effort { balance_anywhere: false, propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
         let shared =
-            Settings { target_per_block: 20, max_members: 8, trials: 8, runs: 1, cycles: 0, initial, effort: initial };
+            Settings { target_per_block: 40, max_members: 8, trials: 8, runs: 1, cycles: 0, initial, effort: initial };
         match self {
-            Self::Fast => Settings { effort: Effort { global: global(1, 200), ..initial }, ..shared },
+            Self::Fast => {
+                Settings { effort: Effort { balance_anywhere: true, global: global(1, 200), ..initial }, ..shared }
+            }
             Self::Default => {
-                let effort = Effort { propagation: 0, global: global(2, 500), local: local(2, 15), local_share: 0.4 };
+                let effort = Effort {
+                    balance_anywhere: true,
+                    propagation: 0,
+                    global: global(2, 500),
+                    local: local(2, 15),
+                    local_share: 0.4,
+                };
                 Settings { trials: 16, effort, ..shared }
             }
             Self::Quality => {
-                let effort = Effort { propagation: 0, global: global(3, 5000), local: local(10, 20), local_share: 1.0 };
+                let effort = Effort {
+                    balance_anywhere: true,
+                    propagation: 0,
+                    global: global(3, 5000),
+                    local: local(10, 20),
+                    local_share: 1.0,
+                };
                 Settings { trials: 32, runs: 2, cycles: 2, effort, ..shared }
             }
         }

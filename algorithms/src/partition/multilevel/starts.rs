@@ -15,6 +15,16 @@ pub(crate) struct Start {
     pub(crate) block_of: Vec<u32>,
 }
 
+/// A start is refined if it cuts less than so many times what an initial partition cuts.
+const NEAR: f64 = 1.15;
+
+impl Start {
+    /// Whether this may become better than an initial partition of some overload and cut.
+    pub(crate) fn is_near(&self, (overload, cut): (i64, i64)) -> bool {
+        overload > 0 || (self.cut as f64) < NEAR * cut as f64
+    }
+}
+
 /// The start of least cut, of those within `caps`; if `acyclic` that of the slabs, whether it is or not.
 pub(crate) fn best_start<W: Weight>(
     original: &UndirectedGraph,
