@@ -14,6 +14,7 @@ fn specs() -> Vec<String> {
             "multilevel(preset=quality)",
             "multilevel(acyclic=true)",
             "multilevel(objective=volume)",
+            "multilevel(coarsening=matching)",
             "fiduccia_mattheyses(scheme=direct)",
             "chunk(order=degree)",
             "metis(scheme=recursive)",

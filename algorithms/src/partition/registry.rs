@@ -13,6 +13,11 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         params: &[
             ParamSpec { name: "preset", default: "default", doc: "time against quality: fast, default or quality" },
             ParamSpec {
+                name: "coarsening",
+                default: "clusters",
+                doc: "clusters: by label propagation, or matching: in pairs of heavy edges",
+            },
+            ParamSpec {
                 name: "objective",
                 default: "cut",
                 doc: "cut, or volume: each vertex's value sent once to each block that needs it",
@@ -27,7 +32,8 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
             let preset = params.get("preset", "fast, default or quality", |_| true)?;
             let acyclic = params.get("acyclic", "true or false", |_| true)?;
             let aim = params.get("objective", "cut or volume", |_| true)?;
-            Ok(Box::new(Multilevel { preset, aim, acyclic }))
+            let coarsening = params.get("coarsening", "clusters or matching", |_| true)?;
+            Ok(Box::new(Multilevel { preset, coarsening, aim, acyclic }))
         },
     },
     Entry {

@@ -52,6 +52,27 @@ impl std::str::FromStr for Aim {
     }
 }
 
+/// How coarsening joins vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coarsening {
+    /// Up to eight in a step, by size-constrained label propagation: the better on all families measured.
+    Clusters,
+    /// In pairs, by heavy-edge matching.
+    Matching,
+}
+
+impl std::str::FromStr for Coarsening {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "clusters" => Ok(Self::Clusters),
+            "matching" => Ok(Self::Matching),
+            _ => Err(()),
+        }
+    }
+}
+
 /// Multilevel k-way partitioning.
 ///
 /// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
@@ -89,6 +110,8 @@ impl std::str::FromStr for Aim {
 pub struct Multilevel {
     /// Time against quality.
     pub preset: Preset,
+    /// How vertices are joined.
+    pub coarsening: Coarsening,
     /// What is made small.
     pub aim: Aim,
     /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
@@ -108,7 +131,11 @@ impl Multilevel {
     fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
         let (split, scale, caps) = engine::prepare::<W>(graph, request, self.acyclic)?;
         let kept = split.kept.as_deref();
-        let work = Work { graph: &split.graph, caps: &caps, settings: self.preset.settings(), request };
+        let mut settings = self.preset.settings();
+        if self.coarsening == Coarsening::Matching {
+            settings.max_members = 2;
+        }
+        let work = Work { graph: &split.graph, caps: &caps, settings, request };
         let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
         let mut best = match start {
             // What the slabs of a long strip leave open, refinement finds.
