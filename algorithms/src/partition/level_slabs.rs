@@ -33,16 +33,14 @@ impl Partitioner for LevelSlabs {
         let total = graph.total_vertex_weight();
         let capacities: Vec<u64> = (0..request.blocks).map(|block| request.capacity(block, total)).collect();
         let line = Line::new(graph);
-        let mut factor = 1.0;
-        let borders = loop {
-            if request.stop.is_stopped() {
-                return Err(PartitionError::Stopped);
+        if request.stop.is_stopped() {
+            return Err(PartitionError::Stopped);
+        }
+        let borders = match line.split(&capacities) {
+            Some(borders) => borders,
+            None => {
+                line.split(&line.least_raised(&capacities)).expect("capacities raised until a split keeps within them")
             }
-            let raised: Vec<u64> = capacities.iter().map(|&cap| ((cap as f64 * factor) as u64).max(cap)).collect();
-            if let Some(borders) = line.split(&raised) {
-                break borders;
-            }
-            factor = line.least_factor(&capacities);
         };
         let mut block_of = vec![0; graph.vertex_count()];
         for (block, pair) in borders.windows(2).enumerate() {
@@ -107,22 +105,27 @@ impl Line {
         begins
     }
 
-    /// A factor by which the capacities must be raised for a contiguous split, to a thousandth.
-    fn least_factor(&self, capacities: &[u64]) -> f64 {
-        let holds = |thousandths: u64| {
-            let raised: Vec<u64> =
-                capacities.iter().map(|&cap| (cap as f64 * thousandths as f64 / 1000.0) as u64).collect();
-            self.furthest(&raised).last() == Some(&self.vertices())
+    /// The capacities, all raised by the least factor, to a thousandth, that permits a contiguous split; each as large as
+    /// the whole where no factor does.
+    fn least_raised(&self, capacities: &[u64]) -> Vec<u64> {
+        let raised = |thousandths: u64| -> Vec<u64> {
+            let raise =
+                |&cap: &u64| (u128::from(cap) * u128::from(thousandths) / 1000).min(u128::from(u64::MAX)) as u64;
+            capacities.iter().map(raise).collect()
         };
+        let holds = |thousandths: u64| self.furthest(&raised(thousandths)).last() == Some(&self.vertices());
         let (mut low, mut high) = (1000, 2000);
-        while !holds(high) && high < 1 << 50 {
+        while !holds(high) {
             (low, high) = (high, high * 2);
+            if high > 1 << 60 {
+                return vec![self.total(); capacities.len()];
+            }
         }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if holds(middle) { high = middle } else { low = middle }
         }
-        high as f64 / 1000.0
+        raised(high)
     }
 
     /// The borders of the best split, first and last included; `None` if none keeps within the capacities.
@@ -171,7 +174,8 @@ impl Line {
             borders.push(end);
         }
         borders.reverse();
-        (self.total() > 0 || self.vertices() == 0 || borders[0] == 0).then_some(borders)
+        debug_assert_eq!(borders[0], 0, "every place of a window can be reached");
+        Some(borders)
     }
 }
 
@@ -214,6 +218,16 @@ mod tests {
         let found = slabs(&graph, 3, 0.3);
         let borders: Vec<usize> = (1..8).filter(|&at| found[at] != found[at - 1]).collect();
         assert_eq!(borders.iter().map(|&at| line.across[at]).sum::<u64>(), least);
+    }
+
+    #[test]
+    fn capacities_are_raised_by_exactly_what_is_missing() {
+        // 3003 is 3000 raised by a thousandth, which 1.001 · 3000 in floating point is not.
+        let path = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), Some(vec![3003, 2997])).unwrap();
+        assert_eq!(slabs(&path, 2, 0.0), [0, 1]);
+        assert_eq!(Line::new(&path).least_raised(&[3000, 3000]), [3003, 3003]);
+        // No factor raises nothing.
+        assert_eq!(Line::new(&path).least_raised(&[0, 0]), [6000, 6000]);
     }
 
     #[test]
