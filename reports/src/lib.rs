@@ -7,6 +7,7 @@ mod claims;
 mod findings;
 mod optimality;
 mod profile;
+mod results;
 mod summary;
 mod terminal;
 
