@@ -4,7 +4,7 @@
 //! behind, so that panels compare.
 
 use super::axis::{Axis, draw_title};
-use super::drawing::{Area, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
+use super::drawing::{Area, Color, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
 use super::estimate::Estimate;
 use super::legend::{Legend, MARKER, Swatch};
 use super::look::Look;
@@ -62,7 +62,7 @@ const MOST_LINES: usize = 8;
 /// Lines of a panel where there are several.
 const LINES_A_PANEL: usize = 6;
 /// Lines of other panels, behind.
-const BEHIND: Stroke = Stroke::solid(Paint::ink(0.18), 0.5);
+const BEHIND: Stroke = Stroke::solid(Paint::opaque(Color::Faint), 0.5);
 
 impl LinePlot<'_> {
     pub(crate) fn draw(&self, style: &Style) -> Drawing {

@@ -54,9 +54,14 @@ impl Look {
     }
 
     /// The looks of the algorithms of a figure. Those of the registry look the same in every figure; others (a placer with
-    /// parameters, a program) get looks by a hash of their names, the next one free if two of a figure meet.
+    /// parameters, a program) get looks by a hash of their names, the next one free if two of a figure meet. Names none of
+    /// which is an algorithm's (graphs, say) get looks in their order.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Vec<Self> {
         let known = registry::placer_names();
+        let is_algorithm = |name: &T| registered(name.as_ref().split('(').next().unwrap_or_default(), &known).is_some();
+        if !names.iter().any(is_algorithm) {
+            return (0..names.len()).map(Self::nth).collect();
+        }
         let mut taken = vec![false; COUNT];
         let mut numbers: Vec<Option<usize>> = names.iter().map(|name| registered(name.as_ref(), &known)).collect();
         for number in numbers.iter().flatten() {
