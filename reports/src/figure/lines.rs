@@ -149,8 +149,9 @@ impl LinePlot<'_> {
             let mut shapes = Vec::new();
             if self.spread == Spread::Bars && point.y.has_spread() {
                 let (low, high) = (y(point.y.low), y(point.y.high));
-                shapes.push(line((x, low), (x, high), WHISKER));
-                shapes.extend([low, high].map(|end| line((x - 1.6, end), (x + 1.6, end), WHISKER)));
+                let stroke = Stroke { paint: line_.look.ink(), ..WHISKER };
+                shapes.push(line((x, low), (x, high), stroke));
+                shapes.extend([low, high].map(|end| line((x - 1.6, end), (x + 1.6, end), stroke)));
             }
             shapes.push(line_.look.point((x, middle), MARKER));
             drawing.mark(datum.clone(), shapes);

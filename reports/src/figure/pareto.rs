@@ -166,7 +166,7 @@ fn place_labels(
     area: &Area,
     style: &Style,
 ) -> Vec<Option<Label>> {
-    let half = MARKER / 2.0 + 1.2;
+    let half = MARKER / 2.0 + 1.9;
     let mut obstacles: Vec<Area> = markers.iter().map(|&at| around(at, at, half)).chain(lines).collect();
     let mut placed: Vec<Area> = Vec::new();
     let mut labels: Vec<Option<Label>> = vec![None; names.len()];
@@ -201,7 +201,7 @@ fn leader(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Area> + Clon
 
 /// Places for a name around its marker, the nearest first.
 fn candidates(name: &str, (x, y): (f64, f64), style: &Style) -> impl Iterator<Item = Label> {
-    let (near, capital) = (MARKER / 2.0 + 2.2, font::CAPITAL * style.font_pt);
+    let (near, capital) = (MARKER / 2.0 + 2.6, font::CAPITAL * style.font_pt);
     let text = |x: f64, y: f64, anchor: Anchor| Text {
         x,
         y,
