@@ -68,10 +68,13 @@ fn all_figures() -> Vec<NamedFigure> {
         .flat_map(|kind| {
             let figures = kind.of_rows(&rows, RowMetric::Makespan);
             assert!(!figures.is_empty(), "{}", kind.name());
-            figures
+            // Of one a graph and cluster, some are enough.
+            figures.into_iter().step_by(3)
         })
         .collect();
-    figures.extend(RowFigure::ALL.into_iter().flat_map(|kind| kind.of_rows(&rows, RowMetric::Traffic)));
+    figures.extend(
+        [RowFigure::Heat, RowFigure::Pareto].into_iter().flat_map(|kind| kind.of_rows(&rows, RowMetric::Traffic)),
+    );
     let mut more = |name: &str, figure: Box<dyn Figure>| {
         figures.push(NamedFigure { name: name.into(), caption: String::new(), figure });
     };
@@ -122,9 +125,8 @@ fn for_each_drawing(mut check: impl FnMut(&str, &Style, &Drawing)) {
 #[test]
 fn no_two_labels_overlap_and_none_leaves_the_figure() {
     for_each_drawing(|name, style, drawing| {
-        let texts: Vec<_> = drawing.texts().collect();
-        for (index, text) in texts.iter().enumerate() {
-            let area = text.area();
+        let texts: Vec<_> = drawing.texts().map(|text| (text, text.area())).collect();
+        for (index, (text, area)) in texts.iter().enumerate() {
             let inside = area.x >= -MARGIN - 0.1
                 && area.y >= -MARGIN - 0.1
                 && area.right() <= drawing.width + MARGIN + 0.1
@@ -134,8 +136,8 @@ fn no_two_labels_overlap_and_none_leaves_the_figure() {
                 "{name} at {} mm: '{}' at {area:?} of {} × {}",
                 style.width_mm, text.text, drawing.width, drawing.height
             );
-            for other in &texts[..index] {
-                let overlap = area.overlaps(&other.area(), 0.15);
+            for (other, other_area) in &texts[..index] {
+                let overlap = area.overlaps(other_area, 0.15);
                 assert!(!overlap, "{name} at {} mm: '{}' meets '{}'", style.width_mm, text.text, other.text);
             }
         }
@@ -166,7 +168,7 @@ fn svg_is_well_formed_and_every_mark_has_its_key_and_hover_text() {
             assert_eq!(title, Some(datum.title.as_str()), "{name}");
         }
         assert!(!svg.contains("id=\""), "{name}: ids would clash in a page with several figures");
-        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
+        assert!(["NaN", "\"inf", "-inf", " inf"].iter().all(|number| !svg.contains(number)), "{name}");
     });
 }
 

@@ -14,6 +14,8 @@ pub enum Color {
     Faint,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
+    /// Red, green, blue of a thin line: darker on a light page and lighter on a dark one, where it could not be seen else.
+    Line(u8, u8, u8),
 }
 
 /// A colour that may let what is below shine through.

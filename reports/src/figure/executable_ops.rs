@@ -21,7 +21,7 @@ pub struct ExecutableOps {
 }
 
 /// The most points of a line.
-const POINTS: usize = 120;
+const POINTS: usize = 60;
 /// The most devices that get lines of their own.
 const MOST_DEVICES: usize = 24;
 

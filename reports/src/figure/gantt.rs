@@ -145,7 +145,7 @@ fn bar(area: Area, send: bool) -> Vec<Shape> {
     let stroke = (area.width > 1.0).then_some(Stroke::solid(Paint::PAPER, 0.25));
     let fill = Some(if send { SEND } else { OP });
     let inside = Shape::Rect { area, fill, stroke };
-    let hatch = if send { Hatch::Rising.shape(&area, Paint::INK) } else { None };
+    let hatch = if send && area.width > 3.0 { Hatch::Rising.shape(&area, Paint::INK) } else { None };
     std::iter::once(inside).chain(hatch).collect()
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::drawing::{Anchor, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 use super::font;
+use super::look::line_color;
 use super::style::POINTS_PER_MM;
 
 impl Drawing {
@@ -145,6 +146,7 @@ fn color(color: Color, theme: Theme) -> Option<String> {
 pub(super) fn rgb(color: Color, theme: Theme) -> (u8, u8, u8) {
     match (color, theme) {
         (Color::Rgb(red, green, blue), _) => (red, green, blue),
+        (Color::Line(red, green, blue), _) => line_color((red, green, blue), theme),
         (Color::Ink, Theme::Light | Theme::Page) => (0x1a, 0x1a, 0x1a),
         (Color::Ink, Theme::Dark) => (0xe8, 0xe8, 0xe8),
         (Color::Faint, Theme::Light) => (0xd4, 0xd4, 0xd4),
