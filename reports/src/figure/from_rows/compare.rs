@@ -110,26 +110,31 @@ impl Results {
         }]
     }
 
-    /// For each placer the ratios to the best over scenarios and repetitions, ascending, and how many it has none for.
-    pub(super) fn profile(&self) -> Vec<NamedFigure> {
+    /// As [`Profiles`](crate::Profiles), of any metric: an instance is a repetition, on which each placer has its best
+    /// scheduler.
+    pub(super) fn profile(&self, rows: &[Row]) -> Vec<NamedFigure> {
+        let mut losses: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for row in rows {
+            let Some(loss) = self.metric.value(row).map(|value| self.loss(value)).filter(|loss| loss.is_finite())
+            else {
+                continue;
+            };
+            let placer = self.placers.iter().position(|placer| *placer == row.placer).unwrap_or_default();
+            let instance = losses.entry((scenario(row), row.repetition));
+            let own = &mut instance.or_insert_with(|| vec![f64::INFINITY; self.placers.len()])[placer];
+            *own = own.min(loss);
+        }
         let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.placers.len()];
         let mut instances = 0;
-        for scenario in 0..self.scenarios.len() {
-            let repetitions =
-                self.best.iter().filter_map(|row| Some(row[scenario].as_ref()?.values.len())).max().unwrap_or(0);
-            for repetition in 0..repetitions {
-                let loss = |placer: usize| -> Option<f64> {
-                    let value = self.best[placer][scenario].as_ref()?.values.get(repetition)?;
-                    Some(self.loss(*value)).filter(|loss| loss.is_finite())
-                };
-                let least = (0..self.placers.len()).filter_map(loss).fold(f64::INFINITY, f64::min);
-                if !(least > 0.0 && least.is_finite()) {
-                    continue;
-                }
-                instances += 1;
-                for (placer, ratios) in ratios.iter_mut().enumerate() {
-                    ratios.extend(loss(placer).map(|own| if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least }));
-                }
+        for losses in losses.values() {
+            let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+            // Of a least of 0 nothing is a multiple.
+            if least <= 0.0 {
+                continue;
+            }
+            instances += 1;
+            for (ratios, &own) in ratios.iter_mut().zip(losses).filter(|(_, own)| own.is_finite()) {
+                ratios.push(if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least });
             }
         }
         let profiles = self.placers.iter().zip(ratios).map(|(name, mut ratios)| {
@@ -216,5 +221,39 @@ impl Results {
             ),
             figure: Box::new(figure),
         }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profiles;
+    use crate::figure::RowFigure;
+    use crate::summary::tests::rows;
+
+    #[test]
+    fn the_profile_drawn_is_the_profile_printed() {
+        let printed = Profiles::new(&rows());
+        let drawn = RowFigure::Profile.of_rows(&rows(), RowMetric::Makespan).remove(0).figure.table();
+        for profile in &printed.placers {
+            let own = drawn.rows.iter().filter(|row| row[0] == profile.placer);
+            for (factor, share) in own.map(|row| (row[1].parse().unwrap(), row[2].parse::<f64>().unwrap())) {
+                assert!((profile.share(factor) - share).abs() < 1e-6, "{} within {factor}", profile.placer);
+            }
+        }
+        assert_eq!(drawn.rows, [["heft", "1", "1"], ["random", "1", "0"], ["random", "2", "0.75"]]);
+    }
+
+    #[test]
+    fn of_utilization_more_is_better_and_of_nothing_there_is_no_ratio() {
+        let mut rows = rows();
+        for row in &mut rows {
+            row.utilization = row.makespan.map(|_| if row.placer == "heft" { 0.8 } else { 0.2 });
+        }
+        let heat = |metric| RowFigure::Heat.of_rows(&rows, metric).remove(0).figure.table().rows;
+        assert_eq!(heat(RowMetric::Utilization)[0], ["heft", "a", "1"]);
+        assert_eq!(heat(RowMetric::Utilization)[2], ["random", "a", "4"]);
+        // heft moves nothing.
+        assert_eq!(heat(RowMetric::Traffic)[2], ["random", "a", ""]);
     }
 }

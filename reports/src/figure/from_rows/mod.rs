@@ -104,7 +104,7 @@ impl RowFigure {
             Self::Bars => results.bars(rows),
             Self::Clusters => results.clusters(),
             Self::Heat => results.heat(),
-            Self::Profile => results.profile(),
+            Self::Profile => results.profile(rows),
             Self::Pareto => results.pareto(rows),
             Self::Ranks => results.ranks(),
             Self::Scaling => results.scaling(),
