@@ -1,6 +1,7 @@
 //! Shows results: aligned tables for the terminal, and what they say in words.
 
 mod claims;
+mod comparison;
 mod findings;
 mod optimality;
 mod profile;
@@ -8,6 +9,7 @@ mod summary;
 mod terminal;
 
 pub use claims::{Claim, Claims, Column, Metric, Selection, Taken, Verdict, claims_markdown, claims_of};
+pub use comparison::{comparison_json, comparison_markdown, comparison_text};
 pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};

@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod compare;
 mod convert;
 mod generate;
 mod inspect;
@@ -27,6 +28,8 @@ pub(crate) enum Verb {
     Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
+    /// Compares two runs of a suite; exit code 1 if the new one is worse.
+    Compare(compare::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
@@ -50,6 +53,7 @@ impl Verb {
             Self::Place(args) => place::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
+            Self::Compare(args) => compare::execute(&args),
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),

@@ -75,6 +75,14 @@ pub enum FolderError {
         /// Why.
         reason: String,
     },
+    /// The environment cannot be read.
+    #[error("{}: not the environment of a run ({reason})", path.display())]
+    Environment {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The table cannot be read or written.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -190,6 +198,23 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     let journal = path.join(JOURNAL);
     let text = fs::read_to_string(&journal).map_err(|source| FolderError::Io { path: journal.clone(), source })?;
     Ok(parse_journal(&text, &journal)?.0)
+}
+
+/// Reads the environment of a run.
+///
+/// # Errors
+/// If the folder is no run folder, or the file is broken.
+pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
+    let file = path.join(ENVIRONMENT);
+    let text = fs::read_to_string(&file).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+    let reason = |error: toml::de::Error| error.message().replace('\n', " ");
+    toml::from_str(&text).map_err(|error| FolderError::Environment { path: file, reason: reason(error) })
+}
+
+/// The file that holds the rows of a run now, and whether the run is complete.
+pub fn table_of(path: &Path) -> (PathBuf, RunState) {
+    let results = path.join(RESULTS);
+    if results.exists() { (results, RunState::Complete) } else { (path.join(JOURNAL), RunState::Unfinished) }
 }
 
 fn read_journal(file: &mut File, path: &Path) -> Result<Vec<Row>, FolderError> {
