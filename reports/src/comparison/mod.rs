@@ -1,6 +1,5 @@
 //! Shows comparisons of runs: text for terminals, Markdown for pages and mails, JSON for programs.
 
-mod grid;
 mod numbers;
 mod runs;
 

@@ -8,8 +8,9 @@ use placebench_harness::comparison::{
 };
 use serde::Serialize;
 
-use super::grid::Grid;
 use super::numbers::{counted, factor, probability, seconds, values};
+use crate::export::Table;
+use crate::terminal::aligned;
 
 /// A comparison for a terminal; lists end after `limit` lines.
 pub fn comparison_text(comparison: &Comparison, limit: usize) -> String {
@@ -59,8 +60,8 @@ impl Style {
         if self == Self::Text { format!("\n{text}\n") } else { format!("\n### {text}\n\n") }
     }
 
-    fn grid(self, grid: &Grid) -> String {
-        if self == Self::Text { grid.text() } else { grid.markdown() }
+    fn table(self, table: &Table) -> String {
+        if self == Self::Text { aligned(table) } else { table.to_markdown() + "\n" }
     }
 
     fn item(self, text: &str) -> String {
@@ -152,12 +153,12 @@ fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> S
     if total.equal == total.cells {
         return heading + &style.item(&format!("the same in all {}, bit by bit", counted(total.cells, "cell")));
     }
-    let mut grid = Grid::new(["placer", "cells", "better", "equal", "worse", "mean", "worst", "p", "p (Holm)"]);
+    let mut table = Table::new(["placer", "cells", "better", "equal", "worse", "mean", "worst", "p", "p (Holm)"]);
     let (changed, same): (Vec<&QualityGroup>, Vec<_>) =
         quality.placers.iter().partition(|group| group.equal < group.cells);
     for (name, group) in changed.iter().map(|group| (group.placer.as_str(), *group)).chain([("all", total)]) {
         let optional = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-        grid.row([
+        table.push([
             name.to_owned(),
             group.cells.to_string(),
             group.better.to_string(),
@@ -169,10 +170,7 @@ fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> S
             optional(group.p_holm.map(probability)),
         ]);
     }
-    let mut text = heading + &style.grid(&grid);
-    if style == Style::Markdown {
-        text.push('\n');
-    }
+    let mut text = heading + &style.table(&table);
     if !same.is_empty() {
         text.push_str(&style.item(&format!("{} the same in every cell", counted(same.len(), "placer"))));
     }
@@ -201,7 +199,7 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
     };
     let ratio = factor(times.mean_ratio);
     let mut text = style.heading(&format!("{what}, new / old: {ratio} in the mean over all"));
-    let mut grid = Grid::new([algorithm, "old", "new", "mean", "noise", "verdict"]);
+    let mut table = Table::new([algorithm, "old", "new", "mean", "noise", "verdict"]);
     for change in times.algorithms.iter().take(limit) {
         let verdict = match change.noise {
             None => "no repetitions to judge by",
@@ -209,7 +207,7 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
             Some(noise) if change.ratio < 1.0 / noise => "faster",
             Some(_) => "within noise",
         };
-        grid.row([
+        table.push([
             change.algorithm.clone(),
             seconds(change.old_seconds),
             seconds(change.new_seconds),
@@ -218,10 +216,10 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
             verdict.to_owned(),
         ]);
     }
-    text.push_str(&style.grid(&grid));
+    text.push_str(&style.table(&table));
     let more = times.algorithms.len().saturating_sub(limit);
     if more > 0 {
-        text.push_str(&format!("\n… and {more} more (use --all)\n"));
+        text.push_str(&style.item(&format!("… and {more} more (use --all)")));
     }
     text
 }
