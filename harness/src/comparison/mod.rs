@@ -4,8 +4,10 @@
 //! against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
 
 mod cell;
+mod history;
 mod matching;
 mod quality;
+mod ranking;
 mod source;
 pub mod statistics;
 mod status;
@@ -13,7 +15,9 @@ mod time;
 mod verdict;
 
 pub use cell::CellId;
+pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, QualityComparison, QualityGroup, QualityMetric};
+pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankMetric, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TimeChange, TimeComparison, TimeKind};

@@ -213,7 +213,7 @@ impl Side {
 }
 
 /// What must be equal for makespans to compare.
-fn problem(row: &Row) -> (u32, u64, u64, &str) {
+pub(super) fn problem(row: &Row) -> (u32, u64, u64, &str) {
     (row.devices, row.ops, row.edges, &row.time_unit)
 }
 
