@@ -38,8 +38,8 @@ pub(crate) struct Args {
     new: PathBuf,
 
     /// Metrics to compare.
-    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan")]
-    metrics: Vec<Metric>,
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = quality)]
+    metrics: Vec<QualityMetric>,
 
     /// A cell's metric may grow to this factor; `inf` for any.
     #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
@@ -95,24 +95,10 @@ enum Ignored {
     Suite,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum Metric {
-    Makespan,
-    Slr,
-    Gap,
-    TrafficBytes,
-}
-
-impl Metric {
-    fn metric(self) -> QualityMetric {
-        match self {
-            Self::Makespan => QualityMetric::Makespan,
-            Self::Slr => QualityMetric::Slr,
-            Self::Gap => QualityMetric::Gap,
-            Self::TrafficBytes => QualityMetric::TrafficBytes,
-        }
-    }
+/// A metric by the name of its column.
+pub(super) fn quality(text: &str) -> Result<QualityMetric, String> {
+    let known = QualityMetric::ALL.into_iter().find(|metric| metric.name() == text);
+    known.ok_or_else(|| format!("use one of {}", QualityMetric::ALL.map(QualityMetric::name).join(", ")))
 }
 
 /// A factor of at least 1.
@@ -128,7 +114,7 @@ fn positive(text: &str) -> Result<f64, String> {
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let options = Options {
-        metrics: args.metrics.iter().map(|metric| metric.metric()).collect(),
+        metrics: args.metrics.clone(),
         max_cell: args.max_cell,
         max_mean: args.max_mean,
         max_time: (!args.ignore.contains(&Ignored::Time)).then_some(args.max_time),

@@ -7,9 +7,11 @@ mod inspect;
 mod list;
 mod partition;
 mod place;
+mod rank;
 mod reproduce;
 mod run;
 mod source;
+mod trend;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,10 @@ pub(crate) enum Verb {
     Generate(generate::Args),
     /// Compares two runs of a suite; exit code 1 if the new one is worse.
     Compare(compare::Args),
+    /// Ranks placers or schedulers over the instances that all of them finish.
+    Rank(rank::Args),
+    /// Keeps a history of runs and shows how results move.
+    Trend(trend::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
@@ -54,6 +60,8 @@ impl Verb {
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
             Self::Compare(args) => compare::execute(&args),
+            Self::Rank(args) => rank::execute(&args),
+            Self::Trend(args) => trend::execute(&args),
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),

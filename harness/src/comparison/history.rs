@@ -16,7 +16,7 @@ use crate::table::Row;
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryLine {
-    /// When the run's table was written, in UTC (RFC 3339); empty if unknown.
+    /// When the run was started, in UTC (RFC 3339); empty if unknown.
     pub date: String,
     /// The commit that made the run; empty if unknown.
     pub commit: String,

@@ -18,7 +18,7 @@ pub use cell::CellId;
 pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, QualityComparison, QualityGroup, QualityMetric};
 pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankMetric, RankOptions, Ranking};
-pub use source::{RunTable, SourceError, environment_differences};
+pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TimeChange, TimeComparison, TimeKind};
 pub use verdict::{Comparison, Options, Regression, Side};

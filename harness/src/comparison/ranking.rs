@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placebench_algorithms::ONLINE;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::Serialize;
@@ -17,7 +18,7 @@ use crate::table::Row;
 pub enum Candidates {
     /// Placers, each with its best scheduler on the instance.
     Placer,
-    /// Schedulers, over the placements of all placers.
+    /// Schedulers, over the placements of all placers. `static` and `online` are left out: they run only with some placers.
     Scheduler,
     /// Placers with schedulers.
     Pair,
@@ -193,9 +194,13 @@ impl Ranking {
         let Some(first) = self.entries.first().and_then(|entry| column(&entry.name)) else { return };
         let p_value = |name: &str| {
             let own = column(name)?;
-            let differences: Vec<f64> =
-                draws.iter().map(|draw| (draw.sums[own] - draw.sums[first]) / draw.instances as f64).collect();
-            Some(signed_rank(&differences)?.p)
+            // Draws that differ only in what other candidates made of them are one observation of these two.
+            let difference = |draw: &Draw| {
+                let (own, first) = (draw.sums[own] / draw.instances as f64, draw.sums[first] / draw.instances as f64);
+                ((draw.graph.clone(), own.to_bits(), first.to_bits()), own - first)
+            };
+            let distinct: BTreeMap<_, f64> = draws.iter().map(difference).collect();
+            Some(signed_rank(&distinct.into_values().collect::<Vec<_>>())?.p)
         };
         let tested: Vec<(usize, f64)> =
             self.entries.iter().enumerate().filter_map(|(index, entry)| Some((index, p_value(&entry.name)?))).collect();
@@ -215,6 +220,9 @@ fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellId
             if let Some(other) = seen.insert(id.clone(), &run.name) {
                 let run = format!("{other} and {}", run.name);
                 return Err(ComparisonError::Duplicate { run, cell: Box::new(id) });
+            }
+            if options.by == Candidates::Scheduler && ["static", ONLINE].contains(&id.scheduler.as_str()) {
+                continue;
             }
             let candidate = match options.by {
                 Candidates::Placer => std::mem::take(&mut id.placer),
@@ -259,6 +267,8 @@ fn log_ratios(values: &[f64]) -> Vec<f64> {
 
 /// Instances that share a drawn graph: what the bootstrap takes or leaves together.
 struct Draw {
+    /// Suite and graph.
+    graph: (String, String),
     /// Sums of log ratios over the instances, by candidate.
     sums: Vec<f64>,
     instances: usize,
@@ -275,8 +285,11 @@ fn draws(common: &[(&CellId, Vec<f64>)]) -> Vec<Draw> {
     for ((suite, graph, ..), rows) in by_repetition {
         let bits: Vec<u64> = rows.iter().flat_map(|row| row.iter().map(|ratio| ratio.to_bits())).collect();
         let candidates = rows[0].len();
-        let draw =
-            distinct.entry((suite, graph, bits)).or_insert_with(|| Draw { sums: vec![0.0; candidates], instances: 0 });
+        let draw = distinct.entry((suite, graph, bits)).or_insert_with(|| Draw {
+            graph: (suite.clone(), graph.clone()),
+            sums: vec![0.0; candidates],
+            instances: 0,
+        });
         for row in &rows {
             draw.sums.iter_mut().zip(*row).for_each(|(sum, ratio)| *sum += ratio);
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
@@ -17,7 +18,7 @@ pub struct RunTable {
     pub rows: Vec<Row>,
     /// Where and how it was made; table files do not tell.
     pub environment: Option<Environment>,
-    /// When its table was written, in UTC (RFC 3339), if the file system tells.
+    /// When it was started, or else when its table was written, in UTC (RFC 3339).
     pub date: Option<String>,
     /// Whether cells are missing because the run was stopped.
     pub unfinished: bool,
@@ -83,8 +84,8 @@ impl RunTable {
         if run.rows.is_empty() {
             return Err(SourceError::Empty { path: path.to_owned() });
         }
-        let written = fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
-        run.date = written.map(|time| DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true));
+        let written = || fs::metadata(file).and_then(|metadata| metadata.modified()).ok().map(utc);
+        run.date = run.environment.as_ref().and_then(|environment| environment.started.clone()).or_else(written);
         Ok(run)
     }
 
@@ -92,6 +93,11 @@ impl RunTable {
     pub fn commit(&self) -> Option<&str> {
         self.environment.as_ref()?.commit.as_deref()
     }
+}
+
+/// A moment in UTC, to the second (RFC 3339).
+pub fn utc(time: SystemTime) -> String {
+    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// What differs between the environments of two runs and can explain other times, one sentence each.

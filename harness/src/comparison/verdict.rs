@@ -52,7 +52,7 @@ impl Default for Options {
 pub struct Side {
     /// Its path as given.
     pub name: String,
-    /// When its table was written.
+    /// When it was started, in UTC (RFC 3339).
     pub date: Option<String>,
     /// The commit that made it.
     pub commit: Option<String>,
@@ -155,6 +155,9 @@ impl Comparison {
             quality,
             times,
         };
+        if comparison.compared == 0 {
+            comparison.warnings.push("no cell has a result in both runs: only how cells end was compared".to_owned());
+        }
         comparison.regressions = comparison.judge(options);
         Ok(comparison)
     }

@@ -26,6 +26,9 @@ pub struct Environment {
     pub version: String,
     /// Commit that it was built from, if known.
     pub commit: Option<String>,
+    /// When the run was started, in UTC (RFC 3339).
+    #[serde(default)]
+    pub started: Option<String>,
     /// Processor.
     pub cpu: String,
     /// Threads that cells ran on.
@@ -257,6 +260,7 @@ mod tests {
         Environment {
             version: "1".into(),
             commit: None,
+            started: None,
             cpu: "c".into(),
             threads: 1,
             platform: "p".into(),
