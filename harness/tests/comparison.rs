@@ -200,14 +200,14 @@ fn noise_alone_is_a_regression_in_less_than_one_comparison_of_a_hundred() {
     for (scatter, outliers, repetitions) in
         [(0.05, 0.0, 3), (0.3, 0.0, 5), (0.1, 0.05, 5), (0.1, 0.02, 3), (0.2, 0.0, 1)]
     {
-        let alarms = (0..500).filter(|_| {
+        let alarms = (0..300).filter(|_| {
             let (mut old, mut new) = (run(repetitions), run(repetitions));
             shake(&mut old, scatter, outliers, &mut random);
             shake(&mut new, scatter, outliers, &mut random);
             compare(&old, &new).is_regression()
         });
         let alarms = alarms.count();
-        assert!(alarms <= 5, "{alarms} of 500 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
+        assert!(alarms <= 3, "{alarms} of 300 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
     }
 }
 
@@ -242,7 +242,8 @@ fn without_anything_to_estimate_noise_from_no_time_is_judged() {
         run
     };
     let comparison = compare(&single(1.0), &single(10.0));
-    assert_eq!((comparison.times[0].algorithms[0].ratio, comparison.times[0].algorithms[0].noise), (10.0, None));
+    let change = &comparison.times[0].algorithms[0];
+    assert!((change.ratio - 10.0).abs() < 1e-9 && change.noise.is_none());
     assert!(!comparison.is_regression());
 }
 
@@ -277,9 +278,10 @@ fn a_ranking_counts_only_what_all_candidates_finish() {
     assert_eq!((dropped.common, dropped.entries.len(), dropped.gaps[0].dropped), (10, 3, true));
     let schedulers = RankOptions { by: Candidates::Scheduler, ..RankOptions::default() };
     let schedulers = Ranking::new(&runs, &schedulers).unwrap();
-    assert_eq!((schedulers.instances, schedulers.common, schedulers.entries[1].mean_ratio), (40, 38, 1.5));
+    assert_eq!((schedulers.instances, schedulers.common), (40, 38));
+    assert!((schedulers.entries[1].mean_ratio - 1.5).abs() < 1e-12);
     let seconds = RankOptions { metric: RankMetric::Seconds(TimeKind::Place), ..RankOptions::default() };
-    assert_eq!(Ranking::new(&runs, &seconds).unwrap().entries[3].mean_ratio, 4.0);
+    assert!((Ranking::new(&runs, &seconds).unwrap().entries[3].mean_ratio - 4.0).abs() < 1e-12);
 }
 
 #[test]

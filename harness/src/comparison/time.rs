@@ -38,8 +38,12 @@ pub const FALSE_ALARM: f64 = 0.01;
 /// layout of memory, the room's temperature) does not show in repetitions.
 pub const LEAST_NOISE: f64 = 1.05;
 
-/// An algorithm with fewer degrees of freedom than this takes the noise of all.
-const OWN_NOISE_FREEDOM: usize = 8;
+/// The noise of all algorithms counts like so many degrees of freedom of an algorithm's own: with few repetitions an algorithm's
+/// own scatter says little, and one that is noisier than others must not be judged by them alone (a moderated t-statistic).
+const PRIOR_FREEDOM: f64 = 10.0;
+
+/// With fewer pairs than this a single place is not judged: one of two times is too easily an outlier.
+const LEAST_PAIRS: usize = 3;
 
 /// The median of three or more normal values scatters so much more than their mean.
 const MEDIAN_TO_MEAN: f64 = 1.253_314_137_315_5;
@@ -72,6 +76,8 @@ pub struct TimeChange {
     pub new_seconds: f64,
     /// New / old: the median of the repetitions' ratios, or the geometric mean of these over the groups.
     pub ratio: f64,
+    /// The least ratio of a repetition; of the algorithm as a whole, of a group.
+    pub least: f64,
     /// The factor that noise can make; `None` if the runs have nothing to estimate it from.
     pub noise: Option<f64>,
     /// Pairs of times.
@@ -79,9 +85,11 @@ pub struct TimeChange {
 }
 
 impl TimeChange {
-    /// Whether the new run is slower by more than `limit` and by more than the noise.
+    /// Whether the new run is slower by more than `limit` and by more than the noise; in one place, also in the repetition that
+    /// changed least by more than the limit's square root.
     pub fn is_slower_than(&self, limit: f64) -> bool {
-        self.ratio > limit && self.noise.is_some_and(|noise| self.ratio > noise)
+        let slower = self.ratio > limit && self.noise.is_some_and(|noise| self.ratio > noise);
+        slower && (self.place.is_empty() || self.pairs >= LEAST_PAIRS && self.least > limit.sqrt())
     }
 }
 
@@ -108,6 +116,7 @@ impl TimeComparison {
                 old_seconds: seconds(|times| times.0)?,
                 new_seconds: seconds(|times| times.1)?,
                 ratio: median(&log_ratios(times))?.exp(),
+                least: times.iter().map(|(old, new)| new / old).fold(f64::INFINITY, f64::min),
                 noise: noise.factor(algorithm, noise.error(algorithm, times.len())),
                 pairs: times.len(),
             });
@@ -124,6 +133,7 @@ impl TimeComparison {
                 old_seconds: own.iter().map(|change| change.old_seconds).sum(),
                 new_seconds: own.iter().map(|change| change.new_seconds).sum(),
                 ratio: mean(own.iter().map(|change| change.ratio.ln()))?.exp(),
+                least: own.iter().map(|change| change.ratio).fold(f64::INFINITY, f64::min),
                 noise: noise.factor(algorithm, error),
                 pairs: own.iter().map(|change| change.pairs).sum(),
             });
@@ -173,9 +183,12 @@ fn grouped(kind: TimeKind, pairs: &[&Pair<'_>], least_seconds: f64) -> BTreeMap<
 /// The scatter of log ratios.
 ///
 /// The ratio of a repetition's two times does not depend on how hard its instance is, so that its scatter around the group's
-/// mean is noise, also where repetitions draw other graphs. It is pooled over the groups of an algorithm, and over all if the
-/// algorithm has too few. Without repetitions, the scatter between the groups of an algorithm takes its place: it can only be
-/// larger.
+/// mean is noise, also where repetitions draw other graphs. It is pooled over the groups of an algorithm and moderated by that of
+/// all. Without repetitions, the scatter between the groups of an algorithm takes its place: it can only be larger.
+///
+/// # Reference
+/// G. K. Smyth, *Linear models and empirical Bayes methods for assessing differential expression in microarray experiments*,
+/// Statistical Applications in Genetics and Molecular Biology 3(1), 2004; here the prior's weight is given, not fitted.
 struct Noise {
     own: BTreeMap<String, Scatter>,
     all: Scatter,
@@ -186,14 +199,14 @@ struct Noise {
 #[derive(Clone, Copy, Default)]
 struct Scatter {
     squares: f64,
-    freedom: usize,
+    freedom: f64,
 }
 
 impl Scatter {
     fn add(&mut self, values: &[f64]) {
         let Some(center) = mean(values.iter().copied()) else { return };
         self.squares += values.iter().map(|value| (value - center).powi(2)).sum::<f64>();
-        self.freedom += values.len() - 1;
+        self.freedom += values.len() as f64 - 1.0;
     }
 }
 
@@ -205,7 +218,7 @@ impl Noise {
             within.entry(algorithm.clone()).or_default().add(&ratios);
             medians.entry(algorithm.clone()).or_default().extend(median(&ratios));
         }
-        if within.values().all(|scatter| scatter.freedom == 0) {
+        if within.values().all(|scatter| scatter.freedom == 0.0) {
             for (algorithm, medians) in &medians {
                 within.entry(algorithm.clone()).or_default().add(medians);
             }
@@ -218,21 +231,26 @@ impl Noise {
         Self { own: within, all, tests }
     }
 
-    fn scatter(&self, algorithm: &str) -> Scatter {
-        self.own.get(algorithm).copied().filter(|own| own.freedom >= OWN_NOISE_FREEDOM).unwrap_or(self.all)
+    /// An algorithm's own scatter with that of all others as a prior; `None` if there is neither.
+    fn scatter(&self, algorithm: &str) -> Option<Scatter> {
+        let own = self.own.get(algorithm).copied().unwrap_or_default();
+        let others = self.all.freedom - own.freedom;
+        let prior = PRIOR_FREEDOM.min(others);
+        let squares = if others > 0.0 { prior * (self.all.squares - own.squares) / others } else { 0.0 };
+        let moderated = Scatter { squares: own.squares + squares, freedom: own.freedom + prior };
+        (moderated.freedom > 0.0).then_some(moderated)
     }
 
     /// Standard error of the median of so many log ratios; `None` without repetitions.
     fn error(&self, algorithm: &str, pairs: usize) -> Option<f64> {
-        let Scatter { squares, freedom } = self.scatter(algorithm);
-        let deviation = (freedom > 0).then(|| (squares / freedom as f64).sqrt())?;
+        let Scatter { squares, freedom } = self.scatter(algorithm)?;
         let of_median = if pairs < 3 { 1.0 } else { MEDIAN_TO_MEAN };
-        Some(of_median * deviation / (pairs as f64).sqrt())
+        Some(of_median * (squares / freedom / pairs as f64).sqrt())
     }
 
     /// The factor that noise of this standard error exceeds in less than [`FALSE_ALARM`] of comparisons.
     fn factor(&self, algorithm: &str, error: Option<f64>) -> Option<f64> {
-        let quantile = t_exceeded(FALSE_ALARM / self.tests as f64, self.scatter(algorithm).freedom as f64)?;
+        let quantile = t_exceeded(FALSE_ALARM / self.tests as f64, self.scatter(algorithm)?.freedom)?;
         Some((quantile * error?).exp().max(LEAST_NOISE))
     }
 }
