@@ -8,6 +8,7 @@ mod comparison;
 mod findings;
 mod optimality;
 mod profile;
+mod results;
 mod summary;
 mod terminal;
 

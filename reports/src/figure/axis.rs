@@ -16,6 +16,8 @@ pub(crate) struct Axis {
 
 /// Between a tick's label and the axis, in points.
 const PAD: f64 = 3.0;
+/// How far the name of an axis may reach to the left of a narrow plot: less than the least room for labels there.
+const REACH: f64 = 16.0;
 
 impl Axis {
     /// An axis below a plot of this width.
@@ -130,8 +132,13 @@ impl Axis {
         drawing.line((area.x, area.bottom()), (area.right(), area.bottom()), AXIS);
         if named {
             let y = area.bottom() + PAD + style.line() + font::CAPITAL * style.font_pt;
-            let label = font::shortened(&self.label, style.font_pt, area.width);
-            drawing.text(area.x + area.width / 2.0, y, style.font_pt, Anchor::Middle, label);
+            // What is too long for the plot reaches below the labels at its left.
+            if style.text_width(&self.label) > area.width {
+                let label = font::shortened(&self.label, style.font_pt, area.width + REACH);
+                drawing.text(area.right(), y, style.font_pt, Anchor::End, label);
+            } else {
+                drawing.text(area.x + area.width / 2.0, y, style.font_pt, Anchor::Middle, &self.label);
+            }
         }
     }
 }

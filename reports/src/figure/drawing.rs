@@ -10,6 +10,8 @@ pub enum Color {
     Ink,
     /// The colour of the page.
     Paper,
+    /// The colour of what is only background to the rest: pale, and the same however often it is drawn over itself.
+    Faint,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
 }
@@ -229,12 +231,15 @@ pub enum Theme {
     Page,
 }
 
-/// A finished figure.
+/// What is left free around a figure, in points: strokes and letters reach a little beyond their boxes.
+pub const MARGIN: f64 = 2.0;
+
+/// A finished figure. Its items lie between (0, 0) and (width, height); [`MARGIN`] is left free around them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Width in points.
+    /// Width in points, without the margins.
     pub width: f64,
-    /// Height in points.
+    /// Height in points, without the margins.
     pub height: f64,
     /// Whose colours ink and paper have.
     pub theme: Theme,
