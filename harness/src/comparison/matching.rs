@@ -61,13 +61,16 @@ pub(super) fn cells(run: &RunTable, any_suite: bool) -> Result<BTreeMap<CellId, 
     Ok(cells)
 }
 
+/// A column as text.
+type TextOf = fn(&Row) -> String;
+
 fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> ComparisonError {
-    let shares = |column: fn(&Row) -> String| {
+    let shares = |column: TextOf| {
         let known: std::collections::BTreeSet<String> = old.rows.iter().map(column).collect();
         new.rows.iter().any(|row| known.contains(&column(row)))
     };
-    let first = |run: &RunTable, column: fn(&Row) -> String| run.rows.first().map(column).unwrap_or_default();
-    let columns: [(&str, fn(&Row) -> String); 7] = [
+    let first = |run: &RunTable, column: TextOf| run.rows.first().map(column).unwrap_or_default();
+    let columns: [(&str, TextOf); 7] = [
         ("suite", |row| row.suite.clone()),
         ("seed", |row| row.seed.to_string()),
         ("graph", |row| row.graph.clone()),
@@ -76,7 +79,8 @@ fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> Compari
         ("placer", |row| row.placer.clone()),
         ("scheduler", |row| row.scheduler.clone()),
     ];
-    let differing = columns.into_iter().find(|&(name, column)| !(name == "suite" && any_suite) && !shares(column));
+    let matters = |name: &str| !any_suite || name != "suite";
+    let differing = columns.into_iter().find(|&(name, column)| matters(name) && !shares(column));
     let reason = match differing {
         Some(("suite", column)) => {
             let (a, b) = (first(old, column), first(new, column));

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::numbers::counted;
 use crate::export::{Table, number_text};
-use crate::figure::{Curve, Estimate, Quantity, Sweep, Unit};
+use crate::figure::{Curve, Estimate, Quantity, TrendLines, Unit};
 use crate::terminal::{aligned, significant};
 
 /// A column of a history.
@@ -137,8 +137,8 @@ impl Trend {
         table
     }
 
-    /// The values as lines over the numbers of the runs, which count from 1.
-    pub fn figure(&self) -> Sweep {
+    /// The values as lines over the numbers of the runs, which count from 1: of the placers that changed, or of all if none did.
+    pub fn figure(&self) -> TrendLines {
         let unit = match self.metric {
             TrendMetric::PlaceSeconds | TrendMetric::SimulateSeconds => Unit::Seconds,
             _ => Unit::One,
@@ -151,11 +151,11 @@ impl Trend {
             name: placer.placer.clone(),
             points: (0..self.runs.len()).filter_map(|index| point(placer, index)).collect(),
         };
-        Sweep {
+        let all = self.unchanged() == self.placers.len();
+        TrendLines {
             title: format!("{}: {}", self.suite, self.metric.name().replace('_', " ")),
-            parameter: Quantity::new("run", Unit::One),
             quantity: Quantity::new(self.metric.name().replace('_', " "), unit),
-            curves: self.placers.iter().map(curve).collect(),
+            curves: self.placers.iter().filter(|placer| all || self.is_shown(placer)).map(curve).collect(),
         }
     }
 
