@@ -14,6 +14,8 @@ pub enum Color {
     Faint,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
+    /// Red, green, blue of a thin line: darker on a light page and lighter on a dark one, where it could not be seen else.
+    Line(u8, u8, u8),
 }
 
 /// A colour that may let what is below shine through.
@@ -227,7 +229,8 @@ pub enum Theme {
     Light,
     /// White on near-black.
     Dark,
-    /// For SVG within a page: texts and axes in the page's text colour, no background. Pixels are as [`Theme::Light`].
+    /// For SVG within a page: texts and axes in the page's text colour, no background; edges in the CSS variable
+    /// `--figure-paper` (white), background lines in `--figure-faint` (grey). Pixels are as [`Theme::Light`].
     Page,
 }
 

@@ -6,7 +6,7 @@
 
 use placebench_algorithms::registry;
 
-use super::drawing::{Area, Color, Paint, Shape, Stroke};
+use super::drawing::{Area, Color, Paint, Shape, Stroke, Theme};
 use super::hatch::Hatch;
 use super::marker::Marker;
 use super::style::EDGE;
@@ -87,14 +87,10 @@ impl Look {
         Paint::opaque(Color::Rgb(red, green, blue))
     }
 
-    /// The colour of lines: darker where the colour is too light for a thin line on white.
+    /// The colour of lines.
     pub(crate) fn ink(&self) -> Paint {
         let (red, green, blue) = self.color;
-        if lightness(self.color) < 70.0 {
-            return self.fill();
-        }
-        let darker = |part: u8| (f64::from(part) * 0.72).round() as u8;
-        Paint::opaque(Color::Rgb(darker(red), darker(green), darker(blue)))
+        Paint::opaque(Color::Line(red, green, blue))
     }
 
     /// A line of this look.
@@ -114,6 +110,28 @@ impl Look {
     /// A marker of this look.
     pub(crate) fn point(&self, at: (f64, f64), size: f64) -> Shape {
         self.marker.shape(at, size, self.fill(), EDGE)
+    }
+}
+
+/// The colour of a thin line on a page: within a range of lightness that contrasts with it, whatever it is if it is not
+/// known.
+pub(super) fn line_color(color: (u8, u8, u8), theme: Theme) -> (u8, u8, u8) {
+    let (least, most) = match theme {
+        Theme::Light => (0.0, 70.0),
+        Theme::Dark => (55.0, 100.0),
+        Theme::Page => (42.0, 70.0),
+    };
+    let lightness = lightness(color);
+    let mix = |to: f64, share: f64| {
+        let mixed = |part: u8| (f64::from(part) + share * (to - f64::from(part))).round() as u8;
+        (mixed(color.0), mixed(color.1), mixed(color.2))
+    };
+    if lightness > most {
+        mix(0.0, 0.28)
+    } else if lightness < least {
+        mix(255.0, 0.45)
+    } else {
+        color
     }
 }
 

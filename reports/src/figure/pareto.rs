@@ -176,9 +176,14 @@ fn place_labels(
             let own = text.area();
             let free = |other: &Area| !other.overlaps(&own, 0.0);
             let leader = end.iter().flat_map(|&end| leader(markers[index], end));
+            // A line that crosses another marker would seem to lead to that one.
+            let crosses = |part: &Area| {
+                let others = markers.iter().enumerate().filter(|(other, _)| *other != index);
+                others.map(|(_, &at)| around(at, at, MARKER / 2.0)).any(|other| other.overlaps(part, 0.0))
+            };
             area.contains(&own, 0.0)
                 && placed.iter().chain(&obstacles).all(free)
-                && leader.clone().all(|part| placed.iter().all(|other| !other.overlaps(&part, 0.0)))
+                && leader.clone().all(|part| !crosses(&part) && placed.iter().all(|other| !other.overlaps(&part, 0.0)))
         });
         if let Some((text, end)) = found {
             placed.push(text.area());
