@@ -1,6 +1,8 @@
-//! Judges placements: simulates them, checks the simulation independently, measures the outcome, and runs whole suites.
+//! Judges placements: simulates them, checks the simulation independently, measures the outcome, runs whole suites, and
+//! compares runs.
 
 pub mod command_placer;
+pub mod comparison;
 pub mod memory;
 pub mod metrics;
 pub mod objective;

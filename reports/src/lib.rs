@@ -4,6 +4,7 @@ pub mod export;
 pub mod figure;
 
 mod claims;
+mod comparison;
 mod findings;
 mod optimality;
 mod profile;
@@ -12,6 +13,10 @@ mod summary;
 mod terminal;
 
 pub use claims::{Claim, Claims, Column, Metric, Selection, Taken, Verdict, claims_markdown, claims_of};
+pub use comparison::{
+    PlacerTrend, Trend, TrendMetric, comparison_json, comparison_markdown, comparison_text, ranking_json,
+    ranking_notes, ranking_table, ranking_text,
+};
 pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};

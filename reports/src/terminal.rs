@@ -143,6 +143,16 @@ pub(crate) fn finish(table: &mut Table) -> String {
     lines.join("\n")
 }
 
+/// A table as lines of aligned columns: the first to the left, all others to the right.
+pub(crate) fn aligned(data: &crate::export::Table) -> String {
+    let mut table = new_table();
+    table.set_header(data.header.clone());
+    for row in &data.rows {
+        table.add_row(row.clone());
+    }
+    finish(&mut table) + "\n"
+}
+
 fn ratio_text(ratio: f64) -> String {
     if ratio < 99.995 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
 }

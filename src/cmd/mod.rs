@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod compare;
 mod convert;
 mod figure;
 mod figure_cell;
@@ -8,10 +9,12 @@ mod inspect;
 mod list;
 mod partition;
 mod place;
+mod rank;
 mod reproduce;
 mod run;
 mod source;
 mod table;
+mod trend;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,12 @@ pub(crate) enum Verb {
     Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
+    /// Compares two runs of a suite; exit code 1 if the new one is worse.
+    Compare(compare::Args),
+    /// Ranks placers or schedulers over the instances that all of them finish.
+    Rank(rank::Args),
+    /// Keeps a history of runs and shows how results move.
+    Trend(trend::Args),
     /// Shows the property sheet of a graph.
     Inspect(inspect::Args),
     /// Converts graphs and clusters between formats.
@@ -59,6 +68,9 @@ impl Verb {
             Self::Place(args) => place::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
+            Self::Compare(args) => compare::execute(&args),
+            Self::Rank(args) => rank::execute(&args),
+            Self::Trend(args) => trend::execute(&args),
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, bail};
 use placebench::algorithms::{StopToken, nearest};
+use placebench::harness::comparison::utc;
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
@@ -231,6 +232,7 @@ fn environment(threads: usize) -> Environment {
     Environment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
+        started: Some(utc(SystemTime::now())),
         cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         threads,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

@@ -26,6 +26,9 @@ pub struct Environment {
     pub version: String,
     /// Commit that it was built from, if known.
     pub commit: Option<String>,
+    /// When the run was started, in UTC (RFC 3339).
+    #[serde(default)]
+    pub started: Option<String>,
     /// Processor.
     pub cpu: String,
     /// Threads that cells ran on.
@@ -72,6 +75,14 @@ pub enum FolderError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The environment cannot be read.
+    #[error("{}: not the environment of a run ({reason})", path.display())]
+    Environment {
+        /// The file.
+        path: PathBuf,
         /// Why.
         reason: String,
     },
@@ -192,6 +203,23 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     Ok(parse_journal(&text, &journal)?.0)
 }
 
+/// Reads the environment of a run.
+///
+/// # Errors
+/// If the folder is no run folder, or the file is broken.
+pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
+    let file = path.join(ENVIRONMENT);
+    let text = fs::read_to_string(&file).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+    let reason = |error: toml::de::Error| error.message().replace('\n', " ");
+    toml::from_str(&text).map_err(|error| FolderError::Environment { path: file, reason: reason(error) })
+}
+
+/// The file that holds the rows of a run now, and whether the run is complete.
+pub fn table_of(path: &Path) -> (PathBuf, RunState) {
+    let results = path.join(RESULTS);
+    if results.exists() { (results, RunState::Complete) } else { (path.join(JOURNAL), RunState::Unfinished) }
+}
+
 fn read_journal(file: &mut File, path: &Path) -> Result<Vec<Row>, FolderError> {
     let io_error = |source| FolderError::Io { path: path.to_owned(), source };
     let mut bytes = Vec::new();
@@ -232,6 +260,7 @@ mod tests {
         Environment {
             version: "1".into(),
             commit: None,
+            started: None,
             cpu: "c".into(),
             threads: 1,
             platform: "p".into(),

@@ -14,7 +14,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 pub use cell::{Judgement, Yardstick, judge, judge_online, peak_rss_bytes};
-pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
+pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, table_of};
 pub use guard::CELL_THREAD;
 
 use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};

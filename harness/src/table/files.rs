@@ -1,7 +1,7 @@
 //! Tables on disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use polars::prelude::*;
@@ -50,6 +50,14 @@ pub enum TableError {
         /// Why.
         source: PolarsError,
     },
+    /// The content of a CSV or JSON file is no table of results.
+    #[error("{}: not a table of results ({reason})", path.display())]
+    NoRow {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        reason: String,
+    },
     /// The extension is unknown.
     #[error("{}: unknown kind of table: use .parquet, .csv or .json", path.display())]
     Extension {
@@ -93,15 +101,38 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     })
 }
 
-/// Reads a table in Parquet.
+/// Reads a table in the format of the file's extension.
 ///
 /// # Errors
-/// If the file cannot be read or misses a column.
+/// If the extension is unknown, the file cannot be read, or a column is missing or of another type.
 pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
+    let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
-    let table_error = |source| TableError::Table { path: path.to_owned(), source };
-    let frame = ParquetReader::new(file).finish().map_err(table_error)?;
-    Row::from_frame(&frame).map_err(table_error)
+    let no_row = |reason: String| TableError::NoRow { path: path.to_owned(), reason };
+    match format {
+        TableFormat::Parquet => {
+            let table_error = |source| TableError::Table { path: path.to_owned(), source };
+            let frame = ParquetReader::new(file).finish().map_err(table_error)?;
+            Row::from_frame(&frame).map_err(table_error)
+        }
+        TableFormat::Csv => {
+            let mut reader = csv::Reader::from_reader(BufReader::new(file));
+            let header = reader.headers().map_err(|error| no_row(error.to_string()))?.clone();
+            let named = |error: csv::Error| {
+                let line = error.position().map(|at| format!("line {}: ", at.line())).unwrap_or_default();
+                no_row(match error.kind() {
+                    csv::ErrorKind::Deserialize { err, .. } => {
+                        let column = err.field().and_then(|field| header.get(field as usize));
+                        let column = column.map(|name| format!("column '{name}': ")).unwrap_or_default();
+                        format!("{line}{column}{}", err.kind())
+                    }
+                    _ => format!("{line}{error}"),
+                })
+            };
+            reader.into_deserialize().collect::<Result<_, _>>().map_err(named)
+        }
+        TableFormat::Json => serde_json::from_reader(BufReader::new(file)).map_err(|error| no_row(error.to_string())),
+    }
 }
 
 #[cfg(test)]
@@ -109,21 +140,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_survives_parquet_and_reads_in_csv_and_json() {
+    fn a_table_survives_parquet_csv_and_json() {
         let folder = tempfile::tempdir().unwrap();
-        let rows = vec![Row { graph: "g".into(), makespan: Some(1.5), ..Row::default() }; 3];
+        let error = Some("no, \"never\"".into());
+        let row = Row { graph: "g".into(), seed: u64::MAX, makespan: Some(0.1 + 0.2), error, ..Row::default() };
+        let rows = vec![row; 3];
         let path = folder.path().join("t.parquet");
         write_table(&path, &rows).unwrap();
         assert_eq!(read_table(&path).unwrap(), rows);
         let csv = folder.path().join("t.csv");
         write_table(&csv, &rows).unwrap();
+        assert_eq!(read_table(&csv).unwrap(), rows);
         let text = fs::read_to_string(csv).unwrap();
         assert_eq!(text.lines().count(), 4);
         assert!(text.starts_with("suite,graph,cluster,"));
         let json = folder.path().join("t.json");
         write_table(&json, &rows).unwrap();
-        let parsed: Vec<Row> = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
-        assert_eq!(parsed, rows);
+        assert_eq!(read_table(&json).unwrap(), rows);
+    }
+
+    #[test]
+    fn a_broken_value_is_named_by_line_and_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        write_table(&path, &[Row { seed: 77, ..Row::default() }]).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace(",77,", ",many,")).unwrap();
+        let error = read_table(&path).unwrap_err().to_string();
+        assert!(error.contains("line 2: column 'seed': invalid digit"), "{error}");
+        fs::write(&path, "a,b\n1,2\n").unwrap();
+        let error = read_table(&path).unwrap_err().to_string();
+        assert!(error.contains("missing field `suite`"), "{error}");
+        let path = folder.path().join("t.json");
+        fs::write(&path, "[{}]").unwrap();
+        assert!(read_table(&path).unwrap_err().to_string().contains("missing field `suite`"));
     }
 
     #[test]

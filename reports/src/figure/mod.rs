@@ -47,6 +47,7 @@ mod statistics;
 mod style;
 mod svg;
 mod sweep;
+mod trend;
 
 pub use critical_difference::CriticalDifference;
 pub use drawing::{
@@ -71,6 +72,7 @@ pub use quantity::{Quantity, Unit};
 pub use statistics::{RankTest, nemenyi_quantile, ranks_of};
 pub use style::Style;
 pub use sweep::{Curve, Scaling, Sweep};
+pub use trend::TrendLines;
 
 use crate::export::Table;
 

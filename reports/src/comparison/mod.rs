@@ -1,0 +1,10 @@
+//! Shows comparisons, rankings and trends of runs: text for terminals, Markdown for pages and mails, JSON for programs.
+
+mod numbers;
+mod ranks;
+mod runs;
+mod trend;
+
+pub use ranks::{ranking_json, ranking_notes, ranking_table, ranking_text};
+pub use runs::{comparison_json, comparison_markdown, comparison_text};
+pub use trend::{PlacerTrend, Trend, TrendMetric};

@@ -1,0 +1,78 @@
+//! Rankings.
+
+use placebench_harness::comparison::{Candidates, Gap, Ranking};
+
+use super::numbers::{counted, factor, probability};
+use crate::export::Table;
+use crate::terminal::aligned;
+
+/// The table of a ranking: a row a candidate, the best first.
+pub fn ranking_table(ranking: &Ranking) -> Table {
+    let candidate = match ranking.by {
+        Candidates::Placer => "placer",
+        Candidates::Scheduler => "scheduler",
+        Candidates::Pair => "placer + scheduler",
+    };
+    let mut table = Table::new([candidate, "mean", "low", "high", "mean rank", "wins", "p to first (Holm)"]);
+    for entry in &ranking.entries {
+        table.push([
+            entry.name.clone(),
+            factor(entry.mean_ratio),
+            factor(entry.low),
+            factor(entry.high),
+            format!("{:.2}", entry.mean_rank),
+            entry.wins.to_string(),
+            entry.p_holm.map_or_else(|| "-".to_owned(), probability),
+        ]);
+    }
+    table
+}
+
+/// What a ranking's numbers mean and what they leave out, a line each.
+pub fn ranking_notes(ranking: &Ranking) -> Vec<String> {
+    let metric = ranking.metric.name();
+    let mut notes = vec![format!(
+        "mean: geometric mean of {metric} / the best candidate's over {} of {}, those that all candidates finish; \
+         low, high: 95 % interval by bootstrap over the drawn graphs",
+        ranking.common,
+        counted(ranking.instances, "instance")
+    )];
+    if ranking.by == Candidates::Scheduler {
+        notes.push("static and online are left out: they run only with some placers".to_owned());
+    }
+    if ranking.zeros > 0 {
+        notes.push(format!("left out: {} where {metric} is 0 for a candidate", counted(ranking.zeros, "instance")));
+    }
+    notes.extend(ranking.gaps.iter().map(|gap| gap_line(gap, ranking.instances)));
+    notes
+}
+
+fn gap_line(gap: &Gap, instances: usize) -> String {
+    let failed = gap.failed.iter().map(|(status, count)| format!("{count} {status}"));
+    let not_run = (gap.not_run > 0).then(|| format!("{} not run", gap.not_run));
+    let reasons: Vec<String> = failed.chain(not_run).collect();
+    let verb = if gap.dropped { "dropped" } else { "lacks a result" };
+    format!("{verb}: {} on {} of {instances} ({})", gap.name, gap.lacking(), reasons.join(", "))
+}
+
+/// A ranking for a terminal; the list of gaps ends after `limit` lines.
+pub fn ranking_text(ranking: &Ranking, limit: usize) -> String {
+    let notes = ranking_notes(ranking);
+    let more = notes.len().saturating_sub(limit);
+    let mut text = aligned(&ranking_table(ranking)) + "\n";
+    for note in notes.iter().take(limit) {
+        text.push_str(&format!("{note}\n"));
+    }
+    if more > 0 {
+        text.push_str(&format!("… and {more} more (use --all)\n"));
+    }
+    text
+}
+
+/// A ranking in JSON: everything.
+///
+/// # Errors
+/// If it cannot be serialized.
+pub fn ranking_json(ranking: &Ranking) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(ranking)? + "\n")
+}

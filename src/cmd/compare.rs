@@ -1,0 +1,147 @@
+//! `placebench compare`: what got worse between two runs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use placebench::harness::comparison::{Comparison, Options, QualityMetric, RunTable};
+use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
+
+use crate::output::print;
+
+/// Exit code where the runs cannot be compared; 1 says that the new one is worse.
+pub(super) const BAD_INPUT: u8 = 2;
+
+const EXAMPLES: &str = "\
+Exit codes: 0 no regression, 1 a regression, 2 the runs cannot be compared.
+
+Cells are matched by graph, cluster, network model, placer, scheduler, repetition, seed and suite. A regression is
+  - a cell that had a result and has none now, or that now panics or is refused by the validator;
+  - a metric that grew beyond --max-cell in a cell, or beyond --max-mean in the geometric mean of a placer;
+  - seconds that grew beyond --max-time (a placer or scheduler) or --max-cell-time (on one graph and cluster), and beyond
+    the noise that the repetitions show: run suites with 3 repetitions or more, and --threads 1.
+
+Examples:
+  placebench compare runs/default-1 runs/default-2
+  placebench compare old.parquet new.csv --ignore time
+  placebench compare runs/good runs/tonight --max-cell inf --max-mean 1.01 --format markdown
+  placebench compare runs/good runs/tonight --metrics makespan,traffic_bytes --all --format json";
+
+/// Arguments of `compare`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The run to compare with: a run folder, or a table (.parquet, .csv, .json).
+    old: PathBuf,
+
+    /// The run to judge.
+    new: PathBuf,
+
+    /// Metrics to compare.
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = quality)]
+    metrics: Vec<QualityMetric>,
+
+    /// A cell's metric may grow to this factor; `inf` for any.
+    #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
+    max_cell: f64,
+
+    /// The geometric mean of a placer's metric may grow to this factor; `inf` for any.
+    #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
+    max_mean: f64,
+
+    /// The seconds of a placer or scheduler may grow to this factor.
+    #[arg(long, value_name = "FACTOR", default_value = "1.3", value_parser = limit)]
+    max_time: f64,
+
+    /// The seconds of a placer on one graph and cluster may grow to this factor.
+    #[arg(long, value_name = "FACTOR", default_value = "2", value_parser = limit)]
+    max_cell_time: f64,
+
+    /// Times below this many seconds count as this.
+    #[arg(long, value_name = "SECONDS", default_value = "0.0001", value_parser = positive)]
+    least_seconds: f64,
+
+    /// What to leave out: the seconds, the names of the suites.
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',')]
+    ignore: Vec<Ignored>,
+
+    /// A cell that the new run lacks, or has of another problem, is a regression.
+    #[arg(long)]
+    all_cells: bool,
+
+    /// How to print.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// Lists end after this many lines.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Lists everything, each changed cell included.
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Ignored {
+    Time,
+    Suite,
+}
+
+/// A metric by the name of its column.
+pub(super) fn quality(text: &str) -> Result<QualityMetric, String> {
+    let known = QualityMetric::ALL.into_iter().find(|metric| metric.name() == text);
+    known.ok_or_else(|| format!("use one of {}", QualityMetric::ALL.map(QualityMetric::name).join(", ")))
+}
+
+/// A factor of at least 1.
+fn limit(text: &str) -> Result<f64, String> {
+    let limit: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if limit >= 1.0 { Ok(limit) } else { Err("a limit is a factor, new / old, of at least 1".to_owned()) }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if number > 0.0 && number.is_finite() { Ok(number) } else { Err("must be positive".to_owned()) }
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let options = Options {
+        metrics: args.metrics.clone(),
+        max_cell: args.max_cell,
+        max_mean: args.max_mean,
+        max_time: (!args.ignore.contains(&Ignored::Time)).then_some(args.max_time),
+        max_cell_time: args.max_cell_time,
+        least_seconds: args.least_seconds,
+        any_suite: args.ignore.contains(&Ignored::Suite),
+        all_cells: args.all_cells,
+    };
+    let compared = || -> anyhow::Result<Comparison> {
+        let (old, new) = (RunTable::read(&args.old)?, RunTable::read(&args.new)?);
+        Ok(Comparison::new(&old, &new, &options)?)
+    };
+    let comparison = match compared() {
+        Ok(comparison) => comparison,
+        Err(error) => return Ok(bad_input(&error)),
+    };
+    let limit = if args.all { usize::MAX } else { args.limit as usize };
+    print(&match args.format {
+        Format::Text => comparison_text(&comparison, limit),
+        Format::Markdown => comparison_markdown(&comparison, limit),
+        Format::Json => comparison_json(&comparison, &options)?,
+    })?;
+    Ok(if comparison.is_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Says why there is no verdict.
+pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {}", crate::output::one_line(error));
+    ExitCode::from(BAD_INPUT)
+}

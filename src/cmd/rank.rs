@@ -1,0 +1,165 @@
+//! `placebench rank`: which algorithm is best over the instances that all of them finish.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use placebench::harness::comparison::{Candidates, RankMetric, RankOptions, Ranking, RunTable, TimeKind};
+use placebench::harness::table::Row;
+use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
+
+use super::compare::{bad_input, quality};
+use crate::output::print;
+
+const EXAMPLES: &str = "\
+An instance is a graph on a cluster under a network model in one repetition (and placed by one placer, where schedulers are
+ranked). Placers are judged with their best scheduler on each instance.
+
+Examples:
+  placebench rank runs/algorithms-1
+  placebench rank runs/algorithms-1 --by scheduler
+  placebench rank runs/a runs/b --where network=one_port --where scheduler=pct --drop-failing 0.1
+  placebench rank table.parquet --metric place_seconds --format latex";
+
+/// Arguments of `rank`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Run folders, or tables (.parquet, .csv, .json), of different cells.
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+
+    /// The number to rank by: makespan, slr, gap, traffic_bytes, place_seconds or simulate_seconds.
+    #[arg(long, default_value = "makespan", value_parser = metric)]
+    metric: RankMetric,
+
+    /// What to rank.
+    #[arg(long, value_enum, default_value = "placer")]
+    by: By,
+
+    /// Only rows with this value: suite, graph, cluster, network, placer or scheduler.
+    #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = filter)]
+    filters: Vec<(String, String)>,
+
+    /// Candidates without a result on more than this share of the instances do not take part (0 to 1).
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    drop_failing: Option<f64>,
+
+    /// Resamples of the bootstrap.
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    resamples: u32,
+
+    /// Seed of the bootstrap.
+    #[arg(long, default_value = "0")]
+    seed: u64,
+
+    /// How to print.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// Lists every candidate that lacks results.
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    Placer,
+    Scheduler,
+    /// Placers with schedulers.
+    Pair,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Latex,
+    Csv,
+    Json,
+}
+
+/// Lines of notes that are printed without `--all`.
+const NOTES: usize = 12;
+
+fn metric(text: &str) -> Result<RankMetric, String> {
+    let time = TimeKind::ALL.into_iter().find(|kind| kind.name() == text).map(RankMetric::Seconds);
+    let unknown = |_| "use makespan, slr, gap, traffic_bytes, place_seconds or simulate_seconds".to_owned();
+    time.map_or_else(|| quality(text).map(RankMetric::Quality).map_err(unknown), Ok)
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is between 0 and 1".to_owned()) }
+}
+
+fn filter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
+    if column(&Row::default(), name).is_none() {
+        return Err("the column is one of suite, graph, cluster, network, placer, scheduler".to_owned());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn column<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
+    Some(match name {
+        "suite" => &row.suite,
+        "graph" => &row.graph,
+        "cluster" => &row.cluster,
+        "network" => &row.network,
+        "placer" => &row.placer,
+        "scheduler" => &row.scheduler,
+        _ => return None,
+    })
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let ranking = match rank(args) {
+        Ok(ranking) => ranking,
+        Err(error) => return Ok(bad_input(&error)),
+    };
+    let caption = || ranking_notes(&ranking).join(". ");
+    print(&match args.format {
+        Format::Text => ranking_text(&ranking, if args.all { usize::MAX } else { NOTES }),
+        Format::Markdown => {
+            let notes: String = ranking_notes(&ranking).iter().map(|note| format!("- {note}\n")).collect();
+            format!("{}\n{notes}", ranking_table(&ranking).to_markdown())
+        }
+        Format::Latex => ranking_table(&ranking).to_latex(&caption()),
+        Format::Csv => ranking_table(&ranking).to_csv(),
+        Format::Json => ranking_json(&ranking)?,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rank(args: &Args) -> anyhow::Result<Ranking> {
+    let mut runs = args.runs.iter().map(|path| RunTable::read(path)).collect::<Result<Vec<_>, _>>()?;
+    for run in &mut runs {
+        run.rows.retain(|row| args.filters.iter().all(|(name, value)| column(row, name) == Some(value)));
+    }
+    if runs.iter().all(|run| run.rows.is_empty()) {
+        bail!("no row has what --where asks for");
+    }
+    let options = RankOptions {
+        by: match args.by {
+            By::Placer => Candidates::Placer,
+            By::Scheduler => Candidates::Scheduler,
+            By::Pair => Candidates::Pair,
+        },
+        metric: args.metric,
+        drop_failing: args.drop_failing,
+        resamples: args.resamples as usize,
+        seed: args.seed,
+    };
+    let ranking = Ranking::new(&runs, &options)?;
+    if ranking.common == 0 {
+        let most = ranking
+            .gaps
+            .first()
+            .map(|gap| format!(" ({} lacks a result on {} of {})", gap.name, gap.lacking(), ranking.instances));
+        let most = most.unwrap_or_default();
+        bail!("no instance that all candidates finish{most}: use --drop-failing 0.1, say, or --where");
+    }
+    Ok(ranking)
+}

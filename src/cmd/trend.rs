@@ -1,0 +1,169 @@
+//! `placebench trend`: how results move over many runs.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use placebench::harness::comparison::{History, RunTable};
+use placebench::reports::figure::{Figure, Style};
+use placebench::reports::{Trend, TrendMetric};
+
+use super::compare::bad_input;
+use crate::output::print;
+
+const EXAMPLES: &str = "\
+A history is a CSV file with one line a run and placer; docs/NIGHTLY.md has its columns and a recipe for nightly jobs.
+
+Examples:
+  placebench trend history.csv --add runs/tonight --reference runs/reference
+  placebench trend history.csv --metric place_seconds --figure trend.svg
+  placebench trend runs --last 30";
+
+/// Arguments of `trend`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A history (.csv), or a folder of run folders.
+    history: PathBuf,
+
+    /// Adds a run to the history, which is made if it does not exist; a run that is there already is replaced.
+    #[arg(long, value_name = "RUN")]
+    add: Vec<PathBuf>,
+
+    /// The run that ratios refer to: for --add the run itself if left out, for a folder its oldest run of the suite.
+    #[arg(long, value_name = "RUN")]
+    reference: Option<PathBuf>,
+
+    /// What to show.
+    #[arg(long, value_enum, default_value = "makespan_ratio")]
+    metric: Metric,
+
+    /// Shows only so many runs of each suite, the last ones.
+    #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..))]
+    last: u32,
+
+    /// Also draws the trend of the suite: .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+
+    /// How to print; csv and json have the values of all runs.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Csv,
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Metric {
+    MakespanRatio,
+    Gap,
+    PlaceSeconds,
+    SimulateSeconds,
+    Failed,
+}
+
+/// Pixels a point of a PNG: 300 an inch.
+const PNG_SCALE: f64 = 300.0 / 72.0;
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let trends = match trends(args) {
+        Ok(trends) => trends,
+        Err(error) => return Ok(bad_input(&error)),
+    };
+    let text = match args.format {
+        Format::Text => trends.iter().map(Trend::text).collect::<Vec<_>>().join("\n"),
+        Format::Markdown => trends.iter().map(Trend::markdown).collect::<Vec<_>>().join("\n"),
+        Format::Csv => trends.iter().map(|trend| trend.table().to_csv()).collect::<Vec<_>>().join("\n"),
+        Format::Json => serde_json::to_string_pretty(&trends)? + "\n",
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trends(args: &Args) -> anyhow::Result<Vec<Trend>> {
+    let history = history(args)?;
+    let metric = match args.metric {
+        Metric::MakespanRatio => TrendMetric::MakespanRatio,
+        Metric::Gap => TrendMetric::Gap,
+        Metric::PlaceSeconds => TrendMetric::PlaceSeconds,
+        Metric::SimulateSeconds => TrendMetric::SimulateSeconds,
+        Metric::Failed => TrendMetric::Failed,
+    };
+    let trends = Trend::all(&history, metric, args.last as usize);
+    if trends.is_empty() {
+        bail!("{}: no runs yet: add one with --add", args.history.display());
+    }
+    if let Some(path) = &args.figure {
+        draw(&trends, path)?;
+    }
+    Ok(trends)
+}
+
+fn history(args: &Args) -> anyhow::Result<History> {
+    let reference = args.reference.as_deref().map(RunTable::read).transpose()?;
+    if args.history.is_dir() {
+        if !args.add.is_empty() {
+            bail!("{}: a folder of runs: --add is for a history in CSV", args.history.display());
+        }
+        return Ok(History::of_runs(&runs_in(&args.history)?, reference.as_ref())?);
+    }
+    if args.history.extension().is_none_or(|extension| extension != "csv") {
+        bail!("{}: neither a folder of runs nor a history in .csv", args.history.display());
+    }
+    if args.add.is_empty() && !args.history.exists() {
+        bail!("{}: no such history: --add makes it", args.history.display());
+    }
+    let mut history = History::read(&args.history)?;
+    for path in &args.add {
+        let run = RunTable::read(path)?;
+        if run.unfinished {
+            bail!("{}: is unfinished: a history is of complete runs", path.display());
+        }
+        history.add(&run, reference.as_ref().unwrap_or(&run))?;
+    }
+    if !args.add.is_empty() {
+        history.write(&args.history)?;
+    }
+    Ok(history)
+}
+
+/// The complete runs in a folder.
+fn runs_in(folder: &Path) -> anyhow::Result<Vec<RunTable>> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort();
+    let mut runs = Vec::new();
+    for path in paths.iter().filter(|path| path.join("suite.toml").exists()) {
+        let run = RunTable::read(path)?;
+        if run.unfinished {
+            eprintln!("{}: left out, because it is unfinished", path.display());
+        } else {
+            runs.push(run);
+        }
+    }
+    if runs.is_empty() {
+        bail!("{}: holds no complete run", folder.display());
+    }
+    Ok(runs)
+}
+
+fn draw(trends: &[Trend], path: &Path) -> anyhow::Result<()> {
+    let [trend] = trends else {
+        bail!("{}: a figure shows one suite, the history has {}", path.display(), trends.len());
+    };
+    let drawing = trend.figure().draw(&Style::double_column());
+    let bytes = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("svg") => drawing.to_svg().into_bytes(),
+        Some("png") => drawing.to_png(PNG_SCALE).with_context(|| path.display().to_string())?,
+        _ => bail!("{}: unknown kind of figure: use .svg or .png", path.display()),
+    };
+    std::fs::write(path, bytes).with_context(|| path.display().to_string())
+}
