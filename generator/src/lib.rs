@@ -2,6 +2,7 @@
 //!
 //! - [`generate_leveled`] makes L's leveled random graphs (L §6.2), `laich1` to `laich6` among them; [`LeveledPlan`] makes single
 //!   levels of them.
+//! - [`GraphParams`] names graphs of all families.
 //! - [`generate_training`] makes data-parallel training steps with the exchanges of T.
 //! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine, [`t_fast`] and [`t_slow`] clusters
 //!   like T's; [`cluster_preset`] knows all by name.
@@ -17,6 +18,7 @@ mod counts;
 mod digest;
 mod distribution;
 mod error;
+mod family;
 mod manifest;
 mod random;
 mod toml_text;
@@ -30,6 +32,7 @@ pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;
+pub use family::GraphParams;
 pub use leveled::{
     Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
     generate_leveled, level_edges,

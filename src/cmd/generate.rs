@@ -7,7 +7,8 @@ use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::generator::{
-    ClusterParams, LeveledParams, Manifest, cluster_preset, generate_cluster, generate_leveled,
+    ClusterParams, GraphParams, LeveledParams, Manifest, TrainingParams, cluster_preset, generate_cluster,
+    generate_leveled, generate_training, graph_sha256,
 };
 
 use super::convert::{extension, write_cluster, write_graph};
@@ -17,7 +18,9 @@ use crate::output::print;
 /// Arguments of `generate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A preset (see 'placebench list presets' and 'placebench list clusters') or a parameter file (TOML).
+    /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters if
+    /// need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps begins
+    /// with 'generator = "training_steps"').
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
@@ -48,14 +51,19 @@ pub(crate) struct Args {
 }
 
 const MANIFEST: &str = "manifest.toml";
+/// The first line of a parameter file of training steps.
+const TRAINING: &str = "generator = \"training_steps\"";
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.check {
         return check(folder);
     }
     if let Some(preset) = &args.print_parameters {
-        let params = LeveledParams::preset(preset).ok_or_else(|| unknown(preset))?;
-        print(&toml::to_string(&params)?)?;
+        let text = match GraphParams::preset(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))? {
+            GraphParams::Leveled(params) => toml::to_string(&params)?,
+            GraphParams::TrainingSteps(params) => format!("{TRAINING}\n{}", toml::to_string(&params)?),
+        };
+        print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
@@ -70,17 +78,51 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     } else if let Some(cluster) = cluster_preset(what, args.seed) {
         write_cluster(out, &cluster?)?;
     } else {
-        let params = match LeveledParams::preset(what) {
-            Some(params) => params,
+        let params = match GraphParams::preset(what) {
+            Some(params) => params.map_err(|error| anyhow!(error))?,
             None if is_file => {
                 let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
-                LeveledParams::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?
+                parameters(&text).map_err(|error| anyhow!("{what}: {error}"))?
             }
             None => return Err(unknown(what)),
         };
-        return generate_graph(args, what, out, &params);
+        return match &params {
+            GraphParams::Leveled(params) => generate_graph(args, what, out, params),
+            GraphParams::TrainingSteps(params) => generate_steps(out, params),
+        };
     }
     print(&format!("{}\n", out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The parameters in a file: those of training steps if it says so, else of leveled graphs.
+fn parameters(text: &str) -> Result<GraphParams, String> {
+    // Without the line that names the family, but with the line break, so that messages count lines right.
+    match text.strip_prefix(TRAINING) {
+        Some(rest) => TrainingParams::from_toml(rest).map(GraphParams::TrainingSteps),
+        None => LeveledParams::from_toml(text).map(GraphParams::Leveled),
+    }
+}
+
+fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCode> {
+    let params = TrainingParams { workers: Some(params.worker_count()), ..params.clone() };
+    let made = generate_training(&params)?;
+    let graph = &made.graph;
+    let sha256 = graph_sha256(graph);
+    let mut header = GraphHeader::named("training_steps");
+    header.title = format!("data-parallel training, {} steps on {} workers", params.steps, params.worker_count());
+    header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
+    header.provenance.insert("sha256".to_owned(), sha256.clone().into());
+    header.provenance.insert("training_steps".to_owned(), toml::Value::try_from(&params)?);
+    write_graph(out, &header, graph)?;
+    print(&format!(
+        "{}: {} ops, {} edges, {} workers, {} devices\nSHA-256 {sha256}\n",
+        out.display(),
+        graph.op_count(),
+        graph.edge_count(),
+        params.worker_count(),
+        params.device_count(),
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,7 +166,7 @@ fn check(folder: &Path) -> anyhow::Result<ExitCode> {
 }
 
 fn unknown(name: &str) -> anyhow::Error {
-    let names = LeveledParams::PRESETS.into_iter().chain(ClusterParams::PRESETS);
+    let names = GraphParams::presets().chain(ClusterParams::PRESETS);
     match nearest(name, names) {
         Some(nearest) => anyhow!("no file and no preset is named '{name}': did you mean '{nearest}'?"),
         None => anyhow!(

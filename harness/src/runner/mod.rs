@@ -165,8 +165,9 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
     guarded(None, stop, move |_| {
         let cluster =
             load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
+        let entry = plan.suite.graphs[group.graph].for_devices(cluster.device_count());
         let (header, graph) =
-            load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
+            entry.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
         let graph = match plan.suite.graphs[group.graph].ccr {
             None => graph,
             Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &plan.suite.graphs[group.graph].label())
