@@ -4,12 +4,14 @@ mod claims;
 mod findings;
 mod optimality;
 mod profile;
+mod results;
 mod summary;
 mod terminal;
 
-pub use claims::{Claim, Claims, Column, Metric, Selection, Taken, Verdict, claims_markdown, claims_of};
+pub use claims::{Claim, Claims, Outcome, SOURCES, Taken, Verdict, claims_markdown, claims_of};
 pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
+pub use results::{Column, Metric, Results, Selection};
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
 pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};
