@@ -1,4 +1,7 @@
-//! Shows results: aligned tables for the terminal, and what they say in words.
+//! Shows results: aligned tables for the terminal, figures, tables for papers, and what they say in words.
+
+pub mod export;
+pub mod figure;
 
 mod claims;
 mod findings;

@@ -1,0 +1,60 @@
+//! Figures: plain data in, a [`Drawing`] out, which is SVG, PNG and a table.
+//!
+//! ```
+//! use placebench_reports::figure::{Bar, Estimate, Figure, GroupedBars, Quantity, Style, Unit, row_key};
+//!
+//! let bar = |placer: &str, times: &[f64]| {
+//!     vec![Some(Bar { value: Estimate::of(times), key: row_key("rnn", "gpus", placer, "pct") })]
+//! };
+//! let figure = GroupedBars {
+//!     title: "rnn on gpus".into(),
+//!     quantity: Quantity::new("makespan", Unit::Seconds),
+//!     group: "placer".into(),
+//!     one_series: "scheduler".into(),
+//!     groups: vec!["hashing".into(), "heft".into()],
+//!     series: vec!["pct".into()],
+//!     bars: vec![bar("hashing", &[0.031, 0.034]), bar("heft", &[0.012, 0.012])],
+//! };
+//! let drawing = figure.draw(&Style::single_column());
+//! assert!(drawing.to_svg().contains("data-key=\"rnn|gpus|heft|pct\""));
+//! assert_eq!(drawing.table().rows.len(), 2);
+//! ```
+
+mod axis;
+mod drawing;
+mod estimate;
+mod font;
+mod grouped_bars;
+mod hatch;
+mod legend;
+mod look;
+mod marker;
+mod png;
+mod quantity;
+mod scale;
+mod style;
+mod svg;
+
+pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, Paint, Shape, Step, Stroke, Text, Theme, row_key};
+pub use estimate::Estimate;
+pub use grouped_bars::{Bar, GroupedBars};
+pub use hatch::Hatch;
+pub use look::Look;
+pub use marker::Marker;
+pub use png::PngError;
+pub use quantity::{Quantity, Unit};
+pub use style::Style;
+
+use crate::export::Table;
+
+/// A figure's data, which can be drawn and listed.
+pub trait Figure {
+    /// Draws it.
+    ///
+    /// # Complexity
+    /// O(data) unless the type says otherwise.
+    fn draw(&self, style: &Style) -> Drawing;
+
+    /// Its data: what the CSV beside it holds.
+    fn table(&self) -> Table;
+}
