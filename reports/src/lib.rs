@@ -7,7 +7,7 @@ mod claims;
 mod findings;
 mod optimality;
 mod profile;
-mod results;
+mod query;
 mod summary;
 mod terminal;
 
@@ -15,6 +15,6 @@ pub use claims::{Claim, Claims, Outcome, SOURCES, Taken, Verdict, claims_markdow
 pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
-pub use results::{Column, Metric, Results, Selection};
+pub use query::{Column, Metric, Results, Selection};
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
 pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};

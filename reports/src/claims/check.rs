@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use placebench_harness::table::Row;
 
-use super::{Claim, bootstrap, geometric_mean};
-use crate::results::{Column, Metric, Results, matches};
+use super::{Claim, bootstrap};
+use crate::query::{Column, Metric, Results, matches};
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,16 +188,6 @@ impl<T: Clone> Groups<T> {
             ratios,
             within: 0,
             outcome,
-        }
-    }
-}
-
-impl super::Taken {
-    fn of(self, values: &[f64]) -> Option<f64> {
-        match self {
-            Self::Mean => geometric_mean(values.iter().copied()),
-            Self::Least => values.iter().copied().reduce(f64::min),
-            Self::Most => values.iter().copied().reduce(f64::max),
         }
     }
 }

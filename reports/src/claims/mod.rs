@@ -16,7 +16,7 @@ use serde::Deserialize;
 pub use check::{Outcome, Verdict};
 pub use print::claims_markdown;
 
-use crate::results::{Column, Metric, Selection};
+use crate::query::{Column, Metric, Selection};
 use crate::summary::geometric_mean;
 
 /// The claims of one source.
