@@ -8,6 +8,8 @@ mod findings;
 mod optimality;
 mod profile;
 mod query;
+mod reproduction;
+mod results;
 mod summary;
 mod terminal;
 
@@ -16,5 +18,8 @@ pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
 pub use query::{Column, Metric, Results, Selection};
+pub use reproduction::{
+    FigureEntry, Figures, Kind, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, write_figures,
+};
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
 pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};

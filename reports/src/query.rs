@@ -157,6 +157,23 @@ pub enum Metric {
     CommunicationTime,
 }
 
+impl Metric {
+    /// The name, as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Makespan => "makespan",
+            Self::TrafficBytes => "traffic",
+            Self::PlaceSeconds => "time to place",
+            Self::Utilization => "utilization",
+            Self::ExecutableMean => "executable ops",
+            Self::LoadImbalance => "load imbalance",
+            Self::DevicesUsed => "devices used",
+            Self::StepTime => "time of a step",
+            Self::CommunicationTime => "communication",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

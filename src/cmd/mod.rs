@@ -1,6 +1,8 @@
 //! The verbs.
 
 mod convert;
+mod figure;
+mod figure_cell;
 mod generate;
 mod inspect;
 mod list;
@@ -9,6 +11,7 @@ mod place;
 mod reproduce;
 mod run;
 mod source;
+mod table;
 
 use std::process::ExitCode;
 
@@ -21,6 +24,10 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Runs a paper's evaluation and checks its claims one by one.
     Reproduce(reproduce::Args),
+    /// Draws the figures of a run, as SVG and PNG, with their data as CSV beside them.
+    Figure(figure::Args),
+    /// Prints the results of a run as a table for a paper: Markdown, LaTeX or CSV.
+    Table(table::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
     /// Partitions a graph into blocks, or judges a partition.
@@ -47,6 +54,8 @@ impl Verb {
         match self {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
+            Self::Figure(args) => figure::execute(&args),
+            Self::Table(args) => table::execute(&args),
             Self::Place(args) => place::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),

@@ -1,13 +1,13 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use placebench::algorithms::nearest;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;
-use placebench::reports::{Results, SOURCES, claims_markdown, claims_of};
+use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
 
 use super::run;
 use crate::output::print;
@@ -25,6 +25,10 @@ pub(crate) struct Args {
     /// Overrides the suite's repetitions, for a quick look.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "run")]
     repetitions: Option<u32>,
+
+    /// Makes no figures and tables, only the claims.
+    #[arg(long)]
+    no_figures: bool,
 
     /// Shows no progress.
     #[arg(long, short)]
@@ -53,6 +57,26 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{}: is no run of the suite {}", folder.display(), claims.suite);
     }
     let results = Results::new(rows, &suite);
-    print(&format!("{}\n\n{}\nRun: {}\n", claims.source, claims_markdown(&claims, &results), folder.display()))?;
+    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &results)))?;
+    if !args.no_figures {
+        print(&figures(&args.source, &results, &suite, &folder)?)?;
+    }
+    print(&format!("Run: {}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the figures and tables of a source in the run folder, and tells which.
+fn figures(source: &str, results: &Results, suite: &Suite, run: &Path) -> anyhow::Result<String> {
+    let Some(figures) = figures_of(source) else { return Ok(String::new()) };
+    let figures = figures.map_err(|error| anyhow!("the figures of {source}: {error}"))?;
+    let folder = run.join("figures");
+    let outputs = write_figures(&figures, results, suite, &folder)?;
+    let made = outputs.made.iter().filter(|made| made.files.is_ok()).count();
+    let mut text = format!("{made} of {} figures and tables made: {}\n", outputs.made.len(), folder.display());
+    for made in &outputs.made {
+        if let Err(reason) = &made.files {
+            text.push_str(&format!("{} ({}) cannot be made: {reason}\n", made.number, made.caption));
+        }
+    }
+    Ok(text)
 }

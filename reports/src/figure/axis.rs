@@ -77,6 +77,11 @@ impl Axis {
         reach.fold(1.0, f64::max)
     }
 
+    /// The labelled ticks: value and label.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (f64, &str)> {
+        self.ticks.iter().filter(|tick| !tick.label.is_empty()).map(|tick| (tick.value, tick.label.as_str()))
+    }
+
     /// The vertical coordinate of a value: larger values are higher.
     pub(crate) fn y(&self, value: f64, area: &Area) -> f64 {
         area.bottom() - self.scale.position(value) * area.height

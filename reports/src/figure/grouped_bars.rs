@@ -70,6 +70,13 @@ impl Figure for GroupedBars {
     }
 
     fn draw(&self, style: &Style) -> Drawing {
+        self.draw_on(self.scale(), None, style)
+    }
+}
+
+impl GroupedBars {
+    /// Draws it on a scale, with a name for what groups are, if it is not plain from their names.
+    pub(super) fn draw_on(&self, scale: Scale, name: Option<&str>, style: &Style) -> Drawing {
         let mut drawing = Drawing::new(style.width(), style.theme, self.title.clone(), self.table());
         let top = draw_title(&mut drawing, &self.title, style);
         let legend = self.legend(&drawing, style);
@@ -78,21 +85,35 @@ impl Figure for GroupedBars {
                 legend.draw(&mut drawing, 0.0, top, style);
                 top + legend.height() + 4.0
             }
-            None => top,
+            None => top + style.half_capital(),
         };
-        if !self.draw_upright(&mut drawing, top, style) {
-            self.draw_lying(&mut drawing, top, style);
+        if !self.draw_upright(&mut drawing, top, scale, style) {
+            self.draw_lying(&mut drawing, top, scale, style);
+        } else if let Some(name) = name {
+            let (x, y) = (drawing.width / 2.0, drawing.height + font::CAPITAL * style.font_pt);
+            drawing.text(x, y, style.font_pt, Anchor::Middle, name);
+            drawing.height += style.line() + 1.0;
         }
         drawing
     }
-}
 
-impl GroupedBars {
     fn listed(&self) -> impl Iterator<Item = (&str, &str, &Bar)> {
         self.groups.iter().zip(&self.bars).flat_map(|(group, bars)| {
             let pairs = self.series.iter().zip(bars);
             pairs.filter_map(move |(series, bar)| Some((group.as_str(), series.as_str(), bar.as_ref()?)))
         })
+    }
+
+    /// The most bars that a group has.
+    fn most_bars(&self) -> f64 {
+        self.bars.iter().map(|bars| bars.iter().flatten().count()).max().unwrap_or(1).max(1) as f64
+    }
+
+    /// Where a bar begins relative to the middle of its group, in bars: those that a group has stand side by side.
+    fn offset(&self, group: usize, series: usize) -> f64 {
+        let bars = &self.bars[group];
+        let before = bars[..series].iter().flatten().count() as f64;
+        before - bars.iter().flatten().count() as f64 / 2.0
     }
 
     fn legend(&self, drawing: &Drawing, style: &Style) -> Option<Legend> {
@@ -122,13 +143,13 @@ impl GroupedBars {
     }
 
     /// Draws upright bars if names and bars fit; says whether.
-    fn draw_upright(&self, drawing: &mut Drawing, top: f64, style: &Style) -> bool {
+    fn draw_upright(&self, drawing: &mut Drawing, top: f64, scale: Scale, style: &Style) -> bool {
         let height = (drawing.width * 0.34).clamp(100.0, 150.0);
-        let axis = Axis::left(self.scale(), &self.quantity, height, style);
+        let axis = Axis::left(scale, &self.quantity, height, style);
         let left = axis.left_room(style, true);
         let area = Area::new(left, top, drawing.width - left - 1.0, height);
         let pitch = area.width / self.groups.len().max(1) as f64;
-        let thickness = pitch * 0.82 / self.series.len().max(1) as f64;
+        let thickness = pitch * 0.82 / self.most_bars();
         let widest = self.groups.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
         let across = widest <= pitch - 3.0;
         if thickness < THINNEST || !across && (pitch < style.line() || widest > height * 0.8) {
@@ -147,7 +168,7 @@ impl GroupedBars {
             }
         }
         let at = |group: usize, series: usize, from: f64, to: f64| {
-            let x = area.x + (group as f64 + 0.09) * pitch + series as f64 * thickness;
+            let x = area.x + (group as f64 + 0.5) * pitch + self.offset(group, series) * thickness;
             let (y1, y2) = (axis.y(from, &area), axis.y(to, &area));
             (Area::new(x, y2.min(y1), thickness, (y1 - y2).abs()), false)
         };
@@ -156,26 +177,25 @@ impl GroupedBars {
         true
     }
 
-    fn draw_lying(&self, drawing: &mut Drawing, top: f64, style: &Style) {
+    fn draw_lying(&self, drawing: &mut Drawing, top: f64, scale: Scale, style: &Style) {
         let names: Vec<String> =
             self.groups.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let widest = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
         let thickness = if self.series.len() < 2 { 6.0 } else { 3.4 };
-        let pitch = (self.series.len() as f64 * thickness * 1.22).max(style.line() + 0.6);
+        let pitch = (self.most_bars() * thickness * 1.22).max(style.line() + 0.6);
         let left = widest + 4.0;
         let width = drawing.width - left;
-        let draft = Axis::below(self.scale(), &self.quantity, width, style);
+        let draft = Axis::below(scale, &self.quantity, width, style);
         let area = Area::new(left, top, width - draft.right_room(width, style), pitch * self.groups.len() as f64);
-        let axis = Axis::below(self.scale(), &self.quantity, area.width, style);
+        let axis = Axis::below(scale, &self.quantity, area.width, style);
         axis.draw_below(drawing, &area, style, true);
         drawing.line((area.x, area.y), (area.x, area.bottom()), AXIS);
         for (index, name) in names.iter().enumerate() {
             let y = area.y + (index as f64 + 0.5) * pitch + style.half_capital();
             drawing.text(area.x - 3.0, y, style.font_pt, Anchor::End, name);
         }
-        let free = (pitch - self.series.len() as f64 * thickness) / 2.0;
         let at = |group: usize, series: usize, from: f64, to: f64| {
-            let y = area.y + group as f64 * pitch + free + series as f64 * thickness;
+            let y = area.y + (group as f64 + 0.5) * pitch + self.offset(group, series) * thickness;
             let (x1, x2) = (axis.x(from, &area), axis.x(to, &area));
             (Area::new(x1.min(x2), y, (x2 - x1).abs(), thickness), true)
         };

@@ -21,29 +21,54 @@
 //! ```
 
 mod axis;
+mod critical_difference;
 mod drawing;
 mod estimate;
+mod executable_ops;
 mod font;
+mod from_rows;
+mod from_run;
+mod gantt;
 mod grouped_bars;
 mod hatch;
+mod heat_map;
+mod histogram;
 mod legend;
+mod lines;
 mod look;
 mod marker;
+mod metric;
+mod pareto;
+mod performance_profile;
 mod png;
 mod quantity;
 mod scale;
+mod statistics;
 mod style;
 mod svg;
+mod sweep;
 
+pub use critical_difference::CriticalDifference;
 pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, Paint, Shape, Step, Stroke, Text, Theme, row_key};
 pub use estimate::Estimate;
+pub use executable_ops::ExecutableOps;
+pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};
+pub use from_run::{colocation_histogram, executable_ops, gantt};
+pub use gantt::{Gantt, GanttDevice, Task};
 pub use grouped_bars::{Bar, GroupedBars};
 pub use hatch::Hatch;
+pub use heat_map::{HeatCell, HeatMap};
+pub use histogram::Histogram;
 pub use look::Look;
 pub use marker::Marker;
+pub use metric::{RowMetric, UnknownMetric};
+pub use pareto::{Pareto, ParetoPoint};
+pub use performance_profile::PerformanceProfile;
 pub use png::PngError;
 pub use quantity::{Quantity, Unit};
+pub use statistics::{RankTest, nemenyi_quantile, ranks_of};
 pub use style::Style;
+pub use sweep::{Curve, Scaling, Sweep};
 
 use crate::export::Table;
 

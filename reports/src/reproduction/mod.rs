@@ -3,8 +3,8 @@
 //! A file lists every figure and table of the source's chapter: what it shows as a query over the rows, or why it cannot
 //! be made. Bars, curves and tables come from rows; timelines and executable ops from single cells that are run again.
 
-mod curves;
 mod bars;
+mod curves;
 mod tables;
 mod timelines;
 mod write;
@@ -59,6 +59,9 @@ pub struct Panel {
     /// Its letter; empty if the figure has one part.
     #[serde(default)]
     pub letter: String,
+    /// The line above it.
+    #[serde(default)]
+    pub title: String,
     /// What is drawn.
     pub kind: Kind,
     /// Rows that count, by column.
