@@ -27,7 +27,9 @@ mod cluster;
 pub mod leveled;
 pub mod training_steps;
 
-pub use cluster::{ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu, t_fast, t_slow};
+pub use cluster::{
+    ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu, t_fast, t_slow,
+};
 pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};

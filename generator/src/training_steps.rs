@@ -213,8 +213,7 @@ impl Maker<'_> {
         let bytes = [self.values * VALUE_BYTES];
         let mut gradients = Vec::with_capacity(self.workers);
         for worker in 0..self.workers {
-            let op =
-                self.add(worker, &format!("step_{step}/train"), "Train", cost, &bytes, &[weights[worker]])?;
+            let op = self.add(worker, &format!("step_{step}/train"), "Train", cost, &bytes, &[weights[worker]])?;
             gradients.push((op, 0));
             if !exchanges {
                 weights[worker] = (op, 0);

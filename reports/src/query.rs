@@ -105,8 +105,7 @@ pub enum Column {
 
 impl Column {
     /// The columns that tell a cell from all others.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Graph, Self::Cluster, Self::PlacerSpec, Self::Scheduler, Self::Network];
+    pub(crate) const ALL: [Self; 5] = [Self::Graph, Self::Cluster, Self::PlacerSpec, Self::Scheduler, Self::Network];
 
     /// The value in a row.
     pub fn of(self, row: &Row) -> String {

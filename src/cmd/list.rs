@@ -8,8 +8,8 @@ use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{PARTITIONED_PARAMS, PLACERS, SCHEDULERS, partitioned_placers};
 use placebench::algorithms::{Entry, ParamSpec};
 use placebench::datasets::{Cluster, Kind, catalogue};
-use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::generator::training_steps::{Compression, Sync};
+use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::BUILT_IN;
 
 use crate::output::print;

@@ -72,7 +72,11 @@ fn figures(source: &str, results: &Results, suite: &Suite, run: &Path) -> anyhow
     let folder = run.join("figures");
     let outputs = write_figures(&figures, results, suite, &folder)?;
     let made = outputs.made.iter().filter(|made| made.files.is_ok()).count();
-    let mut text = format!("{made} of {} figures and tables made: {}\n", outputs.made.len(), folder.display());
+    let mut text = String::new();
+    for (caption, table) in &outputs.tables {
+        text.push_str(&format!("{caption}:\n\n{}\n", table.to_markdown()));
+    }
+    text.push_str(&format!("{made} of {} figures and tables made: {}\n", outputs.made.len(), folder.display()));
     for made in &outputs.made {
         if let Err(reason) = &made.files {
             text.push_str(&format!("{} ({}) cannot be made: {reason}\n", made.number, made.caption));

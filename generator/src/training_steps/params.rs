@@ -278,7 +278,12 @@ impl TrainingParams {
             return Err(GeneratorError::bad("layers", format!("'{}' twice", pair[0]), "layers of different names"));
         }
         // Messages are counted in 64 bits, and so is their sum.
-        if self.model_layers().iter().try_fold(0u64, |sum, layer| sum.checked_add(layer.values)).is_none_or(|values| values > 1 << 40) {
+        if self
+            .model_layers()
+            .iter()
+            .try_fold(0u64, |sum, layer| sum.checked_add(layer.values))
+            .is_none_or(|values| values > 1 << 40)
+        {
             return Err(GeneratorError::bad("layers", "more than 2^40 values", "a model of at most 2^40 values"));
         }
         Ok(())
@@ -304,7 +309,9 @@ mod tests {
     fn the_ten_configurations_are_those_of_the_source() {
         let all: Vec<_> = (1..=10)
             .map(|number| TrainingParams::preset(&format!("tolstobrov{number}")).unwrap().unwrap())
-            .map(|params| (params.period, params.sync == Sync::Gossip, params.compression == Compression::Sparsification))
+            .map(|params| {
+                (params.period, params.sync == Sync::Gossip, params.compression == Compression::Sparsification)
+            })
             .collect();
         let family = |period| [(period, false, false), (period, true, false), (period, true, true)];
         let expected: Vec<_> = [1, 4, 16].into_iter().flat_map(family).chain([(32, false, false)]).collect();

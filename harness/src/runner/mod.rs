@@ -176,8 +176,7 @@ fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String>
     let entry = &plan.suite.graphs[group.graph];
     let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
     let sized = entry.for_devices(cluster.device_count());
-    let (header, graph) =
-        sized.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
+    let (header, graph) = sized.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
     let graph = match entry.ccr {
         None => graph,
         Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label()).map_err(|error| error.to_string())?,

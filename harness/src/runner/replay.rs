@@ -47,8 +47,7 @@ pub fn replay(plan: &Plan, cell: Cell, stop: &StopToken) -> Result<Replay, Strin
     let decision = placer.place(&instance, &context).map_err(|error| error.to_string())?;
     let timeline = {
         let placed = PlacedGraph::new(&instance, &decision.placement);
-        let options =
-            Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), record_choices: true };
+        let options = Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), record_choices: true };
         simulate_with(&placed, scheduler, &options).map_err(|error| error.to_string())?
     };
     Ok(Replay { instance, time_unit, decision, timeline })

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use placebench_datasets::format::{self, FormatError, GraphHeader};
 use placebench_datasets::{Cluster, ClusterError, DataflowGraph, Kind, catalogue};
-use placebench_generator::{
-    ClusterParams, Costs, GeneratorError, GraphParams, KindProbabilities, redraw_costs,
-};
+use placebench_generator::{ClusterParams, Costs, GeneratorError, GraphParams, KindProbabilities, redraw_costs};
 
 use super::{ClusterEntry, GraphEntry, Weights};
 

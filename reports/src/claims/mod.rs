@@ -123,7 +123,6 @@ pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
     Some(toml::from_str(text).map_err(|error| error.message().to_owned()))
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

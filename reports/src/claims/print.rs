@@ -84,7 +84,11 @@ pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
                 details.push_str(&format!(" {said}: {reason}."));
                 continue;
             }
-            let list: Vec<String> = verdict.ratios.iter().map(|(label, ratio)| format!("{label} {ratio:.2}")).collect();
+            let list: Vec<String> = verdict
+                .ratios
+                .iter()
+                .map(|(label, ratio)| format!("{label} {ratio:.2}").trim_start().to_owned())
+                .collect();
             details.push_str(&format!(" {said}: {} pairs; {}.", verdict.pairs, list.join(", ")));
         }
         if let (true, Some(why)) = (fails, &claim.why) {

@@ -21,9 +21,10 @@ pub(super) fn bars(
     let first = *panel.metrics.first().ok_or("bars need a metric")?;
     let groups = distinct(rows, group);
     let series: Vec<Series> = match panel.series {
-        Some(column) if panel.metrics.len() == 1 => {
-            distinct(rows, column).into_iter().map(|value| Series { metric: first, only: Some((column, value)) }).collect()
-        }
+        Some(column) if panel.metrics.len() == 1 => distinct(rows, column)
+            .into_iter()
+            .map(|value| Series { metric: first, only: Some((column, value)) })
+            .collect(),
         Some(_) => return Err("bars have several metrics or several series, not both".to_owned()),
         None => panel.metrics.iter().map(|&metric| Series { metric, only: None }).collect(),
     };
@@ -53,7 +54,7 @@ struct Series {
 
 impl Series {
     fn label(&self, figures: &Figures) -> String {
-        self.only.as_ref().map_or_else(|| self.metric.name().to_owned(), |(_, value)| figures.label(value))
+        figures.label(self.only.as_ref().map_or(self.metric.name(), |(_, value)| value))
     }
 }
 
@@ -78,16 +79,20 @@ mod tests {
         let figures: Figures = toml::from_str("suite = 's'\n[labels]\nheft = 'HEFT'").unwrap();
         let panel: Panel = toml::from_str(&format!("kind = 'bars'\n{panel}")).unwrap();
         let results = Results::from(rows());
-        let rows: Vec<&Row> =
-            results.rows.iter().filter(|row| crate::query::matches(row, &panel.only)).collect();
+        let rows: Vec<&Row> = results.rows.iter().filter(|row| crate::query::matches(row, &panel.only)).collect();
         bars(&figures, &panel, &results, &rows, String::new())
     }
 
     #[test]
     fn a_bar_is_the_mean_over_repetitions_and_carries_the_key_of_its_rows() {
-        let bars = made("metrics = ['makespan']\ngroup = 'placer'\nseries = 'scheduler'\nwhere = {graph = ['b']}\nscale = 10.0");
+        let bars = made(
+            "metrics = ['makespan']\ngroup = 'placer'\nseries = 'scheduler'\nwhere = {graph = ['b']}\nscale = 10.0",
+        );
         let bars = bars.unwrap();
-        assert_eq!((bars.groups, bars.series), (vec!["HEFT".into(), "random".into()], vec!["pct".into(), "fifo".into()]));
+        assert_eq!(
+            (bars.groups, bars.series),
+            (vec!["HEFT".into(), "random".into()], vec!["pct".into(), "fifo".into()])
+        );
         let bar = bars.bars[1][1].as_ref().unwrap();
         // One of two repetitions failed: 4 · 2 · 1.5 is left, times 10.
         assert_eq!((bar.value, bar.key.as_str()), (Some(Estimate::exact(120.0)), "b|c|random|fifo"));
@@ -95,7 +100,9 @@ mod tests {
 
     #[test]
     fn metrics_side_by_side_are_series_and_cells_do_not_mix() {
-        let bars = made("metrics = ['makespan', 'step_time']\ngroup = 'graph'\nwhere = {placer = ['heft'], scheduler = ['pct']}");
+        let bars = made(
+            "metrics = ['makespan', 'step_time']\ngroup = 'graph'\nwhere = {placer = ['heft'], scheduler = ['pct']}",
+        );
         assert_eq!(bars.unwrap().series, ["makespan", "time of a step"]);
         assert!(made("metrics = ['makespan']\ngroup = 'graph'").unwrap_err().contains("mixes cells"));
         assert!(made("metrics = ['makespan']").unwrap_err().contains("group"));

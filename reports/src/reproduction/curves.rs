@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_point_stands_at_the_number_of_its_cluster_or_at_a_parameter_of_its_placer() {
-        let mut panel: Panel = toml::from_str("kind = 'scaling'\nmetrics = ['makespan']\nseries = 'placer'\nx = 'cluster'").unwrap();
+        let mut panel: Panel =
+            toml::from_str("kind = 'scaling'\nmetrics = ['makespan']\nseries = 'placer'\nx = 'cluster'").unwrap();
         let row = Row { cluster: "gtx1080x8".into(), placer: "scoring(alpha=0.7, fringe=2)".into(), ..Row::default() };
         assert_eq!(abscissa(&panel, &row), Ok(Some(8.0)));
         assert!(abscissa(&panel, &Row { cluster: "gpus".into(), ..row.clone() }).is_err());

@@ -121,8 +121,17 @@ pub struct TableEntry {
     pub number: String,
     /// What it shows.
     pub caption: String,
-    /// The graphs of the suite whose properties it lists, of the first repetition.
+    /// The graphs of the suite that it lists, one a row.
     pub graphs: Vec<String>,
+    /// What it lists of them on each cluster, the mean over repetitions; without, their properties in the first repetition.
+    #[serde(default)]
+    pub metric: Option<Metric>,
+    /// What each value is multiplied by.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// Values are how many times that of this graph they are contained in: baseline / graph.
+    #[serde(default)]
+    pub baseline: Option<String>,
 }
 
 /// Why a figure or table that should be made was not.
@@ -248,7 +257,11 @@ mod tests {
                 }
             }
             for table in &figures.tables {
-                assert!(table.graphs.iter().all(|graph| graphs.contains(graph)), "{}", table.number);
+                assert!(
+                    table.graphs.iter().chain(&table.baseline).all(|graph| graphs.contains(graph)),
+                    "{}",
+                    table.number
+                );
             }
         }
     }

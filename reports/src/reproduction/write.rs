@@ -11,6 +11,8 @@ use crate::export::{Table, TextFormat};
 use crate::figure::{Drawing, Figure, Style};
 use crate::query::{Results, matches};
 
+/// Why a figure or table is missing that others of the suite could make.
+const NOTHING: &str = "the run has nothing of it";
 /// Dots per point in pictures: 300 an inch.
 const PNG_SCALE: f64 = 300.0 / 72.0;
 
@@ -30,6 +32,8 @@ pub struct Made {
 pub struct Outputs {
     /// In the order of the source, figures first.
     pub made: Vec<Made>,
+    /// Tables of metrics with their captions.
+    pub tables: Vec<(String, Table)>,
 }
 
 impl Outputs {
@@ -77,22 +81,47 @@ pub fn write_figures(
         }
         let files = match &figure.cannot_be_made {
             Some(reason) => Err(reason.clone()),
-            None if files.is_empty() => Err("the run has none of its rows".to_owned()),
+            None if files.is_empty() => Err(NOTHING.to_owned()),
             None => Ok(files),
         };
         outputs.made.push(Made { number: format!("Fig. {}", figure.number), caption: figure.caption.clone(), files });
     }
     for entry in &figures.tables {
-        let table = tables::properties(entry, suite)
-            .map_err(|reason| ReproductionError::Table { table: entry.number.clone(), reason })?;
-        let name = format!("table-{}", entry.number);
-        for (format, extension) in
-            [(TextFormat::Markdown, "md"), (TextFormat::Latex, "tex"), (TextFormat::Csv, "csv")]
-        {
-            write(&folder.join(format!("{name}.{extension}")), table.to_text(format, &entry.caption).as_bytes())?;
+        let refused = |reason| ReproductionError::Table { table: entry.number.clone(), reason };
+        let mut files = Vec::new();
+        let mut save = |table: &Table, under: &str| {
+            let name = PathBuf::from(under).join(format!("table-{}", entry.number)).display().to_string();
+            for (format, extension) in
+                [(TextFormat::Markdown, "md"), (TextFormat::Latex, "tex"), (TextFormat::Csv, "csv")]
+            {
+                let text = table.to_text(format, &entry.caption);
+                write(&folder.join(format!("{name}.{extension}")), text.as_bytes())?;
+            }
+            files.push(name);
+            Ok(())
+        };
+        match entry.metric {
+            None => {
+                let table = tables::properties(entry, suite).map_err(refused)?;
+                if !table.rows.is_empty() {
+                    save(&table, "")?;
+                }
+            }
+            Some(metric) => {
+                for network in &networks {
+                    let under = if networks.len() > 1 { network.as_str() } else { "" };
+                    let table =
+                        tables::metric_table(figures, entry, metric, &results.under(network)).map_err(refused)?;
+                    create(&folder.join(under))?;
+                    save(&table, under)?;
+                    let heading = [entry.caption.as_str(), under].join(", ");
+                    outputs.tables.push((heading.trim_end_matches(", ").to_owned(), table));
+                }
+            }
         }
         let (number, caption) = (format!("Table {}", entry.number), entry.caption.clone());
-        outputs.made.push(Made { number, caption, files: Ok(vec![name]) });
+        let files = if files.is_empty() { Err(NOTHING.to_owned()) } else { Ok(files) };
+        outputs.made.push(Made { number, caption, files });
     }
     write(&folder.join("README.md"), outputs.to_markdown().as_bytes())?;
     Ok(outputs)
