@@ -186,14 +186,14 @@ impl Maker<'_> {
                     inputs.extend(results);
                 }
             }
-            for worker in 0..self.workers {
+            for (worker, (weights, inputs)) in weights.iter_mut().zip(&inputs).enumerate() {
                 let mut cost = UPDATE_OPS * self.values as f64;
                 if exchanges && self.params.sync == Sync::Gossip && self.workers > 1 {
                     // The gradients of both partners are added here; elsewhere ops of their own do that.
                     cost += 2.0 * self.params.reduce_ops * self.values as f64;
                 }
                 let name = format!("step_{step}/update");
-                weights[worker] = (self.add(worker, &name, "Update", cost, &bytes, &inputs[worker])?, 0);
+                *weights = (self.add(worker, &name, "Update", cost, &bytes, inputs)?, 0);
             }
         }
         Ok(())
@@ -212,11 +212,11 @@ impl Maker<'_> {
         let cost = example * f64::from(self.params.batch) + update;
         let bytes = [self.values * VALUE_BYTES];
         let mut gradients = Vec::with_capacity(self.workers);
-        for worker in 0..self.workers {
-            let op = self.add(worker, &format!("step_{step}/train"), "Train", cost, &bytes, &[weights[worker]])?;
+        for (worker, weights) in weights.iter_mut().enumerate() {
+            let op = self.add(worker, &format!("step_{step}/train"), "Train", cost, &bytes, &[*weights])?;
             gradients.push((op, 0));
             if !exchanges {
-                weights[worker] = (op, 0);
+                *weights = (op, 0);
             }
         }
         Ok(vec![(String::new(), self.values, gradients)])
