@@ -181,7 +181,11 @@ impl GroupedBars {
         let names: Vec<String> =
             self.groups.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let widest = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
-        let thickness = if self.series.len() < 2 { 6.0 } else { 3.4 };
+        let thickness = match self.most_bars() as usize {
+            1 => 6.0,
+            2 => 3.4,
+            _ => 2.7,
+        };
         let pitch = (self.most_bars() * thickness * 1.22).max(style.line() + 0.6);
         let left = widest + 4.0;
         let width = drawing.width - left;

@@ -39,9 +39,9 @@ pub struct HeatCell {
     pub key: String,
 }
 
-/// Cividis at equal distances: its lightness rises evenly, and people who do not see red or green see the same as others
-/// (J. R. Nuñez, C. R. Anderton, R. S. Renslow, *Optimizing colormaps with consideration for color vision deficiency*,
-/// PLoS ONE 13(7), 2018). From the largest value to the least.
+/// From dark blue over grey to yellow, after cividis: lightness rises all the way, and people who do not see red or green
+/// see the same as others (J. R. Nuñez, C. R. Anderton, R. S. Renslow, *Optimizing colormaps with consideration for color vision deficiency*,
+/// PLoS ONE 13(7), 2018). The dark end is the largest value.
 const COLORS: [(u8, u8, u8); 9] = [
     (0x00, 0x22, 0x4e),
     (0x12, 0x35, 0x70),
@@ -163,7 +163,7 @@ impl HeatMap {
     fn draw_key(&self, drawing: &mut Drawing, left: f64, top: f64, scale: &Scale, style: &Style) -> f64 {
         let (Scale::Linear { low, high } | Scale::Log { low, high }) = *scale;
         let (steps, width, height) = (60, 110.0f64.min(drawing.width - left - 40.0).max(30.0), 6.0);
-        let [from, to] = [low, high].map(|value| self.quantity.unit.text(value));
+        let [from, to] = [low, high].map(short_number);
         let x = left + style.text_width(&from) + 3.0;
         let baseline = top + height / 2.0 + style.half_capital();
         drawing.text(left, baseline, style.font_pt, Anchor::Start, from);
