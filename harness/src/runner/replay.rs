@@ -7,7 +7,7 @@ use placebench_datasets::{Instance, PlacedGraph};
 
 use super::instance_of;
 use crate::objective::SimulatedObjective;
-use crate::simulator::{Options, simulate_with};
+use crate::simulator::{Options, simulate_online, simulate_with};
 use crate::suite::{Cell, Plan};
 use crate::timeline::Timeline;
 
@@ -20,25 +20,30 @@ pub struct Replay {
     pub time_unit: String,
     /// What the placer decided.
     pub decision: Decision,
-    /// When everything happened, every choice of a device included.
+    /// When everything happened; every choice of a device included, unless the placer decides during the run.
     pub timeline: Timeline,
 }
 
 /// Runs a cell again: the same graph, cluster, placement and timeline as in the run, since all of it is deterministic.
 ///
 /// # Errors
-/// One line, if the cell fails, which its row would say, too; or if its placer decides during the run.
+/// One line, if the cell fails, which its row would say, too.
 ///
 /// # Complexity
 /// That of the cell.
 pub fn replay(plan: &Plan, cell: Cell, stop: &StopToken) -> Result<Replay, String> {
     let group = &plan.groups[cell.group];
     let (name, placer) = &plan.placers[cell.placer];
-    let Some(scheduler) = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1) else {
-        return Err(format!("'{name}' decides during the run: its timeline cannot be had this way"));
-    };
     let network = plan.networks[cell.network].1;
     let (instance, time_unit) = instance_of(plan, group)?;
+    if let Some(online) = placer.online() {
+        let options = Options { network, stop: stop.clone(), ..Options::default() };
+        let run = simulate_online(&instance, online, &options).map_err(|error| error.to_string())?;
+        let decision = Decision::placement(run.placement);
+        return Ok(Replay { instance, time_unit, decision, timeline: run.timeline });
+    }
+    let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
+    let scheduler = scheduler.ok_or_else(|| format!("the cell of '{name}' has no scheduler"))?;
     let context = PlaceContext {
         seed: group.seed,
         stop: stop.clone(),
