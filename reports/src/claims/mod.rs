@@ -77,6 +77,9 @@ pub struct Claim {
     /// The ratio must be below this.
     #[serde(default)]
     pub below: Option<f64>,
+    /// Whether the mean of the ratios must be within the limits, and not each.
+    #[serde(default)]
+    pub on_average: bool,
     /// The share of ratios that must be within the limits: 1 unless the source says "almost".
     #[serde(default = "all")]
     pub share: f64,

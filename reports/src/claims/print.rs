@@ -16,6 +16,7 @@ impl Claim {
             None => limits,
             Some(_) => format!("correlation {limits}"),
         };
+        let limits = if self.on_average { format!("{limits} on average") } else { limits };
         if self.share < 1.0 { format!("{limits} in {:.0} %", self.share * 100.0) } else { limits }
     }
 }
