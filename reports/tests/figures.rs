@@ -273,6 +273,7 @@ fn every_datum_of_a_run_is_one_mark() {
         kind.of_rows(&rows, RowMetric::Makespan).into_iter().map(draw).collect()
     };
     assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
+    assert_eq!(count(RowFigure::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
     assert_eq!(count(RowFigure::Heat), [placers.len() * scenarios]);
     assert_eq!(count(RowFigure::Profile), [placers.len()]);
     assert_eq!(count(RowFigure::Ranks), [placers.len()]);

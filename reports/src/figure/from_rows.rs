@@ -21,13 +21,15 @@ use super::performance_profile::PerformanceProfile;
 use super::quantity::{Quantity, Unit};
 use super::sweep::{Curve, Scaling, Sweep};
 use crate::results::Results;
-use crate::summary::{geometric_mean, scenario};
+use crate::summary::{distinct, geometric_mean, scenario};
 
 /// The kinds of figures that rows alone can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFigure {
     /// Grouped bars: placers under schedulers, one figure a scenario.
     Bars,
+    /// Grouped bars: placers on clusters, each with its best scheduler, one figure a graph and network model.
+    Clusters,
     /// Heat map: placer × scenario, relative to the best.
     Heat,
     /// Performance profiles.
@@ -70,13 +72,14 @@ const ALPHA: f64 = 0.05;
 
 impl RowFigure {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Bars, Self::Heat, Self::Profile, Self::Pareto, Self::Ranks, Self::Scaling, Self::Sweep];
+    pub const ALL: [Self; 8] =
+        [Self::Bars, Self::Clusters, Self::Heat, Self::Profile, Self::Pareto, Self::Ranks, Self::Scaling, Self::Sweep];
 
     /// The name on the command line, and the beginning of the files' names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bars => "bars",
+            Self::Clusters => "clusters",
             Self::Heat => "heat",
             Self::Profile => "profile",
             Self::Pareto => "pareto",
@@ -107,6 +110,7 @@ impl RowFigure {
         }
         let mut figures = match self {
             Self::Bars => results.bars(rows),
+            Self::Clusters => results.clusters(),
             Self::Heat => results.heat(),
             Self::Profile => results.profile(),
             Self::Pareto => results.pareto(rows),
@@ -165,6 +169,43 @@ impl Results {
             }
         });
         all.collect()
+    }
+
+    fn clusters(&self) -> Vec<NamedFigure> {
+        let mut figures = Vec::new();
+        for (graph, network) in distinct(self.scenarios.iter().map(|own| (&own.graph, &own.network))) {
+            let here: Vec<usize> = (0..self.scenarios.len())
+                .filter(|&index| self.scenarios[index].graph == *graph && self.scenarios[index].network == *network)
+                .collect();
+            if here.len() < 2 {
+                continue;
+            }
+            let bar = |placer: usize, scenario: usize| {
+                let value = self.best[placer][scenario].as_ref().and_then(|best| Estimate::of(&best.values));
+                Some(Bar { value, key: self.key(placer, scenario) })
+            };
+            let bars =
+                (0..self.placers.len()).map(|placer| here.iter().map(|&scenario| bar(placer, scenario)).collect());
+            let quantity = self.quantity(here[0]);
+            let title = format!("{graph}, each placer with its best scheduler, {network}");
+            figures.push(NamedFigure {
+                name: format!("clusters-{}-{graph}-{network}", self.metric.name()),
+                caption: format!(
+                    "{} of placers on clusters, {title}: mean and standard deviation over repetitions; × failed.",
+                    capitalised(&quantity.name)
+                ),
+                figure: Box::new(GroupedBars {
+                    title,
+                    quantity,
+                    group: "placer".into(),
+                    one_series: "cluster".into(),
+                    groups: self.placers.clone(),
+                    series: here.iter().map(|&index| self.scenarios[index].cluster.clone()).collect(),
+                    bars: bars.collect(),
+                }),
+            });
+        }
+        figures
     }
 
     fn heat(&self) -> Vec<NamedFigure> {

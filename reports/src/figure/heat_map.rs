@@ -72,7 +72,8 @@ impl Figure for HeatMap {
             self.rows.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let left = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
         let room = drawing.width - left - 1.0;
-        let width = (room / self.columns.len().max(1) as f64).min(60.0);
+        let widest = self.columns.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
+        let width = (room / self.columns.len().max(1) as f64).min((widest + 4.0).clamp(60.0, 110.0));
         let height = style.line() + 1.6;
         let top = self.draw_columns(&mut drawing, left, top, width, style);
         let scale = self.scale();
