@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
+use placebench::datasets::DataflowGraph;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::generator::{
     ClusterParams, GraphParams, LeveledParams, Manifest, TrainingParams, cluster_preset, generate_cluster,
@@ -41,7 +42,8 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Makes the graph of this folder's manifest again and compares both with it, instead of writing anything.
+    /// Makes the graph of this folder's manifest (or of its parameters, for training steps) again and compares both,
+    /// instead of writing anything.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster"])]
     check: Option<PathBuf>,
 
@@ -51,6 +53,8 @@ pub(crate) struct Args {
 }
 
 const MANIFEST: &str = "manifest.toml";
+/// The entry of a header that holds the parameters of training steps.
+const STEPS: &str = "training_steps";
 /// The first line of a parameter file of training steps.
 const TRAINING: &str = "generator = \"training_steps\"";
 
@@ -113,7 +117,7 @@ fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCod
     header.title = format!("data-parallel training, {} steps on {} workers", params.steps, params.worker_count());
     header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
     header.provenance.insert("sha256".to_owned(), sha256.clone().into());
-    header.provenance.insert("training_steps".to_owned(), toml::Value::try_from(&params)?);
+    header.provenance.insert(STEPS.to_owned(), toml::Value::try_from(&params)?);
     write_graph(out, &header, graph)?;
     print(&format!(
         "{}: {} ops, {} edges, {} workers, {} devices\nSHA-256 {sha256}\n",
@@ -155,13 +159,33 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
 }
 
 fn check(folder: &Path) -> anyhow::Result<ExitCode> {
+    let (header, graph) = format::read_graph(folder)?;
+    if let Some(params) = header.provenance.get(STEPS) {
+        return check_steps(folder, params, &graph);
+    }
     let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let manifest = Manifest::from_toml(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    let (_, graph) = format::read_graph(folder)?;
     manifest.check_graph(&graph).with_context(|| folder.display().to_string())?;
     manifest.check().with_context(|| path.display().to_string())?;
     print(&format!("{}: the graph is what its manifest says, and comes out again\n", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Training steps have no manifest: the header says what they were made from.
+fn check_steps(folder: &Path, params: &toml::Value, graph: &DataflowGraph) -> anyhow::Result<ExitCode> {
+    let params: TrainingParams = params
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| anyhow!("{}: {STEPS}: {}", folder.display(), error.message()))?;
+    let made = generate_training(&params).with_context(|| folder.display().to_string())?;
+    if graph_sha256(&made.graph) != graph_sha256(graph) {
+        bail!(
+            "{}: the graph is not the one that its parameters make: make it again, or use the version that made it",
+            folder.display()
+        );
+    }
+    print(&format!("{}: the graph is what its parameters make\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
