@@ -169,3 +169,26 @@ fn training_steps_come_out_the_same_again() {
     assert_eq!(hash("tolstobrov3(workers=6)"), hash("tolstobrov3(workers=6)"));
     assert_ne!(hash("tolstobrov3(workers=6)"), hash("tolstobrov2(workers=6)"));
 }
+
+#[test]
+fn gossip_goes_to_neighbours_first_and_to_farther_partners_with_every_exchange() {
+    let (params, made) = made("training_steps(workers=7, sync=gossip, steps=5)");
+    let cluster = Cluster::uniform(7, Kind::Cpu, SPEED, Link { rate: 1e6, latency: 0.0 }).unwrap();
+    let instance = Instance::new(made.graph.clone(), cluster).unwrap();
+    let placed = PlacedGraph::new(&instance, &made.placement);
+    let mut partners = vec![Vec::new(); 5];
+    for transfer in placed.transfers() {
+        let name = made.graph.label(transfer.source);
+        let step = (0..5).find(|step| name.contains(&format!("step_{step}/"))).expect("a step");
+        let (from, to) = (transfer.from.0, transfer.to.0);
+        partners[step].push((from, (to + 7 - from) % 7));
+        assert_eq!(transfer.bytes, params.values() * 4);
+    }
+    for (step, mut found) in partners.into_iter().enumerate() {
+        found.sort_unstable();
+        let distance = step as u32 % 3 + 1;
+        let expected: Vec<(u32, u32)> =
+            (0..7).flat_map(|worker| [(worker, distance), (worker, 7 - distance)]).collect();
+        assert_eq!(found, expected, "step {step}");
+    }
+}
