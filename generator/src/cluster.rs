@@ -1,11 +1,13 @@
 //! Random clusters (L §6.2), and the machine of B's experiments.
 
 mod gtx1080;
+mod tolstobrov;
 
 use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link};
 use serde::{Deserialize, Serialize};
 
 pub use gtx1080::{gtx1080, gtx1080_one_cpu};
+pub use tolstobrov::{t_fast, t_slow};
 
 use crate::Distribution;
 use crate::error::{GeneratorError, check_probability};
@@ -85,8 +87,26 @@ impl DeviceKinds {
 
 impl ClusterParams {
     /// Names of the clusters that [`cluster_preset`] knows.
-    pub const PRESETS: [&'static str; 10] =
-        ["laich100", "laich50", "laich7", "tiny3", "gtx1080x1", "gtx1080x2", "gtx1080x4", "gtx1080x8", "gpu2", "gpu4"];
+    pub const PRESETS: [&'static str; 18] = [
+        "laich100",
+        "laich50",
+        "laich7",
+        "tiny3",
+        "gtx1080x1",
+        "gtx1080x2",
+        "gtx1080x4",
+        "gtx1080x8",
+        "gpu2",
+        "gpu4",
+        "t_fast16",
+        "t_fast32",
+        "t_fast60",
+        "t_fast210",
+        "t_slow16",
+        "t_slow32",
+        "t_slow60",
+        "t_slow210",
+    ];
 
     /// `devices` devices as in L's evaluation, without memory limits.
     pub fn new(devices: u32) -> Self {
@@ -229,7 +249,8 @@ pub fn generate_cluster(params: &ClusterParams, seed: u64) -> Result<Cluster, Ge
 }
 
 /// A cluster by name, see [`ClusterParams::PRESETS`]: L's clusters drawn with `seed`, or B's machine, which is the same for
-/// every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs. `None` if there is no such preset.
+/// every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; or the clusters for T, `t_fast16`, `t_slow60` or with any other
+/// number of workers. `None` if there is no such preset.
 ///
 /// # Errors
 /// None for the presets there are; the type is that of the generator.
@@ -242,6 +263,9 @@ pub fn cluster_preset(name: &str, seed: u64) -> Option<Result<Cluster, Generator
     if let Some(gpus) = name.strip_prefix("gtx1080x") {
         let gpus: u32 = gpus.parse().ok().filter(|gpus| (1..=8).contains(gpus))?;
         return Some(gtx1080(gpus));
+    }
+    if let Some(cluster) = tolstobrov::named(name) {
+        return Some(cluster);
     }
     ClusterParams::preset(name).map(|params| generate_cluster(&params, seed))
 }

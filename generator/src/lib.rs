@@ -2,7 +2,10 @@
 //!
 //! - [`generate_leveled`] makes L's leveled random graphs (L §6.2), `laich1` to `laich6` among them; [`LeveledPlan`] makes single
 //!   levels of them.
-//! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine; [`cluster_preset`] knows all by name.
+//! - [`GraphParams`] names graphs of all families.
+//! - [`generate_training`] makes data-parallel training steps with the exchanges of T.
+//! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine, [`t_fast`] and [`t_slow`] clusters
+//!   like T's; [`cluster_preset`] knows all by name.
 //! - [`redraw_costs`] puts random weights on any graph's structure.
 //! - [`Manifest`] records what a graph was made from, and checks that it comes out the same.
 //!
@@ -15,20 +18,26 @@ mod counts;
 mod digest;
 mod distribution;
 mod error;
+mod family;
 mod manifest;
 mod random;
 mod toml_text;
 
 mod cluster;
 pub mod leveled;
+pub mod training_steps;
 
-pub use cluster::{ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu};
+pub use cluster::{
+    ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu, t_fast, t_slow,
+};
 pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;
+pub use family::GraphParams;
 pub use leveled::{
     Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
     generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
+pub use training_steps::{TrainingGraph, TrainingParams, generate_training};

@@ -8,11 +8,13 @@ mod comparison;
 mod findings;
 mod optimality;
 mod profile;
+mod query;
+mod reproduction;
 mod results;
 mod summary;
 mod terminal;
 
-pub use claims::{Claim, Claims, Column, Metric, Selection, Taken, Verdict, claims_markdown, claims_of};
+pub use claims::{Claim, Claims, Outcome, SOURCES, Taken, Verdict, claims_markdown, claims_of};
 pub use comparison::{
     PlacerTrend, Trend, TrendMetric, comparison_json, comparison_markdown, comparison_text, ranking_json,
     ranking_notes, ranking_table, ranking_text,
@@ -20,5 +22,9 @@ pub use comparison::{
 pub use findings::findings;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
+pub use query::{Column, Metric, Results, Selection};
+pub use reproduction::{
+    FigureEntry, Figures, Kind, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, write_figures,
+};
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
 pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};

@@ -1,16 +1,13 @@
 //! Figures of a run that need its graphs: one cell simulated once more, and colocation groups.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::{Decision, PlaceContext, StopToken, nearest};
-use placebench::datasets::{DataflowGraph, Instance, PlacedGraph};
-use placebench::harness::objective::SimulatedObjective;
-use placebench::harness::simulator::{Options, simulate_online, simulate_with};
-use placebench::harness::suite::{Cell, Plan, Suite, load_cluster, load_graph, scale_to_ccr, time_unit};
+use placebench::algorithms::{StopToken, nearest};
+use placebench::datasets::{DataflowGraph, PlacedGraph};
+use placebench::harness::runner::replay;
+use placebench::harness::suite::{Cell, Plan, Suite, load_graph};
 use placebench::harness::table::Row;
-use placebench::harness::timeline::Timeline;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
 /// The figures of cells of a run, which are placed and simulated once more: what each device did, or else how many ops
@@ -32,7 +29,7 @@ pub(super) fn of_cells(
 
 fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
     let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
-    let simulated = Simulated::new(plan, cell)?;
+    let simulated = replay(plan, cell, &StopToken::default()).map_err(|error| anyhow!(error))?;
     let placed = PlacedGraph::new(&simulated.instance, &simulated.decision.placement);
     let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
     let file = |kind: &str| RowFigure::file_name(&format!("{kind}-{graph}-{cluster}-{placer}-{scheduler}"));
@@ -97,44 +94,5 @@ fn find_cell(plan: &Plan, wanted: &str) -> anyhow::Result<Cell> {
     match nearest(wanted, all.iter().map(String::as_str)) {
         Some(nearest) => bail!("the run has no cell '{wanted}': did you mean '{nearest}'?"),
         None => bail!("the run has no cell '{wanted}': write graph/placer/scheduler, as in '{}'", all[0]),
-    }
-}
-
-/// A cell placed and simulated.
-struct Simulated {
-    instance: Instance,
-    time_unit: String,
-    decision: Decision,
-    timeline: Timeline,
-}
-
-impl Simulated {
-    fn new(plan: &Plan, cell: Cell) -> anyhow::Result<Self> {
-        let group = &plan.groups[cell.group];
-        let entry = &plan.suite.graphs[group.graph];
-        let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed)?;
-        let (header, graph) = load_graph(entry, group.seed)?;
-        let graph = match entry.ccr {
-            None => graph,
-            Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label())?,
-        };
-        let time_unit = time_unit(&header, &graph).to_owned();
-        let instance = Instance::new(graph, cluster)?;
-        let (placer, network) = (&plan.placers[cell.placer].1, plan.networks[cell.network].1);
-        let stop = StopToken::default();
-        if let Some(online) = placer.online() {
-            let run = simulate_online(&instance, online, &Options { network, stop, ..Options::default() })?;
-            let decision = Decision { placement: run.placement, plan: None, repaired: None };
-            return Ok(Self { instance, time_unit, decision, timeline: run.timeline });
-        }
-        let objective = Arc::new(SimulatedObjective { network });
-        let context = PlaceContext { seed: group.seed, stop: stop.clone(), objective: Some(objective) };
-        let decision = placer.place(&instance, &context)?;
-        let scheduler = cell.scheduler.map(|scheduler| &plan.schedulers[scheduler].1);
-        let scheduler = scheduler.ok_or_else(|| anyhow!("the cell has no scheduler"))?;
-        let placed = PlacedGraph::new(&instance, &decision.placement);
-        let options = Options { plan: decision.plan.as_ref(), network, stop, record_choices: true };
-        let timeline = simulate_with(&placed, &**scheduler, &options)?;
-        Ok(Self { instance, time_unit, decision, timeline })
     }
 }

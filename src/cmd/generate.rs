@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
+use placebench::datasets::DataflowGraph;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::generator::{
-    ClusterParams, LeveledParams, Manifest, cluster_preset, generate_cluster, generate_leveled,
+    ClusterParams, GraphParams, LeveledParams, Manifest, TrainingParams, cluster_preset, generate_cluster,
+    generate_leveled, generate_training, graph_sha256,
 };
 
 use super::convert::{extension, write_cluster, write_graph};
@@ -17,7 +19,9 @@ use crate::output::print;
 /// Arguments of `generate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A preset (see 'placebench list presets' and 'placebench list clusters') or a parameter file (TOML).
+    /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters if
+    /// need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps begins
+    /// with 'generator = "training_steps"').
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
@@ -38,7 +42,8 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Makes the graph of this folder's manifest again and compares both with it, instead of writing anything.
+    /// Makes the graph of this folder's manifest (or of its parameters, for training steps) again and compares both,
+    /// instead of writing anything.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster"])]
     check: Option<PathBuf>,
 
@@ -48,14 +53,21 @@ pub(crate) struct Args {
 }
 
 const MANIFEST: &str = "manifest.toml";
+/// The entry of a header that holds the parameters of training steps.
+const STEPS: &str = "training_steps";
+/// The first line of a parameter file of training steps.
+const TRAINING: &str = "generator = \"training_steps\"";
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.check {
         return check(folder);
     }
     if let Some(preset) = &args.print_parameters {
-        let params = LeveledParams::preset(preset).ok_or_else(|| unknown(preset))?;
-        print(&toml::to_string(&params)?)?;
+        let text = match GraphParams::preset(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))? {
+            GraphParams::Leveled(params) => toml::to_string(&params)?,
+            GraphParams::TrainingSteps(params) => format!("{TRAINING}\n{}", toml::to_string(&params)?),
+        };
+        print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
@@ -70,17 +82,51 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     } else if let Some(cluster) = cluster_preset(what, args.seed) {
         write_cluster(out, &cluster?)?;
     } else {
-        let params = match LeveledParams::preset(what) {
-            Some(params) => params,
+        let params = match GraphParams::preset(what) {
+            Some(params) => params.map_err(|error| anyhow!(error))?,
             None if is_file => {
                 let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
-                LeveledParams::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?
+                parameters(&text).map_err(|error| anyhow!("{what}: {error}"))?
             }
             None => return Err(unknown(what)),
         };
-        return generate_graph(args, what, out, &params);
+        return match &params {
+            GraphParams::Leveled(params) => generate_graph(args, what, out, params),
+            GraphParams::TrainingSteps(params) => generate_steps(out, params),
+        };
     }
     print(&format!("{}\n", out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The parameters in a file: those of training steps if it says so, else of leveled graphs.
+fn parameters(text: &str) -> Result<GraphParams, String> {
+    // Without the line that names the family, but with the line break, so that messages count lines right.
+    match text.strip_prefix(TRAINING) {
+        Some(rest) => TrainingParams::from_toml(rest).map(GraphParams::TrainingSteps),
+        None => LeveledParams::from_toml(text).map(GraphParams::Leveled),
+    }
+}
+
+fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCode> {
+    let params = TrainingParams { workers: Some(params.worker_count()), ..params.clone() };
+    let made = generate_training(&params)?;
+    let graph = &made.graph;
+    let sha256 = graph_sha256(graph);
+    let mut header = GraphHeader::named("training_steps");
+    header.title = format!("data-parallel training, {} steps on {} workers", params.steps, params.worker_count());
+    header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
+    header.provenance.insert("sha256".to_owned(), sha256.clone().into());
+    header.provenance.insert(STEPS.to_owned(), toml::Value::try_from(&params)?);
+    write_graph(out, &header, graph)?;
+    print(&format!(
+        "{}: {} ops, {} edges, {} workers, {} devices\nSHA-256 {sha256}\n",
+        out.display(),
+        graph.op_count(),
+        graph.edge_count(),
+        params.worker_count(),
+        params.device_count(),
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -113,18 +159,38 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
 }
 
 fn check(folder: &Path) -> anyhow::Result<ExitCode> {
+    let (header, graph) = format::read_graph(folder)?;
+    if let Some(params) = header.provenance.get(STEPS) {
+        return check_steps(folder, params, &graph);
+    }
     let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let manifest = Manifest::from_toml(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    let (_, graph) = format::read_graph(folder)?;
     manifest.check_graph(&graph).with_context(|| folder.display().to_string())?;
     manifest.check().with_context(|| path.display().to_string())?;
     print(&format!("{}: the graph is what its manifest says, and comes out again\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Training steps have no manifest: the header says what they were made from.
+fn check_steps(folder: &Path, params: &toml::Value, graph: &DataflowGraph) -> anyhow::Result<ExitCode> {
+    let params: TrainingParams = params
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| anyhow!("{}: {STEPS}: {}", folder.display(), error.message()))?;
+    let made = generate_training(&params).with_context(|| folder.display().to_string())?;
+    if graph_sha256(&made.graph) != graph_sha256(graph) {
+        bail!(
+            "{}: the graph is not the one that its parameters make: make it again, or use the version that made it",
+            folder.display()
+        );
+    }
+    print(&format!("{}: the graph is what its parameters make\n", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn unknown(name: &str) -> anyhow::Error {
-    let names = LeveledParams::PRESETS.into_iter().chain(ClusterParams::PRESETS);
+    let names = GraphParams::presets().chain(ClusterParams::PRESETS);
     match nearest(name, names) {
         Some(nearest) => anyhow!("no file and no preset is named '{name}': did you mean '{nearest}'?"),
         None => anyhow!(

@@ -8,7 +8,8 @@ use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{PARTITIONED_PARAMS, PLACERS, SCHEDULERS, partitioned_placers};
 use placebench::algorithms::{Entry, ParamSpec};
 use placebench::datasets::{Cluster, Kind, catalogue};
-use placebench::generator::{ClusterParams, LeveledParams, cluster_preset};
+use placebench::generator::training_steps::{Compression, Sync};
+use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::BUILT_IN;
 
 use crate::output::print;
@@ -78,7 +79,7 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
             graphs.collect::<anyhow::Result<_>>()?
         }
         What::Presets => {
-            LeveledParams::PRESETS.iter().filter_map(|&name| Some((name.to_owned(), preset_text(name)?))).collect()
+            GraphParams::presets().filter_map(|name| Some((name.to_owned(), preset_text(name)?))).collect()
         }
         What::Clusters => {
             let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
@@ -112,9 +113,26 @@ const FORMATS: &[(&str, &str)] = &[
 ];
 
 fn preset_text(name: &str) -> Option<String> {
-    let params = LeveledParams::preset(name)?;
-    let (least, most) = params.nodes_per_level;
-    Some(format!("leveled DAG of {} levels of {least} to {most} ops (L Table 7.1)", params.levels))
+    Some(match GraphParams::preset(name)?.ok()? {
+        GraphParams::Leveled(params) => {
+            let (least, most) = params.nodes_per_level;
+            format!("leveled DAG of {} levels of {least} to {most} ops (L Table 7.1)", params.levels)
+        }
+        GraphParams::TrainingSteps(_) if name == "training_steps" => {
+            "data-parallel training: training_steps(workers=16, sync=ring_all_reduce, period=1, …), see docs/METHODOLOGY.md"
+                .to_owned()
+        }
+        GraphParams::TrainingSteps(params) => {
+            let sync = match params.sync {
+                Sync::ParameterServer => "parameter server",
+                Sync::RingAllReduce => "ring all-reduce",
+                Sync::RecursiveDoubling => "recursive doubling",
+                Sync::Gossip => "gossip",
+            };
+            let sparse = if params.compression == Compression::Sparsification { " + sparsification" } else { "" };
+            format!("training steps, Local-SGD({}) + {sync}{sparse} (T §5)", params.period)
+        }
+    })
 }
 
 fn cluster_text(cluster: &Cluster) -> String {

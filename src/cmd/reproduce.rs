@@ -1,11 +1,13 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
+use placebench::algorithms::nearest;
 use placebench::harness::runner::read_run;
-use placebench::reports::{claims_markdown, claims_of};
+use placebench::harness::suite::Suite;
+use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
 
 use super::run;
 use crate::output::print;
@@ -13,7 +15,7 @@ use crate::output::print;
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The source: laich2017 or bahnmueller2018.
+    /// The source: laich2017, bahnmueller2018 or tolstobrov.
     source: String,
 
     /// Checks the claims against this run folder instead of running the suite.
@@ -24,6 +26,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "run")]
     repetitions: Option<u32>,
 
+    /// Makes no figures and tables, only the claims.
+    #[arg(long)]
+    no_figures: bool,
+
     /// Shows no progress.
     #[arg(long, short)]
     quiet: bool,
@@ -31,15 +37,18 @@ pub(crate) struct Args {
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(claims) = claims_of(&args.source) else {
-        bail!("unknown source '{}': claims come along for laich2017 and bahnmueller2018", args.source);
+        match nearest(&args.source, SOURCES) {
+            Some(nearest) => bail!("unknown source '{}': did you mean '{nearest}'?", args.source),
+            None => bail!("unknown source '{}': give one of {}", args.source, SOURCES.join(", ")),
+        }
     };
     let claims = claims.map_err(|error| anyhow!("the claims of {}: {error}", args.source))?;
-    let (rows, folder) = match &args.run {
-        Some(folder) => (read_run(folder)?, folder.clone()),
+    let (suite, rows, folder) = match &args.run {
+        Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.clone()),
         None => {
             let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions);
             match run::run_to_the_end(&run_args)? {
-                Some(finished) => (finished.rows, finished.folder),
+                Some(finished) => (finished.suite, finished.rows, finished.folder),
                 None => return Ok(ExitCode::from(run::INTERRUPTED)),
             }
         }
@@ -47,6 +56,31 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if rows.iter().any(|row| row.suite != claims.suite) {
         bail!("{}: is no run of the suite {}", folder.display(), claims.suite);
     }
-    print(&format!("{}\n\n{}\nRun: {}\n", claims.source, claims_markdown(&claims, &rows), folder.display()))?;
+    let results = Results::new(rows, &suite);
+    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &results)))?;
+    if !args.no_figures {
+        print(&figures(&args.source, &results, &suite, &folder)?)?;
+    }
+    print(&format!("Run: {}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the figures and tables of a source in the run folder, and tells which.
+fn figures(source: &str, results: &Results, suite: &Suite, run: &Path) -> anyhow::Result<String> {
+    let Some(figures) = figures_of(source) else { return Ok(String::new()) };
+    let figures = figures.map_err(|error| anyhow!("the figures of {source}: {error}"))?;
+    let folder = run.join("figures");
+    let outputs = write_figures(&figures, results, suite, &folder)?;
+    let made = outputs.made.iter().filter(|made| made.files.is_ok()).count();
+    let mut text = String::new();
+    for (caption, table) in &outputs.tables {
+        text.push_str(&format!("{caption}:\n\n{}\n", table.to_markdown()));
+    }
+    text.push_str(&format!("{made} of {} figures and tables made: {}\n", outputs.made.len(), folder.display()));
+    for made in &outputs.made {
+        if let Err(reason) = &made.files {
+            text.push_str(&format!("{} ({}) cannot be made: {reason}\n", made.number, made.caption));
+        }
+    }
+    Ok(text)
 }

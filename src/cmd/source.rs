@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{Cluster, DataflowGraph, catalogue};
-use placebench::generator::{ClusterParams, LeveledParams, cluster_preset, generate_leveled};
+use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::read_cluster;
 
 /// The graph that `text` names: a catalogue name first, then a preset, then a path.
@@ -14,13 +14,13 @@ pub(super) fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, Dataf
     if catalogue::entries().iter().any(|entry| entry.name == text) {
         return Ok(catalogue::load(text)?);
     }
-    if let Some(params) = LeveledParams::preset(text) {
-        return Ok((GraphHeader::named(text), generate_leveled(&params, seed)?.graph));
+    if let Some(params) = GraphParams::preset(text) {
+        return Ok((GraphHeader::named(text), params.map_err(|error| anyhow!(error))?.generate(seed)?));
     }
     if Path::new(text).exists() {
         return Ok(format::read_graph(Path::new(text))?);
     }
-    let names = catalogue::entries().iter().map(|entry| entry.name).chain(LeveledParams::PRESETS);
+    let names = catalogue::entries().iter().map(|entry| entry.name).chain(GraphParams::presets());
     unknown("graph", text, names, "graphs' and 'placebench list presets")
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
 use placebench_datasets::catalogue;
-use placebench_generator::leveled::LeveledParams;
+use placebench_generator::{GraphParams, LeveledParams, TrainingParams};
 use serde::{Deserialize, Serialize};
 
 use super::sources::{SourceError, cluster_preset, graph_preset};
@@ -61,7 +61,7 @@ fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
 }
 
-/// A graph of a suite: exactly one of `catalogue`, `file`, `preset`, `leveled`.
+/// A graph of a suite: exactly one of `catalogue`, `file`, `preset`, `leveled`, `training_steps`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphEntry {
@@ -80,6 +80,10 @@ pub struct GraphEntry {
     /// Parameters of the leveled generator.
     #[serde(default)]
     pub leveled: Option<LeveledParams>,
+    /// Parameters of data-parallel training steps. Without a number of workers there are as many as the cell's cluster has
+    /// devices, less the servers; so also for a preset of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_steps: Option<TrainingParams>,
     /// Draws new costs for the graph's structure.
     #[serde(default)]
     pub weights: Option<Weights>,
@@ -168,7 +172,36 @@ impl GraphEntry {
             .or_else(|| self.catalogue.clone())
             .or_else(|| self.preset.clone())
             .or_else(|| self.file.as_deref().map(stem))
-            .unwrap_or_else(|| "leveled".to_owned())
+            .unwrap_or_else(|| if self.training_steps.is_some() { "training_steps" } else { "leveled" }.to_owned())
+    }
+}
+
+impl GraphEntry {
+    /// The parameters of the entry's graph, if a preset or a table gives them.
+    ///
+    /// # Errors
+    /// If the preset does not exist.
+    pub fn params(&self) -> Result<Option<GraphParams>, SourceError> {
+        Ok(match (&self.preset, &self.leveled, &self.training_steps) {
+            (Some(name), _, _) => Some(graph_preset(name)?),
+            (_, Some(params), _) => Some(GraphParams::Leveled(params.clone())),
+            (_, _, Some(params)) => Some(GraphParams::TrainingSteps(params.clone())),
+            (None, None, None) => None,
+        })
+    }
+
+    /// The entry for a cluster of so many devices: training steps that leave the number of workers open get one a device.
+    ///
+    /// # Errors
+    /// If the preset does not exist.
+    pub fn for_devices(&self, devices: usize) -> Result<Self, SourceError> {
+        Ok(match self.params()? {
+            Some(GraphParams::TrainingSteps(params)) => {
+                let training_steps = Some(params.for_devices(devices));
+                Self { name: Some(self.label()), preset: None, training_steps, ..self.clone() }
+            }
+            _ => self.clone(),
+        })
     }
 }
 
@@ -185,10 +218,7 @@ fn check_names(graph: &GraphEntry) -> Result<(), SourceError> {
     if let Some(name) = &graph.catalogue {
         catalogue::find(name)?;
     }
-    if let Some(name) = &graph.preset {
-        graph_preset(name)?;
-    }
-    if let Some(params) = &graph.leveled {
+    if let Some(params) = graph.params()? {
         params.check()?;
     }
     Ok(())
@@ -292,12 +322,17 @@ impl Suite {
         let mut labels: Vec<String> = self.commands.iter().map(|command| command.name.clone()).collect();
         self.check_unique(&mut labels, "placer").map_err(|(label, reason)| refuse(label, reason))?;
         for graph in &self.graphs {
-            let sources =
-                [graph.catalogue.is_some(), graph.file.is_some(), graph.preset.is_some(), graph.leveled.is_some()];
+            let sources = [
+                graph.catalogue.is_some(),
+                graph.file.is_some(),
+                graph.preset.is_some(),
+                graph.leveled.is_some(),
+                graph.training_steps.is_some(),
+            ];
             if sources.iter().filter(|&&given| given).count() != 1 {
                 return Err(refuse(
                     format!("graph '{}'", graph.label()),
-                    "give exactly one of catalogue, file, preset, leveled".to_owned(),
+                    "give exactly one of catalogue, file, preset, leveled, training_steps".to_owned(),
                 ));
             }
             if graph.ccr.is_some_and(|ccr| !(ccr > 0.0 && ccr <= 1e9)) {
@@ -450,7 +485,7 @@ preset = "laich7"
             (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
             (
                 GOOD.replace("\"laich1\"", "\"laich1\"\nfile = \"x\""),
-                "give exactly one of catalogue, file, preset, leveled",
+                "give exactly one of catalogue, file, preset, leveled, training_steps",
             ),
             (
                 GOOD.replace("\"laich1\"", "\"laich1\"\nclusters = [\"big\"]"),

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use placebench_datasets::format::{self, FormatError, GraphHeader};
 use placebench_datasets::{Cluster, ClusterError, DataflowGraph, Kind, catalogue};
-use placebench_generator::{
-    ClusterParams, Costs, GeneratorError, KindProbabilities, LeveledParams, generate_leveled, redraw_costs,
-};
+use placebench_generator::{ClusterParams, Costs, GeneratorError, GraphParams, KindProbabilities, redraw_costs};
 
 use super::{ClusterEntry, GraphEntry, Weights};
 
@@ -36,7 +34,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The entry names no source; a suite that was parsed always does.
-    #[error("graph '{graph}' has none of catalogue, file, preset, leveled")]
+    #[error("graph '{graph}' has none of catalogue, file, preset, leveled, training_steps")]
     NoSource {
         /// The graph.
         graph: String,
@@ -51,6 +49,9 @@ pub enum SourceError {
         /// The nearest there is.
         nearest: Option<String>,
     },
+    /// The parameters after a preset's name make no sense.
+    #[error("{0}")]
+    PresetParams(String),
     /// More devices asked for than there are.
     #[error("cluster '{cluster}' has {devices} devices, not {wanted}")]
     TooFewDevices {
@@ -80,12 +81,8 @@ pub fn load_graph(entry: &GraphEntry, seed: u64) -> Result<(GraphHeader, Dataflo
     } else if let Some(path) = &entry.file {
         format::read_graph(path)?
     } else {
-        let params = match (&entry.preset, &entry.leveled) {
-            (Some(name), _) => graph_preset(name)?,
-            (None, Some(params)) => params.clone(),
-            (None, None) => return Err(SourceError::NoSource { graph: entry.label() }),
-        };
-        (GraphHeader::named(entry.label()), generate_leveled(&params, seed)?.graph)
+        let params = entry.params()?.ok_or_else(|| SourceError::NoSource { graph: entry.label() })?;
+        (GraphHeader::named(entry.label()), params.generate(seed)?)
     };
     Ok(match entry.weights {
         None => (header, graph),
@@ -103,13 +100,16 @@ pub fn time_unit<'a>(header: &'a GraphHeader, graph: &DataflowGraph) -> &'a str 
 /// The parameters of a graph preset.
 ///
 /// # Errors
-/// If there is none of that name.
-pub fn graph_preset(name: &str) -> Result<LeveledParams, SourceError> {
-    LeveledParams::preset(name).ok_or_else(|| SourceError::UnknownPreset {
-        what: "graph",
-        name: name.to_owned(),
-        nearest: placebench_algorithms::nearest(name, LeveledParams::PRESETS),
-    })
+/// If there is none of that name, or its parameters make no sense.
+pub fn graph_preset(name: &str) -> Result<GraphParams, SourceError> {
+    match GraphParams::preset(name) {
+        Some(params) => params.map_err(SourceError::PresetParams),
+        None => Err(SourceError::UnknownPreset {
+            what: "graph",
+            name: name.to_owned(),
+            nearest: placebench_algorithms::nearest(name, GraphParams::presets()),
+        }),
+    }
 }
 
 /// The cluster of an entry for a seed.

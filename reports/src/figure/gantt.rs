@@ -99,7 +99,8 @@ impl Figure for Gantt {
         for (row, (device, name)) in self.devices.iter().zip(&names).enumerate() {
             let y = area.y + row as f64 * pitch;
             if row % every == 0 {
-                let busy: f64 = device.tasks.iter().map(|task| task.end - task.start).sum();
+                // The sum of nothing is -0, which would show.
+                let busy = 0.0 + device.tasks.iter().map(|task| task.end - task.start).sum::<f64>();
                 let share = if self.makespan > 0.0 { 100.0 * busy / self.makespan } else { 0.0 };
                 let baseline = y + pitch / 2.0 + style.half_capital();
                 drawing.text(area.x - 3.0, baseline, style.font_pt, Anchor::End, name);

@@ -1,0 +1,41 @@
+//! Timelines and executable ops of a single cell, which is run again.
+
+use placebench_algorithms::StopToken;
+use placebench_datasets::PlacedGraph;
+use placebench_harness::runner::replay;
+use placebench_harness::suite::Plan;
+use placebench_harness::table::Row;
+
+use super::{Kind, Panel, key_of};
+use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
+
+/// The picture of the first repetition of the one cell that `rows` are of.
+///
+/// # Errors
+/// If rows are of several cells, or the cell fails.
+pub(super) fn timeline(
+    panel: &Panel,
+    plan: &Plan,
+    rows: &[&Row],
+    title: String,
+    style: &Style,
+) -> Result<Drawing, String> {
+    let first = *rows.first().ok_or("no row is selected")?;
+    if !super::are_one_cell(rows) {
+        return Err(format!("a timeline is of one cell: select more than {}", key_of(first)));
+    }
+    let key = first.key();
+    let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == key);
+    let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key_of(first)))?;
+    let replayed = replay(plan, cell, &StopToken::default())?;
+    match panel.kind {
+        Kind::ExecutableOps => {
+            let figure = executable_ops(replayed.instance.cluster(), &replayed.timeline, title);
+            Ok(figure.ok_or("no device had a choice")?.draw(style))
+        }
+        _ => {
+            let placed = PlacedGraph::new(&replayed.instance, &replayed.decision.placement);
+            Ok(gantt(&placed, &replayed.timeline, &replayed.time_unit, title).draw(style))
+        }
+    }
+}
