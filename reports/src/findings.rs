@@ -4,9 +4,14 @@ use crate::Summary;
 use crate::optimality;
 use crate::terminal::bytes_text;
 
-/// What a run found: who won, by how much, whether distributing paid, how far from the bound, which scheduler to take,
-/// what failed.
+/// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {
+    finding_sentences(summary).join(" ")
+}
+
+/// What a run found, point by point: who won, by how much, whether distributing paid, how far from the bound, which
+/// scheduler to take, what failed.
+pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     let sentences = [
         optimality::sentence(summary),
         winner(summary),
@@ -16,7 +21,7 @@ pub fn findings(summary: &Summary) -> String {
         schedulers(summary),
         failures(summary),
     ];
-    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    sentences.into_iter().flatten().collect()
 }
 
 fn winner(summary: &Summary) -> Option<String> {

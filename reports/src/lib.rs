@@ -1,14 +1,16 @@
-//! Shows results: aligned tables for the terminal, and what they say in words.
+//! Shows results: aligned tables for the terminal, what they say in words, and a report in HTML.
 
 mod claims;
 mod findings;
+mod html;
 mod optimality;
 mod profile;
 mod summary;
 mod terminal;
 
 pub use claims::{Claim, Claims, Column, Metric, Selection, Taken, Verdict, claims_markdown, claims_of};
-pub use findings::findings;
+pub use findings::{finding_sentences, findings};
+pub use html::{Report, ReportInput, Timelines, html_report};
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};

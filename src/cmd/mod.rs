@@ -6,6 +6,7 @@ mod inspect;
 mod list;
 mod partition;
 mod place;
+mod report;
 mod reproduce;
 mod run;
 mod source;
@@ -21,6 +22,8 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Runs a paper's evaluation and checks its claims one by one.
     Reproduce(reproduce::Args),
+    /// Makes one HTML file of a run: findings, figures, tables, and a page for each cell.
+    Report(report::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
     /// Partitions a graph into blocks, or judges a partition.
@@ -47,6 +50,7 @@ impl Verb {
         match self {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
+            Self::Report(args) => report::execute(&args),
             Self::Place(args) => place::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),

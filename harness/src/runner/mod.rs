@@ -3,6 +3,7 @@
 mod cell;
 mod folder;
 mod guard;
+mod replay;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,10 +15,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 pub use cell::{Judgement, Yardstick, judge, judge_online, peak_rss_bytes};
-pub use folder::{Environment, FolderError, RunFolder, RunState, read_run};
+pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite};
 pub use guard::CELL_THREAD;
+pub use replay::{Replay, instance_of, replay};
 
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
+use crate::suite::{Cell, Group, Plan};
 use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
@@ -163,17 +165,7 @@ struct Judged {
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
-        let cluster =
-            load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
-        let (header, graph) =
-            load_graph(&plan.suite.graphs[group.graph], group.seed).map_err(|error| error.to_string())?;
-        let graph = match plan.suite.graphs[group.graph].ccr {
-            None => graph,
-            Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &plan.suite.graphs[group.graph].label())
-                .map_err(|error| error.to_string())?,
-        };
-        let time_unit = time_unit(&header, &graph).to_owned();
-        let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
+        let (instance, time_unit) = instance_of(&plan, &group)?;
         let yardstick = Yardstick::new(&instance);
         Ok(Judged { instance, time_unit, yardstick })
     })

@@ -1,0 +1,110 @@
+//! Runs a cell once more for what its row does not keep: the placement and the timeline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use placebench_algorithms::{Decision, PlaceContext, StopToken};
+use placebench_datasets::{Instance, PlacedGraph};
+
+use super::guard::{Outcome, guarded};
+use crate::objective::SimulatedObjective;
+use crate::simulator::{Options, simulate_online, simulate_with};
+use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
+use crate::timeline::Timeline;
+
+/// The instance of a group, made as its suite says, and the unit of its times.
+///
+/// # Errors
+/// One line that says what is wrong: a file that is gone, say.
+pub fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String> {
+    let entry = &plan.suite.graphs[group.graph];
+    let cluster =
+        load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
+    let (header, graph) = load_graph(entry, group.seed).map_err(|error| error.to_string())?;
+    let graph = match entry.ccr {
+        None => graph,
+        Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label()).map_err(|error| error.to_string())?,
+    };
+    let unit = time_unit(&header, &graph).to_owned();
+    let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
+    Ok((instance, unit))
+}
+
+/// What a cell did.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The placement, with the plan of placers that make one.
+    pub decision: Decision,
+    /// When everything happened.
+    pub timeline: Timeline,
+}
+
+/// Places and simulates a cell again, on the instance of its group. The outcome is that of the run, byte for byte, as long
+/// as the version of placebench is the same. Nothing is validated: the run did that.
+///
+/// # Errors
+/// One line that says what went wrong: the placer refuses, panics, or is not done within `limit`.
+pub fn replay(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Replay, String> {
+    let (plan, instance) = (Arc::clone(plan), instance.clone());
+    let work = move |stop: StopToken| run_again(&plan, cell, &instance, stop);
+    match guarded(Some(limit), &StopToken::default(), work) {
+        Outcome::Done(result) | Outcome::Late(result) => result,
+        Outcome::Panicked(message) => Err(format!("panicked: {message}")),
+        Outcome::TimedOut | Outcome::Stopped => Err(format!("not done within {} s", limit.as_secs_f64())),
+    }
+}
+
+fn run_again(plan: &Plan, cell: Cell, instance: &Instance, stop: StopToken) -> Result<Replay, String> {
+    let network = plan.networks[cell.network].1;
+    let placer = &*plan.placers[cell.placer].1;
+    if let Some(online) = placer.online() {
+        let options = Options { network, stop, ..Options::default() };
+        let run = simulate_online(instance, online, &options).map_err(|error| error.to_string())?;
+        return Ok(Replay { decision: Decision::placement(run.placement), timeline: run.timeline });
+    }
+    let scheduler = cell.scheduler.ok_or("the cell names no scheduler")?;
+    let context = PlaceContext {
+        seed: plan.groups[cell.group].seed,
+        stop: stop.clone(),
+        objective: Some(Arc::new(SimulatedObjective { network })),
+    };
+    let decision = placer.place(instance, &context).map_err(|error| error.to_string())?;
+    decision.placement.check(instance).map_err(|error| error.to_string())?;
+    let placed = PlacedGraph::new(instance, &decision.placement);
+    let options = Options { plan: decision.plan.as_ref(), network, stop, ..Options::default() };
+    let timeline =
+        simulate_with(&placed, &*plan.schedulers[scheduler].1, &options).map_err(|error| error.to_string())?;
+    Ok(Replay { decision, timeline })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::{RunOutcome, Silent, run};
+    use crate::suite::Suite;
+
+    #[test]
+    fn a_replayed_cell_has_the_makespan_of_its_row() {
+        let text = r#"
+            name = "small"
+            repetitions = 2
+            placers = ["heft", "random", "cats", "simulated_annealing"]
+            schedulers = ["pct", "static"]
+            [[graph]]
+            catalogue = "convnet"
+            weights = "laich"
+            ccr = 2.0
+            [[cluster]]
+            preset = "laich7"
+            send_ops = 10.0
+        "#;
+        let plan = Arc::new(Plan::new(Suite::parse(text, "small.toml").unwrap()).unwrap());
+        let outcome = run(&plan, Vec::new(), &StopToken::default(), &Silent, |_| Ok::<(), ()>(())).unwrap();
+        let RunOutcome::Complete(rows) = outcome else { panic!("{outcome:?}") };
+        for (&cell, row) in plan.cells.iter().zip(&rows) {
+            let (instance, unit) = instance_of(&plan, &plan.groups[cell.group]).unwrap();
+            let replay = replay(&plan, cell, &instance, Duration::from_secs(60)).unwrap();
+            assert_eq!((Some(replay.timeline.makespan()), &unit), (row.makespan, &row.time_unit), "{:?}", row.key());
+        }
+    }
+}
