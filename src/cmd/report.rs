@@ -48,9 +48,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{folder}: no cell of this run is done yet: run it first");
     }
     let (suite_text, suite) = read_suite(&args.folder)?;
-    let plan = suite.map_err(|error| error.to_string()).and_then(|suite| {
-        Plan::new(suite).map(Arc::new).map_err(|error| error.to_string())
-    });
+    let plan = suite
+        .map_err(|error| error.to_string())
+        .and_then(|suite| Plan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
     let timelines = match args.timelines {
         Choice::Auto => Timelines::Auto,
         Choice::None => Timelines::None,

@@ -224,8 +224,7 @@ pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), F
 pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
     let path = path.join(ENVIRONMENT);
     let text = fs::read_to_string(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
-    toml::from_str(&text)
-        .map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
+    toml::from_str(&text).map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
 }
 
 fn read_journal(file: &mut File, path: &Path) -> Result<Vec<Row>, FolderError> {

@@ -18,8 +18,7 @@ use crate::timeline::Timeline;
 /// One line that says what is wrong: a file that is gone, say.
 pub fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String> {
     let entry = &plan.suite.graphs[group.graph];
-    let cluster =
-        load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
+    let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
     let (header, graph) = load_graph(entry, group.seed).map_err(|error| error.to_string())?;
     let graph = match entry.ccr {
         None => graph,

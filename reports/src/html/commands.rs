@@ -96,9 +96,8 @@ mod tests {
                 find(&self.placers, &row.placer)?,
             ];
             let alone: Option<Vec<String>> = parts.iter().map(|part| part.alone.clone()).collect();
-            let words = alone.unwrap_or_else(|| {
-                parts.iter().map(|part| part.in_run.clone()).chain([self.run.clone()]).collect()
-            });
+            let words = alone
+                .unwrap_or_else(|| parts.iter().map(|part| part.in_run.clone()).chain([self.run.clone()]).collect());
             Some(format!(
                 "placebench place {} --scheduler {} --network {} --seed {}",
                 words.join(" "),

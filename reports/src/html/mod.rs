@@ -82,12 +82,7 @@ pub fn html_report(input: &ReportInput) -> Report {
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &input.suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
-    let made = timelines::make(
-        input.timelines,
-        input.plan.as_ref().ok(),
-        &rows,
-        TARGET_BYTES.saturating_sub(used),
-    );
+    let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, TARGET_BYTES.saturating_sub(used));
     let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
     let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
     let mut data: Vec<String> = parts.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
@@ -145,11 +140,15 @@ fn counts(summary: &Summary, cells: usize) -> String {
 }
 
 fn paragraphs(text: &str) -> String {
-    text.split("\n\n").filter(|text| !text.trim().is_empty()).map(|text| format!("<p>{}</p>\n", escape(text.trim()))).collect()
+    text.split("\n\n")
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| format!("<p>{}</p>\n", escape(text.trim())))
+        .collect()
 }
 
 fn environment(input: &ReportInput) -> String {
-    let Environment { version, commit, cpu, threads, platform, optimized, schema_version, command } = &input.environment;
+    let Environment { version, commit, cpu, threads, platform, optimized, schema_version, command } =
+        &input.environment;
     let commit = commit.as_deref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
     let build = if *optimized { "optimised" } else { "not optimised: seconds are too long" };
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
@@ -178,7 +177,9 @@ fn about_timelines(input: &ReportInput, made: &Made) -> String {
     let others = "The command on a cell's page, with --trace FILE added, writes its timeline for a trace viewer.";
     let how = match input.timelines {
         Timelines::Auto if count == all => String::new(),
-        _ if count + made.refused.len() == all => " The others could not be simulated again; their pages say why.".to_owned(),
+        _ if count + made.refused.len() == all => {
+            " The others could not be simulated again; their pages say why.".to_owned()
+        }
         _ => {
             let folder = quoted(&input.folder);
             format!(" placebench report {folder} --timelines all makes all of them, whatever time and space they take.")

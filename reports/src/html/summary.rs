@@ -36,7 +36,8 @@ pub(super) fn summary_json(summary: &Summary, rows: &[Row]) -> String {
     };
     let matrix = |value: &dyn Fn(usize, usize) -> Option<f64>, digits: usize| -> String {
         let text = |placer, column| value(placer, column).map_or_else(|| "null".to_owned(), |v| number_text(v, digits));
-        let line = |placer| (0..summary.scenarios.len()).map(|column| text(placer, column)).collect::<Vec<_>>().join(",");
+        let line =
+            |placer| (0..summary.scenarios.len()).map(|column| text(placer, column)).collect::<Vec<_>>().join(",");
         let lines: Vec<String> = (0..summary.placers.len()).map(|placer| format!("[{}]", line(placer))).collect();
         format!("[{}]", lines.join(","))
     };

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use placebench_datasets::PlacedGraph;
+use placebench_datasets::{Instance, PlacedGraph};
 use placebench_harness::runner::{instance_of, replay};
 use placebench_harness::suite::{Cell, Plan};
 use placebench_harness::table::{CellKey, Row};
 
 use super::strips::strips;
+use crate::summary::scenario;
 
 /// Which cells get a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub(super) fn make(choice: Timelines, plan: Option<&Arc<Plan>>, rows: &[Row], by
     let known = candidates.into_iter().filter_map(|row| Some((row, *cells.get(&rows[row].key())?)));
     let chosen: Vec<(usize, Cell)> = match choice {
         Timelines::All => known.collect(),
-        _ => within_seconds(known, rows),
+        _ => within_seconds(known.collect(), rows),
     };
     let mut left = if choice == Timelines::All { usize::MAX } else { bytes };
     for (row, outcome) in replay_all(plan, rows, &chosen) {
@@ -97,23 +98,29 @@ fn candidates(rows: &[Row]) -> Vec<usize> {
     ranked.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Takes cells in order while the time that they took in the run, and their graphs, stay within [`SECONDS`]; a cell that
-/// is too much is passed over.
-fn within_seconds(cells: impl Iterator<Item = (usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)> {
+/// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
+/// scenario, then those that took least, since one search may take as long as all other placers together.
+fn within_seconds(cells: Vec<(usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)> {
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    let mut scenarios = BTreeSet::new();
+    // The first of a scenario is its best.
+    let best: Vec<bool> = cells.iter().map(|(row, _)| scenarios.insert(scenario(&rows[*row]))).collect();
+    let seconds = |index: usize| seconds_of(&rows[cells[index].0]);
+    order.sort_by(|&a, &b| best[b].cmp(&best[a]).then(seconds(a).total_cmp(&seconds(b))).then(a.cmp(&b)));
     let mut left = SECONDS;
     let mut instances = BTreeSet::new();
-    let mut chosen = Vec::new();
-    for (row, cell) in cells {
-        let own = seconds_of(&rows[row]);
+    let mut chosen = BTreeSet::new();
+    for index in order {
+        let (row, cell) = cells[index];
         let graph = (rows[row].ops + rows[row].edges) as f64 * SECONDS_PER_EDGE;
-        let cost = if instances.contains(&cell.group) { own } else { own + graph };
+        let cost = if instances.contains(&cell.group) { seconds(index) } else { seconds(index) + graph };
         if cost <= left {
             left -= cost;
             instances.insert(cell.group);
-            chosen.push((row, cell));
+            chosen.insert(index);
         }
     }
-    chosen
+    cells.into_iter().enumerate().filter(|(index, _)| chosen.contains(index)).map(|(_, cell)| cell).collect()
 }
 
 fn seconds_of(row: &Row) -> f64 {
@@ -154,19 +161,16 @@ fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(
     chosen.iter().zip(outcomes).filter_map(|(&(row, _), outcome)| Some((row, outcome?))).collect()
 }
 
-fn one(
-    plan: &Arc<Plan>,
-    row: &Row,
-    cell: Cell,
-    instance: &placebench_datasets::Instance,
-) -> Result<String, String> {
+fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<String, String> {
     if plan.suite.commands.iter().any(|program| program.name == row.placer) {
         return Err("the placer is a program of its own, which a report does not start".to_owned());
     }
     let limit = Duration::from_secs_f64((seconds_of(row) * PATIENCE).clamp(60.0, 3_600.0));
     let again = replay(plan, cell, instance, limit)?;
     if Some(again.timeline.makespan()) != row.makespan {
-        return Err("the cell gives another makespan now than in the run: the graph or placebench has changed".to_owned());
+        return Err(
+            "the cell gives another makespan now than in the run: the graph or placebench has changed".to_owned()
+        );
     }
     let placed = PlacedGraph::new(instance, &again.decision.placement);
     Ok(strips(&placed, &again.timeline).to_string())

@@ -48,7 +48,7 @@ function cellPage(row, order) {
       : el("p", { class: "failure" }, el("strong", {}, COLUMNS.status[row]), `: ${COLUMNS.error[row] ?? "no reason given"}`),
     commandBlock(row),
     timelineBlock(row),
-    isOk(row) ? valueGroups(row) : valueGroups(row).filter(Boolean),
+    valueGroups(row),
     siblingBlock(row),
   ];
 }
@@ -196,7 +196,7 @@ function timelineBlock(row) {
         { class: "moving" },
         el("th", { scope: "row" }, "transfers"),
         el("td", { class: "wide" }, stripGraphic(moving, timeline.bins, describe, "moving")),
-        el("td", { class: "note", colspan: "2" }, `at most ${significant(most, 2)} at once`),
+        el("td", { class: "note", colspan: "2" }, `up to ${significant(most, 2)} at once`),
       ),
     );
   }

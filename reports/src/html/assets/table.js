@@ -7,7 +7,7 @@ const FIRST_COLUMNS = [
   "graph", "cluster", "placer", "scheduler", "network", "repetition", "status", "makespan", "relative", "slr", "gap",
   "traffic_bytes", "utilization", "place_seconds",
 ];
-const PAGE_ROWS = 100;
+const PAGE_ROWS = 50;
 // What a printer gets of a long table.
 const PRINTED_ROWS = 1000;
 
