@@ -37,7 +37,7 @@ class Browser:
             raise RuntimeError("chromedriver did not start")
         self.base = f"http://127.0.0.1:{port}"
         options = {
-            "args": [*ARGUMENTS, f"--user-data-dir={self.profile}", f"--window-size={width},{height}"],
+            "args": [*ARGUMENTS, f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "data:,"],
             "perfLoggingPrefs": {"enableNetwork": True},
         }
         capabilities = {
@@ -84,8 +84,14 @@ class Browser:
     def find(self, selector):
         return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
+    def shown(self, selector):
+        """An element, scrolled to where the header that floats over the page does not cover it."""
+        element = self.find(selector)
+        self.run("arguments[0].scrollIntoView({block: 'center'})", {ELEMENT: element})
+        return element
+
     def click(self, selector):
-        self.call("POST", f"/element/{self.find(selector)}/click")
+        self.call("POST", f"/element/{self.shown(selector)}/click")
 
     def type(self, selector, text):
         self.call("POST", f"/element/{self.find(selector)}/value", {"text": text})
@@ -97,9 +103,8 @@ class Browser:
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": keys}]})
 
     def hover(self, selector):
-        """Moves the mouse onto the middle of an element, scrolled into view."""
-        element = self.find(selector)
-        self.run("arguments[0].scrollIntoView({block: 'center'})", {ELEMENT: element})
+        """Moves the mouse onto the middle of an element."""
+        element = self.shown(selector)
         move = {"type": "pointerMove", "origin": {ELEMENT: element}, "x": 0, "y": 0, "duration": 0}
         self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})
 
