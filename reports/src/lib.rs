@@ -1,10 +1,14 @@
-//! Shows results: aligned tables for the terminal, what they say in words, and a report in HTML.
+//! Shows results: aligned tables for the terminal, figures, tables for papers, what they say in words, and a report in HTML.
+
+pub mod export;
+pub mod figure;
 
 mod claims;
 mod findings;
 mod html;
 mod optimality;
 mod profile;
+mod results;
 mod summary;
 mod terminal;
 

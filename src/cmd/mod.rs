@@ -1,6 +1,8 @@
 //! The verbs.
 
 mod convert;
+mod figure;
+mod figure_cell;
 mod generate;
 mod inspect;
 mod list;
@@ -10,6 +12,7 @@ mod report;
 mod reproduce;
 mod run;
 mod source;
+mod table;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,10 @@ pub(crate) enum Verb {
     Reproduce(reproduce::Args),
     /// Makes one HTML file of a run: findings, figures, tables, and a page for each cell.
     Report(report::Args),
+    /// Draws the figures of a run, as SVG and PNG, with their data as CSV beside them.
+    Figure(figure::Args),
+    /// Prints the results of a run as a table for a paper: Markdown, LaTeX or CSV.
+    Table(table::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
     /// Partitions a graph into blocks, or judges a partition.
@@ -51,6 +58,8 @@ impl Verb {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
             Self::Report(args) => report::execute(&args),
+            Self::Figure(args) => figure::execute(&args),
+            Self::Table(args) => table::execute(&args),
             Self::Place(args) => place::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),

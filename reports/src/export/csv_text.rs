@@ -1,0 +1,30 @@
+//! Comma-separated values.
+
+use super::Table;
+
+pub(super) fn write(table: &Table) -> String {
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for record in std::iter::once(&table.header).chain(&table.rows) {
+        // Writing to memory cannot fail, and records of any length are allowed.
+        let _ = writer.write_record(record);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back_whatever_the_names_hold() {
+        let mut table = Table::new(["placer", "value"]);
+        table.push(["fennel(gamma=1.5,load=\"x\")", "1.25"]);
+        table.push(["two\nlines", ""]);
+        let text = table.to_csv();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+        let rows: Vec<Vec<String>> =
+            reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect();
+        assert_eq!((header, rows), (table.header, table.rows));
+    }
+}

@@ -1,0 +1,63 @@
+//! LaTeX with booktabs rules.
+
+use super::Table;
+
+pub(super) fn write(table: &Table, caption: &str) -> String {
+    let columns: String = table.numeric_columns().iter().map(|&right| if right { 'r' } else { 'l' }).collect();
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
+        format!("{} \\\\\n", cells.join(" & "))
+    };
+    let mut text = format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n{}\\midrule\n", line(&table.header));
+    text.extend(table.rows.iter().map(|row| line(row)));
+    text.push_str("\\bottomrule\n\\end{tabular}\n");
+    if caption.is_empty() {
+        return text;
+    }
+    format!("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n{text}\\end{{table}}\n", escape(caption))
+}
+
+/// A text that LaTeX prints as it is.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', character]),
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("\\textless{}"),
+            '>' => escaped.push_str("\\textgreater{}"),
+            '≤' => escaped.push_str("$\\leq$"),
+            '≥' => escaped.push_str("$\\geq$"),
+            '×' => escaped.push_str("$\\times$"),
+            '±' => escaped.push_str("$\\pm$"),
+            '\n' | '\r' => escaped.push(' '),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_special_character_is_escaped_and_the_rules_are_those_of_booktabs() {
+        let mut table = Table::new(["name", "share"]);
+        table.push(["batch_split & \\x{y}~^#$", "50%"]);
+        let text = table.to_latex("100% of_all");
+        assert!(
+            text.contains(
+                "batch\\_split \\& \\textbackslash{}x\\{y\\}\\textasciitilde{}\\textasciicircum{}\\#\\$ & 50\\% \\\\"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("\\caption{100\\% of\\_all}") && text.contains("\\begin{tabular}{lr}"), "{text}");
+        for rule in ["\\toprule", "\\midrule", "\\bottomrule"] {
+            assert_eq!(text.matches(rule).count(), 1);
+        }
+        assert!(table.to_latex("").starts_with("\\begin{tabular}"));
+    }
+}

@@ -1,0 +1,161 @@
+//! What each device does when (L Fig. 7.9, B Fig. 5.4).
+
+use super::Figure;
+use super::axis::{Axis, draw_title};
+use super::drawing::{Anchor, Area, Color, Datum, Drawing, Paint, Shape, Stroke};
+use super::font;
+use super::hatch::Hatch;
+use super::quantity::{Quantity, Unit};
+use super::scale::Scale;
+use super::style::{AXIS, Style};
+use crate::export::{Table, number_text};
+
+/// A row a device, a bar for each op, white where it idles; how busy it was stands at the right.
+///
+/// Ops too short to be seen apart are joined to one bar, whose hover text says how many it holds; the table has each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gantt {
+    /// One line above the figure; may be empty.
+    pub title: String,
+    /// The unit of times.
+    pub unit: Unit,
+    /// When the run ends.
+    pub makespan: f64,
+    /// The devices, in order.
+    pub devices: Vec<GanttDevice>,
+}
+
+/// A device and what it did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GanttDevice {
+    /// Its name.
+    pub name: String,
+    /// What it executed, by ascending start; no two overlap.
+    pub tasks: Vec<Task>,
+}
+
+/// Something that a device executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The op, or what is sent.
+    pub name: String,
+    /// Whether it is a send op.
+    pub send: bool,
+    /// When it began.
+    pub start: f64,
+    /// When it ended.
+    pub end: f64,
+}
+
+const OP: Paint = Paint::opaque(Color::Rgb(0x2f, 0x6d, 0xa8));
+const SEND: Paint = Paint::opaque(Color::Rgb(0xf0, 0xb2, 0x5a));
+/// What is narrower than this, in points, may be joined with its neighbours.
+const NARROW: f64 = 1.2;
+/// Gaps narrower than this cannot be seen.
+const UNSEEN: f64 = 0.2;
+
+impl Figure for Gantt {
+    fn table(&self) -> Table {
+        let unit = self.unit.name();
+        let header =
+            ["device".to_owned(), "task".into(), "what".into(), format!("start_{unit}"), format!("end_{unit}")];
+        let mut table = Table::new(header);
+        for device in &self.devices {
+            for task in &device.tasks {
+                let what = if task.send { "send" } else { "op" };
+                let times = [task.start, task.end].map(number_text);
+                table.push([device.name.clone(), task.name.clone(), what.to_owned()].into_iter().chain(times));
+            }
+        }
+        table
+    }
+
+    fn draw(&self, style: &Style) -> Drawing {
+        let mut drawing = Drawing::new(style.width(), style.theme, self.title.clone(), self.table());
+        let top = draw_title(&mut drawing, &self.title, style) + style.half_capital();
+        let names: Vec<String> = self
+            .devices
+            .iter()
+            .map(|device| font::shortened(&device.name, style.font_pt, drawing.width * 0.25))
+            .collect();
+        let left = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
+        let count = self.devices.len().max(1) as f64;
+        let pitch = (style.line() * 1.5).min((340.0 / count).max(2.6));
+        let right = style.text_width("100%") + 4.0;
+        let area = Area::new(left, top, drawing.width - left - right, pitch * count);
+        let scale = Scale::Linear { low: 0.0, high: if self.makespan > 0.0 { self.makespan } else { 1.0 } };
+        let quantity = Quantity::new("time", self.unit.clone());
+        let axis = Axis::below(scale, &quantity, area.width, style);
+        axis.draw_below(&mut drawing, &area, style, true);
+        drawing.line((area.x, area.y), (area.x, area.bottom()), AXIS);
+        // Where rows are lower than a line of text, every second, third, … is named.
+        let every = (style.line() / pitch).ceil().max(1.0) as usize;
+        for (row, (device, name)) in self.devices.iter().zip(&names).enumerate() {
+            let y = area.y + row as f64 * pitch;
+            if row % every == 0 {
+                let busy: f64 = device.tasks.iter().map(|task| task.end - task.start).sum();
+                let share = if self.makespan > 0.0 { 100.0 * busy / self.makespan } else { 0.0 };
+                let baseline = y + pitch / 2.0 + style.half_capital();
+                drawing.text(area.x - 3.0, baseline, style.font_pt, Anchor::End, name);
+                drawing.text(drawing.width, baseline, style.font_pt, Anchor::End, format!("{share:.0}%"));
+            }
+            let lane = Area::new(area.x, y + pitch * 0.1, area.width, pitch * 0.8);
+            self.draw_tasks(&mut drawing, device, &axis, &lane);
+        }
+        drawing.height = area.bottom() + axis.below_room(style, true) + 1.0;
+        if self.devices.iter().any(|device| device.tasks.iter().any(|task| task.send)) {
+            drawing.height = draw_key(&mut drawing, area.x, style);
+        }
+        drawing
+    }
+}
+
+impl Gantt {
+    fn draw_tasks(&self, drawing: &mut Drawing, device: &GanttDevice, axis: &Axis, lane: &Area) {
+        let x = |time: f64| axis.x(time, lane);
+        let mut rest = device.tasks.as_slice();
+        while let Some(first) = rest.first() {
+            let mut taken = 1;
+            let mut end = first.end;
+            while let Some(next) = rest.get(taken) {
+                let narrow =
+                    x(next.end) - x(next.start) < NARROW && x(rest[taken - 1].end) - x(rest[taken - 1].start) < NARROW;
+                if next.send != first.send || x(next.start) - x(end) > UNSEEN || !narrow {
+                    break;
+                }
+                end = next.end;
+                taken += 1;
+            }
+            let what = if first.send { "send ops" } else { "ops" };
+            let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what} from {}", first.name) };
+            let title =
+                format!("{name} on {}: {} to {}", device.name, self.unit.text(first.start), self.unit.text(end));
+            let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(0.15), lane.height);
+            let datum = Datum { key: format!("{}|{}", device.name, first.name), title };
+            drawing.mark(datum, bar(area, first.send));
+            rest = &rest[taken..];
+        }
+    }
+}
+
+fn bar(area: Area, send: bool) -> Vec<Shape> {
+    // Edges between neighbours, as long as they leave something between them.
+    let stroke = (area.width > 1.0).then_some(Stroke::solid(Paint::PAPER, 0.25));
+    let fill = Some(if send { SEND } else { OP });
+    let inside = Shape::Rect { area, fill, stroke };
+    let hatch = if send { Hatch::Rising.shape(&area, Paint::INK) } else { None };
+    std::iter::once(inside).chain(hatch).collect()
+}
+
+fn draw_key(drawing: &mut Drawing, left: f64, style: &Style) -> f64 {
+    let middle = drawing.height + style.line() / 2.0;
+    let mut x = left;
+    for (name, send) in [("op", false), ("send op", true)] {
+        for shape in bar(Area::new(x, middle - 3.0, 14.0, 6.0), send) {
+            drawing.add(shape);
+        }
+        drawing.text(x + 17.0, middle + style.half_capital(), style.font_pt, Anchor::Start, name);
+        x += 17.0 + style.text_width(name) + 10.0;
+    }
+    drawing.height + style.line() + 1.0
+}

@@ -1,0 +1,85 @@
+//! Figures: plain data in, a [`Drawing`] out, which is SVG, PNG and a table.
+//!
+//! ```
+//! use placebench_reports::figure::{Bar, Estimate, Figure, GroupedBars, Quantity, Style, Unit, row_key};
+//!
+//! let bar = |placer: &str, times: &[f64]| {
+//!     vec![Some(Bar { value: Estimate::of(times), key: row_key("rnn", "gpus", placer, "pct") })]
+//! };
+//! let figure = GroupedBars {
+//!     title: "rnn on gpus".into(),
+//!     quantity: Quantity::new("makespan", Unit::Seconds),
+//!     group: "placer".into(),
+//!     one_series: "scheduler".into(),
+//!     groups: vec!["hashing".into(), "heft".into()],
+//!     series: vec!["pct".into()],
+//!     bars: vec![bar("hashing", &[0.031, 0.034]), bar("heft", &[0.012, 0.012])],
+//! };
+//! let drawing = figure.draw(&Style::single_column());
+//! assert!(drawing.to_svg().contains("data-key=\"rnn|gpus|heft|pct\""));
+//! assert_eq!(drawing.table().rows.len(), 2);
+//! ```
+
+mod axis;
+mod critical_difference;
+mod drawing;
+mod estimate;
+mod executable_ops;
+mod font;
+mod from_rows;
+mod from_run;
+mod gantt;
+mod grouped_bars;
+mod hatch;
+mod heat_map;
+mod histogram;
+mod legend;
+mod lines;
+mod look;
+mod marker;
+mod metric;
+mod pareto;
+mod performance_profile;
+mod png;
+mod quantity;
+mod scale;
+mod statistics;
+mod style;
+mod svg;
+mod sweep;
+
+pub use critical_difference::CriticalDifference;
+pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, Paint, Shape, Step, Stroke, Text, Theme, row_key};
+pub use estimate::Estimate;
+pub use executable_ops::ExecutableOps;
+pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};
+pub use from_run::{colocation_histogram, executable_ops, gantt};
+pub use gantt::{Gantt, GanttDevice, Task};
+pub use grouped_bars::{Bar, GroupedBars};
+pub use hatch::Hatch;
+pub use heat_map::{HeatCell, HeatMap};
+pub use histogram::Histogram;
+pub use look::Look;
+pub use marker::Marker;
+pub use metric::{RowMetric, UnknownMetric};
+pub use pareto::{Pareto, ParetoPoint};
+pub use performance_profile::PerformanceProfile;
+pub use png::PngError;
+pub use quantity::{Quantity, Unit};
+pub use statistics::{RankTest, nemenyi_quantile, ranks_of};
+pub use style::Style;
+pub use sweep::{Curve, Scaling, Sweep};
+
+use crate::export::Table;
+
+/// A figure's data, which can be drawn and listed.
+pub trait Figure {
+    /// Draws it.
+    ///
+    /// # Complexity
+    /// O(data) unless the type says otherwise.
+    fn draw(&self, style: &Style) -> Drawing;
+
+    /// Its data: what the CSV beside it holds.
+    fn table(&self) -> Table;
+}

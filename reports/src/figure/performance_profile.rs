@@ -1,0 +1,107 @@
+//! Performance profiles: on what share of the instances an algorithm comes how close to the best (Dolan, Moré 2002).
+
+use super::Figure;
+use super::drawing::{Datum, Drawing};
+use super::estimate::Estimate;
+use super::lines::{Line, LinePlot, Point, Spread};
+use super::look::Look;
+use super::quantity::{Quantity, Unit};
+use super::scale::Scale;
+use super::style::Style;
+use crate::export::{Table, number_text};
+
+/// The performance profiles of algorithms: a line rises to the share of the instances on which the algorithm is within a
+/// factor of the best.
+///
+/// # Reference
+/// E. D. Dolan, J. J. Moré, *Benchmarking optimization software with performance profiles*, Mathematical Programming 91,
+/// 2002, 201–213, doi:10.1007/s101070100263.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerformanceProfile {
+    /// One line above the figure; may be empty.
+    pub title: String,
+    /// What the factors are ratios of: `makespan`.
+    pub metric: String,
+    /// Algorithms and their ratios to the best on the instances that they finished, ascending from 1, and on how many
+    /// instances they failed.
+    pub profiles: Vec<(String, Vec<f64>, usize)>,
+}
+
+/// The factor at which the axis ends, whatever the worst ratio.
+const LARGEST_FACTOR: f64 = 10.0;
+
+impl Figure for PerformanceProfile {
+    fn table(&self) -> Table {
+        let mut table = Table::new(["algorithm", "factor", "share"]);
+        for (name, ratios, failed) in &self.profiles {
+            for (factor, share) in corners(ratios, *failed) {
+                table.push([name.clone(), number_text(factor), number_text(share)]);
+            }
+        }
+        table
+    }
+
+    fn draw(&self, style: &Style) -> Drawing {
+        let worst = self.profiles.iter().filter_map(|(_, ratios, _)| ratios.last()).copied().fold(1.05, f64::max);
+        let end = worst.min(LARGEST_FACTOR);
+        let names: Vec<&str> = self.profiles.iter().map(|(name, ..)| name.as_str()).collect();
+        let lines = self.profiles.iter().zip(Look::of(&names)).map(|((name, ratios, failed), look)| {
+            let corners = corners(ratios, *failed);
+            let best = corners.first().map_or(0.0, |(_, share)| *share);
+            let last = corners.iter().rfind(|(factor, _)| *factor <= end).map_or(0.0, |(_, share)| *share);
+            let title = format!(
+                "{name}: best on {}, within a factor of {} on {}",
+                Unit::Share.text(best),
+                number_text(end),
+                Unit::Share.text(last)
+            );
+            let point = |(x, y)| Point { x, y: Estimate::exact(y), datum: None };
+            let within = corners.into_iter().take_while(|(factor, _)| *factor <= end).chain([(end, last)]);
+            Line {
+                name: name.clone(),
+                look,
+                points: within.map(point).collect(),
+                steps: true,
+                datum: Some(Datum { key: name.clone(), title }),
+            }
+        });
+        let plot = LinePlot {
+            title: &self.title,
+            x: (
+                &Quantity::new(format!("{} / least {}, log scale", self.metric, self.metric), Unit::One),
+                Scale::Log { low: 1.0, high: end },
+            ),
+            y: (&Quantity::new("share of instances", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
+            lines: lines.collect(),
+            spread: Spread::None,
+            table: self.table(),
+        };
+        plot.draw(style)
+    }
+}
+
+/// Where a profile rises, and to what share; always a corner at factor 1.
+fn corners(ratios: &[f64], failed: usize) -> Vec<(f64, f64)> {
+    let all = (ratios.len() + failed).max(1) as f64;
+    let mut corners = vec![(1.0, 0.0)];
+    for (index, &ratio) in ratios.iter().enumerate() {
+        let share = (index + 1) as f64 / all;
+        match corners.last_mut() {
+            Some((factor, last)) if *factor == ratio => *last = share,
+            _ => corners.push((ratio, share)),
+        }
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_rises_at_its_ratios_and_never_reaches_what_failed() {
+        assert_eq!(corners(&[1.0, 1.0, 2.0], 1), [(1.0, 0.5), (2.0, 0.75)]);
+        assert_eq!(corners(&[3.0], 0), [(1.0, 0.0), (3.0, 1.0)]);
+        assert_eq!(corners(&[], 2), [(1.0, 0.0)]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Parameter sweeps and scaling over devices: a metric against a number (B Fig. 5.7, B Fig. 5.3).
+
+use super::Figure;
+use super::drawing::{Datum, Drawing};
+use super::estimate::Estimate;
+use super::lines::{Line, LinePlot, Point, Spread};
+use super::look::Look;
+use super::quantity::Quantity;
+use super::scale::Scale;
+use super::style::Style;
+use crate::export::{Table, number_text};
+
+/// A line: a metric against a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Its name, which gives it its look: an algorithm.
+    pub name: String,
+    /// Number, metric, and the key of the mark, by ascending number.
+    pub points: Vec<(f64, Estimate, String)>,
+}
+
+/// A metric against the value of a parameter, with error bars (B Fig. 5.7).
+///
+/// The axes are logarithmic where values span more than a factor of fifty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// One line above the figure; may be empty.
+    pub title: String,
+    /// The parameter.
+    pub parameter: Quantity,
+    /// The metric.
+    pub quantity: Quantity,
+    /// One a graph or algorithm.
+    pub curves: Vec<Curve>,
+}
+
+/// A metric against the number of devices, with the variance as a band (B Fig. 5.3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// One line above the figure; may be empty.
+    pub title: String,
+    /// What is counted: devices.
+    pub devices: Quantity,
+    /// The metric.
+    pub quantity: Quantity,
+    /// One an algorithm.
+    pub curves: Vec<Curve>,
+}
+
+/// Values further apart than this get a logarithmic axis.
+const LINEAR_UP_TO: f64 = 50.0;
+
+impl Figure for Sweep {
+    fn table(&self) -> Table {
+        table(&self.parameter, &self.quantity, &self.curves)
+    }
+
+    fn draw(&self, style: &Style) -> Drawing {
+        draw(&self.title, &self.parameter, &self.quantity, &self.curves, Spread::Bars, self.table()).draw(style)
+    }
+}
+
+impl Figure for Scaling {
+    fn table(&self) -> Table {
+        table(&self.devices, &self.quantity, &self.curves)
+    }
+
+    fn draw(&self, style: &Style) -> Drawing {
+        draw(&self.title, &self.devices, &self.quantity, &self.curves, Spread::Band, self.table()).draw(style)
+    }
+}
+
+fn table(x: &Quantity, y: &Quantity, curves: &[Curve]) -> Table {
+    let mut table =
+        Table::new(["series".to_owned(), x.column(), y.column(), "standard_deviation".into(), "count".into()]);
+    for curve in curves {
+        for (number, value, _) in &curve.points {
+            let numbers = [*number, value.mean, value.deviation()].map(number_text);
+            table.push([curve.name.clone()].into_iter().chain(numbers).chain([value.count.to_string()]));
+        }
+    }
+    table
+}
+
+fn draw<'a>(
+    title: &'a str,
+    x: &'a Quantity,
+    y: &'a Quantity,
+    curves: &[Curve],
+    spread: Spread,
+    table: Table,
+) -> LinePlot<'a> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
+    let lines = curves.iter().zip(Look::of(&names)).map(|(curve, look)| {
+        let point = |(number, value, key): &(f64, Estimate, String)| {
+            let spread = if value.count > 1 {
+                format!(" ± {} (n = {})", y.unit.text(value.deviation()), value.count)
+            } else {
+                String::new()
+            };
+            let title =
+                format!("{}, {} {}: {}{spread}", curve.name, x.name, x.unit.text(*number), y.unit.text(value.mean));
+            Point { x: *number, y: *value, datum: Some(Datum { key: key.clone(), title }) }
+        };
+        let points = curve.points.iter().map(point).collect();
+        Line { name: curve.name.clone(), look, points, steps: false, datum: None }
+    });
+    let ends = || points().flat_map(|(_, value, _)| [value.low, value.high]);
+    LinePlot {
+        title,
+        x: (x, spanning(points().map(|(number, _, _)| *number).collect(), false)),
+        y: (y, spanning(ends().collect(), true)),
+        lines: lines.collect(),
+        spread,
+        table,
+    }
+}
+
+/// A logarithmic scale for values of one sign that lie far apart, else a linear one.
+fn spanning(values: Vec<f64>, from_zero: bool) -> Scale {
+    let (least, most) =
+        values.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &value| (value.min(least), value.max(most)));
+    let log = (least > 0.0 && most > LINEAR_UP_TO * least).then(|| Scale::log(values.iter().copied())).flatten();
+    log.unwrap_or_else(|| Scale::linear(values.iter().copied(), from_zero))
+}

@@ -1,0 +1,136 @@
+//! Figures of a run that need its graphs: one cell simulated once more, and colocation groups.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use placebench::algorithms::{Decision, PlaceContext, StopToken, nearest};
+use placebench::datasets::{DataflowGraph, Instance, PlacedGraph};
+use placebench::harness::objective::SimulatedObjective;
+use placebench::harness::simulator::{Options, simulate_online, simulate_with};
+use placebench::harness::suite::{Cell, Plan, Suite, load_cluster, load_graph, scale_to_ccr, time_unit};
+use placebench::harness::table::Row;
+use placebench::harness::timeline::Timeline;
+use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
+
+use super::run::stop_on_ctrl_c;
+
+/// The figure of one cell of a run, which is placed and simulated once more: what each device did, or else how many ops
+/// it could choose from.
+pub(super) fn of_cell(
+    run: &Path,
+    rows: &[Row],
+    wanted: Option<&str>,
+    as_gantt: bool,
+) -> anyhow::Result<Vec<NamedFigure>> {
+    let plan = Plan::new(suite_of(run)?)?;
+    let Some(cell) = find_cell(&plan, rows, wanted)? else { return Ok(Vec::new()) };
+    let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
+    let simulated = Simulated::new(&plan, cell)?;
+    let placed = PlacedGraph::new(&simulated.instance, &simulated.decision.placement);
+    let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
+    let file = |kind: &str| RowFigure::file_name(&format!("{kind}-{graph}-{cluster}-{placer}-{scheduler}"));
+    if as_gantt {
+        let figure = gantt(&placed, &simulated.timeline, &simulated.time_unit, title.clone());
+        let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
+        return Ok(vec![NamedFigure { name: file("gantt"), caption, figure: Box::new(figure) }]);
+    }
+    let figure = executable_ops(simulated.instance.cluster(), &simulated.timeline, title.clone());
+    let caption = format!("Executable ops on each device before each of its decisions: {title}.");
+    Ok(figure
+        .map(|figure| NamedFigure { name: file("executable"), caption, figure: Box::new(figure) })
+        .into_iter()
+        .collect())
+}
+
+/// The colocation groups of a run's graphs, those without groups left out.
+pub(super) fn colocation(run: &Path) -> anyhow::Result<Vec<NamedFigure>> {
+    let suite = suite_of(run)?;
+    let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
+    for entry in &suite.graphs {
+        let (_, graph) = load_graph(entry, suite.seed)?;
+        // The same structure with other costs has the same groups.
+        if graph.colocation().group_count() > 0
+            && graphs.iter().all(|(_, known)| known.colocation() != graph.colocation())
+        {
+            graphs.push((entry.label(), graph));
+        }
+    }
+    if graphs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let named: Vec<(String, &DataflowGraph)> = graphs.iter().map(|(name, graph)| (name.clone(), graph)).collect();
+    let title = "Sizes of colocation groups".to_owned();
+    Ok(vec![NamedFigure {
+        name: "colocation".to_owned(),
+        caption: "Number of colocation groups by their size.".to_owned(),
+        figure: Box::new(colocation_histogram(&named, title)),
+    }])
+}
+
+fn suite_of(run: &Path) -> anyhow::Result<Suite> {
+    Ok(Suite::read(&run.join("suite.toml"))?)
+}
+
+/// The first repetition of the cell that `wanted` names, or of the one with the least makespan on the first graph.
+fn find_cell(plan: &Plan, rows: &[Row], wanted: Option<&str>) -> anyhow::Result<Option<Cell>> {
+    let names = |cell: Cell| {
+        let (graph, cluster, placer, scheduler, ..) = plan.key(cell);
+        [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")]
+    };
+    let Some(wanted) = wanted else {
+        let first = rows.iter().find(|row| row.is_ok()).map(|row| row.graph.clone());
+        let on_first = rows.iter().filter(|row| row.is_ok() && first.as_ref() == Some(&row.graph));
+        let best =
+            on_first.min_by(|a, b| a.makespan.unwrap_or(f64::INFINITY).total_cmp(&b.makespan.unwrap_or(f64::INFINITY)));
+        return Ok(best.and_then(|best| plan.cells.iter().copied().find(|&cell| plan.key(cell) == best.key())));
+    };
+    if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {
+        return Ok(Some(cell));
+    }
+    let all: Vec<String> = plan.cells.iter().flat_map(|&cell| names(cell)).collect();
+    match nearest(wanted, all.iter().map(String::as_str)) {
+        Some(nearest) => bail!("the run has no cell '{wanted}': did you mean '{nearest}'?"),
+        None => bail!("the run has no cell '{wanted}': write graph/placer/scheduler, as in '{}'", all[0]),
+    }
+}
+
+/// A cell placed and simulated.
+struct Simulated {
+    instance: Instance,
+    time_unit: String,
+    decision: Decision,
+    timeline: Timeline,
+}
+
+impl Simulated {
+    fn new(plan: &Plan, cell: Cell) -> anyhow::Result<Self> {
+        let group = &plan.groups[cell.group];
+        let entry = &plan.suite.graphs[group.graph];
+        let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed)?;
+        let (header, graph) = load_graph(entry, group.seed)?;
+        let graph = match entry.ccr {
+            None => graph,
+            Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label())?,
+        };
+        let time_unit = time_unit(&header, &graph).to_owned();
+        let instance = Instance::new(graph, cluster)?;
+        let (placer, network) = (&plan.placers[cell.placer].1, plan.networks[cell.network].1);
+        let stop = StopToken::default();
+        stop_on_ctrl_c(&stop)?;
+        if let Some(online) = placer.online() {
+            let run = simulate_online(&instance, online, &Options { network, stop, ..Options::default() })?;
+            let decision = Decision { placement: run.placement, plan: None, repaired: None };
+            return Ok(Self { instance, time_unit, decision, timeline: run.timeline });
+        }
+        let objective = Arc::new(SimulatedObjective { network });
+        let context = PlaceContext { seed: group.seed, stop: stop.clone(), objective: Some(objective) };
+        let decision = placer.place(&instance, &context)?;
+        let scheduler = cell.scheduler.map(|scheduler| &plan.schedulers[scheduler].1);
+        let scheduler = scheduler.ok_or_else(|| anyhow!("the cell has no scheduler"))?;
+        let placed = PlacedGraph::new(&instance, &decision.placement);
+        let options = Options { plan: decision.plan.as_ref(), network, stop, record_choices: true };
+        let timeline = simulate_with(&placed, &**scheduler, &options)?;
+        Ok(Self { instance, time_unit, decision, timeline })
+    }
+}
