@@ -71,7 +71,7 @@ class Page(unittest.TestCase):
         self.browser.console()
         self.browser.requests()
         # Loaded again, now that all that is said is about this page.
-        self.browser.run("location.reload()")
+        self.browser.run("localStorage.clear(); location.reload()")
         self.browser.wait("return document.readyState === 'complete' && typeof table === 'object'")
 
     def tearDown(self):
@@ -262,6 +262,52 @@ class DefaultRun(Page):
         self.assertGreaterEqual(self.browser.run("return document.querySelectorAll('.strip rect').length"), devices)
         self.assert_contrast()
         self.shot("cell")
+
+    def test_marks_of_figures_show_their_rows_and_lead_to_them(self):
+        heat = ".figure[data-name^=heat]"
+        self.browser.hover(f"{heat} .mark:nth-of-type(3)")
+        self.assertTrue(self.browser.wait("return document.getElementById('tip').checkVisibility()"))
+        key = self.browser.run("return document.querySelector(arguments[0]).dataset.key", f"{heat} .mark.current")
+        graph, cluster, placer, scheduler = key.split("|")
+        tip = self.texts("#tip")[0]
+        for part in (graph, cluster, placer, scheduler, "makespan", "traffic"):
+            self.assertIn(part, tip)
+        makespan = next(
+            row["makespan"]
+            for row in self.rows
+            if (row["graph"], row["cluster"], row["placer"], row["scheduler"]) == (graph, cluster, placer, scheduler)
+        )
+        shown = self.browser.run("return timeText(arguments[0], 'seconds', 4, false)", makespan)
+        self.assertIn(shown, self.texts("#tip dd"))
+        self.shot("figures", whole=False)
+        self.browser.click(f"{heat} .mark:nth-of-type(3)")
+        self.assertTrue(self.browser.wait("return document.querySelector('#cell h1')?.textContent === arguments[0]", f"{placer} on {graph}"))
+        self.browser.back()
+        # The same by the keyboard, the mouse out of the way: along the marks, and off them.
+        self.browser.hover("#h-figures")
+        self.browser.run("document.querySelector(arguments[0]).focus()", f"{heat} svg")
+        for key in ("Right", "Right", "Right", "Left"):
+            self.browser.press(key)
+        self.assertTrue(self.browser.run("return document.getElementById('tip').checkVisibility()"))
+        second = self.browser.run("return document.querySelectorAll(arguments[0])[1].classList.contains('current')", f"{heat} .mark")
+        self.assertTrue(second)
+        self.browser.press("Escape")
+        self.assertFalse(self.browser.run("return document.getElementById('tip').checkVisibility()"))
+        self.browser.press("Right")
+        self.browser.press("Enter")
+        self.assertTrue(self.browser.wait("return location.hash.startsWith('#cell=')"))
+
+    def test_a_mark_of_a_placer_filters_the_table(self):
+        self.browser.click(".figure[data-name^=pareto] .mark")
+        placer = self.browser.run("return table.chosen.placer")
+        self.assertEqual(set(self.column("placer")), {placer})
+
+    def test_every_mark_stands_for_something(self):
+        lost = self.browser.run(
+            "return [...document.querySelectorAll('.figure[data-name^=heat] .mark, .figure[data-name^=bars] .mark')]"
+            ".filter((mark) => figures.meaning(mark).row === undefined).map((mark) => mark.dataset.key)"
+        )
+        self.assertEqual(lost, [])
 
     def test_dark_follows_the_system_and_the_button(self):
         paper = "return getComputedStyle(document.body).backgroundColor"

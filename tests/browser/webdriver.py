@@ -87,7 +87,12 @@ class Browser:
     def shown(self, selector):
         """An element, scrolled to where the header that floats over the page does not cover it."""
         element = self.find(selector)
-        self.run("arguments[0].scrollIntoView({block: 'center'})", {ELEMENT: element})
+        # Two frames later the page has heard that it was scrolled.
+        self.run(
+            "arguments[0].scrollIntoView({block: 'center'});"
+            "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
+            {ELEMENT: element},
+        )
         return element
 
     def click(self, selector):
@@ -104,9 +109,15 @@ class Browser:
 
     def hover(self, selector):
         """Moves the mouse onto the middle of an element."""
-        element = self.shown(selector)
-        move = {"type": "pointerMove", "origin": {ELEMENT: element}, "x": 0, "y": 0, "duration": 0}
-        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})
+        # In coordinates of the window: told an element, the driver scrolls once more, while the page reacts.
+        x, y = self.run(
+            "const box = arguments[0].getBoundingClientRect();"
+            "return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]",
+            {ELEMENT: self.shown(selector)},
+        )
+        # From elsewhere: a mouse that is there already does not move, and the page hears of nothing.
+        moves = [{"type": "pointerMove", "origin": "viewport", "x": x, "y": y, "duration": 0} for x, y in [(1, 1), (x, y)]]
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": moves}]})
 
     def back(self):
         self.call("POST", "/back")

@@ -7,6 +7,7 @@
 mod columns;
 mod commands;
 mod escape;
+mod figures;
 mod strips;
 mod summary;
 mod timelines;
@@ -55,6 +56,9 @@ pub struct Report {
 /// How large reports should be at most: timelines take what the rest leaves.
 const TARGET_BYTES: usize = 2_800_000;
 
+/// How much of that figures may take.
+const FIGURE_BYTES: usize = 1_200_000;
+
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
 /// In the order in which they build on each other.
@@ -82,6 +86,8 @@ pub fn html_report(input: &ReportInput) -> Report {
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &input.suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
+    let figures = figures::figures(&rows, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES));
+    let used = used + figures.html.len();
     let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, TARGET_BYTES.saturating_sub(used));
     let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
     let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
@@ -89,6 +95,13 @@ pub fn html_report(input: &ReportInput) -> Report {
     data.push(format!("\"timelines\":{{{}}}", strips.join(",")));
     data.push(format!("\"refused\":{}", json!(refused)));
 
+    let left_out = match figures.left_out {
+        0 => String::new(),
+        count => {
+            let folder = escape(&quoted(&input.folder));
+            format!("<p class=\"note\">{count} more figures would make this page too large: <code>placebench figure {folder}</code> draws them.</p>")
+        }
+    };
     let suite = rows.first().map_or("", |row| &row.suite);
     let title = input.plan.as_ref().map_or("", |plan| &plan.suite.title);
     let findings: String =
@@ -105,8 +118,9 @@ pub fn html_report(input: &ReportInput) -> Report {
             ("timelines", &escape(&about_timelines(input, &made))),
             ("suite_text", &escape(input.suite_text.trim())),
             ("folder", &escape(&input.folder)),
-            ("figures", ""),
-            ("figures_hidden", "hidden"),
+            ("figures", &figures.html),
+            ("figures_hidden", if figures.html.is_empty() { "hidden" } else { "" }),
+            ("figures_left_out", &left_out),
             ("style", STYLE),
             ("script", &SCRIPTS.concat()),
             ("data", &json_in_script(&format!("{{{}}}", data.join(",")))),

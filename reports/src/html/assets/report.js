@@ -73,7 +73,7 @@ themeButton(document.getElementById("theme"));
 const failed = drawFailures(document.getElementById("failure-list"));
 document.getElementById("failures").hidden = document.getElementById("to-failures").hidden = !failed;
 new SummaryTable(document.getElementById("summary-table"));
-new Figures(document.getElementById("figures"), document.getElementById("tip"));
+const figures = new Figures(document.getElementById("figures"), document.getElementById("tip"));
 // What is folded away on the screen is wanted on paper, where nobody can unfold it.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details:not(.chooser)")) details.open = true;

@@ -172,6 +172,14 @@ class SummaryTable {
 class Figures {
   constructor(place, tip) {
     this.tip = tip;
+    this.placers = new Set(distinct("placer"));
+    // The first repetition stands for all; where a placer has no result, its first failure does.
+    this.rows = new Map();
+    for (let row = ROWS - 1; row >= 0; row--) {
+      const key = ["network", "graph", "cluster", "placer"].map((name) => COLUMNS[name][row]).join("|");
+      this.rows.set(`${key}|${COLUMNS.scheduler[row]}`, row);
+      if (!isOk(row)) this.rows.set(`${key}|`, row);
+    }
     for (const figure of place.querySelectorAll("svg[role=img]")) this.enliven(figure);
     addEventListener("scroll", () => this.hide(), { passive: true });
   }
@@ -196,9 +204,9 @@ class Figures {
       marks[current].classList.add("current");
       this.show(marks[current]);
     };
-    figure.addEventListener("pointerover", (event) => {
+    figure.addEventListener("pointermove", (event) => {
       const mark = event.target.closest(".mark");
-      if (mark) select(marks.indexOf(mark));
+      if (mark && (mark !== marks[current] || this.tip.hidden)) select(marks.indexOf(mark));
     });
     figure.addEventListener("pointerleave", () => select(-1));
     figure.addEventListener("blur", () => select(-1));
@@ -215,26 +223,35 @@ class Figures {
     });
   }
 
-  row(mark) {
-    const row = Number.parseInt(mark?.dataset.row, 10);
-    return Number.isInteger(row) && row < ROWS ? row : null;
+  // What a mark stands for: a row, a placer, or nothing that the table has.
+  meaning(mark) {
+    const key = mark?.dataset.key;
+    const row = this.rows.get(`${mark?.closest("figure").dataset.network}|${key}`);
+    if (row !== undefined) return { row };
+    return this.placers.has(key) ? { placer: key } : {};
   }
 
   open(mark) {
-    const row = this.row(mark);
-    if (row !== null) location.hash = `cell=${row}`;
+    const { row, placer } = this.meaning(mark);
+    if (row !== undefined) location.hash = `cell=${row}`;
+    else if (placer !== undefined) {
+      location.hash = new URLSearchParams({ placer }).toString();
+      document.getElementById("cells").scrollIntoView();
+    }
   }
 
   show(mark) {
-    const row = this.row(mark);
+    const { row, placer } = this.meaning(mark);
     const lines = [el("strong", {}, mark.getAttribute("aria-label"))];
-    if (row !== null) {
+    if (row !== undefined) {
       const facts = ["makespan", "relative", "slr", "gap", "traffic_bytes", "utilization", "place_seconds"];
       const pairs = facts.filter((name) => text(name, row) !== "").map((name) => [ABOUT.get(name).header, text(name, row)]);
       lines.push(
         el("p", {}, `${COLUMNS.placer[row]} on ${COLUMNS.graph[row]}`, el("br"), subtitle(row)),
         el("dl", {}, pairs.map(([label, value]) => [el("dt", {}, label), el("dd", {}, value)])),
       );
+    } else if (placer !== undefined) {
+      lines.push(el("p", {}, `Click for the cells of ${placer}.`));
     }
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
