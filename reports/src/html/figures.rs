@@ -58,6 +58,9 @@ fn framed(figure: &NamedFigure, folded: bool, network: &str, under: &str) -> Str
         let title = escape(&format!("{}{under}", figure.caption.split(": ").next().unwrap_or_default()));
         format!("<details><summary>{title}</summary>\n{inner}<figcaption>{caption}</figcaption></figure></details>\n")
     } else {
-        format!("{inner}<figcaption>{caption}{}</figcaption></figure>\n", escape(&under.replacen(", ", " Network model: ", 1)))
+        format!(
+            "{inner}<figcaption>{caption}{}</figcaption></figure>\n",
+            escape(&under.replacen(", ", " Network model: ", 1))
+        )
     }
 }

@@ -99,7 +99,9 @@ pub fn html_report(input: &ReportInput) -> Report {
         0 => String::new(),
         count => {
             let folder = escape(&quoted(&input.folder));
-            format!("<p class=\"note\">{count} more figures would make this page too large: <code>placebench figure {folder}</code> draws them.</p>")
+            format!(
+                "<p class=\"note\">{count} more figures would make this page too large: <code>placebench figure {folder}</code> draws them.</p>"
+            )
         }
     };
     let suite = rows.first().map_or("", |row| &row.suite);

@@ -34,7 +34,12 @@ function sortHeader(label, { title, sorted, numeric, onclick }) {
   return el(
     "th",
     { scope: "col", "aria-sort": sorted ?? "none", class: numeric ? "number" : null },
-    el("button", { type: "button", title, onclick }, label, el("span", { class: "arrow", "aria-hidden": "true" }, arrow)),
+    el(
+      "button",
+      { type: "button", title, onclick },
+      el("span", { class: "label" }, label),
+      el("span", { class: "arrow", "aria-hidden": "true" }, arrow),
+    ),
   );
 }
 
