@@ -7,7 +7,7 @@
 //! - [`generator`]: makes graphs and clusters
 //! - [`algorithms`]: placers, schedulers, lower bounds
 //! - [`harness`]: simulator, validator, suite runner, result tables
-//! - [`reports`]: tables and findings in words
+//! - [`reports`]: tables, figures and findings in words
 
 pub use placebench_algorithms as algorithms;
 pub use placebench_datasets as datasets;

@@ -13,8 +13,6 @@ use placebench::harness::table::Row;
 use placebench::harness::timeline::Timeline;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
-use super::run::stop_on_ctrl_c;
-
 /// The figure of one cell of a run, which is placed and simulated once more: what each device did, or else how many ops
 /// it could choose from.
 pub(super) fn of_cell(
@@ -117,7 +115,6 @@ impl Simulated {
         let instance = Instance::new(graph, cluster)?;
         let (placer, network) = (&plan.placers[cell.placer].1, plan.networks[cell.network].1);
         let stop = StopToken::default();
-        stop_on_ctrl_c(&stop)?;
         if let Some(online) = placer.online() {
             let run = simulate_online(&instance, online, &Options { network, stop, ..Options::default() })?;
             let decision = Decision { placement: run.placement, plan: None, repaired: None };

@@ -16,6 +16,10 @@ pub(crate) struct Axis {
 
 /// Between a tick's label and the axis, in points.
 const PAD: f64 = 3.0;
+/// Between the labels of the axis below and the plot: the lowest label at the left reaches below the plot too.
+const PAD_BELOW: f64 = 4.4;
+/// How far the name of an axis may reach to the left of a narrow plot: less than the least room for labels there.
+const REACH: f64 = 16.0;
 
 impl Axis {
     /// An axis below a plot of this width.
@@ -65,7 +69,7 @@ impl Axis {
 
     /// Room below the plot: ticks' labels and the name.
     pub(crate) fn below_room(&self, style: &Style, named: bool) -> f64 {
-        PAD + style.line() * if named { 2.1 } else { 1.0 }
+        PAD_BELOW + style.line() * if named { 2.1 } else { 1.0 }
     }
 
     /// How far the last label reaches beyond the right end of the plot.
@@ -123,15 +127,20 @@ impl Axis {
             }
             drawing.line((x, area.bottom()), (x, area.bottom() + length), AXIS);
             if !tick.label.is_empty() {
-                let y = area.bottom() + PAD + font::CAPITAL * style.font_pt;
+                let y = area.bottom() + PAD_BELOW + font::CAPITAL * style.font_pt;
                 drawing.text(x, y, style.font_pt, Anchor::Middle, &tick.label);
             }
         }
         drawing.line((area.x, area.bottom()), (area.right(), area.bottom()), AXIS);
         if named {
-            let y = area.bottom() + PAD + style.line() + font::CAPITAL * style.font_pt;
-            let label = font::shortened(&self.label, style.font_pt, area.width);
-            drawing.text(area.x + area.width / 2.0, y, style.font_pt, Anchor::Middle, label);
+            let y = area.bottom() + PAD_BELOW + style.line() + font::CAPITAL * style.font_pt;
+            // What is too long for the plot reaches below the labels at its left.
+            if style.text_width(&self.label) > area.width {
+                let label = font::shortened(&self.label, style.font_pt, area.width + REACH);
+                drawing.text(area.right(), y, style.font_pt, Anchor::End, label);
+            } else {
+                drawing.text(area.x + area.width / 2.0, y, style.font_pt, Anchor::Middle, &self.label);
+            }
         }
     }
 }

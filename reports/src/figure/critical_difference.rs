@@ -136,7 +136,7 @@ impl Figure for CriticalDifference {
                 drawing.mark(Datum { key: self.algorithms[index].clone(), title }, elbow);
             }
         }
-        let bottom = bottom + 6.0 + left.len() as f64 * pitch;
+        let bottom = bottom + 9.0 + left.len() as f64 * pitch;
         drawing.height = self.draw_words(&mut drawing, bottom, style) + 2.0;
         drawing
     }

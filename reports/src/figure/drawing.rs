@@ -10,8 +10,12 @@ pub enum Color {
     Ink,
     /// The colour of the page.
     Paper,
+    /// The colour of what is only background to the rest: pale, and the same however often it is drawn over itself.
+    Faint,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
+    /// Red, green, blue of a thin line: darker on a light page and lighter on a dark one, where it could not be seen else.
+    Line(u8, u8, u8),
 }
 
 /// A colour that may let what is below shine through.
@@ -229,12 +233,15 @@ pub enum Theme {
     Page,
 }
 
-/// A finished figure.
+/// What is left free around a figure, in points: strokes and letters reach a little beyond their boxes.
+pub const MARGIN: f64 = 2.0;
+
+/// A finished figure. Its items lie between (0, 0) and (width, height); [`MARGIN`] is left free around them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Width in points.
+    /// Width in points, without the margins.
     pub width: f64,
-    /// Height in points.
+    /// Height in points, without the margins.
     pub height: f64,
     /// Whose colours ink and paper have.
     pub theme: Theme,

@@ -21,37 +21,42 @@ pub struct ExecutableOps {
 }
 
 /// The most points of a line.
-const POINTS: usize = 120;
+const POINTS: usize = 60;
 /// The most devices that get lines of their own.
 const MOST_DEVICES: usize = 24;
 
+/// A point of a line: decision from 1, its place among the device's decisions from 0 to 1, and the executable ops.
+type Place = (f64, f64, Estimate);
+
 impl ExecutableOps {
-    /// Names and points (decision, executable ops); a range only where devices are summarised.
-    fn curves(&self) -> Vec<(String, Vec<(f64, Estimate)>)> {
-        let longest = self.devices.iter().map(|(_, choices)| choices.len()).max().unwrap_or(0);
-        let width = longest.div_ceil(POINTS).max(1);
-        let thinned = |choices: &[u32]| -> Vec<(f64, f64)> {
-            let bucket = |(index, choices): (usize, &[u32])| {
-                let sum: f64 = choices.iter().map(|&count| f64::from(count)).sum();
-                ((index * width + 1) as f64, sum / choices.len() as f64)
+    /// Names and points; a range only where devices are summarised.
+    fn curves(&self) -> Vec<(String, Vec<Place>)> {
+        let thinned = |choices: &[u32]| -> Vec<Place> {
+            let width = choices.len().div_ceil(POINTS).max(1);
+            let last = (choices.len().max(2) - 1) as f64;
+            let bucket = |(index, own): (usize, &[u32])| {
+                let sum: f64 = own.iter().map(|&count| f64::from(count)).sum();
+                let first = (index * width) as f64;
+                (first + 1.0, first / last, Estimate::exact(sum / own.len() as f64))
             };
             choices.chunks(width).enumerate().map(bucket).collect()
         };
-        let curves: Vec<(String, Vec<(f64, f64)>)> =
+        let curves: Vec<(String, Vec<Place>)> =
             self.devices.iter().map(|(name, choices)| (name.clone(), thinned(choices))).collect();
         if curves.len() <= MOST_DEVICES {
-            let exact = |points: Vec<(f64, f64)>| points.into_iter().map(|(x, y)| (x, Estimate::exact(y))).collect();
-            return curves.into_iter().map(|(name, points)| (name, exact(points))).collect();
+            return curves;
         }
-        let at = |bucket: usize| -> Vec<f64> {
-            curves.iter().filter_map(|(_, points)| Some(points.get(bucket)?.1)).collect()
-        };
-        let summary = (0..longest.div_ceil(width)).filter_map(|bucket| {
-            let mut values = at(bucket);
+        // Devices make different numbers of decisions: they meet at the same shares of them.
+        let longest = curves.iter().max_by_key(|(_, points)| points.len()).map(|(_, points)| points.as_slice());
+        let summary = longest.unwrap_or_default().iter().filter_map(|&(decision, share, _)| {
+            let value = |points: &Vec<Place>| {
+                let last = points.len().checked_sub(1)?;
+                Some(points[(share * last as f64).round() as usize].2.mean)
+            };
+            let mut values: Vec<f64> = curves.iter().filter_map(|(_, points)| value(points)).collect();
             values.sort_by(f64::total_cmp);
             let (low, high) = (*values.first()?, *values.last()?);
-            let mean = values[values.len() / 2];
-            Some(((bucket * width + 1) as f64, Estimate { mean, low, high, count: values.len() }))
+            Some((decision, share, Estimate { mean: values[values.len() / 2], low, high, count: values.len() }))
         });
         vec![(format!("median and range of {} devices", curves.len()), summary.collect())]
     }
@@ -59,10 +64,10 @@ impl ExecutableOps {
 
 impl Figure for ExecutableOps {
     fn table(&self) -> Table {
-        let mut table = Table::new(["device", "decision", "executable_ops", "least", "most"]);
+        let mut table = Table::new(["device", "decision", "share_of_decisions", "executable_ops", "least", "most"]);
         for (name, points) in self.curves() {
-            for (decision, value) in points {
-                let numbers = [decision, value.mean, value.low, value.high].map(number_text);
+            for (decision, share, value) in points {
+                let numbers = [decision, share, value.mean, value.low, value.high].map(number_text);
                 table.push([name.clone()].into_iter().chain(numbers));
             }
         }
@@ -72,15 +77,18 @@ impl Figure for ExecutableOps {
     fn draw(&self, style: &Style) -> Drawing {
         let curves = self.curves();
         let all = || curves.iter().flat_map(|(_, points)| points);
-        let ends = || all().flat_map(|(_, value)| [value.low, value.high]);
+        let ends = || all().flat_map(|(_, _, value)| [value.low, value.high]);
+        let mut sorted: Vec<f64> = all().map(|(_, _, value)| value.mean).collect();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        // Some devices choose from hundreds while others starve: both are to be seen.
         let most = ends().fold(0.0, f64::max);
-        let mean = all().map(|(_, value)| value.mean).sum::<f64>() / all().count().max(1) as f64;
-        // Some devices choose from thousands while others starve: both are to be seen.
-        let log = (most > 100.0 && most > 20.0 * mean).then(|| Scale::log(ends())).flatten();
+        let log = (most > 30.0 && most > 10.0 * median).then(|| Scale::log(ends())).flatten();
         let lines = curves.iter().enumerate().map(|(number, (name, points))| {
-            let mean = points.iter().map(|(_, value)| value.mean).sum::<f64>() / points.len().max(1) as f64;
-            let title = format!("{name}: {} executable ops on average", number_text(mean));
-            let point = |&(x, y): &(f64, Estimate)| Point { x, y, datum: None };
+            let mean = points.iter().map(|(_, _, value)| value.mean).sum::<f64>() / points.len().max(1) as f64;
+            let decisions = self.devices.get(number).map_or(0, |(_, choices)| choices.len());
+            let title = format!("{name}: {} executable ops on average, {decisions} decisions", number_text(mean));
+            let point = |&(_, x, y): &Place| Point { x, y, datum: None };
             Line {
                 name: name.clone(),
                 look: Look::nth(number),
@@ -91,7 +99,7 @@ impl Figure for ExecutableOps {
         });
         let plot = LinePlot {
             title: &self.title,
-            x: (&Quantity::new("decision on the device", Unit::One), Scale::linear(all().map(|(x, _)| *x), true)),
+            x: (&Quantity::new("decisions of the device", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
             y: (&Quantity::new("executable ops", Unit::One), log.unwrap_or_else(|| Scale::linear(ends(), true))),
             lines: lines.collect(),
             spread: Spread::Band,

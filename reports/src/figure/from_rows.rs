@@ -250,8 +250,11 @@ impl Results {
             return Vec::new();
         }
         let left_out = self.placers.len() - points.len();
-        let left_out =
-            if left_out > 0 { format!("; {left_out} placers that failed on some are left out") } else { String::new() };
+        let left_out = if left_out > 0 {
+            format!("; {} that failed on some left out", plural(left_out, "placer"))
+        } else {
+            String::new()
+        };
         let scenarios = plural(common.len(), "scenario");
         vec![NamedFigure {
             name: format!("pareto-{}", self.metric.name()),

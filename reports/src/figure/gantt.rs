@@ -51,6 +51,8 @@ const OP: Paint = Paint::opaque(Color::Rgb(0x2f, 0x6d, 0xa8));
 const SEND: Paint = Paint::opaque(Color::Rgb(0xf0, 0xb2, 0x5a));
 /// What is narrower than this, in points, may be joined with its neighbours.
 const NARROW: f64 = 1.2;
+/// The thinnest bar, in points, that can be seen.
+const THINNEST: f64 = 0.4;
 /// Gaps narrower than this cannot be seen.
 const UNSEEN: f64 = 0.2;
 
@@ -130,7 +132,7 @@ impl Gantt {
             let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what} from {}", first.name) };
             let title =
                 format!("{name} on {}: {} to {}", device.name, self.unit.text(first.start), self.unit.text(end));
-            let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(0.15), lane.height);
+            let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(THINNEST), lane.height);
             let datum = Datum { key: format!("{}|{}", device.name, first.name), title };
             drawing.mark(datum, bar(area, first.send));
             rest = &rest[taken..];
@@ -143,7 +145,7 @@ fn bar(area: Area, send: bool) -> Vec<Shape> {
     let stroke = (area.width > 1.0).then_some(Stroke::solid(Paint::PAPER, 0.25));
     let fill = Some(if send { SEND } else { OP });
     let inside = Shape::Rect { area, fill, stroke };
-    let hatch = if send { Hatch::Rising.shape(&area, Paint::INK) } else { None };
+    let hatch = if send && area.width > 3.0 { Hatch::Rising.shape(&area, Paint::INK) } else { None };
     std::iter::once(inside).chain(hatch).collect()
 }
 

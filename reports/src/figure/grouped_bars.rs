@@ -2,7 +2,7 @@
 
 use super::Figure;
 use super::axis::{Axis, draw_title};
-use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, line};
+use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, Stroke, line};
 use super::estimate::Estimate;
 use super::font;
 use super::legend::{Legend, Swatch};
@@ -46,6 +46,8 @@ pub struct Bar {
 
 /// Values further apart than this get a logarithmic axis.
 const LINEAR_UP_TO: f64 = 100.0;
+/// What is around error bars.
+const RIM: Stroke = Stroke::solid(Paint { opacity: 0.75, ..Paint::PAPER }, 1.7);
 /// The thinnest bar, in points, that still shows its hatch.
 const THINNEST: f64 = 3.0;
 
@@ -181,7 +183,11 @@ impl GroupedBars {
         let names: Vec<String> =
             self.groups.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let widest = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
-        let thickness = if self.series.len() < 2 { 6.0 } else { 3.4 };
+        let thickness = match self.most_bars() as usize {
+            1 => 6.0,
+            2 => 3.4,
+            _ => 2.7,
+        };
         let pitch = (self.most_bars() * thickness * 1.22).max(style.line() + 0.6);
         let left = widest + 4.0;
         let width = drawing.width - left;
@@ -255,20 +261,22 @@ fn cross(place: &Area, lying: bool) -> Shape {
     Marker::Cross.shape((x, y), 3.0, Paint::INK, EDGE)
 }
 
-/// The error bar in the middle of a bar, with caps.
+/// The error bar in the middle of a bar, with caps; a rim of paper keeps it visible on a dark bar.
 fn whisker(span: &Area, lying: bool) -> Vec<Shape> {
     let (x, y) = (span.x + span.width / 2.0, span.y + span.height / 2.0);
     let (half_width, half_height) = ((span.width * 0.3).min(2.2), (span.height * 0.3).min(2.2));
-    match lying {
-        true => vec![
-            line((span.x, y), (span.right(), y), WHISKER),
-            line((span.x, y - half_height), (span.x, y + half_height), WHISKER),
-            line((span.right(), y - half_height), (span.right(), y + half_height), WHISKER),
+    let lines = match lying {
+        true => [
+            ((span.x, y), (span.right(), y)),
+            ((span.x, y - half_height), (span.x, y + half_height)),
+            ((span.right(), y - half_height), (span.right(), y + half_height)),
         ],
-        false => vec![
-            line((x, span.y), (x, span.bottom()), WHISKER),
-            line((x - half_width, span.y), (x + half_width, span.y), WHISKER),
-            line((x - half_width, span.bottom()), (x + half_width, span.bottom()), WHISKER),
+        false => [
+            ((x, span.y), (x, span.bottom())),
+            ((x - half_width, span.y), (x + half_width, span.y)),
+            ((x - half_width, span.bottom()), (x + half_width, span.bottom())),
         ],
-    }
+    };
+    let drawn = |stroke: Stroke| lines.map(|(from, to)| line(from, to, stroke));
+    drawn(RIM).into_iter().chain(drawn(WHISKER)).collect()
 }

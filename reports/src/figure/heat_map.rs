@@ -39,9 +39,9 @@ pub struct HeatCell {
     pub key: String,
 }
 
-/// Cividis at equal distances: its lightness rises evenly, and people who do not see red or green see the same as others
-/// (J. R. Nuñez, C. R. Anderton, R. S. Renslow, *Optimizing colormaps with consideration for color vision deficiency*,
-/// PLoS ONE 13(7), 2018). From the largest value to the least.
+/// From dark blue over grey to yellow, after cividis: lightness rises all the way, and people who do not see red or green
+/// see the same as others (J. R. Nuñez, C. R. Anderton, R. S. Renslow, *Optimizing colormaps with consideration for color vision deficiency*,
+/// PLoS ONE 13(7), 2018). The dark end is the largest value.
 const COLORS: [(u8, u8, u8); 9] = [
     (0x00, 0x22, 0x4e),
     (0x12, 0x35, 0x70),
@@ -72,7 +72,8 @@ impl Figure for HeatMap {
             self.rows.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.42)).collect();
         let left = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
         let room = drawing.width - left - 1.0;
-        let width = (room / self.columns.len().max(1) as f64).min(60.0);
+        let widest = self.columns.iter().map(|name| style.text_width(name)).fold(0.0, f64::max);
+        let width = (room / self.columns.len().max(1) as f64).min((widest + 4.0).clamp(60.0, 110.0));
         let height = style.line() + 1.6;
         let top = self.draw_columns(&mut drawing, left, top, width, style);
         let scale = self.scale();
@@ -163,7 +164,7 @@ impl HeatMap {
     fn draw_key(&self, drawing: &mut Drawing, left: f64, top: f64, scale: &Scale, style: &Style) -> f64 {
         let (Scale::Linear { low, high } | Scale::Log { low, high }) = *scale;
         let (steps, width, height) = (60, 110.0f64.min(drawing.width - left - 40.0).max(30.0), 6.0);
-        let [from, to] = [low, high].map(|value| self.quantity.unit.text(value));
+        let [from, to] = [low, high].map(short_number);
         let x = left + style.text_width(&from) + 3.0;
         let baseline = top + height / 2.0 + style.half_capital();
         drawing.text(left, baseline, style.font_pt, Anchor::Start, from);

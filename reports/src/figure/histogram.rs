@@ -10,7 +10,7 @@ use super::style::Style;
 use crate::export::Table;
 
 /// How many things have which size: bins 1, 2, 3–4, 5–8, … , each twice as wide as the one before; counts that span more
-/// than a factor of a hundred are on a logarithmic axis.
+/// than a factor of a hundred are on a logarithmic axis. Empty bins have no bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// One line above the figure; may be empty.
@@ -33,17 +33,20 @@ impl Histogram {
             for &size in sizes {
                 counts[bin_of(size)] += 1;
             }
-            for (bin, count) in counts.into_iter().enumerate() {
+            for (bin, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
                 let value = Some(Estimate::exact(count as f64));
                 bars[bin][series] = Some(Bar { value, key: format!("{name}|{}", bin_name(bin)) });
             }
         }
+        // From the first bin with something in it.
+        let first = bars.iter().position(|bars| bars.iter().any(Option::is_some)).unwrap_or(0);
+        bars.drain(..first);
         GroupedBars {
             title: self.title.clone(),
             quantity: self.counted.clone(),
             group: self.size.replace(' ', "_"),
             one_series: "graph".into(),
-            groups: (0..bins).map(bin_name).collect(),
+            groups: (first..bins).map(bin_name).collect(),
             series: self.series.iter().map(|(name, _)| name.clone()).collect(),
             bars,
         }

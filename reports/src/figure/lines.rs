@@ -4,7 +4,7 @@
 //! behind, so that panels compare.
 
 use super::axis::{Axis, draw_title};
-use super::drawing::{Area, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
+use super::drawing::{Area, Color, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
 use super::estimate::Estimate;
 use super::legend::{Legend, MARKER, Swatch};
 use super::look::Look;
@@ -62,7 +62,7 @@ const MOST_LINES: usize = 8;
 /// Lines of a panel where there are several.
 const LINES_A_PANEL: usize = 6;
 /// Lines of other panels, behind.
-const BEHIND: Stroke = Stroke::solid(Paint::ink(0.18), 0.5);
+const BEHIND: Stroke = Stroke::solid(Paint::opaque(Color::Faint), 0.5);
 
 impl LinePlot<'_> {
     pub(crate) fn draw(&self, style: &Style) -> Drawing {
@@ -149,8 +149,9 @@ impl LinePlot<'_> {
             let mut shapes = Vec::new();
             if self.spread == Spread::Bars && point.y.has_spread() {
                 let (low, high) = (y(point.y.low), y(point.y.high));
-                shapes.push(line((x, low), (x, high), WHISKER));
-                shapes.extend([low, high].map(|end| line((x - 1.6, end), (x + 1.6, end), WHISKER)));
+                let stroke = Stroke { paint: line_.look.ink(), ..WHISKER };
+                shapes.push(line((x, low), (x, high), stroke));
+                shapes.extend([low, high].map(|end| line((x - 1.6, end), (x + 1.6, end), stroke)));
             }
             shapes.push(line_.look.point((x, middle), MARKER));
             drawing.mark(datum.clone(), shapes);

@@ -6,7 +6,7 @@
 
 use placebench_algorithms::registry;
 
-use super::drawing::{Area, Color, Paint, Shape, Stroke};
+use super::drawing::{Area, Color, Paint, Shape, Stroke, Theme};
 use super::hatch::Hatch;
 use super::marker::Marker;
 use super::style::EDGE;
@@ -54,20 +54,27 @@ impl Look {
     }
 
     /// The looks of the algorithms of a figure. Those of the registry look the same in every figure; others (a placer with
-    /// parameters, a program) get looks by a hash of their names, the next one free if two of a figure meet.
+    /// parameters, a program) get the looks that are the least like those before them in the figure, by a hash of their names
+    /// among equals: the same in all figures of the same algorithms. Names none of which is an algorithm's (graphs, say) get
+    /// looks in their order.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Vec<Self> {
         let known = registry::placer_names();
-        let mut taken = vec![false; COUNT];
-        let mut numbers: Vec<Option<usize>> = names.iter().map(|name| registered(name.as_ref(), &known)).collect();
-        for number in numbers.iter().flatten() {
-            taken[number % COUNT] = true;
+        let is_algorithm = |name: &T| registered(name.as_ref().split('(').next().unwrap_or_default(), &known).is_some();
+        if !names.iter().any(is_algorithm) {
+            return (0..names.len()).map(Self::nth).collect();
         }
+        let mut numbers: Vec<Option<usize>> = names.iter().map(|name| registered(name.as_ref(), &known)).collect();
+        let mut taken: Vec<usize> = numbers.iter().flatten().map(|number| number % COUNT).collect();
         for (number, name) in numbers.iter_mut().zip(names) {
-            let free = COUNT.saturating_sub(known.len()).max(1);
-            let first = (known.len() + hash(name.as_ref()) % free) % COUNT;
+            let first = hash(name.as_ref()) % COUNT;
             number.get_or_insert_with(|| {
-                let next = (0..COUNT).map(|step| (first + step) % COUNT).find(|&slot| !taken[slot]).unwrap_or(first);
-                taken[next] = true;
+                let used = |slot: usize| {
+                    let alike = |kind: usize| taken.iter().filter(|&&other| other % kind == slot % kind).count();
+                    (taken.contains(&slot), alike(COLORS.len()) + alike(Hatch::ALL.len()))
+                };
+                let next =
+                    (0..COUNT).map(|step| (first + step) % COUNT).min_by_key(|&slot| used(slot)).unwrap_or(first);
+                taken.push(next);
                 next
             });
         }
@@ -80,14 +87,10 @@ impl Look {
         Paint::opaque(Color::Rgb(red, green, blue))
     }
 
-    /// The colour of lines: darker where the colour is too light for a thin line on white.
+    /// The colour of lines.
     pub(crate) fn ink(&self) -> Paint {
         let (red, green, blue) = self.color;
-        if lightness(self.color) < 70.0 {
-            return self.fill();
-        }
-        let darker = |part: u8| (f64::from(part) * 0.72).round() as u8;
-        Paint::opaque(Color::Rgb(darker(red), darker(green), darker(blue)))
+        Paint::opaque(Color::Line(red, green, blue))
     }
 
     /// A line of this look.
@@ -107,6 +110,28 @@ impl Look {
     /// A marker of this look.
     pub(crate) fn point(&self, at: (f64, f64), size: f64) -> Shape {
         self.marker.shape(at, size, self.fill(), EDGE)
+    }
+}
+
+/// The colour of a thin line on a page: within a range of lightness that contrasts with it, whatever it is if it is not
+/// known.
+pub(super) fn line_color(color: (u8, u8, u8), theme: Theme) -> (u8, u8, u8) {
+    let (least, most) = match theme {
+        Theme::Light => (0.0, 70.0),
+        Theme::Dark => (55.0, 100.0),
+        Theme::Page => (42.0, 70.0),
+    };
+    let lightness = lightness(color);
+    let mix = |to: f64, share: f64| {
+        let mixed = |part: u8| (f64::from(part) + share * (to - f64::from(part))).round() as u8;
+        (mixed(color.0), mixed(color.1), mixed(color.2))
+    };
+    if lightness > most {
+        mix(0.0, 0.28)
+    } else if lightness < least {
+        mix(255.0, 0.45)
+    } else {
+        color
     }
 }
 
@@ -155,8 +180,8 @@ mod tests {
     #[test]
     fn an_algorithm_looks_the_same_whatever_else_is_in_the_figure() {
         assert_eq!(Look::of(&["heft"])[0], Look::of(&["random", "x", "heft"])[2]);
-        let alone = Look::of(&["scoring(alpha=2)"])[0];
-        assert_eq!(alone, Look::of(&["heft", "scoring(alpha=2)"])[1]);
+        let names = ["heft", "scoring(alpha=2)", "scoring(alpha=4)"];
+        assert_eq!(Look::of(&names), Look::of(&names));
     }
 
     #[test]

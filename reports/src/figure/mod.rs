@@ -49,7 +49,9 @@ mod svg;
 mod sweep;
 
 pub use critical_difference::CriticalDifference;
-pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, Paint, Shape, Step, Stroke, Text, Theme, row_key};
+pub use drawing::{
+    Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme, row_key,
+};
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
 pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};

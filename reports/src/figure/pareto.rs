@@ -108,18 +108,18 @@ impl Figure for Pareto {
             path.push((area.right(), lowest));
             drawing.add(polyline(&path, FRONT));
         }
+        let lines: Vec<Area> = path.windows(2).map(|pair| around(pair[0], pair[1], 0.8)).collect();
         let names: Vec<&str> = self.points.iter().map(|point| point.name.as_str()).collect();
         let looks = Look::of(&names);
         let markers: Vec<(f64, f64)> = self.points.iter().map(at).collect();
         // The front first: its names matter most.
         let rest = (0..self.points.len()).filter(|index| !front.contains(index));
         let order: Vec<usize> = front.iter().copied().chain(rest).collect();
-        let labels = place_labels(&order, &names, &markers, &area, style);
+        let labels = place_labels(&order, &names, &markers, lines, &area, style);
         for ((point, look), (&at, label)) in self.points.iter().zip(&looks).zip(markers.iter().zip(&labels)) {
             let mut shapes = Vec::new();
-            if let Some((text, Some(end))) = label.as_ref().map(|(text, end)| (text, *end)) {
-                shapes.push(line(at, end, LEADER));
-                let _ = text;
+            if let Some((_, Some(end))) = label {
+                shapes.push(line(at, *end, LEADER));
             }
             shapes.push(look.point(at, MARKER + 0.6));
             shapes.extend(label.as_ref().map(|(text, _)| Shape::Text(text.clone())));
@@ -150,37 +150,63 @@ impl Figure for Pareto {
 /// A name's text, and where the line from the marker to it ends if it is not beside it.
 type Label = (Text, Option<(f64, f64)>);
 
-/// Places names near their markers, those first in `order` first; `None` for a name that finds no free place.
+/// The box between two points, as much wider.
+fn around(from: (f64, f64), to: (f64, f64), wider: f64) -> Area {
+    let (x, y) = (from.0.min(to.0) - wider, from.1.min(to.1) - wider);
+    Area::new(x, y, (from.0 - to.0).abs() + 2.0 * wider, (from.1 - to.1).abs() + 2.0 * wider)
+}
+
+/// Places names near their markers, those first in `order` first, and clear of `lines`; `None` for a name that finds no
+/// free place.
 fn place_labels(
     order: &[usize],
     names: &[&str],
     markers: &[(f64, f64)],
+    lines: Vec<Area>,
     area: &Area,
     style: &Style,
 ) -> Vec<Option<Label>> {
-    let half = MARKER / 2.0 + 1.2;
-    let obstacles: Vec<Area> =
-        markers.iter().map(|&(x, y)| Area::new(x - half, y - half, 2.0 * half, 2.0 * half)).collect();
+    let half = MARKER / 2.0 + 1.9;
+    let mut obstacles: Vec<Area> = markers.iter().map(|&at| around(at, at, half)).chain(lines).collect();
     let mut placed: Vec<Area> = Vec::new();
     let mut labels: Vec<Option<Label>> = vec![None; names.len()];
     for &index in order {
         let name = font::shortened(names[index], style.font_pt, area.width * 0.45);
-        let found = candidates(&name, markers[index], style).find(|(text, _)| {
+        let found = candidates(&name, markers[index], style).find(|(text, end)| {
             let own = text.area();
             let free = |other: &Area| !other.overlaps(&own, 0.0);
-            area.contains(&own, 0.0) && placed.iter().all(free) && obstacles.iter().all(free)
+            let leader = end.iter().flat_map(|&end| leader(markers[index], end));
+            // A line that crosses another marker would seem to lead to that one.
+            let crosses = |part: &Area| {
+                let others = markers.iter().enumerate().filter(|(other, _)| *other != index);
+                others.map(|(_, &at)| around(at, at, MARKER / 2.0)).any(|other| other.overlaps(part, 0.0))
+            };
+            area.contains(&own, 0.0)
+                && placed.iter().chain(&obstacles).all(free)
+                && leader.clone().all(|part| !crosses(&part) && placed.iter().all(|other| !other.overlaps(&part, 0.0)))
         });
         if let Some((text, end)) = found {
             placed.push(text.area());
+            obstacles.extend(end.iter().flat_map(|&end| leader(markers[index], end)));
             labels[index] = Some((text, end));
         }
     }
     labels
 }
 
+/// Boxes along the line from a marker to its name.
+fn leader(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = Area> + Clone {
+    let parts = 10;
+    let at = move |part: u32| {
+        let share = f64::from(part) / f64::from(parts);
+        (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
+    };
+    (0..parts).map(move |part| around(at(part), at(part + 1), 0.3))
+}
+
 /// Places for a name around its marker, the nearest first.
 fn candidates(name: &str, (x, y): (f64, f64), style: &Style) -> impl Iterator<Item = Label> {
-    let (near, capital) = (MARKER / 2.0 + 2.2, font::CAPITAL * style.font_pt);
+    let (near, capital) = (MARKER / 2.0 + 2.6, font::CAPITAL * style.font_pt);
     let text = |x: f64, y: f64, anchor: Anchor| Text {
         x,
         y,

@@ -67,10 +67,7 @@ impl Figure for PerformanceProfile {
         });
         let plot = LinePlot {
             title: &self.title,
-            x: (
-                &Quantity::new(format!("{} / least {}, log scale", self.metric, self.metric), Unit::One),
-                Scale::Log { low: 1.0, high: end },
-            ),
+            x: (&Quantity::new(format!("{} / best", self.metric), Unit::One), Scale::Log { low: 1.0, high: end }),
             y: (&Quantity::new("share of instances", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
             lines: lines.collect(),
             spread: Spread::None,

@@ -4,7 +4,7 @@
 use tiny_skia::{FillRule, PathBuilder, Pixmap, Rect, StrokeDash, Transform};
 use ttf_parser::OutlineBuilder;
 
-use super::drawing::{Anchor, Color, Drawing, Paint, Shape, Step, Stroke, Text};
+use super::drawing::{Anchor, Color, Drawing, MARGIN, Paint, Shape, Step, Stroke, Text};
 use super::font;
 use super::svg::rgb;
 
@@ -33,7 +33,8 @@ impl Drawing {
     /// # Errors
     /// If the picture would have no pixel, or more than 16384 on a side.
     pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
-        let (width, height) = ((self.width * scale).round(), (self.height * scale).round());
+        let pixels = |length: f64| ((length + 2.0 * MARGIN) * scale).round();
+        let (width, height) = (pixels(self.width), pixels(self.height));
         let size_error = || PngError::Size { width, height };
         if !(width >= 1.0 && height >= 1.0 && width <= MOST_PIXELS && height <= MOST_PIXELS) {
             return Err(size_error());
@@ -43,7 +44,7 @@ impl Drawing {
         if let tiny_skia::Shader::SolidColor(color) = paper.shader {
             pixmap.fill(color);
         }
-        let to_pixels = Transform::from_scale(scale as f32, scale as f32);
+        let to_pixels = Transform::from_scale(scale as f32, scale as f32).pre_translate(MARGIN as f32, MARGIN as f32);
         for shape in self.items.iter().flat_map(|item| &item.shapes) {
             self.draw(&mut pixmap, shape, to_pixels);
         }

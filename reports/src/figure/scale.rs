@@ -43,6 +43,13 @@ impl Scale {
         Self::Linear { low: down, high: (up + 0.04 * span).min(((up / step).floor() + 1.0) * step).max(up) }
     }
 
+    /// A linear scale around the values, with a little room at both ends.
+    pub(crate) fn around(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values).unwrap_or((0.0, 1.0));
+        let room = if high > low { 0.05 * (high - low) } else { high.abs().max(1.0) / 2.0 };
+        Self::Linear { low: low - room, high: high + room }
+    }
+
     /// A logarithmic scale over the values above 0; `None` if there is none.
     pub(crate) fn log(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = range(values.filter(|&value| value > 0.0))?;

@@ -208,11 +208,12 @@ pub(crate) mod tests {
 
     #[test]
     fn nemenyis_factors_are_those_of_demsars_table() {
+        // The table cuts its third digit off in places: 2.3437 is 2.343 there.
         let at_five = [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164];
         let at_ten = [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920];
         for (index, (five, ten)) in at_five.into_iter().zip(at_ten).enumerate() {
-            assert!((nemenyi_quantile(index + 2, 0.05) - five).abs() < 6e-4, "{index} {five}");
-            assert!((nemenyi_quantile(index + 2, 0.10) - ten).abs() < 1.1e-3, "{index} {ten}");
+            assert!((nemenyi_quantile(index + 2, 0.05) - five).abs() < 1e-3, "{index} {five}");
+            assert!((nemenyi_quantile(index + 2, 0.10) - ten).abs() < 1e-3, "{index} {ten}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Sizes and colours that a figure is drawn with.
 
-use super::drawing::{Paint, Stroke, Theme};
+use super::drawing::{MARGIN, Paint, Stroke, Theme};
 use super::font;
 
 /// Points in a millimetre: 72 points are an inch.
@@ -39,9 +39,9 @@ impl Style {
         Self { theme, ..self }
     }
 
-    /// Width in points.
+    /// Width in points, without the margins.
     pub(crate) fn width(&self) -> f64 {
-        self.width_mm * POINTS_PER_MM
+        self.width_mm * POINTS_PER_MM - 2.0 * MARGIN
     }
 
     /// From line to line of text, in points.

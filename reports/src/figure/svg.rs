@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::drawing::{Anchor, Color, Datum, Drawing, Item, Paint, Shape, Step, Stroke, Text, Theme};
+use super::drawing::{Anchor, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 use super::font;
+use super::look::line_color;
 use super::style::POINTS_PER_MM;
 
 impl Drawing {
@@ -12,25 +13,26 @@ impl Drawing {
     /// Marks are `<g class="mark" data-key="…">` with a `<title>`, which viewers show when the mouse rests on it. Nothing
     /// in it has an id, so that many may stand in one page.
     pub fn to_svg(&self) -> String {
-        let (width, height) = (self.width / POINTS_PER_MM, self.height / POINTS_PER_MM);
+        let (width, height) = (self.width + 2.0 * MARGIN, self.height + 2.0 * MARGIN);
         let mut out = String::new();
         let _ = write!(
             out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {} {}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}mm\" height=\"{}mm\" viewBox=\"{} {} {} {}\" role=\"img\" \
              font-family=\"{}\"",
+            decimal(width / POINTS_PER_MM),
+            decimal(height / POINTS_PER_MM),
+            decimal(-MARGIN),
+            decimal(-MARGIN),
             decimal(width),
             decimal(height),
-            decimal(self.width),
-            decimal(self.height),
             font::FAMILY
         );
         let _ = writeln!(out, " aria-label=\"{}\">", escape(&self.title));
         if let Some(paper) = color(Color::Paper, self.theme).filter(|_| self.theme != Theme::Page) {
+            let [left, width, height] = [-MARGIN, width, height].map(decimal);
             let _ = writeln!(
                 out,
-                "<rect width=\"{}\" height=\"{}\" fill=\"{paper}\"/>",
-                decimal(self.width),
-                decimal(self.height)
+                "<rect x=\"{left}\" y=\"{left}\" width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>"
             );
         }
         for item in &self.items {
@@ -144,8 +146,12 @@ fn color(color: Color, theme: Theme) -> Option<String> {
 pub(super) fn rgb(color: Color, theme: Theme) -> (u8, u8, u8) {
     match (color, theme) {
         (Color::Rgb(red, green, blue), _) => (red, green, blue),
+        (Color::Line(red, green, blue), _) => line_color((red, green, blue), theme),
         (Color::Ink, Theme::Light | Theme::Page) => (0x1a, 0x1a, 0x1a),
         (Color::Ink, Theme::Dark) => (0xe8, 0xe8, 0xe8),
+        (Color::Faint, Theme::Light) => (0xd4, 0xd4, 0xd4),
+        (Color::Faint, Theme::Page) => (0xa8, 0xa8, 0xa8),
+        (Color::Faint, Theme::Dark) => (0x44, 0x47, 0x4d),
         (Color::Paper, Theme::Light | Theme::Page) => (0xff, 0xff, 0xff),
         (Color::Paper, Theme::Dark) => (0x16, 0x18, 0x1c),
     }

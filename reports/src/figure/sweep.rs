@@ -21,7 +21,7 @@ pub struct Curve {
 
 /// A metric against the value of a parameter, with error bars (B Fig. 5.7).
 ///
-/// The axes are logarithmic where values span more than a factor of fifty.
+/// The axis of results is logarithmic where they span more than a factor of fifty, that of the parameter from fifteen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// One line above the figure; may be empty.
@@ -47,8 +47,10 @@ pub struct Scaling {
     pub curves: Vec<Curve>,
 }
 
-/// Values further apart than this get a logarithmic axis.
+/// Results further apart than this get a logarithmic axis.
 const LINEAR_UP_TO: f64 = 50.0;
+/// And numbers of devices or values of parameters, which are often powers.
+const NUMBERS_LINEAR_UP_TO: f64 = 15.0;
 
 impl Figure for Sweep {
     fn table(&self) -> Table {
@@ -109,18 +111,18 @@ fn draw<'a>(
     let ends = || points().flat_map(|(_, value, _)| [value.low, value.high]);
     LinePlot {
         title,
-        x: (x, spanning(points().map(|(number, _, _)| *number).collect(), false)),
-        y: (y, spanning(ends().collect(), true)),
+        x: (x, spanning(points().map(|(number, _, _)| *number).collect(), NUMBERS_LINEAR_UP_TO, Scale::around)),
+        y: (y, spanning(ends().collect(), LINEAR_UP_TO, |values| Scale::linear(values, true))),
         lines: lines.collect(),
         spread,
         table,
     }
 }
 
-/// A logarithmic scale for values of one sign that lie far apart, else a linear one.
-fn spanning(values: Vec<f64>, from_zero: bool) -> Scale {
-    let (least, most) =
-        values.iter().fold((f64::INFINITY, 0.0f64), |(least, most), &value| (value.min(least), value.max(most)));
-    let log = (least > 0.0 && most > LINEAR_UP_TO * least).then(|| Scale::log(values.iter().copied())).flatten();
-    log.unwrap_or_else(|| Scale::linear(values.iter().copied(), from_zero))
+/// A logarithmic scale for values above 0 that lie further apart than a factor, else a linear one.
+fn spanning(values: Vec<f64>, up_to: f64, linear: impl Fn(std::vec::IntoIter<f64>) -> Scale) -> Scale {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let log = (least > 0.0 && most > up_to * least).then(|| Scale::log(values.iter().copied())).flatten();
+    log.unwrap_or_else(|| linear(values.into_iter()))
 }

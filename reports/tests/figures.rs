@@ -1,0 +1,395 @@
+//! Laws that every figure keeps, drawn from more algorithms, graphs and longer names than a paper has.
+
+use std::collections::BTreeSet;
+
+use placebench_algorithms::registry;
+use placebench_harness::table::Row;
+use placebench_reports::export::Table;
+use placebench_reports::figure::{
+    Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
+    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, RowFigure, RowMetric, Shape, Step, Style, Sweep,
+    Task, Theme, Unit,
+};
+
+const GRAPHS: [&str; 7] = [
+    "transformer_with_a_rather_long_name",
+    "nmt",
+    "convnet",
+    "a&b<c>\"d\"|e",
+    "recurrent",
+    "resnet50",
+    "sparse_graph_of_2_000_000_ops",
+];
+
+/// At least 34 placers, three of them with parameters, on seven graphs and two clusters of a family.
+fn rows() -> Vec<Row> {
+    let mut placers = registry::placer_names();
+    placers.extend(
+        [0.5, 1.0, 20.0].map(|alpha| format!("scoring(alpha={alpha},fringe=2_with_a_parameter_of_a_long_name)")),
+    );
+    assert!(placers.len() >= 34);
+    let mut rows = Vec::new();
+    for (g, graph) in GRAPHS.into_iter().enumerate() {
+        for (cluster, devices) in [("gtx1080x2", 4), ("gtx1080x4", 6)] {
+            for (p, placer) in placers.iter().enumerate() {
+                for (s, scheduler) in ["fifo", "pct", "msr"].into_iter().enumerate() {
+                    for repetition in 0..3 {
+                        let failed = (g + p) % 17 == 0;
+                        let time = 1.0 + ((7 * p + 3 * g + s) % 23) as f64 * if g == 1 { 20.0 } else { 0.2 };
+                        let makespan = time * (1.0 + 0.1 * f64::from(repetition)) / f64::from(devices);
+                        rows.push(Row {
+                            graph: graph.into(),
+                            cluster: cluster.into(),
+                            devices,
+                            time_unit: if g == 2 { "EU" } else { "seconds" }.into(),
+                            network: "contention_free".into(),
+                            placer: placer.clone(),
+                            scheduler: scheduler.into(),
+                            repetition,
+                            status: if failed { "infeasible" } else { "ok" }.into(),
+                            makespan: (!failed).then_some(makespan),
+                            traffic_bytes: (!failed).then_some(p as u64 * 1_000_000),
+                            place_seconds: (!failed).then_some(1e-5 * 1.4f64.powi(p as i32)),
+                            ..Row::default()
+                        });
+                    }
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// Every kind of figure, crowded.
+fn all_figures() -> Vec<NamedFigure> {
+    let rows = rows();
+    let mut figures: Vec<NamedFigure> = RowFigure::ALL
+        .into_iter()
+        .flat_map(|kind| {
+            let figures = kind.of_rows(&rows, RowMetric::Makespan);
+            assert!(!figures.is_empty(), "{}", kind.name());
+            // Of one a graph and cluster, some are enough.
+            figures.into_iter().step_by(3)
+        })
+        .collect();
+    figures.extend(
+        [RowFigure::Heat, RowFigure::Pareto].into_iter().flat_map(|kind| kind.of_rows(&rows, RowMetric::Traffic)),
+    );
+    let mut more = |name: &str, figure: Box<dyn Figure>| {
+        figures.push(NamedFigure { name: name.into(), caption: String::new(), figure });
+    };
+    for devices in [1, 7, 100] {
+        more(&format!("gantt-{devices}"), Box::new(gantt(devices)));
+        more(&format!("executable-{devices}"), Box::new(executable(devices)));
+    }
+    let sizes = |graph: usize| (0..200u64).map(|group| 1 + (group * group * (graph as u64 + 1)) % 3000).collect();
+    let series = GRAPHS.iter().enumerate().map(|(index, name)| ((*name).to_owned(), sizes(index))).collect();
+    let counted = Quantity::new("colocation groups", Unit::One);
+    more("histogram", Box::new(Histogram { title: "Sizes".into(), counted, size: "ops in a group".into(), series }));
+    figures
+}
+
+fn gantt(devices: usize) -> Gantt {
+    let tasks = |device: usize| {
+        let task = |index: usize| {
+            let start = index as f64 + 0.1 * (device % 3) as f64;
+            Task { name: format!("op {index} of {device}"), send: index % 5 == 4, start, end: start + 0.8 }
+        };
+        (0..20).map(task).collect()
+    };
+    let device = |index| GanttDevice { name: format!("/job:worker/task:0/device:GPU:{index}"), tasks: tasks(index) };
+    let title = "a run of a graph with a name that is so long that a title of one line does not hold it ".repeat(3);
+    Gantt { title, unit: Unit::Seconds, makespan: 20.0, devices: (0..devices).map(device).collect() }
+}
+
+fn executable(devices: usize) -> ExecutableOps {
+    let choices = |device: usize| (0..(device + 1) * 37).map(|index| 1 + (index * 31 % 400) as u32).collect();
+    let device = |index: usize| (format!("gpu{index}"), choices(index));
+    ExecutableOps { title: "executable".into(), devices: (0..devices).map(device).collect() }
+}
+
+fn styles() -> [Style; 4] {
+    let narrow = Style::single_column();
+    let wide = Style::double_column();
+    [narrow, wide, narrow.with_theme(Theme::Dark), wide.with_theme(Theme::Page)]
+}
+
+fn for_each_drawing(mut check: impl FnMut(&str, &Style, &Drawing)) {
+    for NamedFigure { name, figure, .. } in all_figures() {
+        for style in styles() {
+            check(&name, &style, &figure.draw(&style));
+        }
+    }
+}
+
+#[test]
+fn no_two_labels_overlap_and_none_leaves_the_figure() {
+    for_each_drawing(|name, style, drawing| {
+        let texts: Vec<_> = drawing.texts().map(|text| (text, text.area())).collect();
+        for (index, (text, area)) in texts.iter().enumerate() {
+            let inside = area.x >= -MARGIN - 0.1
+                && area.y >= -MARGIN - 0.1
+                && area.right() <= drawing.width + MARGIN + 0.1
+                && area.bottom() <= drawing.height + MARGIN + 0.1;
+            assert!(
+                inside,
+                "{name} at {} mm: '{}' at {area:?} of {} × {}",
+                style.width_mm, text.text, drawing.width, drawing.height
+            );
+            for (other, other_area) in &texts[..index] {
+                let overlap = area.overlaps(other_area, 0.15);
+                assert!(!overlap, "{name} at {} mm: '{}' meets '{}'", style.width_mm, text.text, other.text);
+            }
+        }
+    });
+}
+
+#[test]
+fn texts_are_large_enough_to_read_in_print_and_figures_fit_a_page_or_two() {
+    for_each_drawing(|name, style, drawing| {
+        assert!(drawing.texts().all(|text| text.size >= 6.5), "{name}");
+        let width_mm = (drawing.width + 2.0 * MARGIN) * 25.4 / 72.0;
+        assert!((width_mm - style.width_mm).abs() < 1e-9, "{name}");
+        assert!(drawing.height > 30.0 && drawing.height < 1400.0, "{name}: {} points high", drawing.height);
+    });
+}
+
+#[test]
+fn svg_is_well_formed_and_every_mark_has_its_key_and_hover_text() {
+    for_each_drawing(|name, _, drawing| {
+        let svg = drawing.to_svg();
+        let document = roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let marks: Vec<_> = document.descendants().filter(|node| node.attribute("class") == Some("mark")).collect();
+        assert_eq!(marks.len(), drawing.marks().count(), "{name}");
+        assert!(!marks.is_empty(), "{name}");
+        for (mark, (datum, _)) in marks.iter().zip(drawing.marks()) {
+            assert_eq!(mark.attribute("data-key"), Some(datum.key.as_str()), "{name}");
+            let title = mark.children().find(|node| node.has_tag_name("title")).and_then(|node| node.text());
+            assert_eq!(title, Some(datum.title.as_str()), "{name}");
+        }
+        assert!(!svg.contains("id=\""), "{name}: ids would clash in a page with several figures");
+        assert!(["NaN", "\"inf", "-inf", " inf"].iter().all(|number| !svg.contains(number)), "{name}");
+    });
+}
+
+#[test]
+fn figures_are_the_same_bytes_each_time() {
+    let (first, second) = (all_figures(), all_figures());
+    for (one, other) in first.iter().zip(&second) {
+        assert_eq!(one.name, other.name);
+        let style = Style::single_column();
+        assert_eq!(one.figure.draw(&style).to_svg(), other.figure.draw(&style).to_svg(), "{}", one.name);
+    }
+}
+
+#[test]
+fn names_of_files_are_unique_and_safe() {
+    let rows = rows();
+    let names: Vec<String> = RowFigure::ALL
+        .into_iter()
+        .flat_map(|kind| kind.of_rows(&rows, RowMetric::Makespan))
+        .map(|figure| figure.name)
+        .collect();
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len());
+    assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))));
+}
+
+#[test]
+fn a_png_has_the_pixels_asked_for_and_shows_something() {
+    let figure = bars(&[Some(1.0), Some(3.0)]);
+    let drawing = figure.draw(&Style::single_column());
+    let png = drawing.to_png(2.0).unwrap();
+    let pixmap = tiny_skia::Pixmap::decode_png(&png).unwrap();
+    assert_eq!(pixmap.width(), ((drawing.width + 2.0 * MARGIN) * 2.0).round() as u32);
+    assert_eq!(pixmap.height(), ((drawing.height + 2.0 * MARGIN) * 2.0).round() as u32);
+    let inked = pixmap.pixels().iter().filter(|pixel| pixel.red() < 200).count();
+    assert!(inked > 500 && inked < pixmap.pixels().len() / 2, "{inked}");
+    assert_eq!(pixmap.pixel(0, 0).unwrap().red(), 255);
+    assert!(drawing.to_png(0.0).is_err() && drawing.to_png(1e9).is_err() && drawing.to_png(f64::NAN).is_err());
+}
+
+fn bars(values: &[Option<f64>]) -> GroupedBars {
+    let estimate = |value: f64| Estimate { mean: value, low: value * 0.75, high: value * 1.25, count: 5 };
+    let bar =
+        |(index, value): (usize, &Option<f64>)| vec![Some(Bar { value: value.map(estimate), key: index.to_string() })];
+    GroupedBars {
+        title: "bars".into(),
+        quantity: Quantity::new("makespan", Unit::Seconds),
+        group: "placer".into(),
+        one_series: "scheduler".into(),
+        groups: (0..values.len()).map(|index| format!("placer{index}")).collect(),
+        series: vec!["pct".into()],
+        bars: values.iter().enumerate().map(bar).collect(),
+    }
+}
+
+/// Height and width of the first rectangle of a mark.
+fn size_of(shapes: &[Shape]) -> (f64, f64) {
+    let rect = shapes.iter().find_map(|shape| match shape {
+        Shape::Rect { area, .. } => Some((area.height, area.width)),
+        _ => None,
+    });
+    rect.unwrap_or((0.0, 0.0))
+}
+
+#[test]
+fn bars_are_as_long_as_their_values_and_error_bars_span_theirs() {
+    let values = [2.0, 1.0, 4.0, 3.5];
+    let drawing = bars(&values.map(Some)).draw(&Style::single_column());
+    let marks: Vec<_> = drawing.marks().collect();
+    assert_eq!(marks.len(), values.len());
+    let unit = size_of(marks[1].1).0;
+    for ((_, shapes), value) in marks.iter().zip(values) {
+        let (height, _) = size_of(shapes);
+        assert!((height - value * unit).abs() < 1e-6, "{height} {value}");
+        // The whisker is the only vertical line of two points that is not within the bar.
+        let reach = shapes.iter().filter_map(vertical).fold(0.0, f64::max);
+        assert!((reach - 0.5 * value * unit).abs() < 1e-6, "{reach} {value}");
+    }
+}
+
+/// The length of a straight vertical line.
+fn vertical(shape: &Shape) -> Option<f64> {
+    let Shape::Path { steps, .. } = shape else { return None };
+    match steps.as_slice() {
+        [Step::Move(x1, y1), Step::Line(x2, y2)] if x1 == x2 => Some((y2 - y1).abs()),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_datum_of_a_run_is_one_mark() {
+    let rows = rows();
+    let placers: BTreeSet<&str> = rows.iter().map(|row| row.placer.as_str()).collect();
+    let scenarios = 2 * GRAPHS.len();
+    let count = |kind: RowFigure| -> Vec<usize> {
+        let draw = |figure: NamedFigure| {
+            let drawing = figure.figure.draw(&Style::double_column());
+            let keys: BTreeSet<&str> = drawing.marks().map(|(datum, _)| datum.key.as_str()).collect();
+            assert_eq!(keys.len(), drawing.marks().count(), "{}", figure.name);
+            keys.len()
+        };
+        kind.of_rows(&rows, RowMetric::Makespan).into_iter().map(draw).collect()
+    };
+    assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
+    assert_eq!(count(RowFigure::Heat), [placers.len() * scenarios]);
+    assert_eq!(count(RowFigure::Profile), [placers.len()]);
+    assert_eq!(count(RowFigure::Ranks), [placers.len()]);
+    // A placer that failed on one graph has no mean over all of them, and no line on that graph.
+    assert!(count(RowFigure::Pareto)[0] > placers.len() / 2);
+    assert!(count(RowFigure::Scaling).into_iter().all(|marks| marks > placers.len() && marks <= 2 * placers.len()));
+    // Three values of alpha under three schedulers.
+    assert!(count(RowFigure::Sweep).into_iter().all(|marks| marks == 9 || marks == 6));
+}
+
+#[test]
+fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
+    let few = gantt(7);
+    let drawing = few.draw(&Style::double_column());
+    assert_eq!(drawing.marks().count(), 7 * 20);
+    assert_eq!(drawing.table().rows.len(), 7 * 20);
+    let task =
+        |index: usize| Task { name: index.to_string(), send: false, start: index as f64, end: index as f64 + 1.0 };
+    let many = Gantt {
+        title: String::new(),
+        unit: Unit::Seconds,
+        makespan: 100_000.0,
+        devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..100_000).map(task).collect() }],
+    };
+    let drawing = many.draw(&Style::single_column());
+    assert_eq!(drawing.table().rows.len(), 100_000);
+    let titles: Vec<&str> = drawing.marks().map(|(datum, _)| datum.title.as_str()).collect();
+    assert_eq!(titles.len(), 1);
+    assert!(titles[0].starts_with("100000 ops from 0 on gpu0"), "{titles:?}");
+}
+
+#[test]
+fn points_rise_and_move_right_with_their_values() {
+    let numbers = [1.0, 2.0, 4.0, 8.0];
+    let point = |number: f64| (number, Estimate::exact(10.0 * number), format!("at {number}"));
+    let sweep = Sweep {
+        title: String::new(),
+        parameter: Quantity::new("alpha", Unit::One),
+        quantity: Quantity::new("makespan", Unit::Other("EU".into())),
+        curves: vec![Curve { name: "pct".into(), points: numbers.map(point).to_vec() }],
+    };
+    let drawing = sweep.draw(&Style::single_column());
+    let place = |shapes: &[Shape]| match &shapes[shapes.len() - 1] {
+        Shape::Path { steps, .. } => match steps[0] {
+            Step::Move(x, y) => (x, y),
+            _ => panic!("a path begins with a move"),
+        },
+        _ => panic!("a marker is a path"),
+    };
+    let places: Vec<(f64, f64)> = drawing.marks().map(|(_, shapes)| place(shapes)).collect();
+    assert_eq!(places.len(), 4);
+    assert!(places.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1), "{places:?}");
+}
+
+#[test]
+fn what_failed_is_shown_as_failed() {
+    let drawing = bars(&[Some(1.0), None]).draw(&Style::single_column());
+    let titles: Vec<&str> = drawing.marks().map(|(datum, _)| datum.title.as_str()).collect();
+    assert_eq!(titles[1], "placer1: failed");
+    assert_eq!(drawing.table().rows[1], ["placer1", "pct", "", "", "0"]);
+    let heat = HeatMap {
+        title: String::new(),
+        quantity: Quantity::new("ratio", Unit::One),
+        row: "placer".into(),
+        column: "graph".into(),
+        rows: vec!["a".into()],
+        columns: vec!["x".into(), "y".into()],
+        cells: vec![vec![HeatCell { value: None, key: "1".into() }, HeatCell { value: Some(2.0), key: "2".into() }]],
+    };
+    let drawing = heat.draw(&Style::single_column());
+    assert!(drawing.marks().next().unwrap().0.title.ends_with("no result"));
+    assert_eq!(drawing.table().rows, [["a", "x", ""], ["a", "y", "2"]]);
+}
+
+#[test]
+fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
+    let nothing: Vec<Box<dyn Figure>> = vec![
+        Box::new(bars(&[])),
+        Box::new(bars(&[None])),
+        Box::new(Gantt { title: String::new(), unit: Unit::Seconds, makespan: 0.0, devices: vec![] }),
+        Box::new(ExecutableOps { title: String::new(), devices: vec![] }),
+        Box::new(PerformanceProfile { title: String::new(), metric: "makespan".into(), profiles: vec![] }),
+        Box::new(Histogram {
+            title: String::new(),
+            counted: Quantity::new("groups", Unit::One),
+            size: "ops".into(),
+            series: vec![],
+        }),
+    ];
+    for figure in nothing {
+        for style in styles() {
+            let svg = figure.draw(&style).to_svg();
+            assert!(roxmltree::Document::parse(&svg).is_ok() && !svg.contains("NaN"), "{svg}");
+        }
+    }
+    let mut rows = rows();
+    for row in &mut rows {
+        (row.status, row.makespan) = ("infeasible".into(), None);
+    }
+    for kind in RowFigure::ALL {
+        assert!(kind.of_rows(&[], RowMetric::Makespan).is_empty());
+        for figure in kind.of_rows(&rows, RowMetric::Makespan) {
+            figure.figure.draw(&Style::single_column());
+        }
+    }
+}
+
+#[test]
+fn the_data_beside_a_figure_are_read_back_from_csv() {
+    for NamedFigure { name, figure, .. } in all_figures() {
+        let table = figure.table();
+        let mut reader = csv::Reader::from_reader(std::io::Cursor::new(table.to_csv()));
+        let mut read = Table::new(reader.headers().unwrap().iter());
+        for record in reader.records() {
+            read.push(record.unwrap().iter());
+        }
+        assert_eq!(read, table, "{name}");
+        assert!(!table.rows.is_empty(), "{name}");
+    }
+}

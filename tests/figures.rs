@@ -1,0 +1,116 @@
+//! Figures and tables of a run, through the command.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn placebench(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const SUITE: &str = r#"
+name = "small"
+repetitions = 2
+placers = ["random", "heft", "scoring(alpha=1)", "scoring(alpha=4)"]
+schedulers = ["fifo", "pct"]
+
+[[graph]]
+catalogue = "convnet"
+
+[[graph]]
+catalogue = "recurrent"
+
+[[cluster]]
+preset = "gtx1080x2"
+unlimited_memory = true
+
+[[cluster]]
+preset = "gtx1080x4"
+unlimited_memory = true
+"#;
+
+fn run(folder: &Path) {
+    std::fs::write(folder.join("small.toml"), SUITE).unwrap();
+    let output = placebench(folder, &["run", "small.toml", "--quiet", "--out", "run"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let output = placebench(folder.path(), &["figure", "run", "--format", "svg,png", "--dpi", "72"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let figures = folder.path().join("run/figures");
+    let files = names(&figures);
+    for kind in ["bars", "heat", "profile", "pareto", "ranks", "scaling", "sweep", "gantt", "executable", "colocation"]
+    {
+        let own: Vec<&String> = files.iter().filter(|file| file.starts_with(kind)).collect();
+        assert!(own.len() >= 3 && own.len().is_multiple_of(3), "{kind}: {own:?}");
+    }
+    for file in files.iter().filter(|file| file.ends_with(".svg")) {
+        let svg = std::fs::read_to_string(figures.join(file)).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.contains("data-key="), "{file}");
+        let stem = file.trim_end_matches(".svg");
+        assert!(files.contains(&format!("{stem}.csv")) && files.contains(&format!("{stem}.png")), "{stem}");
+    }
+    let bars = std::fs::read_to_string(figures.join("bars-makespan-convnet_gtx1080x2.csv")).unwrap();
+    assert!(bars.starts_with("placer,scheduler,makespan_seconds,standard_deviation,count\n"), "{bars}");
+    assert_eq!(bars.lines().count(), 1 + 4 * 2);
+    let again = placebench(folder.path(), &["figure", "run", "--format", "svg,png", "--dpi", "72", "--out", "again"]);
+    assert!(again.status.success());
+    for file in &files {
+        let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
+        assert_eq!(read(&figures), read(&folder.path().join("again")), "{file}");
+    }
+}
+
+#[test]
+fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let figure = |args: &[&str]| {
+        let output = placebench(folder.path(), &[&["figure", "run", "--out", "f"], args].concat());
+        (output.status.success(), text(&output.stderr))
+    };
+    let cell = ["--kind", "gantt", "--cell", "recurrent@gtx1080x4/heft/pct"];
+    assert_eq!(figure(&cell), (true, String::new()));
+    let expected = ["csv", "svg"].map(|kind| format!("gantt-recurrent-gtx1080x4-heft-pct.{kind}"));
+    assert_eq!(names(&folder.path().join("f")), expected.into());
+    for (args, told) in [
+        (["--kind", "gantt", "--cell", "recurrent/hft/pct"], "did you mean 'recurrent/heft/pct'?"),
+        (["--kind", "bars", "--metric", "speed"], "unknown metric 'speed': use one of makespan"),
+        (["--kind", "pie", "--metric", "slr"], "invalid value 'pie'"),
+    ] {
+        let (ok, error) = figure(&args);
+        assert!(!ok && error.contains(told), "{error}");
+    }
+    let output = placebench(folder.path(), &["figure", "small.toml"]);
+    let error = text(&output.stderr);
+    assert!(!output.status.success() && error.lines().count() == 1 && error.contains("not a run folder"), "{error}");
+}
+
+#[test]
+fn a_table_of_a_run_is_markdown_latex_or_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let table = |format: &str| {
+        let output = placebench(folder.path(), &["table", "run", "--format", format, "--metric", "slr"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let markdown = table("markdown");
+    assert_eq!(markdown.lines().count(), 2 + 4);
+    assert!(markdown.starts_with("| placer") && markdown.contains("| heft"), "{markdown}");
+    let latex = table("latex");
+    assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
+    assert!(table("csv").starts_with("placer,convnet@gtx1080x2,"));
+}
