@@ -25,6 +25,7 @@ function showOverview() {
 
 function showCell(row) {
   if (!overview.hidden) scrolled = scrollY;
+  figures.hide();
   overview.hidden = true;
   cellPlace.hidden = false;
   cellPlace.replaceChildren(...cellPage(row, table.rows).flat(2).filter(Boolean));

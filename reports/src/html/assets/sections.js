@@ -181,7 +181,8 @@ class Figures {
       if (!isOk(row)) this.rows.set(`${key}|`, row);
     }
     for (const figure of place.querySelectorAll("svg[role=img]")) this.enliven(figure);
-    addEventListener("scroll", () => this.hide(), { passive: true });
+    this.mark = null;
+    addEventListener("scroll", () => this.place(), { passive: true });
   }
 
   enliven(figure) {
@@ -213,8 +214,12 @@ class Figures {
     figure.addEventListener("click", (event) => this.open(event.target.closest(".mark")));
     figure.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-      if (event.key in steps) select((current + steps[event.key] + marks.length) % marks.length);
-      else if (event.key === "Home") select(0);
+      if (event.key in steps) {
+        // Backwards from nowhere is the last.
+        const from = current < 0 && steps[event.key] < 0 ? 0 : current;
+        select((from + steps[event.key] + marks.length) % marks.length);
+        marks[current].scrollIntoView({ block: "nearest" });
+      } else if (event.key === "Home") select(0);
       else if (event.key === "End") select(marks.length - 1);
       else if (event.key === "Escape") select(-1);
       else if (event.key === "Enter") this.open(marks[current]);
@@ -255,8 +260,14 @@ class Figures {
     }
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
-    // Beside the mark, and within the window.
-    const box = mark.getBoundingClientRect();
+    this.mark = mark;
+    this.place();
+  }
+
+  // Beside the mark, also when the page is scrolled under it, and within the window.
+  place() {
+    if (!this.mark) return;
+    const box = this.mark.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     const left = Math.min(Math.max(box.left + box.width / 2 - width / 2, 8), innerWidth - width - 8);
     const below = box.bottom + 8;
@@ -266,6 +277,7 @@ class Figures {
   }
 
   hide() {
+    this.mark = null;
     this.tip.hidden = true;
   }
 }
