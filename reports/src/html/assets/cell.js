@@ -196,7 +196,7 @@ function timelineBlock(row) {
         { class: "moving" },
         el("th", { scope: "row" }, "transfers"),
         el("td", { class: "wide" }, stripGraphic(moving, timeline.bins, describe, "moving")),
-        el("td", { class: "note", colspan: "2" }, `up to ${significant(most, 2)} at once`),
+        el("td", { class: "note", colspan: "2" }, `≤ ${significant(most, 2)} at once`),
       ),
     );
   }
