@@ -51,8 +51,19 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
     assert!(output.status.success(), "{}", text(&output.stderr));
     let figures = folder.path().join("run/figures");
     let files = names(&figures);
-    for kind in ["bars", "heat", "profile", "pareto", "ranks", "scaling", "sweep", "gantt", "executable", "colocation"]
-    {
+    for kind in [
+        "bars",
+        "clusters",
+        "heat",
+        "profile",
+        "pareto",
+        "ranks",
+        "scaling",
+        "sweep",
+        "gantt",
+        "executable",
+        "colocation",
+    ] {
         let own: Vec<&String> = files.iter().filter(|file| file.starts_with(kind)).collect();
         assert!(own.len() >= 3 && own.len().is_multiple_of(3), "{kind}: {own:?}");
     }

@@ -138,7 +138,7 @@ pub(crate) fn scenario(row: &Row) -> Scenario {
     Scenario { graph: row.graph.clone(), cluster: row.cluster.clone(), network: row.network.clone() }
 }
 
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
         if !seen.contains(&item) {

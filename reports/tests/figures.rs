@@ -273,6 +273,7 @@ fn every_datum_of_a_run_is_one_mark() {
         kind.of_rows(&rows, RowMetric::Makespan).into_iter().map(draw).collect()
     };
     assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
+    assert_eq!(count(RowFigure::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
     assert_eq!(count(RowFigure::Heat), [placers.len() * scenarios]);
     assert_eq!(count(RowFigure::Profile), [placers.len()]);
     assert_eq!(count(RowFigure::Ranks), [placers.len()]);
@@ -291,13 +292,14 @@ fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
     assert_eq!(drawing.table().rows.len(), 7 * 20);
     let task =
         |index: usize| Task { name: index.to_string(), send: false, start: index as f64, end: index as f64 + 1.0 };
-    let many = Gantt {
+    let without_gaps = |count: usize| Gantt {
         title: String::new(),
         unit: Unit::Seconds,
-        makespan: 100_000.0,
-        devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..100_000).map(task).collect() }],
+        makespan: count as f64,
+        devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..count).map(task).collect() }],
     };
-    let drawing = many.draw(&Style::single_column());
+    assert_eq!(without_gaps(30).draw(&Style::single_column()).marks().count(), 30);
+    let drawing = without_gaps(100_000).draw(&Style::single_column());
     assert_eq!(drawing.table().rows.len(), 100_000);
     let titles: Vec<&str> = drawing.marks().map(|(datum, _)| datum.title.as_str()).collect();
     assert_eq!(titles.len(), 1);

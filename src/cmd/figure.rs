@@ -29,10 +29,10 @@ pub(crate) struct Args {
     #[arg(long, short, default_value = "makespan")]
     metric: RowMetric,
 
-    /// The run that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler [default: the
-    /// least makespan on the run's first graph].
+    /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler; may be given
+    /// several times [default: the least makespan on the run's first graph].
     #[arg(long, value_name = "CELL")]
-    cell: Option<String>,
+    cell: Vec<String>,
 
     /// Where the figures go [default: the folder `figures` in the run's].
     #[arg(long, short, value_name = "DIR")]
@@ -60,6 +60,8 @@ pub(crate) struct Args {
 enum Kind {
     /// Bars: placers under schedulers, a figure a graph and cluster.
     Bars,
+    /// Bars: placers on clusters, a figure a graph.
+    Clusters,
     /// Heat map: placer by graph, relative to the best.
     Heat,
     /// Performance profiles.
@@ -85,6 +87,7 @@ impl Kind {
     fn of_rows(self) -> Option<RowFigure> {
         Some(match self {
             Self::Bars => RowFigure::Bars,
+            Self::Clusters => RowFigure::Clusters,
             Self::Heat => RowFigure::Heat,
             Self::Profile => RowFigure::Profile,
             Self::Pareto => RowFigure::Pareto,
@@ -161,7 +164,7 @@ fn of_kind(args: &Args, kind: Kind, rows: &[Row]) -> anyhow::Result<Vec<NamedFig
     match (kind, kind.of_rows()) {
         (_, Some(kind)) => Ok(kind.of_rows(rows, args.metric)),
         (Kind::Colocation, None) => figure_cell::colocation(&args.run),
-        (kind, None) => figure_cell::of_cell(&args.run, rows, args.cell.as_deref(), kind == Kind::Gantt),
+        (kind, None) => figure_cell::of_cells(&args.run, rows, &args.cell, kind == Kind::Gantt),
     }
 }
 
@@ -169,6 +172,7 @@ fn of_kind(args: &Args, kind: Kind, rows: &[Row]) -> anyhow::Result<Vec<NamedFig
 fn needs(kind: Kind) -> &'static str {
     match kind {
         Kind::Scaling => "it needs a graph on clusters of one family, such as gtx1080x2 and gtx1080x4",
+        Kind::Clusters => "it needs a graph on several clusters",
         Kind::Sweep => {
             "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)"
         }

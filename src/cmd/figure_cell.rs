@@ -13,32 +13,37 @@ use placebench::harness::table::Row;
 use placebench::harness::timeline::Timeline;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
-/// The figure of one cell of a run, which is placed and simulated once more: what each device did, or else how many ops
-/// it could choose from.
-pub(super) fn of_cell(
+/// The figures of cells of a run, which are placed and simulated once more: what each device did, or else how many ops
+/// it could choose from. Without a wanted one, it is the cell of least makespan on the first graph.
+pub(super) fn of_cells(
     run: &Path,
     rows: &[Row],
-    wanted: Option<&str>,
+    wanted: &[String],
     as_gantt: bool,
 ) -> anyhow::Result<Vec<NamedFigure>> {
     let plan = Plan::new(suite_of(run)?)?;
-    let Some(cell) = find_cell(&plan, rows, wanted)? else { return Ok(Vec::new()) };
+    let cells: Vec<Cell> = match wanted.is_empty() {
+        true => best_cell(&plan, rows).into_iter().collect(),
+        false => wanted.iter().map(|wanted| find_cell(&plan, wanted)).collect::<anyhow::Result<_>>()?,
+    };
+    let figures = cells.into_iter().map(|cell| of_cell(&plan, cell, as_gantt));
+    Ok(figures.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
     let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
-    let simulated = Simulated::new(&plan, cell)?;
+    let simulated = Simulated::new(plan, cell)?;
     let placed = PlacedGraph::new(&simulated.instance, &simulated.decision.placement);
     let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
     let file = |kind: &str| RowFigure::file_name(&format!("{kind}-{graph}-{cluster}-{placer}-{scheduler}"));
     if as_gantt {
         let figure = gantt(&placed, &simulated.timeline, &simulated.time_unit, title.clone());
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
-        return Ok(vec![NamedFigure { name: file("gantt"), caption, figure: Box::new(figure) }]);
+        return Ok(Some(NamedFigure { name: file("gantt"), caption, figure: Box::new(figure) }));
     }
     let figure = executable_ops(simulated.instance.cluster(), &simulated.timeline, title.clone());
     let caption = format!("Executable ops on each device before each of its decisions: {title}.");
-    Ok(figure
-        .map(|figure| NamedFigure { name: file("executable"), caption, figure: Box::new(figure) })
-        .into_iter()
-        .collect())
+    Ok(figure.map(|figure| NamedFigure { name: file("executable"), caption, figure: Box::new(figure) }))
 }
 
 /// The colocation groups of a run's graphs, those without groups left out.
@@ -70,21 +75,23 @@ fn suite_of(run: &Path) -> anyhow::Result<Suite> {
     Ok(Suite::read(&run.join("suite.toml"))?)
 }
 
-/// The first repetition of the cell that `wanted` names, or of the one with the least makespan on the first graph.
-fn find_cell(plan: &Plan, rows: &[Row], wanted: Option<&str>) -> anyhow::Result<Option<Cell>> {
+/// The cell of the least makespan on the first graph with a result.
+fn best_cell(plan: &Plan, rows: &[Row]) -> Option<Cell> {
+    let graph = &rows.iter().find(|row| row.is_ok())?.graph;
+    let makespan = |row: &Row| row.makespan.unwrap_or(f64::INFINITY);
+    let on_graph = rows.iter().filter(|row| row.is_ok() && row.graph == *graph);
+    let best = on_graph.min_by(|a, b| makespan(a).total_cmp(&makespan(b)))?;
+    plan.cells.iter().copied().find(|&cell| plan.key(cell) == best.key())
+}
+
+/// The first repetition of the cell with a name.
+fn find_cell(plan: &Plan, wanted: &str) -> anyhow::Result<Cell> {
     let names = |cell: Cell| {
         let (graph, cluster, placer, scheduler, ..) = plan.key(cell);
         [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")]
     };
-    let Some(wanted) = wanted else {
-        let first = rows.iter().find(|row| row.is_ok()).map(|row| row.graph.clone());
-        let on_first = rows.iter().filter(|row| row.is_ok() && first.as_ref() == Some(&row.graph));
-        let best =
-            on_first.min_by(|a, b| a.makespan.unwrap_or(f64::INFINITY).total_cmp(&b.makespan.unwrap_or(f64::INFINITY)));
-        return Ok(best.and_then(|best| plan.cells.iter().copied().find(|&cell| plan.key(cell) == best.key())));
-    };
     if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {
-        return Ok(Some(cell));
+        return Ok(cell);
     }
     let all: Vec<String> = plan.cells.iter().flat_map(|&cell| names(cell)).collect();
     match nearest(wanted, all.iter().map(String::as_str)) {

@@ -229,7 +229,8 @@ pub enum Theme {
     Light,
     /// White on near-black.
     Dark,
-    /// For SVG within a page: texts and axes in the page's text colour, no background. Pixels are as [`Theme::Light`].
+    /// For SVG within a page: texts and axes in the page's text colour, no background; edges in the CSS variable
+    /// `--figure-paper` (white), background lines in `--figure-faint` (grey). Pixels are as [`Theme::Light`].
     Page,
 }
 

@@ -97,8 +97,11 @@ impl Figure for ExecutableOps {
                 datum: Some(Datum { key: name.clone(), title }),
             }
         });
+        // A single line has no legend: the title says what it is.
+        let summary = curves.first().filter(|_| self.devices.len() > MOST_DEVICES);
+        let title = summary.map_or_else(|| self.title.clone(), |(name, _)| format!("{}; {name}", self.title));
         let plot = LinePlot {
-            title: &self.title,
+            title: &title,
             x: (&Quantity::new("decisions of the device", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
             y: (&Quantity::new("executable ops", Unit::One), log.unwrap_or_else(|| Scale::linear(ends(), true))),
             lines: lines.collect(),

@@ -49,8 +49,12 @@ pub struct Task {
 
 const OP: Paint = Paint::opaque(Color::Rgb(0x2f, 0x6d, 0xa8));
 const SEND: Paint = Paint::opaque(Color::Rgb(0xf0, 0xb2, 0x5a));
+const BETWEEN: Stroke = Stroke::solid(Paint::opaque(Color::Rgb(0x16, 0x3c, 0x63)), 0.25);
 /// What is narrower than this, in points, may be joined with its neighbours.
 const NARROW: f64 = 1.2;
+/// And this if there are more than [`MANY`] tasks.
+const NARROW_OF_MANY: f64 = 4.0;
+const MANY: usize = 4000;
 /// The thinnest bar, in points, that can be seen.
 const THINNEST: f64 = 0.4;
 /// Gaps narrower than this cannot be seen.
@@ -115,13 +119,15 @@ impl Figure for Gantt {
 impl Gantt {
     fn draw_tasks(&self, drawing: &mut Drawing, device: &GanttDevice, axis: &Axis, lane: &Area) {
         let x = |time: f64| axis.x(time, lane);
+        let tasks: usize = self.devices.iter().map(|device| device.tasks.len()).sum();
+        let narrow = if tasks > MANY { NARROW_OF_MANY } else { NARROW };
+        let is_narrow = |task: &Task| x(task.end) - x(task.start) < narrow;
         let mut rest = device.tasks.as_slice();
         while let Some(first) = rest.first() {
             let mut taken = 1;
             let mut end = first.end;
             while let Some(next) = rest.get(taken) {
-                let narrow =
-                    x(next.end) - x(next.start) < NARROW && x(rest[taken - 1].end) - x(rest[taken - 1].start) < NARROW;
+                let narrow = is_narrow(next) && is_narrow(&rest[taken - 1]);
                 if next.send != first.send || x(next.start) - x(end) > UNSEEN || !narrow {
                     break;
                 }
@@ -141,8 +147,8 @@ impl Gantt {
 }
 
 fn bar(area: Area, send: bool) -> Vec<Shape> {
-    // Edges between neighbours, as long as they leave something between them.
-    let stroke = (area.width > 1.0).then_some(Stroke::solid(Paint::PAPER, 0.25));
+    // Edges between neighbours, as long as they leave something between them; not white, which is idle.
+    let stroke = (area.width > 1.0).then_some(BETWEEN);
     let fill = Some(if send { SEND } else { OP });
     let inside = Shape::Rect { area, fill, stroke };
     let hatch = if send && area.width > 3.0 { Hatch::Rising.shape(&area, Paint::INK) } else { None };

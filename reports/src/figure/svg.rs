@@ -28,7 +28,8 @@ impl Drawing {
             font::FAMILY
         );
         let _ = writeln!(out, " aria-label=\"{}\">", escape(&self.title));
-        if let Some(paper) = color(Color::Paper, self.theme).filter(|_| self.theme != Theme::Page) {
+        if self.theme != Theme::Page {
+            let paper = color(Color::Paper, self.theme);
             let [left, width, height] = [-MARGIN, width, height].map(decimal);
             let _ = writeln!(
                 out,
@@ -111,7 +112,7 @@ impl Drawing {
     }
 
     fn write_paint(&self, out: &mut String, what: &str, paint: Paint) {
-        let color = color(paint.color, self.theme).unwrap_or_else(|| "currentColor".to_owned());
+        let color = color(paint.color, self.theme);
         let _ = write!(out, " {what}=\"{color}\"");
         if paint.opacity < 1.0 {
             let _ = write!(out, " {what}-opacity=\"{}\"", decimal(paint.opacity));
@@ -133,13 +134,16 @@ fn write_steps(out: &mut String, steps: &[Step]) {
     }
 }
 
-/// The colour in a theme; `None` for the text colour of the page that the figure stands in.
-fn color(color: Color, theme: Theme) -> Option<String> {
-    let (red, green, blue) = match (color, theme) {
-        (Color::Ink, Theme::Page) => return None,
-        _ => rgb(color, theme),
-    };
-    Some(format!("#{red:02x}{green:02x}{blue:02x}"))
+/// The colour in a theme; in that of a page, those that depend on the page are left to it.
+fn color(color: Color, theme: Theme) -> String {
+    let (red, green, blue) = rgb(color, theme);
+    let hex = format!("#{red:02x}{green:02x}{blue:02x}");
+    match (color, theme) {
+        (Color::Ink, Theme::Page) => "currentColor".to_owned(),
+        (Color::Paper, Theme::Page) => format!("var(--figure-paper,{hex})"),
+        (Color::Faint, Theme::Page) => format!("var(--figure-faint,{hex})"),
+        _ => hex,
+    }
 }
 
 /// Red, green and blue of a colour in a theme.

@@ -1,0 +1,146 @@
+//! Figures of a metric against a number: of devices, or a placer's parameter.
+
+use placebench_algorithms::Spec;
+use placebench_harness::table::Row;
+
+use super::{NamedFigure, capitalised};
+use crate::figure::{Curve, Estimate, Quantity, Scaling, Sweep, Unit, row_key};
+use crate::results::Results;
+use crate::summary::scenario;
+
+impl Results {
+    pub(super) fn scaling(&self) -> Vec<NamedFigure> {
+        let mut families: Vec<((String, String, String), Vec<usize>)> = Vec::new();
+        for (index, own) in self.scenarios.iter().enumerate() {
+            let family = own.cluster.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned();
+            let key = (own.graph.clone(), family, own.network.clone());
+            match families.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, members)) => members.push(index),
+                None => families.push((key, vec![index])),
+            }
+        }
+        let mut figures = Vec::new();
+        for ((graph, family, network), mut members) in families {
+            members.sort_by_key(|&index| self.devices[index]);
+            members.dedup_by_key(|index| self.devices[*index]);
+            if members.len() < 2 {
+                continue;
+            }
+            let curve = |(placer, name): (usize, &String)| {
+                let point = |&scenario: &usize| {
+                    let values = &self.best[placer][scenario].as_ref()?.values;
+                    Some((f64::from(self.devices[scenario]), Estimate::of(values)?, self.key(placer, scenario)))
+                };
+                let points: Vec<_> = members.iter().filter_map(point).collect();
+                (!points.is_empty()).then(|| Curve { name: name.clone(), points })
+            };
+            let title = format!("{graph} on clusters {family}*, {network}");
+            let quantity = self.quantity(members[0]);
+            figures.push(NamedFigure {
+                name: format!("scaling-{}-{graph}-{family}-{network}", self.metric.name()),
+                caption: format!(
+                    "{} against the number of devices, {title}: mean and standard deviation, each placer with its best \
+                     scheduler.",
+                    capitalised(&quantity.name)
+                ),
+                figure: Box::new(Scaling {
+                    title,
+                    devices: Quantity::new("devices", Unit::One),
+                    quantity,
+                    curves: self.placers.iter().enumerate().filter_map(curve).collect(),
+                }),
+            });
+        }
+        figures
+    }
+
+    pub(super) fn sweeps(&self, rows: &[Row]) -> Vec<NamedFigure> {
+        let mut figures = Vec::new();
+        for sweep in swept(&self.placers) {
+            for (index, own) in self.scenarios.iter().enumerate() {
+                let here: Vec<&Row> = rows.iter().filter(|row| scenario(row) == *own).collect();
+                let mut schedulers: Vec<&str> = Vec::new();
+                for row in &here {
+                    if !schedulers.contains(&row.scheduler.as_str()) {
+                        schedulers.push(&row.scheduler);
+                    }
+                }
+                let curve = |scheduler: &&str| {
+                    let point = |(value, placer): &(f64, String)| {
+                        let own = |row: &&&Row| row.placer == *placer && row.scheduler == *scheduler;
+                        let values: Option<Vec<f64>> =
+                            here.iter().filter(own).map(|row| self.metric.value(row)).collect();
+                        Some((
+                            *value,
+                            Estimate::of(&values?)?,
+                            row_key(&here[0].graph, &here[0].cluster, placer, scheduler),
+                        ))
+                    };
+                    let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
+                    (points.len() > 1).then(|| Curve { name: (*scheduler).to_owned(), points })
+                };
+                let curves: Vec<Curve> = schedulers.iter().filter_map(curve).collect();
+                if curves.is_empty() {
+                    continue;
+                }
+                let title = format!("{} on {}, {}", sweep.placer, self.labels[index], own.network);
+                figures.push(NamedFigure {
+                    name: format!(
+                        "sweep-{}-{}-{}-{}",
+                        self.metric.name(),
+                        sweep.placer,
+                        sweep.parameter,
+                        self.labels[index]
+                    ),
+                    caption: format!(
+                        "{} against {} of {title}: mean and standard deviation.",
+                        capitalised(&self.quantity(index).name),
+                        sweep.parameter
+                    ),
+                    figure: Box::new(Sweep {
+                        title,
+                        parameter: Quantity::new(sweep.parameter.clone(), Unit::One),
+                        quantity: self.quantity(index),
+                        curves,
+                    }),
+                });
+            }
+        }
+        figures
+    }
+}
+
+/// Placers that differ in the value of one numeric parameter.
+struct Swept {
+    /// The placer with the parameters that all share.
+    placer: String,
+    parameter: String,
+    /// Values and placers, by ascending value.
+    variants: Vec<(f64, String)>,
+}
+
+fn swept(placers: &[String]) -> Vec<Swept> {
+    let mut sweeps: Vec<Swept> = Vec::new();
+    for placer in placers {
+        let Ok(spec) = placer.parse::<Spec>() else { continue };
+        for (index, (parameter, value)) in spec.params.iter().enumerate() {
+            let Ok(value) = value.parse::<f64>() else { continue };
+            let mut shared = spec.clone();
+            shared.params.remove(index);
+            let shared = shared.to_string();
+            match sweeps.iter_mut().find(|sweep| sweep.placer == shared && sweep.parameter == *parameter) {
+                Some(sweep) => sweep.variants.push((value, placer.clone())),
+                None => sweeps.push(Swept {
+                    placer: shared,
+                    parameter: parameter.clone(),
+                    variants: vec![(value, placer.clone())],
+                }),
+            }
+        }
+    }
+    sweeps.retain_mut(|sweep| {
+        sweep.variants.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sweep.variants.len() > 1
+    });
+    sweeps
+}
