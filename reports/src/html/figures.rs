@@ -5,12 +5,17 @@ use placebench_harness::table::Row;
 use super::escape::escape;
 use crate::figure::{NamedFigure, RowFigure, RowMetric, Style, Theme};
 
-/// Figures that say something of the run as a whole stand open; the others, one a graph, are unfolded.
+/// Figures that say something of the run as a whole stand open; the others, one a graph or so, are folded away.
 const OPEN: [RowFigure; 4] = [RowFigure::Heat, RowFigure::Profile, RowFigure::Pareto, RowFigure::Ranks];
-const FOLDED: [RowFigure; 3] = [RowFigure::Scaling, RowFigure::Bars, RowFigure::Sweep];
+const FOLDED: [RowFigure; 4] = [RowFigure::Scaling, RowFigure::Clusters, RowFigure::Bars, RowFigure::Sweep];
 
 /// More than this is no figure any more that a page can show.
 const MOST_BYTES: usize = 400_000;
+
+/// More than this nobody unfolds one by one.
+const MOST_FOLDED: usize = 40;
+/// Less room than this and the next figure need not even be drawn.
+const LEAST_BYTES: usize = 10_000;
 
 /// The figures of a run as HTML.
 pub(super) struct Figures {
@@ -29,6 +34,7 @@ pub(super) fn figures(rows: &[Row], bytes: usize) -> Figures {
         }
     }
     let mut made = Figures { html: String::new(), left_out: 0 };
+    let mut folded = 0;
     for kinds in [&OPEN[..], &FOLDED[..]] {
         for &network in &networks {
             // Makespans under different network models do not compare, so that no figure mixes them.
@@ -36,7 +42,13 @@ pub(super) fn figures(rows: &[Row], bytes: usize) -> Figures {
             let under = if networks.len() > 1 { format!(", {network}") } else { String::new() };
             for &kind in kinds {
                 for figure in kind.of_rows(&rows, RowMetric::Makespan) {
-                    let html = framed(&figure, FOLDED.contains(&kind), network, &under);
+                    let folds = FOLDED.contains(&kind);
+                    folded += usize::from(folds);
+                    if folded > MOST_FOLDED || made.html.len() + LEAST_BYTES > bytes {
+                        made.left_out += 1;
+                        continue;
+                    }
+                    let html = framed(&figure, folds, network, &under);
                     if html.len() > MOST_BYTES || made.html.len() + html.len() > bytes {
                         made.left_out += 1;
                     } else {
