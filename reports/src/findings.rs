@@ -4,9 +4,14 @@ use crate::Summary;
 use crate::optimality;
 use crate::terminal::bytes_text;
 
-/// What a run found: who won, by how much, whether distributing paid, how far from the bound, which scheduler to take,
-/// what failed.
+/// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {
+    finding_sentences(summary).join(" ")
+}
+
+/// What a run found, point by point: who won, by how much, whether distributing paid, how far from the bound, which
+/// scheduler to take, what failed.
+pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     let sentences = [
         optimality::sentence(summary),
         winner(summary),
@@ -16,8 +21,11 @@ pub fn findings(summary: &Summary) -> String {
         schedulers(summary),
         failures(summary),
     ];
-    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    sentences.into_iter().flatten().collect()
 }
+
+/// How many winners beside the first are named.
+const MOST_NAMED: usize = 8;
 
 fn winner(summary: &Summary) -> Option<String> {
     let columns = summary.scenarios.len();
@@ -28,13 +36,17 @@ fn winner(summary: &Summary) -> Option<String> {
     let &(count, placer) = wins.first().filter(|&&(count, _)| count > 0)?;
     let name = &summary.placers[placer];
     let mut text = format!("{name} is best on {count} of {columns} graphs");
-    let others: Vec<String> = wins[1..]
+    let others: Vec<&(usize, usize)> = wins[1..].iter().filter(|&&(count, _)| count > 0).collect();
+    let mut named: Vec<String> = others
         .iter()
-        .filter(|&&(count, _)| count > 0)
-        .map(|&(count, placer)| format!("{} on {count}", summary.placers[placer]))
+        .take(MOST_NAMED)
+        .map(|&&(count, placer)| format!("{} on {count}", summary.placers[placer]))
         .collect();
-    if !others.is_empty() {
-        text = format!("{text}, {}", others.join(", "));
+    if let Some(&&(count, _)) = others.get(MOST_NAMED) {
+        named.push(format!("{} more on {count} or fewer", others.len() - MOST_NAMED));
+    }
+    if !named.is_empty() {
+        text = format!("{text}, {}", named.join(", "));
     }
     let common = summary.common_scenarios().len();
     let mut means: Vec<(f64, usize)> =
@@ -127,6 +139,20 @@ fn failures(summary: &Summary) -> Option<String> {
 mod tests {
     use super::*;
     use crate::summary::tests::rows;
+
+    #[test]
+    fn of_many_winners_only_the_first_are_named() {
+        let mut all = Vec::new();
+        for placer in 0..12 {
+            all.extend(rows().into_iter().filter(|row| row.placer == "heft").map(|mut row| {
+                row.placer = format!("p{placer}");
+                row
+            }));
+        }
+        let sentence = winner(&Summary::new(&all)).unwrap();
+        assert!(sentence.starts_with("p0 is best on 2 of 2 graphs, p1 on 2, "), "{sentence}");
+        assert!(sentence.contains("p8 on 2, 3 more on 2 or fewer;"), "{sentence}");
+    }
 
     #[test]
     fn the_paragraph_names_winner_schedulers_and_failures() {

@@ -1,4 +1,4 @@
-//! Shows results: aligned tables for the terminal, figures, tables for papers, and what they say in words.
+//! Shows results: aligned tables for the terminal, figures, tables for papers, what they say in words, and a report in HTML.
 
 pub mod export;
 pub mod figure;
@@ -6,6 +6,7 @@ pub mod figure;
 mod claims;
 mod comparison;
 mod findings;
+mod html;
 mod optimality;
 mod profile;
 mod query;
@@ -19,7 +20,8 @@ pub use comparison::{
     PlacerTrend, Trend, TrendMetric, comparison_json, comparison_markdown, comparison_text, ranking_json,
     ranking_notes, ranking_table, ranking_text,
 };
-pub use findings::findings;
+pub use findings::{finding_sentences, findings};
+pub use html::{Report, ReportInput, Timelines, html_report};
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
 pub use query::{Column, Metric, Results, Selection};

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{StopToken, nearest};
 use placebench::datasets::{DataflowGraph, PlacedGraph};
-use placebench::harness::runner::replay;
+use placebench::harness::runner::{instance_of, replay};
 use placebench::harness::suite::{Cell, Plan, Suite, load_graph};
 use placebench::harness::table::Row;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
@@ -29,16 +29,17 @@ pub(super) fn of_cells(
 
 fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
     let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
-    let simulated = replay(plan, cell, &StopToken::default()).map_err(|error| anyhow!(error))?;
-    let placed = PlacedGraph::new(&simulated.instance, &simulated.decision.placement);
+    let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group]).map_err(|error| anyhow!(error))?;
+    let simulated = replay(plan, cell, &instance, &StopToken::default()).map_err(|error| anyhow!(error))?;
+    let placed = PlacedGraph::new(&instance, &simulated.decision.placement);
     let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
     let file = |kind: &str| RowFigure::file_name(&format!("{kind}-{graph}-{cluster}-{placer}-{scheduler}"));
     if as_gantt {
-        let figure = gantt(&placed, &simulated.timeline, &simulated.time_unit, title.clone());
+        let figure = gantt(&placed, &simulated.timeline, &time_unit, title.clone());
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
         return Ok(Some(NamedFigure { name: file("gantt"), caption, figure: Box::new(figure) }));
     }
-    let figure = executable_ops(simulated.instance.cluster(), &simulated.timeline, title.clone());
+    let figure = executable_ops(instance.cluster(), &simulated.timeline, title.clone());
     let caption = format!("Executable ops on each device before each of its decisions: {title}.");
     Ok(figure.map(|figure| NamedFigure { name: file("executable"), caption, figure: Box::new(figure) }))
 }

@@ -10,6 +10,7 @@ mod list;
 mod partition;
 mod place;
 mod rank;
+mod report;
 mod reproduce;
 mod run;
 mod source;
@@ -27,6 +28,8 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Runs a paper's evaluation and checks its claims one by one.
     Reproduce(reproduce::Args),
+    /// Makes one HTML file of a run: findings, figures, tables, and a page for each cell.
+    Report(report::Args),
     /// Draws the figures of a run, as SVG and PNG, with their data as CSV beside them.
     Figure(figure::Args),
     /// Prints the results of a run as a table for a paper: Markdown, LaTeX or CSV.
@@ -63,6 +66,7 @@ impl Verb {
         match self {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
+            Self::Report(args) => report::execute(&args),
             Self::Figure(args) => figure::execute(&args),
             Self::Table(args) => table::execute(&args),
             Self::Place(args) => place::execute(&args),

@@ -1,6 +1,6 @@
 //! `placebench place`: one placement, judged and written down.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use placebench::algorithms::{ONLINE, PlaceContext, PlaceError, Placer, Spec, Sto
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::objective::SimulatedObjective;
-use placebench::harness::runner::{Judgement, Yardstick, judge, judge_online};
+use placebench::harness::runner::{Judgement, Yardstick, instance_of, judge, judge_online, read_suite};
 use placebench::harness::simulator::NetworkModel;
-use placebench::harness::suite::time_unit;
+use placebench::harness::suite::{ClusterEntry, GraphEntry, Group, Plan, time_unit};
 use placebench::harness::table::Status;
 use placebench::harness::trace::write_chrome_trace;
 use placebench::reports::{bytes_text, time_text};
@@ -31,6 +31,10 @@ pub(crate) struct Args {
     /// A cluster preset or a cluster file.
     #[arg(long, short, default_value = "gtx1080x4")]
     cluster: String,
+
+    /// Takes graph, cluster and placer by their names in this run folder's suite, made as the run made them.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["placer_command", "devices", "unlimited_memory"])]
+    run: Option<PathBuf>,
 
     /// The placer, as `name` or `name(parameter=value)`.
     #[arg(long, short, default_value = "heft", conflicts_with = "placer_command")]
@@ -97,21 +101,11 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let placer = placer(args)?;
+    let Problem { instance, unit, placer } = match &args.run {
+        Some(folder) => problem_of_run(args, folder)?,
+        None => problem(args)?,
+    };
     let scheduler_name = scheduler_name(args, &*placer)?;
-    let (header, graph) = source::graph(&args.graph, args.seed)?;
-    let unit = time_unit(&header, &graph).to_owned();
-    let mut cluster = source::cluster(&args.cluster, args.seed)?;
-    if let Some(devices) = args.devices {
-        let count = cluster.device_count();
-        cluster = cluster
-            .first_devices(devices)
-            .with_context(|| format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster))?;
-    }
-    if args.unlimited_memory {
-        cluster = cluster.without_memory_limits();
-    }
-    let instance = Instance::new(graph, cluster)?;
     let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
     if let Some(folder) = &args.write_instance {
         let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
@@ -157,6 +151,53 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &unit))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be placed, and by what.
+struct Problem {
+    instance: Instance,
+    /// Unit of the instance's times.
+    unit: String,
+    placer: Box<dyn Placer>,
+}
+
+/// The problem that the arguments describe.
+fn problem(args: &Args) -> anyhow::Result<Problem> {
+    let placer = placer(args)?;
+    // A wrong name is told before a large graph is read.
+    scheduler_name(args, &*placer)?;
+    let (header, graph) = source::graph(&args.graph, args.seed)?;
+    let unit = time_unit(&header, &graph).to_owned();
+    let mut cluster = source::cluster(&args.cluster, args.seed)?;
+    if let Some(devices) = args.devices {
+        let count = cluster.device_count();
+        cluster = cluster
+            .first_devices(devices)
+            .with_context(|| format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster))?;
+    }
+    if args.unlimited_memory {
+        cluster = cluster.without_memory_limits();
+    }
+    Ok(Problem { instance: Instance::new(graph, cluster)?, unit, placer })
+}
+
+/// The problem that the arguments name in a run.
+fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<Problem> {
+    let suite = read_suite(folder)?.1?;
+    let known = |what: &str, name: &str, names: Vec<String>| match names.iter().position(|known| known == name) {
+        Some(index) => Ok(index),
+        None => Err(anyhow!("{}: the suite has no {what} '{name}', but {}", folder.display(), names.join(", "))),
+    };
+    let graph = known("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;
+    let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
+    let mut plan = Plan::new(suite)?;
+    let group = Group { graph, cluster, repetition: 0, seed: args.seed };
+    let (instance, unit) = instance_of(&plan, &group).map_err(|reason| anyhow!(reason))?;
+    let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
+        Some(index) => plan.placers.swap_remove(index).1,
+        None => placer(args)?,
+    };
+    Ok(Problem { instance, unit, placer })
 }
 
 /// The placer that the arguments name.

@@ -80,6 +80,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let seconds = started.elapsed().as_secs_f64();
     let folder = folder.display();
     print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", rows.len()))?;
+    print(&format!("as a page to look at: placebench report {folder}\n"))?;
     Ok(verdict(&rows))
 }
 

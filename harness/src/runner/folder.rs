@@ -17,6 +17,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
+use crate::suite::{Suite, SuiteError};
 use crate::table::{Row, TableError, read_table, write_table};
 
 /// Where and how a run was made.
@@ -78,14 +79,17 @@ pub enum FolderError {
         /// Why.
         reason: String,
     },
-    /// The environment cannot be read.
-    #[error("{}: not the environment of a run ({reason})", path.display())]
-    Environment {
+    /// A file of the folder does not say what it should.
+    #[error("{}: {reason}", path.display())]
+    Broken {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
+    /// The suite of the run names what this version does not have.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
     /// The table cannot be read or written.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -203,15 +207,27 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     Ok(parse_journal(&text, &journal)?.0)
 }
 
-/// Reads the environment of a run.
+/// The text of the suite that a run folder holds, and the suite. Its paths are as in the run: relative to the folder that
+/// the run was started in, not to the run folder.
 ///
 /// # Errors
-/// If the folder is no run folder, or the file is broken.
+/// If the folder is no run folder. The suite has an error of its own: it may name what this version of placebench does
+/// not have, while the table can still be read.
+pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), FolderError> {
+    let place = path.join(SUITE);
+    let text = fs::read_to_string(&place).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+    let suite = Suite::parse(&text, &place.display().to_string()).map_err(FolderError::from);
+    Ok((text, suite))
+}
+
+/// Where and how the run of a folder was made.
+///
+/// # Errors
+/// If the file cannot be read or does not say.
 pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
-    let file = path.join(ENVIRONMENT);
-    let text = fs::read_to_string(&file).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
-    let reason = |error: toml::de::Error| error.message().replace('\n', " ");
-    toml::from_str(&text).map_err(|error| FolderError::Environment { path: file, reason: reason(error) })
+    let path = path.join(ENVIRONMENT);
+    let text = fs::read_to_string(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+    toml::from_str(&text).map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
 }
 
 /// The file that holds the rows of a run now, and whether the run is complete.

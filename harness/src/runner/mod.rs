@@ -15,11 +15,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 pub use cell::{Judgement, Yardstick, judge, judge_online, peak_rss_bytes};
-pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, table_of};
+pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
-pub use replay::{Replay, replay};
+pub use replay::{Replay, instance_of, replay, replay_within};
 
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
+use crate::suite::{Cell, Group, Plan};
 use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
@@ -169,20 +169,6 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
         let yardstick = Yardstick::new(&instance);
         Ok(Judged { instance, time_unit, yardstick })
     })
-}
-
-/// The instance of a group, and the unit of its times.
-fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String> {
-    let entry = &plan.suite.graphs[group.graph];
-    let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
-    let sized = entry.for_devices(cluster.device_count());
-    let (header, graph) = sized.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
-    let graph = match entry.ccr {
-        None => graph,
-        Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label()).map_err(|error| error.to_string())?,
-    };
-    let time_unit = time_unit(&header, &graph).to_owned();
-    Ok((Instance::new(graph, cluster).map_err(|error| error.to_string())?, time_unit))
 }
 
 fn run_job<E>(

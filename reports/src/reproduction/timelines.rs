@@ -2,7 +2,7 @@
 
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
-use placebench_harness::runner::replay;
+use placebench_harness::runner::{instance_of, replay};
 use placebench_harness::suite::Plan;
 use placebench_harness::table::Row;
 
@@ -27,15 +27,16 @@ pub(super) fn timeline(
     let key = first.key();
     let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == key);
     let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key_of(first)))?;
-    let replayed = replay(plan, cell, &StopToken::default())?;
+    let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group])?;
+    let replayed = replay(plan, cell, &instance, &StopToken::default())?;
     match panel.kind {
         Kind::ExecutableOps => {
-            let figure = executable_ops(replayed.instance.cluster(), &replayed.timeline, title);
+            let figure = executable_ops(instance.cluster(), &replayed.timeline, title);
             Ok(figure.ok_or("no device had a choice")?.draw(style))
         }
         _ => {
-            let placed = PlacedGraph::new(&replayed.instance, &replayed.decision.placement);
-            Ok(gantt(&placed, &replayed.timeline, &replayed.time_unit, title).draw(style))
+            let placed = PlacedGraph::new(&instance, &replayed.decision.placement);
+            Ok(gantt(&placed, &replayed.timeline, &time_unit, title).draw(style))
         }
     }
 }

@@ -1,0 +1,220 @@
+//! The rows as compact columns of JSON.
+//!
+//! A column is `[value, …]`, or `{"d": [distinct, …], "i": [index, …]}` where that is shorter, or `{"c": value}` if all
+//! values are equal. Numbers keep as many digits as mean something: counts and bytes all, simulated times and ratios six
+//! significant ones, wall-clock seconds three. Seeds are texts, since JavaScript has no whole numbers of 64 bits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use placebench_harness::table::Row;
+use serde_json::Value;
+
+/// What a column holds, which decides its digits here and its unit on the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Names and messages.
+    Text,
+    /// A whole number of things.
+    Count,
+    /// Simulated time in the row's unit.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// A number without unit.
+    Ratio,
+    /// A ratio of at most 1, shown in per cent.
+    Share,
+    /// Wall-clock seconds.
+    Seconds,
+}
+
+impl Content {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Count => "count",
+            Self::Time => "time",
+            Self::Bytes => "bytes",
+            Self::Ratio => "ratio",
+            Self::Share => "share",
+            Self::Seconds => "seconds",
+        }
+    }
+
+    /// Significant digits; `None` for all.
+    fn digits(self) -> Option<usize> {
+        match self {
+            Self::Text | Self::Count | Self::Bytes => None,
+            Self::Time | Self::Ratio | Self::Share => Some(6),
+            Self::Seconds => Some(3),
+        }
+    }
+}
+
+/// What is said of a column: name, content, header, meaning.
+type About = (&'static str, Content, &'static str, &'static str);
+
+/// The columns that a reader is told about. A column that is not among them is shown as a ratio under its own name.
+const ABOUT: &[About] = &[
+    ("suite", Content::Text, "suite", "name of the suite"),
+    ("graph", Content::Text, "graph", "name of the graph in the suite"),
+    ("cluster", Content::Text, "cluster", "name of the cluster in the suite"),
+    ("devices", Content::Count, "devices", "devices of the cluster"),
+    ("placer", Content::Text, "placer", "the placer with the parameters given"),
+    ("scheduler", Content::Text, "scheduler", "the scheduler with the parameters given"),
+    ("network", Content::Text, "network", "makespans under different network models do not compare"),
+    ("repetition", Content::Count, "repetition", "from 0"),
+    ("seed", Content::Text, "seed", "graphs, costs and random placers draw from it"),
+    ("status", Content::Text, "status", "how the cell ended"),
+    ("error", Content::Text, "error", "why, unless ok"),
+    ("ops", Content::Count, "ops", "of the graph"),
+    ("edges", Content::Count, "edges", "of the graph"),
+    ("time_unit", Content::Text, "time unit", "unit of the simulated times"),
+    ("makespan", Content::Time, "makespan", "when the last device finishes"),
+    ("slr", Content::Ratio, "SLR", "makespan / least time of the critical path"),
+    ("speedup", Content::Ratio, "speedup", "time on the best single device / makespan"),
+    ("efficiency", Content::Share, "efficiency", "speedup / devices"),
+    ("lower_bound", Content::Time, "lower bound", "the largest lower bound on the makespan"),
+    ("bound", Content::Text, "bound", "which lower bound that is"),
+    ("gap", Content::Ratio, "gap", "makespan / lower bound"),
+    ("planned_makespan", Content::Time, "planned makespan", "what the placer planned, if it made a schedule"),
+    ("repaired", Content::Count, "repaired", "units that were moved to make the placement feasible"),
+    ("traffic_bytes", Content::Bytes, "traffic", "moved between devices, each tensor once a destination"),
+    ("cut_bytes", Content::Bytes, "cut", "on edges between devices, each edge counted"),
+    ("transfers", Content::Count, "transfers", "send/receive pairs"),
+    ("cut_edges", Content::Count, "cut edges", "edges between devices"),
+    ("load_imbalance", Content::Ratio, "load imbalance", "largest / mean busy time of the devices"),
+    ("utilization", Content::Share, "utilization", "busy time / (devices · makespan)"),
+    ("idle_time", Content::Time, "idle time", "summed over devices"),
+    ("peak_memory_bytes", Content::Bytes, "peak memory", "largest peak of a device"),
+    ("devices_used", Content::Count, "devices used", "devices with at least one op"),
+    ("executable_mean", Content::Ratio, "executable", "mean number of tasks that a device can choose from"),
+    ("place_seconds", Content::Seconds, "time to place", "wall clock; the same for all schedulers of a placement"),
+    ("simulate_seconds", Content::Seconds, "time to simulate", "wall clock"),
+    ("peak_rss_bytes", Content::Bytes, "peak RSS", "resident memory of the whole process so far"),
+];
+
+fn about(column: &'static str) -> About {
+    ABOUT.iter().copied().find(|about| about.0 == column).unwrap_or((column, Content::Ratio, column, ""))
+}
+
+/// What is said of each column, in order: `[[name, content, header, meaning], …]`.
+pub(super) fn about_json() -> String {
+    let list: Vec<[&str; 4]> = Row::COLUMNS
+        .iter()
+        .map(|column| about(column))
+        .map(|(name, content, header, meaning)| [name, content.name(), header, meaning])
+        .collect();
+    serde_json::json!(list).to_string()
+}
+
+/// All rows: `{"column": …, …}`.
+pub(super) fn columns_json(rows: &[Row]) -> String {
+    // By the row's own serialisation, so that a new column needs no line here.
+    let rows: Vec<Value> = rows.iter().map(|row| serde_json::to_value(row).unwrap_or_default()).collect();
+    let mut json = String::from("{");
+    for (index, column) in Row::COLUMNS.iter().enumerate() {
+        let content = about(column).1;
+        let values: Vec<String> = rows.iter().map(|row| value_text(&row[column], content)).collect();
+        let comma = if index > 0 { "," } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(json, "{comma}\"{column}\":{}", shortest(&values));
+    }
+    json.push('}');
+    json
+}
+
+fn value_text(value: &Value, content: Content) -> String {
+    match (value, content.digits()) {
+        (Value::Number(number), Some(digits)) => number_text(number.as_f64().unwrap_or_default(), digits),
+        (Value::Number(number), None) if content == Content::Text => format!("\"{number}\""),
+        (value, _) => value.to_string(),
+    }
+}
+
+/// A number with at most so many significant digits, in its shortest form.
+pub(super) fn number_text(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return "null".to_owned();
+    }
+    let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value);
+    if rounded == 0.0 {
+        return "0".to_owned();
+    }
+    let (plain, scientific) = (format!("{rounded}"), format!("{rounded:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
+}
+
+fn shortest(values: &[String]) -> String {
+    let mut distinct: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for value in values {
+        distinct.entry(value).or_insert_with(|| {
+            order.push(value);
+            order.len() - 1
+        });
+    }
+    if let [only] = order[..] {
+        return format!("{{\"c\":{only}}}");
+    }
+    let plain = format!("[{}]", values.join(","));
+    let indices: Vec<String> = values.iter().map(|value| distinct[value.as_str()].to_string()).collect();
+    let coded = format!("{{\"d\":[{}],\"i\":[{}]}}", order.join(","), indices.join(","));
+    if coded.len() < plain.len() { coded } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::rows;
+
+    /// The value of a row in a column, whichever way it is coded.
+    fn decode(column: &Value, row: usize) -> Value {
+        match column {
+            Value::Array(values) => values[row].clone(),
+            Value::Object(coded) => match coded.get("c") {
+                Some(value) => value.clone(),
+                None => coded["d"][coded["i"][row].as_u64().unwrap() as usize].clone(),
+            },
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_columns_say_what_the_rows_say() {
+        let mut rows = rows();
+        rows[0].seed = u64::MAX;
+        rows[1].traffic_bytes = Some((1 << 53) - 1);
+        rows[2].makespan = Some(1.0 / 3.0);
+        rows[3].graph = "</script>\u{2028}\"".to_owned();
+        let json: Value = serde_json::from_str(&columns_json(&rows)).unwrap();
+        for column in Row::COLUMNS {
+            for (index, row) in rows.iter().enumerate() {
+                let expected = serde_json::to_value(row).unwrap()[column].clone();
+                let found = decode(&json[column], index);
+                match about(column).1.digits() {
+                    _ if *column == "seed" => assert_eq!(found, expected.to_string()),
+                    Some(digits) if expected.is_number() => {
+                        let (found, expected) = (found.as_f64().unwrap(), expected.as_f64().unwrap());
+                        assert!((found - expected).abs() <= expected.abs() * 0.5 * 10f64.powi(1 - digits as i32));
+                    }
+                    _ => assert_eq!(found, expected, "{column} of row {index}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_is_told_what_every_column_means() {
+        for column in Row::COLUMNS {
+            assert!(!about(column).3.is_empty(), "say in ABOUT what {column} means");
+        }
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        let texts = [123456789.0, 0.000012345678, 0.5, 100.0, 1e30, 0.0, -2.5, f64::NAN].map(|x| number_text(x, 6));
+        assert_eq!(texts, ["123457000", "1.23457e-5", "0.5", "100", "1e30", "0", "-2.5", "null"]);
+    }
+}

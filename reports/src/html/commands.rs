@@ -1,0 +1,151 @@
+//! The command that repeats a cell.
+//!
+//! Where the suite's entries say no more than `placebench place` has options for, the command stands alone; else it
+//! takes graph, cluster and placer from the run folder. The page joins the parts, since 10,000 whole commands would be
+//! half of it.
+
+use placebench_harness::suite::{ClusterEntry, GraphEntry, Suite};
+use serde::Serialize;
+
+/// An argument in both forms of the command.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Argument {
+    /// Name in the table.
+    name: String,
+    /// As it stands in a command of its own; `None` if no option can say it.
+    alone: Option<String>,
+    /// As it stands in a command that names the run folder.
+    in_run: String,
+}
+
+/// The parts of the commands of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Commands {
+    run: String,
+    /// Seconds, for cells that exceeded them.
+    time_limit: Option<f64>,
+    graphs: Vec<Argument>,
+    clusters: Vec<Argument>,
+    placers: Vec<Argument>,
+}
+
+impl Commands {
+    /// The parts for a run in a folder.
+    pub(super) fn new(folder: &str, suite: &Suite) -> Self {
+        let argument = |option: &str, name: String, alone: Option<String>| {
+            let in_run = format!("{option}{}", quoted(&name));
+            Argument { name, alone: alone.map(|alone| format!("{option}{alone}")), in_run }
+        };
+        let programs = suite.commands.iter().map(|program| (program.name.clone(), None));
+        let placers = suite.placers.iter().map(|spec| (spec.clone(), Some(quoted(spec)))).chain(programs);
+        let graphs = suite.graphs.iter().map(|entry| argument("", entry.label(), graph_alone(entry)));
+        let clusters = suite.clusters.iter().map(|entry| argument("--cluster ", entry.label(), cluster_alone(entry)));
+        Self {
+            run: format!("--run {}", quoted(folder)),
+            time_limit: suite.time_limit_seconds,
+            graphs: graphs.collect(),
+            clusters: clusters.collect(),
+            placers: placers.map(|(name, alone)| argument("--placer ", name, alone)).collect(),
+        }
+    }
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    // A word with a NUL cannot be an argument at all.
+    shlex::try_quote(word).map_or_else(|_| "''".to_owned(), std::borrow::Cow::into_owned)
+}
+
+fn graph_alone(entry: &GraphEntry) -> Option<String> {
+    if entry.weights.is_some() || entry.ccr.is_some() || entry.leveled.is_some() {
+        return None;
+    }
+    let file = || entry.file.as_ref()?.to_str().map(str::to_owned);
+    entry.catalogue.clone().or_else(|| entry.preset.clone()).or_else(file).map(|name| quoted(&name))
+}
+
+fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
+    if entry.send_ops.is_some() {
+        return None;
+    }
+    let file = || entry.file.as_ref()?.to_str().map(str::to_owned);
+    let mut words = quoted(&entry.preset.clone().or_else(file)?);
+    if let Some(devices) = entry.devices {
+        words.push_str(&format!(" --devices {devices}"));
+    }
+    if entry.unlimited_memory {
+        words.push_str(" --unlimited-memory");
+    }
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_harness::table::Row;
+
+    use super::*;
+
+    impl Commands {
+        /// The command that repeats the cell of a row, joined as the page does it; `None` for a cell that the suite does
+        /// not have.
+        fn of(&self, row: &Row) -> Option<String> {
+            let find = |list: &[Argument], name: &str| list.iter().find(|argument| argument.name == name).cloned();
+            let parts = [
+                find(&self.graphs, &row.graph)?,
+                find(&self.clusters, &row.cluster)?,
+                find(&self.placers, &row.placer)?,
+            ];
+            let alone: Option<Vec<String>> = parts.iter().map(|part| part.alone.clone()).collect();
+            let words = alone
+                .unwrap_or_else(|| parts.iter().map(|part| part.in_run.clone()).chain([self.run.clone()]).collect());
+            Some(format!(
+                "placebench place {} --scheduler {} --network {} --seed {}",
+                words.join(" "),
+                quoted(&row.scheduler),
+                quoted(&row.network),
+                row.seed
+            ))
+        }
+    }
+
+    #[test]
+    fn a_cell_is_repeated_by_options_where_they_suffice_and_else_through_its_run() {
+        let text = r#"
+            name = "s"
+            placers = ["heft(average=speed)"]
+            schedulers = ["pct"]
+            [[graph]]
+            catalogue = "nmt"
+            name = "translation"
+            [[graph]]
+            catalogue = "nmt"
+            name = "drawn"
+            weights = "laich"
+            [[cluster]]
+            preset = "gtx1080x4"
+            devices = 2
+            unlimited_memory = true
+        "#;
+        let commands = Commands::new("runs/it's 1", &Suite::parse(text, "s.toml").unwrap());
+        let row = |graph: &str| Row {
+            graph: graph.into(),
+            cluster: "gtx1080x4".into(),
+            placer: "heft(average=speed)".into(),
+            scheduler: "pct".into(),
+            network: "one_port".into(),
+            seed: 7,
+            ..Row::default()
+        };
+        assert_eq!(
+            commands.of(&row("translation")).unwrap(),
+            "placebench place nmt --cluster gtx1080x4 --devices 2 --unlimited-memory --placer 'heft(average=speed)' \
+             --scheduler pct --network one_port --seed 7"
+        );
+        assert_eq!(
+            commands.of(&row("drawn")).unwrap(),
+            "placebench place drawn --cluster gtx1080x4 --placer 'heft(average=speed)' --run \"runs/it's 1\" \
+             --scheduler pct --network one_port --seed 7"
+        );
+        assert_eq!(commands.of(&row("other")), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The report of a run: one HTML file that needs nothing else.
+//!
+//! The page carries the rows as compact JSON ([`columns`]) and a script that shows them; failures, findings, figures and
+//! the environment come first, each cell has a page of its own. The file opens from disk: it loads nothing, and its
+//! content security policy forbids that it ever does.
+
+mod columns;
+mod commands;
+mod escape;
+mod figures;
+mod strips;
+mod summary;
+mod timelines;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use placebench_harness::runner::Environment;
+use placebench_harness::suite::Plan;
+use placebench_harness::table::{Row, SCHEMA_VERSION};
+use serde_json::json;
+
+pub use timelines::Timelines;
+
+use crate::{Summary, finding_sentences};
+use commands::{Commands, quoted};
+use escape::{escape, fill, json_in_script};
+use timelines::Made;
+
+/// What a report is made from.
+#[derive(Clone)]
+pub struct ReportInput {
+    /// The run folder as commands should name it.
+    pub folder: String,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// The text of the suite as run.
+    pub suite_text: String,
+    /// The suite with its names resolved, or one line that says why this version of placebench cannot.
+    pub plan: Result<Arc<Plan>, String>,
+    /// Where and how the run was made.
+    pub environment: Environment,
+    /// Which cells get a timeline.
+    pub timelines: Timelines,
+}
+
+/// A report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The file.
+    pub html: String,
+    /// Cells that have a timeline.
+    pub timelines: usize,
+}
+
+/// How large reports should be at most: timelines take what the rest leaves.
+const TARGET_BYTES: usize = 2_800_000;
+
+/// How much of that figures may take.
+const FIGURE_BYTES: usize = 1_200_000;
+
+const PAGE: &str = include_str!("assets/page.html");
+const STYLE: &str = include_str!("assets/style.css");
+/// In the order in which they build on each other.
+const SCRIPTS: [&str; 5] = [
+    include_str!("assets/data.js"),
+    include_str!("assets/table.js"),
+    include_str!("assets/cell.js"),
+    include_str!("assets/sections.js"),
+    include_str!("assets/report.js"),
+];
+
+/// Makes the report. The same input gives the same bytes.
+pub fn html_report(input: &ReportInput) -> Report {
+    let rows = in_order(input);
+    let summary = Summary::new(&rows);
+    let commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
+    let cells = input.plan.as_ref().map_or(rows.len(), |plan| plan.cells.len().max(rows.len()));
+    let parts = [
+        ("about", columns::about_json()),
+        ("columns", columns::columns_json(&rows)),
+        ("summary", summary::summary_json(&summary, &rows)),
+        ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
+        ("rows", rows.len().to_string()),
+    ];
+    let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
+        + [PAGE, STYLE, &input.suite_text].map(str::len).iter().sum::<usize>()
+        + SCRIPTS.map(str::len).iter().sum::<usize>();
+    let figures = figures::figures(&rows, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES));
+    let used = used + figures.html.len();
+    let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, TARGET_BYTES.saturating_sub(used));
+    let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
+    let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
+    let mut data: Vec<String> = parts.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
+    data.push(format!("\"timelines\":{{{}}}", strips.join(",")));
+    data.push(format!("\"refused\":{}", json!(refused)));
+
+    let left_out = match figures.left_out {
+        0 => String::new(),
+        count => {
+            let folder = escape(&quoted(&input.folder));
+            format!(
+                "<p class=\"note\">{count} more figures would make this page too large: <code>placebench figure {folder}</code> draws them.</p>"
+            )
+        }
+    };
+    let suite = rows.first().map_or("", |row| &row.suite);
+    let title = input.plan.as_ref().map_or("", |plan| &plan.suite.title);
+    let findings: String =
+        finding_sentences(&summary).iter().map(|sentence| format!("<li>{}</li>\n", escape(sentence))).collect();
+    let html = fill(
+        PAGE,
+        &[
+            ("suite", &escape(suite)),
+            ("title", &escape(title)),
+            ("counts", &escape(&counts(&summary, cells))),
+            ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
+            ("findings", &findings),
+            ("environment", &environment(input)),
+            ("timelines", &escape(&about_timelines(input, &made))),
+            ("suite_text", &escape(input.suite_text.trim())),
+            ("folder", &escape(&input.folder)),
+            ("figures", &figures.html),
+            ("figures_hidden", if figures.html.is_empty() { "hidden" } else { "" }),
+            ("figures_left_out", &left_out),
+            ("style", STYLE),
+            ("script", &SCRIPTS.concat()),
+            ("data", &json_in_script(&format!("{{{}}}", data.join(",")))),
+        ],
+    );
+    Report { html, timelines: made.strips.len() }
+}
+
+/// The rows in the suite's order. Those of an unfinished run are in the order in which they ended.
+fn in_order(input: &ReportInput) -> Vec<Row> {
+    let mut rows = input.rows.clone();
+    if let Ok(plan) = &input.plan {
+        let order: BTreeMap<_, usize> =
+            plan.cells.iter().enumerate().map(|(index, &cell)| (plan.key(cell), index)).collect();
+        rows.sort_by_cached_key(|row| order.get(&row.key()).copied().unwrap_or(usize::MAX));
+    }
+    rows
+}
+
+fn counts(summary: &Summary, cells: usize) -> String {
+    let failed: usize = summary.failed.values().sum();
+    let done = summary.ok + failed;
+    let mut text = format!("{done} cells");
+    if done < cells {
+        text = format!("unfinished: {done} of {cells} cells");
+    }
+    match failed {
+        0 => text + ", none failed",
+        failed => format!("{text}, {failed} failed"),
+    }
+}
+
+fn paragraphs(text: &str) -> String {
+    text.split("\n\n")
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| format!("<p>{}</p>\n", escape(text.trim())))
+        .collect()
+}
+
+fn environment(input: &ReportInput) -> String {
+    let Environment { version, commit, started, cpu, threads, platform, optimized, schema_version, command } =
+        &input.environment;
+    let commit = commit.as_deref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
+    let build = if *optimized { "optimised" } else { "not optimised: seconds are too long" };
+    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    let mut lines = vec![
+        ("placebench", format!("{version}{commit}, {build}")),
+        ("Processor", format!("{cpu}, {threads} threads ran cells")),
+        ("Platform", platform.clone()),
+        ("Command line", command.join(" ")),
+        ("Run folder", input.folder.clone()),
+    ];
+    lines.extend(started.clone().map(|started| ("Started", started)));
+    if *schema_version != SCHEMA_VERSION {
+        lines.push(("Columns", format!("version {schema_version}")));
+    }
+    if let Err(reason) = &input.plan {
+        lines.push(("Suite", format!("this version of placebench cannot read it: {reason}")));
+    }
+    let line = |(name, value): &(&str, String)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value));
+    lines.iter().map(line).collect()
+}
+
+fn about_timelines(input: &ReportInput, made: &Made) -> String {
+    let (count, all) = (made.strips.len(), made.candidates);
+    if input.plan.is_err() || all == 0 {
+        return "No cell has a timeline: none could be simulated again.".to_owned();
+    }
+    let others = "The command on a cell's page, with --trace FILE added, writes its timeline for a trace viewer.";
+    let how = match input.timelines {
+        Timelines::Auto if count == all => String::new(),
+        _ if count + made.refused.len() == all => {
+            " The others could not be simulated again; their pages say why.".to_owned()
+        }
+        _ => {
+            let folder = quoted(&input.folder);
+            format!(" placebench report {folder} --timelines all makes all of them, whatever time and space they take.")
+        }
+    };
+    format!(
+        "{count} cells have a timeline, simulated again for this report, of the {all} that are a placer's best scheduler on a graph in \
+         the first repetition.{how} {others}"
+    )
+}
+
+#[cfg(test)]
+mod tests;

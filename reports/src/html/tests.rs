@@ -1,0 +1,161 @@
+use serde_json::Value;
+
+use super::*;
+use crate::summary::tests::rows;
+
+fn input(rows: Vec<Row>) -> ReportInput {
+    ReportInput {
+        folder: "runs/small-1".to_owned(),
+        rows,
+        suite_text: "name = \"small\"".to_owned(),
+        plan: Err("no plan".to_owned()),
+        environment: Environment {
+            version: "1".into(),
+            commit: None,
+            started: None,
+            cpu: "c".into(),
+            threads: 1,
+            platform: "p".into(),
+            optimized: true,
+            schema_version: SCHEMA_VERSION,
+            command: vec!["placebench".into(), "run".into(), "a b".into()],
+        },
+        timelines: Timelines::Auto,
+    }
+}
+
+/// The JSON that the page carries.
+fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_hostile_name_stays_a_text_wherever_it_turns_up() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>{{data}}'\"";
+    let mut rows = rows();
+    for row in &mut rows {
+        row.suite = hostile.into();
+        row.graph = hostile.into();
+        row.error = row.error.as_ref().map(|_| hostile.into());
+    }
+    let mut input = input(rows);
+    input.folder = hostile.into();
+    input.suite_text = hostile.into();
+    input.environment.cpu = hostile.into();
+    input.environment.command = vec![hostile.into()];
+    input.plan = Err(hostile.into());
+    let html = html_report(&input).html;
+    assert!(!html.contains("<script>alert") && !html.contains("<img"), "markup out of a name");
+    assert_eq!(html.matches("<script").count(), 2);
+    assert_eq!(html.matches("</script>").count(), 2);
+    assert_eq!(data(&html)["columns"]["graph"]["c"], hostile);
+    assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn every_placeholder_of_the_page_is_filled() {
+    let html = html_report(&input(rows())).html;
+    let page = html.split_once("<script type=\"application/json\"").unwrap().0;
+    assert!(!page.contains("{{"), "{:?}", page.split_once("{{"));
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let input = input(rows());
+    assert_eq!(html_report(&input).html, html_report(&input).html);
+}
+
+#[test]
+fn the_page_forbids_itself_to_load_anything() {
+    let html = html_report(&input(rows())).html;
+    assert!(html.contains("default-src 'none'"));
+    for address in ["http://", "https://", "src=", "@import", "url("] {
+        let found: Vec<&str> =
+            html.match_indices(address).map(|(at, _)| &html[at..(at + 60).min(html.len())]).collect();
+        // The name of a namespace is no address to load from.
+        assert!(found.iter().all(|text| text.starts_with("http://www.w3.org/")), "{found:?}");
+    }
+}
+
+/// Ten thousand rows in which every measured number differs.
+fn ten_thousand() -> Vec<Row> {
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut rows = Vec::new();
+    for graph in 0..50 {
+        for placer in 0..50 {
+            for scheduler in ["fifo", "pct", "msr", "static"] {
+                let mut bytes = || (draw() * 1e10) as u64;
+                let (traffic, cut, memory) = (bytes(), bytes(), bytes());
+                rows.push(Row {
+                    suite: "large".into(),
+                    graph: format!("graph_number_{graph}"),
+                    cluster: "gtx1080x4".into(),
+                    devices: 6,
+                    placer: format!("placer(parameter={placer})"),
+                    scheduler: scheduler.into(),
+                    network: "contention_free".into(),
+                    status: "ok".into(),
+                    ops: 10_000 + graph,
+                    edges: 20_000 + graph,
+                    time_unit: "seconds".into(),
+                    makespan: Some(draw()),
+                    slr: Some(draw() * 10.0),
+                    speedup: Some(draw()),
+                    efficiency: Some(draw()),
+                    lower_bound: Some(0.01),
+                    bound: Some("optimistic_cost".into()),
+                    gap: Some(draw() * 10.0),
+                    planned_makespan: Some(draw()),
+                    traffic_bytes: Some(traffic),
+                    cut_bytes: Some(cut),
+                    transfers: Some(traffic % 100_000),
+                    cut_edges: Some(cut % 100_000),
+                    load_imbalance: Some(draw()),
+                    utilization: Some(draw()),
+                    idle_time: Some(draw() * 1e-3),
+                    peak_memory_bytes: Some(memory),
+                    devices_used: Some(6),
+                    executable_mean: Some(draw() * 30.0),
+                    place_seconds: Some(draw() * 1e-3),
+                    simulate_seconds: Some(draw() * 1e-4),
+                    peak_rss_bytes: Some(memory),
+                    ..Row::default()
+                });
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn ten_thousand_rows_take_less_than_three_mebibytes() {
+    let rows = ten_thousand();
+    assert_eq!(rows.len(), 10_000);
+    let html = html_report(&input(rows)).html;
+    assert!(html.len() < 3 * 1024 * 1024, "{} bytes", html.len());
+}
+
+#[test]
+fn a_run_that_is_not_finished_and_one_that_failed_say_so() {
+    let html = html_report(&input(rows())).html;
+    assert!(html.contains("16 cells, 2 failed"));
+    let text = r#"
+        name = "small"
+        repetitions = 3
+        placers = ["heft", "random"]
+        schedulers = ["pct", "fifo"]
+        [[graph]]
+        catalogue = "convnet"
+        [[cluster]]
+        preset = "gtx1080x4"
+    "#;
+    let suite = placebench_harness::suite::Suite::parse(text, "small.toml").unwrap();
+    let mut input = input(rows()[..3].to_vec());
+    input.plan = Ok(Arc::new(Plan::new(suite).unwrap()));
+    assert!(html_report(&input).html.contains("unfinished: 3 of 12 cells, none failed"));
+}

@@ -1,0 +1,191 @@
+//! Which cells get a timeline, and making them: a run folder keeps none, so the cells are simulated once more.
+//!
+//! What is chosen follows from the table alone, the times that it holds included, and not from the clock: the same run
+//! folder gives the same report.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use placebench_datasets::{Instance, PlacedGraph};
+use placebench_harness::runner::{instance_of, replay_within};
+use placebench_harness::suite::{Cell, Plan};
+use placebench_harness::table::{CellKey, Row};
+
+use super::strips::strips;
+use crate::summary::scenario;
+
+/// Which cells get a timeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timelines {
+    /// The best scheduler of each graph, cluster, network model and placer, first repetition; the best placers first, until
+    /// the report is large or making them would take long.
+    #[default]
+    Auto,
+    /// No cell.
+    None,
+    /// Those of `Auto` without a limit of time or size.
+    All,
+}
+
+/// Seconds, by the table's own account, that making timelines may take.
+const SECONDS: f64 = 15.0;
+/// What reading or making a graph is taken to cost.
+const SECONDS_PER_EDGE: f64 = 2e-6;
+/// How much longer than the first time a cell may take before it is given up.
+const PATIENCE: f64 = 20.0;
+
+/// The timelines of a report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Made {
+    /// The strips by row, as JSON.
+    pub(super) strips: BTreeMap<usize, String>,
+    /// Why a cell has none although it was chosen, by row.
+    pub(super) refused: BTreeMap<usize, String>,
+    /// How many cells could have one.
+    pub(super) candidates: usize,
+}
+
+/// Makes the timelines of a run that fit in `bytes`.
+pub(super) fn make(choice: Timelines, plan: Option<&Arc<Plan>>, rows: &[Row], bytes: usize) -> Made {
+    let candidates = candidates(rows);
+    let mut made = Made { candidates: candidates.len(), ..Made::default() };
+    let (Some(plan), true) = (plan, choice != Timelines::None) else { return made };
+    let cells: BTreeMap<CellKey, Cell> = plan.cells.iter().map(|&cell| (plan.key(cell), cell)).collect();
+    let known = candidates.into_iter().filter_map(|row| Some((row, *cells.get(&rows[row].key())?)));
+    let chosen: Vec<(usize, Cell)> = match choice {
+        Timelines::All => known.collect(),
+        _ => within_seconds(known.collect(), rows),
+    };
+    let mut left = if choice == Timelines::All { usize::MAX } else { bytes };
+    for (row, outcome) in replay_all(plan, rows, &chosen) {
+        match outcome {
+            Err(reason) => {
+                made.refused.insert(row, reason);
+            }
+            Ok(strips) if strips.len() <= left => {
+                left -= strips.len();
+                made.strips.insert(row, strips);
+            }
+            Ok(_) => left = 0,
+        }
+    }
+    made
+}
+
+/// The rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
+/// placers of all scenarios come first, then the second best of all, and so on.
+fn candidates(rows: &[Row]) -> Vec<usize> {
+    let mut best: BTreeMap<[&str; 4], (f64, usize)> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let (true, 0, Some(makespan)) = (row.is_ok(), row.repetition, row.makespan) else { continue };
+        let entry = best.entry([&row.graph, &row.cluster, &row.network, &row.placer]).or_insert((makespan, index));
+        if makespan < entry.0 {
+            *entry = (makespan, index);
+        }
+    }
+    let mut scenarios: BTreeMap<[&str; 3], Vec<(f64, usize)>> = BTreeMap::new();
+    for (&[graph, cluster, network, _], &entry) in &best {
+        scenarios.entry([graph, cluster, network]).or_default().push(entry);
+    }
+    let mut ranked: Vec<(usize, usize)> = Vec::new();
+    for entries in scenarios.values_mut() {
+        entries.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        ranked.extend(entries.iter().enumerate().map(|(rank, &(_, row))| (rank, row)));
+    }
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
+/// scenario, then those that took least, since one search may take as long as all other placers together.
+fn within_seconds(cells: Vec<(usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)> {
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    let mut scenarios = BTreeSet::new();
+    // The first of a scenario is its best.
+    let best: Vec<bool> = cells.iter().map(|(row, _)| scenarios.insert(scenario(&rows[*row]))).collect();
+    let seconds = |index: usize| seconds_of(&rows[cells[index].0]);
+    order.sort_by(|&a, &b| best[b].cmp(&best[a]).then(seconds(a).total_cmp(&seconds(b))).then(a.cmp(&b)));
+    let mut left = SECONDS;
+    let mut instances = BTreeSet::new();
+    let mut chosen = BTreeSet::new();
+    for index in order {
+        let (row, cell) = cells[index];
+        let graph = (rows[row].ops + rows[row].edges) as f64 * SECONDS_PER_EDGE;
+        let cost = if instances.contains(&cell.group) { seconds(index) } else { seconds(index) + graph };
+        if cost <= left {
+            left -= cost;
+            instances.insert(cell.group);
+            chosen.insert(index);
+        }
+    }
+    cells.into_iter().enumerate().filter(|(index, _)| chosen.contains(index)).map(|(_, cell)| cell).collect()
+}
+
+fn seconds_of(row: &Row) -> f64 {
+    row.place_seconds.unwrap_or_default() + row.simulate_seconds.unwrap_or_default()
+}
+
+/// Runs the chosen cells again and condenses their timelines; the outcomes are in the order of `chosen`.
+fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(usize, Result<String, String>)> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (position, (_, cell)) in chosen.iter().enumerate() {
+        groups.entry(cell.group).or_default().push(position);
+    }
+    let groups: Vec<(usize, Vec<usize>)> = groups.into_iter().collect();
+    let outcomes: Mutex<Vec<Option<Result<String, String>>>> = Mutex::new(vec![None; chosen.len()]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((group, positions)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let instance = instance_of(plan, &plan.groups[*group]);
+            for &position in positions {
+                let (row, cell) = chosen[position];
+                let outcome = match &instance {
+                    Ok((instance, _)) => one(plan, &rows[row], cell, instance),
+                    Err(reason) => Err(format!("the graph is not to be had any more: {reason}")),
+                };
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner)[position] = Some(outcome);
+            }
+        }
+    };
+    // Not on the threads of rayon: searches use those, and would wait for threads that wait for them.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(groups.len());
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    chosen.iter().zip(outcomes).filter_map(|(&(row, _), outcome)| Some((row, outcome?))).collect()
+}
+
+fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<String, String> {
+    if plan.suite.commands.iter().any(|program| program.name == row.placer) {
+        return Err("the placer is a program of its own, which a report does not start".to_owned());
+    }
+    let limit = Duration::from_secs_f64((seconds_of(row) * PATIENCE).clamp(60.0, 3_600.0));
+    let again = replay_within(plan, cell, instance, limit)?;
+    if Some(again.timeline.makespan()) != row.makespan {
+        return Err(
+            "the cell gives another makespan now than in the run: the graph or placebench has changed".to_owned()
+        );
+    }
+    let placed = PlacedGraph::new(instance, &again.decision.placement);
+    Ok(strips(&placed, &again.timeline).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::rows;
+
+    #[test]
+    fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
+        let rows = rows();
+        let chosen: Vec<_> = candidates(&rows).iter().map(|&row| rows[row].key()).collect();
+        let names: Vec<_> = chosen.iter().map(|key| format!("{} {} {} {}", key.0, key.2, key.3, key.5)).collect();
+        assert_eq!(names, ["a heft pct 0", "b heft pct 0", "a random pct 0", "b random pct 0"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! `placebench report`: a run as one HTML file.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use placebench::harness::runner::{read_environment, read_run, read_suite};
+use placebench::harness::suite::Plan;
+use placebench::reports::{ReportInput, Timelines, bytes_text, html_report};
+
+use super::source;
+use crate::output::print;
+
+/// Arguments of `report`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The run folder, finished or not.
+    folder: PathBuf,
+
+    /// The file to write [default: report.html in the run folder].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Which cells are simulated again for a timeline.
+    #[arg(long, value_enum, default_value_t)]
+    timelines: Choice,
+}
+
+/// Which cells get a timeline.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Choice {
+    /// The best scheduler of each placer on each graph, as many as take little time and space.
+    #[default]
+    Auto,
+    /// No cell.
+    None,
+    /// The best scheduler of each placer on each graph, whatever it takes.
+    All,
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let folder = args.folder.to_str().with_context(|| format!("{}: is not Unicode", args.folder.display()))?;
+    let rows = read_run(&args.folder)?;
+    if rows.is_empty() {
+        bail!("{folder}: no cell of this run is done yet: run it first");
+    }
+    let (suite_text, suite) = read_suite(&args.folder)?;
+    let plan = suite
+        .map_err(|error| error.to_string())
+        .and_then(|suite| Plan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
+    let timelines = match args.timelines {
+        Choice::Auto => Timelines::Auto,
+        Choice::None => Timelines::None,
+        Choice::All => Timelines::All,
+    };
+    let environment = read_environment(&args.folder)?;
+    let folder = folder.trim_end_matches('/').to_owned();
+    let report = html_report(&ReportInput { folder, rows, suite_text, plan, environment, timelines });
+    let path = args.out.clone().unwrap_or_else(|| args.folder.join("report.html"));
+    source::write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
+    let size = bytes_text(report.html.len() as f64);
+    print(&format!("{}: {size}, {} timelines; open it in a browser\n", path.display(), report.timelines))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,170 @@
+//! `placebench report`: what the page carries is what the run measured, and its commands repeat its cells.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use placebench::harness::table::Row;
+use placebench::reports::time_text;
+use serde_json::Value;
+
+/// One graph that options of `place` can name, one that only the run can.
+const SUITE: &str = r#"
+name = "small"
+title = "two graphs <b>&</b> three placers"
+repetitions = 2
+seed = 5
+placers = ["heft(average=speed)", "random", "cats"]
+schedulers = ["fifo", "pct", "static"]
+
+[[graph]]
+catalogue = "convnet"
+clusters = ["gtx1080x4"]
+
+[[graph]]
+name = "it's drawn"
+catalogue = "convnet"
+weights = "laich"
+clusters = ["far"]
+
+[[cluster]]
+preset = "gtx1080x4"
+devices = 3
+unlimited_memory = true
+
+[[cluster]]
+name = "far"
+preset = "laich7"
+send_ops = 10.0
+"#;
+
+fn placebench(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn run_small(folder: &Path) {
+    std::fs::write(folder.join("small.toml"), SUITE).unwrap();
+    let output = placebench(folder, &["run", "small.toml", "--quiet", "--table", "rows.json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("placebench report runs/small-1"));
+}
+
+fn report(folder: &Path, args: &[&str]) -> String {
+    let output = placebench(folder, &[&["report"], args].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// The command of a row, joined from the parts as the page does it.
+fn command(data: &Value, row: &Row) -> String {
+    let part = |list: &str, name: &str| -> (Option<String>, String) {
+        let list = data["commands"][list].as_array().unwrap();
+        let part = list.iter().find(|part| part["name"] == name).unwrap();
+        (part["alone"].as_str().map(str::to_owned), part["in_run"].as_str().unwrap().to_owned())
+    };
+    let parts = [part("graphs", &row.graph), part("clusters", &row.cluster), part("placers", &row.placer)];
+    let alone: Option<Vec<String>> = parts.iter().map(|(alone, _)| alone.clone()).collect();
+    let words = alone.unwrap_or_else(|| {
+        let run = data["commands"]["run"].as_str().unwrap().to_owned();
+        parts.into_iter().map(|(_, in_run)| in_run).chain([run]).collect()
+    });
+    let Row { scheduler, network, seed, .. } = row;
+    format!("placebench place {} --scheduler {scheduler} --network {network} --seed {seed}", words.join(" "))
+}
+
+#[test]
+fn the_command_of_every_cell_gives_its_makespan_again() {
+    let folder = tempfile::tempdir().unwrap();
+    run_small(folder.path());
+    report(folder.path(), &["runs/small-1"]);
+    let html = std::fs::read_to_string(folder.path().join("runs/small-1/report.html")).unwrap();
+    let data = data(&html);
+    let rows: Vec<Row> =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("rows.json")).unwrap()).unwrap();
+    let bin = Path::new(env!("CARGO_BIN_EXE_placebench")).parent().unwrap();
+    let path = std::env::join_paths(
+        [bin.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    for row in &rows {
+        let command = command(&data, row);
+        assert_eq!(command.contains("--run"), row.graph != "convnet", "{command}");
+        let output =
+            Command::new("sh").args(["-c", &command]).env("PATH", &path).current_dir(folder.path()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let expected = time_text(row.makespan.unwrap(), &row.time_unit);
+        let found = text.lines().find_map(|line| line.strip_prefix("makespan")).map(str::trim);
+        assert_eq!(found, Some(&*expected), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_report_has_the_rows_and_a_timeline_of_each_placers_best_scheduler_and_is_the_same_every_time() {
+    let folder = tempfile::tempdir().unwrap();
+    run_small(folder.path());
+    let said = report(folder.path(), &["runs/small-1/", "--out", "a.html"]);
+    assert!(said.starts_with("a.html: ") && said.contains("6 timelines"), "{said}");
+    report(folder.path(), &["runs/small-1", "--out", "b.html"]);
+    let html = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    assert!(html == std::fs::read_to_string(folder.path().join("b.html")).unwrap(), "two reports of one run differ");
+    assert!(html.contains("two graphs &lt;b&gt;&amp;&lt;/b&gt; three placers"));
+    let data = data(&html);
+    let rows: Vec<Row> =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("rows.json")).unwrap()).unwrap();
+    assert_eq!(data["rows"], rows.len());
+    for (row, timeline) in data["timelines"].as_object().unwrap() {
+        let row = &rows[row.parse::<usize>().unwrap()];
+        let best = rows
+            .iter()
+            .filter(|other| (&other.graph, &other.placer, other.repetition) == (&row.graph, &row.placer, 0))
+            .map(|other| other.makespan.unwrap());
+        assert_eq!(row.makespan, best.reduce(f64::min));
+        let devices = timeline["devices"].as_array().unwrap();
+        assert_eq!(devices.len(), row.devices as usize);
+        // All ops are on some device, and the devices are as busy as the row says.
+        assert_eq!(devices.iter().map(|device| device[3].as_u64().unwrap()).sum::<u64>(), row.ops);
+        let busy: f64 = devices.iter().map(|device| device[2].as_f64().unwrap()).sum();
+        assert!((busy / devices.len() as f64 - row.utilization.unwrap()).abs() < 2e-3);
+    }
+    assert!(report(folder.path(), &["runs/small-1", "--timelines", "none"]).contains(" 0 timelines"));
+}
+
+#[test]
+fn what_cannot_be_reported_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str], expected: &str| {
+        let output = placebench(folder.path(), args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+    };
+    refused(&["report", "nowhere"], "nowhere: ");
+    run_small(folder.path());
+    refused(&["report", "runs/small-1", "--out", "nowhere/x.html"], "nowhere/x.html");
+    refused(
+        &["place", "nmt", "--run", "runs/small-1", "--cluster", "far"],
+        "runs/small-1: the suite has no graph 'nmt', but convnet, it's drawn",
+    );
+    let broken = folder.path().join("runs/small-1/environment.toml");
+    std::fs::write(&broken, "version = 1").unwrap();
+    refused(&["report", "runs/small-1"], "environment.toml");
+    std::fs::write(folder.path().join("runs/small-1/results.parquet"), "x").unwrap();
+    refused(&["report", "runs/small-1"], "results.parquet");
+}
+
+#[test]
+fn a_suite_that_this_version_does_not_know_still_has_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    run_small(folder.path());
+    let suite = folder.path().join("runs/small-1/suite.toml");
+    let text = std::fs::read_to_string(&suite).unwrap().replace("\"cats\"", "\"dogs\"");
+    std::fs::write(&suite, text).unwrap();
+    assert!(report(folder.path(), &["runs/small-1"]).contains(" 0 timelines"));
+    let html = std::fs::read_to_string(folder.path().join("runs/small-1/report.html")).unwrap();
+    assert!(html.contains("this version of placebench cannot read it") && html.contains("dogs"));
+    assert_eq!(data(&html)["commands"], Value::Null);
+}
