@@ -96,6 +96,9 @@ fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
     assert_eq!(figure(&cell), (true, String::new()));
     let expected = ["csv", "svg"].map(|kind| format!("gantt-recurrent-gtx1080x4-heft-pct.{kind}"));
     assert_eq!(names(&folder.path().join("f")), expected.into());
+    assert_eq!(figure(&[&cell[..], &["--outlines"]].concat()), (true, String::new()));
+    let outlined = std::fs::read_to_string(folder.path().join("f/gantt-recurrent-gtx1080x4-heft-pct.svg")).unwrap();
+    assert!(!outlined.contains("<text") && outlined.contains("<path"));
     for (args, told) in [
         (["--kind", "gantt", "--cell", "recurrent/hft/pct"], "did you mean 'recurrent/heft/pct'?"),
         (["--kind", "bars", "--metric", "speed"], "unknown metric 'speed': use one of makespan"),

@@ -50,6 +50,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Page::Light)]
     page: Page,
 
+    /// Writes the texts of SVG as paths: for programs that know neither Arial nor fixed lengths of texts.
+    #[arg(long)]
+    outlines: bool,
+
     /// Dots per inch of PNG.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(36..=2400))]
     dpi: u32,
@@ -190,7 +194,8 @@ fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, sty
     };
     write("csv", drawing.table().to_csv().as_bytes())?;
     if args.format.contains(&Format::Svg) {
-        write("svg", drawing.to_svg().as_bytes())?;
+        let svg = if args.outlines { drawing.outlined().to_svg() } else { drawing.to_svg() };
+        write("svg", svg.as_bytes())?;
     }
     if args.format.contains(&Format::Png) {
         write("png", &drawing.to_png(f64::from(args.dpi) / 72.0)?)?;

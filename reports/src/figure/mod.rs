@@ -38,6 +38,7 @@ mod lines;
 mod look;
 mod marker;
 mod metric;
+mod outline;
 mod pareto;
 mod performance_profile;
 mod png;
