@@ -170,6 +170,28 @@ fn what_cannot_be_placed_is_a_row_and_the_run_goes_on() {
 }
 
 #[test]
+fn undirected_graphs_are_generated_and_partitioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| placebench(folder.path(), arguments);
+    for (arguments, answer) in [
+        (&["grid", "--side", "20", "--out=a.graph"][..], "400 vertices, 760 edges"),
+        (&["random_geometric", "--vertices=500", "--degree=6", "--out=b.mtx"], "500 vertices"),
+        (&["rmat", "--scale=8", "--degree=4", "--out=c", "--format=metis"], "256 vertices, 512 edges"),
+        (&["laich3", "--ops=1000", "--out=d.graph"], "1000 ops"),
+    ] {
+        let made = run(&[&["generate"], arguments].concat());
+        assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains(answer), "{arguments:?}");
+    }
+    for graph in [&["a.graph"][..], &["b.mtx"], &["c", "--format=metis"], &["d.graph"]] {
+        assert!(run(&[&["partition", "-k4", "-o", "blocks"], graph].concat()).status.success(), "{graph:?}");
+    }
+    let wrong = run(&["generate", "grid", "--degree=3", "--out=e.graph"]);
+    assert_one_line_error(&wrong, "--degree is for random_geometric, rmat, not for 'grid'");
+    assert_one_line_error(&run(&["generate", "grid", "--out=e"]), "give --format");
+    assert_one_line_error(&run(&["generate", "gird", "--out=e.graph"]), "did you mean 'grid'");
+}
+
+#[test]
 fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
     let folder = tempfile::tempdir().unwrap();
     let generate = ["generate", "laich3", "--seed", "7", "--out", "g"];

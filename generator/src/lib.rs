@@ -3,6 +3,7 @@
 //! - [`generate_leveled`] makes L's leveled random graphs (L §6.2), `laich1` to `laich6` among them; [`LeveledPlan`] makes single
 //!   levels of them.
 //! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine; [`cluster_preset`] knows all by name.
+//! - [`grid`], [`random_geometric`] and [`rmat`] make undirected graphs for partitioners.
 //! - [`redraw_costs`] puts random weights on any graph's structure.
 //! - [`Manifest`] records what a graph was made from, and checks that it comes out the same.
 //!
@@ -18,6 +19,7 @@ mod error;
 mod manifest;
 mod random;
 mod toml_text;
+mod undirected;
 
 mod cluster;
 pub mod leveled;
@@ -32,3 +34,4 @@ pub use leveled::{
     generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
+pub use undirected::{RmatParams, grid, random_geometric, rmat};

@@ -121,17 +121,20 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             stop_on_ctrl_c(&request.stop)?;
             let threads = args.threads.unwrap_or(0) as usize;
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
+            let before = processor_seconds();
             let partition = match pool.install(|| partitioner.partition(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
                 Ok(partition) => partition,
             };
+            // The pool's threads are still there, and with them their clocks.
+            report.partitioned = Some(started.elapsed().as_secs_f64());
+            report.processor = before.zip(processor_seconds()).map(|(before, after)| after - before);
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
             report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
             (partition, request)
         }
     };
-    report.partitioned = args.evaluate.is_none().then(|| started.elapsed().as_secs_f64());
     let lines = match &input.seen {
         Seen::Dataflow(_, view) => view.blocks_of_ops(&partition.block_of),
         Seen::Undirected(_) => partition.block_of.clone(),
@@ -151,6 +154,16 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         false => print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the threads of this process have used, in seconds.
+fn processor_seconds() -> Option<f64> {
+    let mut nanoseconds = 0;
+    for thread in std::fs::read_dir("/proc/self/task").ok()? {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        nanoseconds += text.split_whitespace().next()?.parse::<u64>().ok()?;
+    }
+    Some(nanoseconds as f64 / 1e9)
 }
 
 /// A partitioner's answer is checked like any other input.
@@ -296,6 +309,8 @@ struct Report {
     read: f64,
     /// Seconds; `None` if the partition was read.
     partitioned: Option<f64>,
+    /// Processor time of all threads in seconds, where the system tells it.
+    processor: Option<f64>,
     written: Option<PathBuf>,
 }
 
@@ -349,7 +364,8 @@ impl Report {
         line("feasible", feasible)?;
         line("read in", format!("{:.3} s", self.read))?;
         if let Some(seconds) = self.partitioned {
-            line("partitioned in", format!("{seconds:.3} s"))?;
+            let processor = self.processor.map_or_else(String::new, |s| format!(", {s:.3} s of processor time"));
+            line("partitioned in", format!("{seconds:.3} s{processor}"))?;
         }
         if let Some(bytes) = peak_rss_bytes() {
             line("peak memory", bytes_text(bytes as f64))?;
