@@ -127,9 +127,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
                 Ok(partition) => partition,
             };
-            // The pool's threads are still there, and with them their clocks.
-            report.partitioned = Some(started.elapsed().as_secs_f64());
-            report.processor = before.zip(processor_seconds()).map(|(before, after)| after - before);
+            report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
             report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
             (partition, request)
@@ -156,14 +154,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the threads of this process have used, in seconds.
-fn processor_seconds() -> Option<f64> {
-    let mut nanoseconds = 0;
-    for thread in std::fs::read_dir("/proc/self/task").ok()? {
-        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-        nanoseconds += text.split_whitespace().next()?.parse::<u64>().ok()?;
-    }
-    Some(nanoseconds as f64 / 1e9)
+/// Processor time that all threads of this process have used, in seconds.
+fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// A partitioner's answer is checked like any other input.
@@ -307,10 +301,8 @@ struct Report {
     by: String,
     /// Seconds.
     read: f64,
-    /// Seconds; `None` if the partition was read.
-    partitioned: Option<f64>,
-    /// Processor time of all threads in seconds, where the system tells it.
-    processor: Option<f64>,
+    /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
+    partitioned: Option<(f64, f64)>,
     written: Option<PathBuf>,
 }
 
@@ -363,9 +355,8 @@ impl Report {
         };
         line("feasible", feasible)?;
         line("read in", format!("{:.3} s", self.read))?;
-        if let Some(seconds) = self.partitioned {
-            let processor = self.processor.map_or_else(String::new, |s| format!(", {s:.3} s of processor time"));
-            line("partitioned in", format!("{seconds:.3} s{processor}"))?;
+        if let Some((seconds, processor)) = self.partitioned {
+            line("partitioned in", format!("{seconds:.3} s, {processor:.4} s of processor time"))?;
         }
         if let Some(bytes) = peak_rss_bytes() {
             line("peak memory", bytes_text(bytes as f64))?;
