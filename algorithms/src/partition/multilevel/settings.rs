@@ -61,7 +61,7 @@ impl Preset {
             max_members: 8,
             trials: 8,
             runs: 1,
-            runs_if_small: 2,
+            runs_if_small: 1,
             cycles: 0,
             initial,
             effort: initial,
@@ -88,7 +88,7 @@ impl Preset {
                     local: local(10, 20),
                     local_share: 1.0,
                 };
-                Settings { trials: 32, runs: 2, runs_if_small: 6, cycles: 2, effort, ..shared }
+                Settings { trials: 32, runs: 2, runs_if_small: 4, cycles: 2, effort, ..shared }
             }
         }
     }
