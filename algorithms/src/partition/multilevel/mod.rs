@@ -178,20 +178,25 @@ struct Work<'w, 'a, W: Weight> {
 }
 
 impl<W: Weight> Work<'_, '_, W> {
-    /// How a run coarsens: the second of three joins pairs, every other one counts what the others do not, and from the third on
-    /// the order is random.
+    /// Whether several runs cost little.
+    fn is_small(&self) -> bool {
+        self.graph.entries() < SMALL
+    }
+
+    /// How a run coarsens: every other one counts what the others do not, from the third on the order is random, and on small
+    /// graphs the second of three joins pairs, which elsewhere takes too many levels.
     fn coarsening(&self, run: u64) -> CoarsenConfig {
         let target = (self.settings.target_per_block * self.caps.len()).max(2000);
         let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
         let by_size = self.graph.edge_weights.is_empty() != (run % 2 == 1);
-        let max_members = if run % 3 == 1 { 2 } else { self.settings.max_members };
+        let max_members = if self.is_small() && run % 3 == 1 { 2 } else { self.settings.max_members };
         let shuffle = (run > 1).then(|| Random::new(self.request.seed, 2_000_000 + run).next());
         CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
     }
 
     /// The best of some runs and of the start, refined. Where there is one run, either is carried to the end.
     fn best(&self, start: Option<Start>) -> Scored {
-        let runs = if self.graph.entries() < SMALL { self.settings.runs_if_small } else { self.settings.runs };
+        let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
         let done: Vec<Run> = (0..runs).into_par_iter().map(|run| self.run(run, start.as_ref(), runs == 1)).collect();
         let least = done.iter().map(|run| run.initial).min();
         // The initial partitions were refined already, the start was not.
