@@ -183,13 +183,15 @@ impl<W: Weight> Work<'_, '_, W> {
         self.graph.entries() < SMALL
     }
 
-    /// How a run coarsens: every other one counts what the others do not, from the third on the order is random, and on small
-    /// graphs the second of three joins pairs, which elsewhere takes too many levels.
+    /// How a run coarsens. On small graphs every other one joins pairs, which elsewhere takes too many levels; there it counts
+    /// what the others do not. From the third on the order is random.
     fn coarsening(&self, run: u64) -> CoarsenConfig {
         let target = (self.settings.target_per_block * self.caps.len()).max(2000);
         let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        let by_size = self.graph.edge_weights.is_empty() != (run % 2 == 1);
-        let max_members = if self.is_small() && run % 3 == 1 { 2 } else { self.settings.max_members };
+        let other = run % 2 == 1;
+        let max_members = if other && self.is_small() { 2 } else { self.settings.max_members };
+        let flipped = if self.is_small() { run % 4 == 2 } else { other };
+        let by_size = self.graph.edge_weights.is_empty() != flipped;
         let shuffle = (run > 1).then(|| Random::new(self.request.seed, 2_000_000 + run).next());
         CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
     }
