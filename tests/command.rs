@@ -170,6 +170,50 @@ fn what_cannot_be_placed_is_a_row_and_the_run_goes_on() {
 }
 
 #[test]
+fn undirected_graphs_are_generated_and_partitioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| placebench(folder.path(), arguments);
+    for (arguments, answer) in [
+        (&["grid", "--side", "20", "--out=a.graph"][..], "400 vertices, 760 edges"),
+        (&["random_geometric", "--vertices=500", "--degree=6", "--out=b.mtx"], "500 vertices"),
+        (&["rmat", "--scale=8", "--degree=4", "--out=c", "--format=metis"], "256 vertices, 512 edges"),
+        (&["laich3", "--ops=1000", "--out=d.graph"], "1000 ops"),
+    ] {
+        let made = run(&[&["generate"], arguments].concat());
+        assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains(answer), "{arguments:?}");
+    }
+    for graph in [&["a.graph"][..], &["b.mtx"], &["c", "--format=metis"], &["d.graph"]] {
+        assert!(run(&[&["partition", "-k4", "-o", "blocks"], graph].concat()).status.success(), "{graph:?}");
+    }
+    let wrong = run(&["generate", "grid", "--degree=3", "--out=e.graph"]);
+    assert_one_line_error(&wrong, "--degree is for random_geometric, rmat, not for 'grid'");
+    assert_one_line_error(&run(&["generate", "grid", "--out=e"]), "give --format");
+    assert_one_line_error(&run(&["generate", "gird", "--out=e.graph"]), "did you mean 'grid'");
+}
+
+#[test]
+fn metis_is_not_asked_to_bisect_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two vertices as heavy as several blocks, ten light ones, eight that weigh nothing, in a ring.
+    let weights = [&[4000, 2000][..], &[1; 10], &[0; 8]].concat();
+    let row = |at: usize| format!("{} {} {}", weights[at], (at + 19) % 20 + 1, (at + 1) % 20 + 1);
+    let rows: Vec<String> = (0..20).map(row).collect();
+    std::fs::write(folder.path().join("ring.graph"), format!("20 20 010\n{}\n", rows.join("\n"))).unwrap();
+    for scheme in ["kway", "recursive"] {
+        for blocks in ["3", "8", "12"] {
+            let algorithm = format!("metis(scheme={scheme})");
+            let made =
+                placebench(folder.path(), &["partition", "ring.graph", "-a", &algorithm, "-k", blocks, "-o", "b"]);
+            let text = String::from_utf8_lossy(&made.stdout);
+            assert!(made.status.success() && !text.contains("***"), "{scheme} {blocks}: {text}");
+            let blocks: std::collections::BTreeSet<String> =
+                std::fs::read_to_string(folder.path().join("b")).unwrap().lines().map(str::to_owned).collect();
+            assert!(blocks.len() > 2);
+        }
+    }
+}
+
+#[test]
 fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
     let folder = tempfile::tempdir().unwrap();
     let generate = ["generate", "laich3", "--seed", "7", "--out", "g"];

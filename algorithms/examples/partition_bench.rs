@@ -1,11 +1,12 @@
-//! Compares partitioners on graphs that it makes itself: cut, imbalance, time, memory, and ratios to the first of them.
+//! Compares partitioners on graphs of the generator and the catalogue: cut, imbalance, time, memory, and ratios to the first of them.
 //!
 //! ```text
 //! cargo run --release -p placebench-algorithms --example partition_bench -- \
 //!     --graphs grid,rgg --blocks 2,8 --seeds 1,2,3 --partitioners 'metis;multilevel' [--threads 1] [--write folder]
 //! ```
 //! Time is the processor time of the thread with `--threads 1`, else wall time. Memory is what the run added to the
-//! process's resident set at its peak. `--write` stores the graphs in METIS's format instead, for other programs.
+//! process's resident set at its peak. `--write` stores the graphs in METIS's format instead, for other programs. The
+//! comparison with other tools is `reports/partitioners/compare.py`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,109 +15,9 @@ use std::time::Instant;
 use placebench_algorithms::Spec;
 use placebench_algorithms::partition::{Partition, Request, TopologicalView, quality, registry};
 use placebench_datasets::{UndirectedGraph, catalogue};
-use placebench_generator::{LeveledParams, generate_leveled};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use placebench_generator::{LeveledParams, RmatParams, generate_leveled, grid, random_geometric, rmat};
 
 const GRAPHS: &str = "grid,rgg,rmat,rmat_core,laich3_88k,laich6_88k,laich2_1m,resnet50,nmt,transformer";
-
-fn from_edges(vertices: usize, edges: &[(u32, u32)]) -> UndirectedGraph {
-    let edges = edges.iter().map(|&(a, b)| (a, b, 1));
-    UndirectedGraph::from_edges(vertices, edges, None).expect("edges between vertices")
-}
-
-fn grid(side: u32) -> UndirectedGraph {
-    let mut edges = Vec::new();
-    for row in 0..side {
-        for column in 0..side {
-            let vertex = row * side + column;
-            if column + 1 < side {
-                edges.push((vertex, vertex + 1));
-            }
-            if row + 1 < side {
-                edges.push((vertex, vertex + side));
-            }
-        }
-    }
-    from_edges((side * side) as usize, &edges)
-}
-
-/// Points in the unit square, numbered cell by cell; an edge where two are nearer than a radius.
-fn random_geometric(points: usize, mean_degree: f64, seed: u64) -> UndirectedGraph {
-    let radius = (mean_degree / (std::f64::consts::PI * points as f64)).sqrt();
-    let cells = (1.0 / radius) as usize;
-    let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let cell_of = |(x, y): (f64, f64)| ((y * cells as f64) as usize * cells) + (x * cells as f64) as usize;
-    let mut place: Vec<(f64, f64)> = (0..points).map(|_| (rng.random(), rng.random())).collect();
-    place.sort_by(|a, b| cell_of(*a).cmp(&cell_of(*b)).then(a.0.total_cmp(&b.0)));
-    let mut starts = vec![0usize; cells * cells + 1];
-    for &point in &place {
-        starts[cell_of(point) + 1] += 1;
-    }
-    for cell in 0..cells * cells {
-        starts[cell + 1] += starts[cell];
-    }
-    let mut edges = Vec::new();
-    for (a, &(x, y)) in place.iter().enumerate() {
-        let (row, column) = ((y * cells as f64) as usize, (x * cells as f64) as usize);
-        for near_row in row.saturating_sub(1)..=(row + 1).min(cells - 1) {
-            for near_column in column.saturating_sub(1)..=(column + 1).min(cells - 1) {
-                let cell = near_row * cells + near_column;
-                for (b, &(u, v)) in place.iter().enumerate().take(starts[cell + 1]).skip(starts[cell]) {
-                    if b > a && (x - u).powi(2) + (y - v).powi(2) < radius * radius {
-                        edges.push((a as u32, b as u32));
-                    }
-                }
-            }
-        }
-    }
-    from_edges(points, &edges)
-}
-
-/// R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with distinct edges; without isolated vertices if `core`.
-fn rmat(scale: u32, count: usize, core: bool, seed: u64) -> UndirectedGraph {
-    let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut edges: Vec<(u32, u32)> = Vec::new();
-    while edges.len() < count {
-        for _ in edges.len()..count {
-            let (mut a, mut b) = (0u32, 0u32);
-            for _ in 0..scale {
-                let draw: f64 = rng.random();
-                let (down, right) = if draw < 0.57 {
-                    (0, 0)
-                } else if draw < 0.76 {
-                    (0, 1)
-                } else if draw < 0.95 {
-                    (1, 0)
-                } else {
-                    (1, 1)
-                };
-                (a, b) = (2 * a + down, 2 * b + right);
-            }
-            if a != b {
-                edges.push((a.min(b), a.max(b)));
-            }
-        }
-        edges.sort_unstable();
-        edges.dedup();
-    }
-    let mut vertices = 1usize << scale;
-    if core {
-        let mut number = vec![u32::MAX; vertices];
-        for &(a, b) in &edges {
-            (number[a as usize], number[b as usize]) = (0, 0);
-        }
-        vertices = 0;
-        for number in number.iter_mut().filter(|number| **number == 0) {
-            *number = vertices as u32;
-            vertices += 1;
-        }
-        for (a, b) in &mut edges {
-            (*a, *b) = (number[*a as usize], number[*b as usize]);
-        }
-    }
-    from_edges(vertices, &edges)
-}
 
 fn leveled(preset: &str, ops: f64) -> UndirectedGraph {
     let params = LeveledParams::preset(preset).expect("a preset");
@@ -126,23 +27,25 @@ fn leveled(preset: &str, ops: f64) -> UndirectedGraph {
 }
 
 fn make(name: &str) -> UndirectedGraph {
-    match name {
+    let hubs = RmatParams::default();
+    let made = match name {
         "grid" => grid(1000),
         "grid300" => grid(300),
         "rgg" => random_geometric(1 << 18, 15.0, 1),
         "rgg16" => random_geometric(1 << 16, 15.0, 1),
-        "rmat" => rmat(18, 1 << 21, false, 1),
-        "rmat_core" => rmat(18, 1 << 21, true, 1),
-        "rmat15" => rmat(15, 1 << 18, false, 1),
-        "laich3_88k" => leveled("laich3", 88_000.0),
-        "laich6_88k" => leveled("laich6", 88_000.0),
-        "laich2_1m" => leveled("laich2", 1_000_000.0),
-        "laich6_1m" => leveled("laich6", 1_000_000.0),
+        "rmat" => rmat(&hubs, 1),
+        "rmat_core" => rmat(&RmatParams { isolated: false, ..hubs }, 1),
+        "rmat15" => rmat(&RmatParams { scale: 15, ..hubs }, 1),
+        "laich3_88k" => Ok(leveled("laich3", 88_000.0)),
+        "laich6_88k" => Ok(leveled("laich6", 88_000.0)),
+        "laich2_1m" => Ok(leveled("laich2", 1_000_000.0)),
+        "laich6_1m" => Ok(leveled("laich6", 1_000_000.0)),
         _ => {
             let (_, graph) = catalogue::load(name).expect("a graph of this program or of the catalogue");
-            TopologicalView::new(&graph).expect("byte counts fit").graph
+            Ok(TopologicalView::new(&graph).expect("byte counts fit").graph)
         }
-    }
+    };
+    made.expect("parameters that make sense")
 }
 
 fn write_metis(graph: &UndirectedGraph, path: &str) {

@@ -1,6 +1,6 @@
 //! Why a graph or cluster cannot be generated.
 
-use placebench_datasets::{ClusterError, GraphError};
+use placebench_datasets::{ClusterError, GraphError, UndirectedError};
 
 /// Why a graph or cluster cannot be generated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -42,6 +42,9 @@ pub enum GeneratorError {
     /// The cluster was refused.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The undirected graph was refused.
+    #[error(transparent)]
+    Undirected(#[from] UndirectedError),
 }
 
 impl GeneratorError {

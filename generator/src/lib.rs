@@ -6,6 +6,7 @@
 //! - [`generate_training`] makes data-parallel training steps with the exchanges of T.
 //! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine, [`t_fast`] and [`t_slow`] clusters
 //!   like T's; [`cluster_preset`] knows all by name.
+//! - [`grid`], [`random_geometric`] and [`rmat`] make undirected graphs for partitioners.
 //! - [`redraw_costs`] puts random weights on any graph's structure.
 //! - [`Manifest`] records what a graph was made from, and checks that it comes out the same.
 //!
@@ -22,6 +23,7 @@ mod family;
 mod manifest;
 mod random;
 mod toml_text;
+mod undirected;
 
 mod cluster;
 pub mod leveled;
@@ -41,3 +43,4 @@ pub use leveled::{
 };
 pub use manifest::{Family, Manifest, ManifestError};
 pub use training_steps::{TrainingGraph, TrainingParams, generate_training};
+pub use undirected::{RmatParams, grid, random_geometric, rmat};

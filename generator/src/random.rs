@@ -25,6 +25,8 @@ pub(crate) enum Purpose {
     DeviceKinds = 13,
     DeviceSpeeds = 14,
     DeviceRates = 15,
+    Points = 16,
+    RmatEdges = 17,
 }
 
 /// The stream of a (seed, purpose, index). Streams of different keys are unrelated.

@@ -81,18 +81,7 @@ fn convert_undirected(args: &Args, format: UndirectedFormat) -> anyhow::Result<E
         Some(format) => read_undirected(Path::new(&args.input), format, false)?,
         None => {
             let (_, graph) = source::graph(&args.input, args.seed)?;
-            let view = View::of_graph(&graph, ViewOptions::default()).with_context(|| args.input.clone())?;
-            match format {
-                UndirectedFormat::Hmetis => {
-                    Undirected::Hypergraph(view.hypergraph(&graph).with_context(|| args.input.clone())?)
-                }
-                UndirectedFormat::Metis => Undirected::Graph(view.graph().clone()),
-                // The others have no weights of vertices, and the last none at all.
-                UndirectedFormat::BinaryEdges => {
-                    Undirected::Graph(view.graph().clone().without_vertex_weights().without_edge_weights())
-                }
-                _ => Undirected::Graph(view.graph().clone().without_vertex_weights()),
-            }
+            seen_as(&graph, format).with_context(|| args.input.clone())?
         }
     };
     let output = args.output.display();
@@ -109,6 +98,29 @@ fn convert_undirected(args: &Args, format: UndirectedFormat) -> anyhow::Result<E
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a format of partitioners can hold of a dataflow graph.
+fn seen_as(graph: &DataflowGraph, format: UndirectedFormat) -> anyhow::Result<Undirected> {
+    let view = View::of_graph(graph, ViewOptions::default())?;
+    Ok(match format {
+        UndirectedFormat::Hmetis => Undirected::Hypergraph(view.hypergraph(graph)?),
+        UndirectedFormat::Metis => Undirected::Graph(view.graph().clone()),
+        // The others have no weights of vertices, and the last none at all.
+        UndirectedFormat::BinaryEdges => {
+            Undirected::Graph(view.graph().clone().without_vertex_weights().without_edge_weights())
+        }
+        _ => Undirected::Graph(view.graph().clone().without_vertex_weights()),
+    })
+}
+
+/// Writes a dataflow graph's undirected view or hypergraph.
+pub(super) fn write_view(path: &Path, format: UndirectedFormat, graph: &DataflowGraph) -> anyhow::Result<()> {
+    match seen_as(graph, format).with_context(|| path.display().to_string())? {
+        Undirected::Graph(graph) => write_undirected(path, format, &graph)?,
+        Undirected::Hypergraph(nets) => write_hmetis(path, &nets)?,
+    }
+    Ok(())
 }
 
 /// Writes a graph in the format of the path's extension.

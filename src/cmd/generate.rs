@@ -1,18 +1,20 @@
-//! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by.
+//! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by; or
+//! an undirected graph for partitioners.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
-use placebench::datasets::DataflowGraph;
+use placebench::datasets::format::undirected::{UndirectedFormat, write_undirected};
 use placebench::datasets::format::{self, GraphHeader};
+use placebench::datasets::{DataflowGraph, UndirectedGraph};
 use placebench::generator::{
-    ClusterParams, GraphParams, LeveledParams, Manifest, TrainingParams, cluster_preset, generate_cluster,
-    generate_leveled, generate_training, graph_sha256,
+    ClusterParams, GraphParams, LeveledParams, Manifest, RmatParams, TrainingParams, cluster_preset, generate_cluster,
+    generate_leveled, generate_training, graph_sha256, grid, random_geometric, rmat,
 };
 
-use super::convert::{extension, write_cluster, write_graph};
+use super::convert::{extension, write_cluster, write_graph, write_view};
 use super::source::write_file;
 use crate::output::print;
 
@@ -22,17 +24,47 @@ pub(crate) struct Args {
     /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters if
     /// need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps begins
     /// with 'generator = "training_steps"').
+    /// Or a family of undirected graphs: grid, random_geometric, rmat.
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
     /// Where to write: without extension a graph folder with its manifest; .csv, .pb, .pbtxt, .dot; with --cluster or for a
-    /// cluster preset .toml or .csv.
+    /// cluster preset .toml or .csv; for undirected graphs .graph, .mtx, .edges or .pbedges, which also write a graph's
+    /// undirected view.
     #[arg(long, short, required_unless_present_any = ["check", "print_parameters"])]
     out: Option<PathBuf>,
 
     /// Seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+
+    /// Of a graph preset or parameter file: about so many ops, in more or fewer levels of the same size.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    ops: Option<u64>,
+
+    /// Of a grid: vertices along a side [default: 1000].
+    #[arg(long, value_name = "N")]
+    side: Option<u32>,
+
+    /// Of a random geometric graph: number of vertices [default: 262144].
+    #[arg(long, value_name = "N")]
+    vertices: Option<u32>,
+
+    /// Of rmat: the binary logarithm of the number of vertices [default: 18].
+    #[arg(long, value_name = "N")]
+    scale: Option<u32>,
+
+    /// Of random geometric graphs and rmat: mean degree [default: 15 and 16].
+    #[arg(long, value_name = "DEGREE")]
+    degree: Option<f64>,
+
+    /// Of rmat: leaves out vertices without edges.
+    #[arg(long)]
+    drop_isolated: bool,
+
+    /// Format of an undirected graph, if the extension does not tell: metis, mtx, edges, binary.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
 
     /// The parameter file describes a cluster, not a graph.
     #[arg(long)]
@@ -75,6 +107,17 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{}: exists: --force replaces it", out.display());
     }
     let is_file = Path::new(what).is_file();
+    check_options(args, what)?;
+    if let Some(graph) = undirected(args, what)? {
+        let format = match &args.format {
+            Some(text) => text.parse().map_err(|error| anyhow!("--format: {error}"))?,
+            None => UndirectedFormat::of_path(out)
+                .ok_or_else(|| anyhow!("{}: give --format, or the extension .graph, .mtx or .edges", out.display()))?,
+        };
+        write_undirected(out, format, &graph)?;
+        print(&format!("{}: {} vertices, {} edges\n", out.display(), graph.vertex_count(), graph.edge_count()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.cluster && is_file {
         let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
         let params = ClusterParams::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?;
@@ -91,7 +134,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             None => return Err(unknown(what)),
         };
         return match &params {
-            GraphParams::Leveled(params) => generate_graph(args, what, out, params),
+            GraphParams::Leveled(params) => generate_graph(args, what, out, &resized(params.clone(), args.ops)?),
+            GraphParams::TrainingSteps(_) if args.ops.is_some() => {
+                bail!("--ops is for leveled graphs, not for '{what}': leave it out")
+            }
             GraphParams::TrainingSteps(params) => generate_steps(out, params),
         };
     }
@@ -130,6 +176,58 @@ fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
+const GRID: &str = "grid";
+const GEOMETRIC: &str = "random_geometric";
+const RMAT: &str = "rmat";
+
+/// Refuses options that `what` does not have.
+fn check_options(args: &Args, what: &str) -> anyhow::Result<()> {
+    let families = [GRID, GEOMETRIC, RMAT];
+    let options: [(&str, bool, &[&str]); 6] = [
+        ("--side", args.side.is_some(), &[GRID]),
+        ("--vertices", args.vertices.is_some(), &[GEOMETRIC]),
+        ("--scale", args.scale.is_some(), &[RMAT]),
+        ("--degree", args.degree.is_some(), &[GEOMETRIC, RMAT]),
+        ("--drop-isolated", args.drop_isolated, &[RMAT]),
+        ("--format", args.format.is_some(), &families),
+    ];
+    if let Some((option, _, of)) = options.iter().find(|(_, given, of)| *given && !of.contains(&what)) {
+        bail!("{option} is for {}, not for '{what}': leave it out", of.join(", "));
+    }
+    if args.ops.is_some() && (args.cluster || families.contains(&what) || cluster_preset(what, 0).is_some()) {
+        bail!("--ops is for leveled graphs, not for '{what}': leave it out");
+    }
+    Ok(())
+}
+
+/// The graph, if `what` is a family of undirected ones.
+fn undirected(args: &Args, what: &str) -> anyhow::Result<Option<UndirectedGraph>> {
+    let made = match what {
+        GRID => grid(args.side.unwrap_or(1000)),
+        GEOMETRIC => random_geometric(args.vertices.unwrap_or(1 << 18), args.degree.unwrap_or(15.0), args.seed),
+        RMAT => {
+            let default = RmatParams::default();
+            let params = RmatParams {
+                scale: args.scale.unwrap_or(default.scale),
+                degree: args.degree.unwrap_or(default.degree),
+                isolated: !args.drop_isolated,
+                ..default
+            };
+            rmat(&params, args.seed)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(made?))
+}
+
+/// The parameters scaled to a number of ops.
+fn resized(params: LeveledParams, ops: Option<u64>) -> anyhow::Result<LeveledParams> {
+    let Some(ops) = ops else { return Ok(params) };
+    let nodes = params.nodes.filter(|&nodes| nodes > 0);
+    let nodes = nodes.ok_or_else(|| anyhow!("--ops needs parameters that say how many nodes: set 'nodes'"))?;
+    Ok(params.scaled(ops as f64 / nodes as f64))
+}
+
 fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -> anyhow::Result<ExitCode> {
     let made = generate_leveled(params, args.seed)?;
     let name = Path::new(what).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -139,7 +237,10 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
     header.units.time = "execution units".to_owned();
     header.provenance.insert("generator".to_owned(), format!("placebench {}", manifest.version).into());
     header.provenance.insert("sha256".to_owned(), manifest.sha256.clone().into());
-    write_graph(out, &header, &made.graph)?;
+    match UndirectedFormat::of_path(out) {
+        Some(format) => write_view(out, format, &made.graph)?,
+        None => write_graph(out, &header, &made.graph)?,
+    }
     if extension(out).is_empty() {
         write_file(&out.join(MANIFEST), |file| std::io::Write::write_all(file, manifest.to_toml().as_bytes()))?;
     }
@@ -190,7 +291,7 @@ fn check_steps(folder: &Path, params: &toml::Value, graph: &DataflowGraph) -> an
 }
 
 fn unknown(name: &str) -> anyhow::Error {
-    let names = GraphParams::presets().chain(ClusterParams::PRESETS);
+    let names = GraphParams::presets().chain(ClusterParams::PRESETS).chain([GRID, GEOMETRIC, RMAT]);
     match nearest(name, names) {
         Some(nearest) => anyhow!("no file and no preset is named '{name}': did you mean '{nearest}'?"),
         None => anyhow!(

@@ -79,7 +79,8 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
             graphs.collect::<anyhow::Result<_>>()?
         }
         What::Presets => {
-            GraphParams::presets().filter_map(|name| Some((name.to_owned(), preset_text(name)?))).collect()
+            let presets = GraphParams::presets().filter_map(|name| Some((name.to_owned(), preset_text(name)?)));
+            presets.chain(FAMILIES.iter().map(|&(name, text)| (name.to_owned(), text.to_owned()))).collect()
         }
         What::Clusters => {
             let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
@@ -97,6 +98,12 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
         What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
     })
 }
+
+const FAMILIES: &[(&str, &str)] = &[
+    ("grid", "undirected: square grid, --side"),
+    ("random_geometric", "undirected: points in a square tied to those nearby, --vertices and --degree"),
+    ("rmat", "undirected: R-MAT with hubs, --scale, --degree, --drop-isolated"),
+];
 
 const FORMATS: &[(&str, &str)] = &[
     ("folder", "graph: Parquet tables and a TOML header; read and written"),

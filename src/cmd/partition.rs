@@ -121,17 +121,18 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             stop_on_ctrl_c(&request.stop)?;
             let threads = args.threads.unwrap_or(0) as usize;
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
+            let before = processor_seconds();
             let partition = match pool.install(|| partitioner.partition(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
                 Ok(partition) => partition,
             };
+            report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
             report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
             (partition, request)
         }
     };
-    report.partitioned = args.evaluate.is_none().then(|| started.elapsed().as_secs_f64());
     let lines = match &input.seen {
         Seen::Dataflow(_, view) => view.blocks_of_ops(&partition.block_of),
         Seen::Undirected(_) => partition.block_of.clone(),
@@ -151,6 +152,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         false => print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Processor time that all threads of this process have used, in seconds.
+fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// A partitioner's answer is checked like any other input.
@@ -294,8 +301,8 @@ struct Report {
     by: String,
     /// Seconds.
     read: f64,
-    /// Seconds; `None` if the partition was read.
-    partitioned: Option<f64>,
+    /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
+    partitioned: Option<(f64, f64)>,
     written: Option<PathBuf>,
 }
 
@@ -348,8 +355,8 @@ impl Report {
         };
         line("feasible", feasible)?;
         line("read in", format!("{:.3} s", self.read))?;
-        if let Some(seconds) = self.partitioned {
-            line("partitioned in", format!("{seconds:.3} s"))?;
+        if let Some((seconds, processor)) = self.partitioned {
+            line("partitioned in", format!("{seconds:.3} s, {processor:.4} s of processor time"))?;
         }
         if let Some(bytes) = peak_rss_bytes() {
             line("peak memory", bytes_text(bytes as f64))?;

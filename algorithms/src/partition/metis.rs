@@ -46,8 +46,11 @@ impl std::str::FromStr for MetisScheme {
 ///
 /// # Deviations
 /// METIS may exceed the tolerated imbalance. It gets the imbalance in thousandths, at least 1, and weights that fit into 31
-/// bits: larger ones are divided by a power of two and rounded up. Edges of weight 0, which METIS forbids, are left out. With no
-/// more vertices than blocks METIS is not asked: each vertex gets a block of its own, the heaviest that of the largest share.
+/// bits: larger ones are divided by a power of two and rounded up. Edges of weight 0, which METIS forbids, are left out.
+/// METIS divides by bisection, warns on standard output where it is to bisect nothing, and leaves blocks empty then. That is
+/// so where a vertex weighs more than a block should, or nothing. Therefore the former get blocks of their own and METIS
+/// partitions the others into the blocks left; the latter get a weight of which all of them together come to a least weight.
+/// With no more vertices than blocks METIS is not asked at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Metis {
     /// Directly into k blocks, or by recursive bisection.
@@ -67,19 +70,45 @@ fn narrow(weights: impl Iterator<Item = u64> + Clone) -> Vec<i32> {
     weights.map(|weight| weight.div_ceil(1 << shift) as i32).collect()
 }
 
-/// A block for each vertex, the heaviest vertex in the block of the largest share.
-fn one_each(graph: &UndirectedGraph, request: &Request) -> Vec<u32> {
-    let mut vertices: Vec<u32> = graph.vertices().collect();
-    vertices.sort_by_key(|&vertex| Reverse(graph.vertex_weight(vertex)));
+/// What METIS is not asked about.
+struct Aside {
+    /// The blocks of the vertices set aside.
+    block_of: Vec<Option<u32>>,
+    /// The blocks of all other vertices, ascending.
+    blocks: Vec<u32>,
+}
+
+/// Sets vertices aside that weigh more than the largest block should, the heaviest first, each in a block of its own, those of
+/// the largest shares first. With no more vertices than blocks that is all of them.
+fn set_aside(graph: &UndirectedGraph, request: &Request) -> Aside {
+    let heft = |vertex: &u32| Reverse((graph.vertex_weight(*vertex), Reverse(*vertex)));
+    let mut heavy: Vec<u32> = graph.vertices().collect();
+    let candidates = (request.blocks as usize).min(heavy.len());
+    if candidates < heavy.len() {
+        heavy.select_nth_unstable_by_key(candidates, heft);
+    }
+    heavy.truncate(candidates);
+    heavy.sort_unstable_by_key(heft);
+    let share = |block: u32| request.shares.as_ref().map_or(1.0, |shares| shares[block as usize]);
     let mut blocks: Vec<u32> = (0..request.blocks).collect();
-    if let Some(shares) = &request.shares {
-        blocks.sort_by(|&a, &b| shares[b as usize].total_cmp(&shares[a as usize]));
+    blocks.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+    let mut shares_left: f64 = blocks.iter().map(|&block| share(block)).sum();
+    let mut weight_left = graph.total_vertex_weight();
+    let mut block_of = vec![None; graph.vertex_count()];
+    let mut taken = 0;
+    for (&vertex, &block) in heavy.iter().zip(&blocks) {
+        let weight = graph.vertex_weight(vertex);
+        let is_heavy = weight as f64 * shares_left > weight_left as f64 * share(block);
+        if !is_heavy && graph.vertex_count() > blocks.len() {
+            break;
+        }
+        block_of[vertex as usize] = Some(block);
+        (weight_left, shares_left) = (weight_left - weight, shares_left - share(block));
+        taken += 1;
     }
-    let mut block_of = vec![0; vertices.len()];
-    for (vertex, block) in vertices.into_iter().zip(blocks) {
-        block_of[vertex as usize] = block;
-    }
-    block_of
+    blocks.drain(..taken);
+    blocks.sort_unstable();
+    Aside { block_of, blocks }
 }
 
 impl Partitioner for Metis {
@@ -87,39 +116,74 @@ impl Partitioner for Metis {
         request.check()?;
         let unsupported = |what: &str| PartitionError::Unsupported(format!("METIS {what}"));
         let vertices = graph.vertex_count();
-        let blocks = request.blocks;
-        if blocks == 1 || vertices == 0 {
-            return Ok(Partition { blocks, block_of: vec![0; vertices] });
+        let answer = |block_of| Ok(Partition { blocks: request.blocks, block_of });
+        if request.blocks == 1 || vertices == 0 {
+            return answer(vec![0; vertices]);
         }
-        if blocks as usize >= vertices {
-            return Ok(Partition { blocks, block_of: one_each(graph, request) });
-        }
-        if graph.total_vertex_weight() == 0 {
+        if vertices > request.blocks as usize && graph.total_vertex_weight() == 0 {
             return Err(unsupported("needs a vertex that weighs something"));
         }
         if graph.all_neighbours().len() > i32::MAX as usize {
             return Err(unsupported("counts edges with 31 bits: this graph has too many"));
         }
+        let Aside { block_of, blocks } = set_aside(graph, request);
+        let asked: Vec<u32> = graph.vertices().filter(|&vertex| block_of[vertex as usize].is_none()).collect();
+        let mut complete: Vec<u32> =
+            block_of.iter().map(|block| block.or(blocks.first().copied()).unwrap_or(0)).collect();
+        if blocks.len() > 1 && !asked.is_empty() {
+            let part = self.ask(graph, &asked, &blocks, request).map_err(|error| unsupported(&error))?;
+            for (&vertex, part) in asked.iter().zip(part) {
+                complete[vertex as usize] = blocks[part as usize];
+            }
+        }
+        answer(complete)
+    }
+}
+
+impl Metis {
+    /// Calls METIS for some of the vertices and blocks. Answers positions in `blocks`.
+    fn ask(
+        &self,
+        graph: &UndirectedGraph,
+        asked: &[u32],
+        blocks: &[u32],
+        request: &Request,
+    ) -> Result<Vec<i32>, String> {
+        let mut number = vec![None; graph.vertex_count()];
+        for (new, &vertex) in asked.iter().enumerate() {
+            number[vertex as usize] = Some(new as i32);
+        }
         let mut rows = vec![0i32];
         let (mut neighbours, mut weights) = (Vec::with_capacity(graph.all_neighbours().len()), Vec::new());
-        for vertex in graph.vertices() {
+        for &vertex in asked {
             for (neighbour, weight) in graph.edges_of(vertex).filter(|&(_, weight)| weight > 0) {
-                neighbours.push(neighbour as i32);
+                let Some(neighbour) = number[neighbour as usize] else { continue };
+                neighbours.push(neighbour);
                 if graph.edge_weights().is_some() {
                     weights.push(weight);
                 }
             }
             rows.push(neighbours.len() as i32);
         }
+        drop(number);
         let edge_weights = narrow(weights.iter().copied());
         drop(weights);
-        let vertex_weights = graph.vertex_weights().map(|weights| narrow(weights.iter().copied()));
-        let shares: Option<Vec<f32>> =
-            request.shares.as_ref().map(|shares| shares.iter().map(|&share| share as f32).collect());
-        let mut block_of = vec![0i32; vertices];
+        let vertex_weights = graph.vertex_weights().map(|weights| {
+            let of_asked = || asked.iter().map(|&vertex| weights[vertex as usize]);
+            // METIS leaves blocks without a vertex where many weigh nothing: all of these together get the least weight of another.
+            let weightless = of_asked().filter(|&weight| weight == 0).count() as u64;
+            let factor = if weightless > 0 { weightless + 1 } else { 1 };
+            narrow(of_asked().map(|weight| weight.saturating_mul(factor).max(1)).collect::<Vec<_>>().iter().copied())
+        });
+        let shares = request.shares.as_ref().map(|shares| {
+            let kept = || blocks.iter().map(|&block| shares[block as usize]);
+            let total: f64 = kept().sum();
+            kept().map(|share| (share / total) as f32).collect::<Vec<f32>>()
+        });
+        let refuse = |error: &dyn std::fmt::Display| format!("refused the graph: {error}");
+        let mut part = vec![0i32; asked.len()];
         let guard = METIS.lock().unwrap_or_else(PoisonError::into_inner);
-        let refuse = |error: &dyn std::fmt::Display| unsupported(&format!("refused the graph: {error}"));
-        let mut call = metis::Graph::new(1, blocks as i32, &rows, &neighbours)
+        let mut call = metis::Graph::new(1, blocks.len() as i32, &rows, &neighbours)
             .map_err(|error| refuse(&error))?
             .set_option(Seed((request.seed & 0x7FFF_FFFF) as i32))
             .set_option(UFactor((request.epsilon * 1000.0).round().clamp(1.0, 1e6) as i32));
@@ -133,11 +197,11 @@ impl Partitioner for Metis {
             call = call.set_tpwgts(shares);
         }
         let outcome = match self.scheme {
-            MetisScheme::Kway => call.part_kway(&mut block_of),
-            MetisScheme::Recursive => call.part_recursive(&mut block_of),
+            MetisScheme::Kway => call.part_kway(&mut part),
+            MetisScheme::Recursive => call.part_recursive(&mut part),
         };
         drop(guard);
         outcome.map_err(|error| refuse(&error))?;
-        Ok(Partition { blocks, block_of: block_of.into_iter().map(|block| block as u32).collect() })
+        Ok(part)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::contract::contract;
 use super::graph::{Graph, Weight};
+use super::random::Random;
 use crate::StopToken;
 
 /// How vertices are joined.
@@ -16,6 +17,9 @@ pub(crate) struct CoarsenConfig {
     /// Whether ties count for the root of a cluster's weight. Where edges differ from the beginning their weights say enough;
     /// where they do not, large clusters attract by mere size.
     pub(crate) by_size: bool,
+    /// Seed of the order in which vertices of similar degree are visited; in that of their numbers if `None`, which keeps
+    /// neighbours in memory together.
+    pub(crate) shuffle: Option<u64>,
 }
 
 /// A step of coarsening: the smaller graph, and which of its vertices each vertex of the larger became.
@@ -78,7 +82,8 @@ impl Clustering {
         let weight = if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.clone() };
         let leader = (0..count as u32).collect();
         let mut joining = Joining { graph, config, blocks, leader, weight, members: vec![1; count] };
-        let order = by_degree(graph);
+        joining.join_idle();
+        let order = by_degree(graph, config.shuffle);
         if config.max_members == 2 {
             joining.match_pairs(&order)
         } else {
@@ -89,9 +94,9 @@ impl Clustering {
     }
 }
 
-/// The vertices by the number of binary digits of their degree, then ascending: low degrees have least choice, and
-/// neighbours in memory stay together.
-fn by_degree<W: Weight>(graph: &Graph<'_, W>) -> Vec<u32> {
+/// The vertices by the number of binary digits of their degree, since low degrees have least choice; then ascending or
+/// shuffled.
+fn by_degree<W: Weight>(graph: &Graph<'_, W>, shuffle: Option<u64>) -> Vec<u32> {
     let class = |vertex: u32| (usize::BITS - graph.degree(vertex).leading_zeros()) as usize;
     let mut starts = [0usize; 66];
     for vertex in 0..graph.len() as u32 {
@@ -101,7 +106,13 @@ fn by_degree<W: Weight>(graph: &Graph<'_, W>) -> Vec<u32> {
         starts[class + 1] += starts[class];
     }
     let mut order = vec![0; graph.len()];
-    for vertex in 0..graph.len() as u32 {
+    let mut vertices: Vec<u32> = Vec::new();
+    if let Some(seed) = shuffle {
+        vertices.extend(0..graph.len() as u32);
+        Random::new(seed, graph.len() as u64).shuffle(&mut vertices);
+    }
+    for position in 0..graph.len() {
+        let vertex = vertices.get(position).copied().unwrap_or(position as u32);
         let slot = &mut starts[class(vertex)];
         order[*slot] = vertex;
         *slot += 1;
@@ -130,6 +141,17 @@ impl<W: Weight> Joining<'_, '_, W> {
         self.members[leader as usize] += 1;
     }
 
+    /// Joins all vertices without edges and weight, which are of no consequence.
+    fn join_idle(&mut self) {
+        let is_idle = |&vertex: &u32| self.graph.degree(vertex) == 0 && self.graph.weight(vertex) == 0;
+        let idle: Vec<u32> = (0..self.graph.len() as u32).filter(is_idle).collect();
+        let Some((&first, others)) = idle.split_first() else { return };
+        for &vertex in others {
+            self.leader[vertex as usize] = first;
+        }
+        self.members[first as usize] = u8::MAX;
+    }
+
     /// Heavy-edge matching: each vertex with the single neighbour of the largest edge weight for its own weight.
     fn match_pairs(&mut self, order: &[u32]) {
         for &vertex in order {
@@ -155,7 +177,7 @@ impl<W: Weight> Joining<'_, '_, W> {
     /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
     /// that counts.
     fn cluster(&mut self, order: &[u32]) {
-        let mut tie_to = vec![0i64; self.graph.len()];
+        let mut tie_to = vec![W::default(); self.graph.len()];
         let mut seen: Vec<u32> = Vec::new();
         for &vertex in order {
             if !self.is_single(vertex) {
@@ -165,15 +187,15 @@ impl<W: Weight> Joining<'_, '_, W> {
                 if self.same_block(vertex, neighbour) {
                     let leader = self.leader[neighbour as usize];
                     let tie = &mut tie_to[leader as usize];
-                    if *tie == 0 {
+                    if *tie == W::default() {
                         seen.push(leader);
                     }
-                    *tie += weight.wide();
+                    *tie = W::narrow(tie.wide() + weight.wide());
                 }
             }
             let mut best: Option<(u32, f64, f64)> = None;
             for leader in seen.drain(..) {
-                let tie = std::mem::take(&mut tie_to[leader as usize]) as f64;
+                let tie = std::mem::take(&mut tie_to[leader as usize]).wide() as f64;
                 if self.fits(vertex, leader) {
                     let size = self.weight[leader as usize].wide().max(1) as f64;
                     let heft = if self.config.by_size { size.sqrt() } else { 1.0 };

@@ -78,6 +78,7 @@ fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfi
         max_weight,
         max_members: config.max_members,
         by_size: config.by_size,
+        shuffle: None,
     };
     let (levels, _) = coarsen(graph, &coarsening, None, stop);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
@@ -91,7 +92,7 @@ fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfi
     let best = (0..config.trials).into_par_iter().map(trial).min_by_key(|(score, _)| *score);
     let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
     let mut random = Random::new(config.seed, 1);
-    uncoarsen(graph, &levels, &caps, sides, config.effort, &mut random, stop)
+    uncoarsen(graph, levels, &caps, sides, config.effort, &mut random, stop).block_of
 }
 
 /// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex by the one whose joining cuts least, until

@@ -11,10 +11,14 @@ use super::graph::{EARLIER, Graph, LATER, Scale, Weight};
 /// The working graph of the vertices that are partitioned.
 pub(crate) struct Split<'a, W: Weight> {
     pub(crate) graph: Graph<'a, W>,
-    /// The original numbers of its vertices; `None` if it has all of them.
+    /// The original numbers of its vertices; `None` if it has all of them, those set aside without weight.
     pub(crate) kept: Option<Vec<u32>>,
     set_aside: Vec<u32>,
 }
+
+/// One vertex in so many set aside leaves the graph. Where there are fewer they stay, weighing nothing, and rows need not be
+/// numbered anew, which would take a copy.
+const FEW: usize = 8;
 
 /// Sets aside the isolated vertices that weigh at most `light`: any of them finds room at the end. If `directed`, edges lead
 /// from the lower to the higher number.
@@ -34,13 +38,19 @@ pub(crate) fn set_aside<W: Weight>(
         original.neighbours(vertex).iter().map(move |&neighbour| if neighbour > vertex { LATER } else { EARLIER })
     };
     let directions = if directed { original.vertices().flat_map(direction).collect() } else { Vec::new() };
-    if set_aside.is_empty() {
+    let weighted = original.vertex_weights().is_some();
+    if set_aside.is_empty() || (weighted && set_aside.len() * FEW < original.vertex_count()) {
         let weights = original.vertex_weights();
+        let mut vertex_weights: Vec<W> =
+            weights.map_or_else(Vec::new, |w| w.iter().map(|&weight| narrow(weight)).collect());
+        for &vertex in &set_aside {
+            vertex_weights[vertex as usize] = W::default();
+        }
         let graph = Graph {
             offsets: original.offsets().iter().map(|&offset| offset as u32).collect(),
             neighbours: Cow::Borrowed(original.all_neighbours()),
             edge_weights,
-            vertex_weights: weights.map_or_else(Vec::new, |w| w.iter().map(|&weight| narrow(weight)).collect()),
+            vertex_weights,
             directions,
         };
         return Split { graph, kept: None, set_aside };
@@ -53,7 +63,6 @@ pub(crate) fn set_aside<W: Weight>(
     let mut offsets = vec![0];
     // Those set aside have no entries.
     offsets.extend(kept.iter().map(|&vertex| original.offsets()[vertex as usize + 1] as u32));
-    let weighted = original.vertex_weights().is_some();
     let graph = Graph {
         offsets,
         neighbours: original.all_neighbours().iter().map(|&neighbour| number[neighbour as usize]).collect(),
@@ -90,13 +99,23 @@ impl<W: Weight> Split<'_, W> {
         caps: &[i64],
         block_of: Vec<u32>,
     ) -> Vec<u32> {
-        let Some(kept) = &self.kept else { return block_of };
-        let mut room: Vec<i64> = caps.to_vec();
-        let mut complete = vec![0; original.vertex_count()];
-        for (&vertex, block) in kept.iter().zip(block_of) {
-            complete[vertex as usize] = block;
-            room[block as usize] -= scale.vertex(original.vertex_weight(vertex));
+        if self.set_aside.is_empty() {
+            return block_of;
         }
+        let mut room: Vec<i64> = caps.to_vec();
+        for (vertex, &block) in (0..).zip(&block_of) {
+            room[block as usize] -= self.graph.weight(vertex);
+        }
+        let mut complete = match &self.kept {
+            None => block_of,
+            Some(kept) => {
+                let mut complete = vec![0; original.vertex_count()];
+                for (&vertex, block) in kept.iter().zip(block_of) {
+                    complete[vertex as usize] = block;
+                }
+                complete
+            }
+        };
         let mut roomiest: BinaryHeap<(i64, Reverse<u32>)> = room.into_iter().zip((0..).map(Reverse)).collect();
         let mut aside = self.set_aside.clone();
         aside.sort_by_key(|&vertex| Reverse(original.vertex_weight(vertex)));

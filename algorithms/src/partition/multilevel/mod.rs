@@ -24,7 +24,7 @@ use self::coarsen::{CoarsenConfig, Level, coarsen};
 use self::graph::{Graph, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
 use self::random::Random;
-use self::refine::uncoarsen;
+use self::refine::{Scored, uncoarsen};
 pub use self::settings::Preset;
 use self::settings::Settings;
 use self::starts::{Start, best_start};
@@ -143,15 +143,15 @@ impl Multilevel {
             start => work.best(start),
         };
         for cycle in 0..work.settings.cycles {
-            best = work.cycle(&best, 1 + u64::from(cycle));
+            best = work.cycle(&best.block_of, 1 + u64::from(cycle));
         }
         if self.aim == Aim::Volume {
-            best = lower_volume(&split.graph, &caps, best, &request.stop);
+            best.block_of = lower_volume(&split.graph, &caps, best.block_of, &request.stop);
         }
         if request.stop.is_stopped() {
             Err(PartitionError::Stopped)
         } else {
-            Ok(split.complete(graph, scale, &caps, best))
+            Ok(split.complete(graph, scale, &caps, best.block_of))
         }
     }
 }
@@ -166,7 +166,7 @@ const SMALL: usize = 100_000;
 struct Run {
     /// Overload and cut at the coarsest.
     initial: (i64, i64),
-    block_of: Vec<u32>,
+    finished: Scored,
 }
 
 /// A graph to be partitioned.
@@ -178,29 +178,38 @@ struct Work<'w, 'a, W: Weight> {
 }
 
 impl<W: Weight> Work<'_, '_, W> {
-    /// How a run coarsens: every other one counts what the others do not.
+    /// Whether several runs cost little.
+    fn is_small(&self) -> bool {
+        self.graph.entries() < SMALL
+    }
+
+    /// How a run coarsens. On small graphs every other one joins pairs, which elsewhere takes too many levels; there it counts
+    /// what the others do not. From the third on the order is random.
     fn coarsening(&self, run: u64) -> CoarsenConfig {
         let target = (self.settings.target_per_block * self.caps.len()).max(2000);
         let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        let by_size = self.graph.edge_weights.is_empty() != (run % 2 == 1);
-        CoarsenConfig { target, max_weight, max_members: self.settings.max_members, by_size }
+        let other = run % 2 == 1;
+        let max_members = if other && self.is_small() { 2 } else { self.settings.max_members };
+        let flipped = if self.is_small() { run % 4 == 2 } else { other };
+        let by_size = self.graph.edge_weights.is_empty() != flipped;
+        let shuffle = (run > 1).then(|| Random::new(self.request.seed, 2_000_000 + run).next());
+        CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
     }
 
     /// The best of some runs and of the start, refined. Where there is one run, either is carried to the end.
-    fn best(&self, start: Option<Start>) -> Vec<u32> {
-        let runs = if self.graph.entries() < SMALL { self.settings.runs.max(2) } else { self.settings.runs };
+    fn best(&self, start: Option<Start>) -> Scored {
+        let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
         let done: Vec<Run> = (0..runs).into_par_iter().map(|run| self.run(run, start.as_ref(), runs == 1)).collect();
         let least = done.iter().map(|run| run.initial).min();
         // The initial partitions were refined already, the start was not.
         let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));
         let refined = start.as_ref().filter(is_near).map(|start| self.cycle(&start.block_of, 0));
-        let finished = done.into_iter().map(|run| run.block_of).chain(refined);
-        let score = |block_of: &Vec<u32>| (self.overload(self.graph, block_of), self.graph.cut(block_of));
-        let best = finished.min_by_key(score).unwrap_or_default();
-        match start {
+        let finished = done.into_iter().map(|run| run.finished).chain(refined).min_by_key(|finished| finished.score);
+        match (start, finished) {
             // Balancing may have cost more than refinement gained.
-            Some(start) if (0, start.cut) < score(&best) => self.cycle(&start.block_of, 0),
-            _ => best,
+            (Some(start), Some(best)) if (0, start.cut) < best.score => self.cycle(&start.block_of, 0),
+            (_, Some(best)) => best,
+            (_, None) => self.run(0, None, false).finished,
         }
     }
 
@@ -213,7 +222,7 @@ impl<W: Weight> Work<'_, '_, W> {
         let config = InitialConfig {
             epsilon: self.request.epsilon,
             trials: self.settings.trials,
-            max_members: self.settings.max_members,
+            max_members: coarsening.max_members,
             by_size: coarsening.by_size,
             coarsen_to: BISECTION_TARGET,
             effort: &self.settings.initial,
@@ -223,18 +232,19 @@ impl<W: Weight> Work<'_, '_, W> {
         let initial = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
         if let Some(start) = start.filter(|start| either && start.is_near(initial)) {
             drop(levels);
-            return Run { initial, block_of: self.cycle(&start.block_of, 0) };
+            return Run { initial, finished: self.cycle(&start.block_of, 0) };
         }
-        Run { initial, block_of: self.uncoarsen(&levels, block_of, run) }
+        Run { initial, finished: self.uncoarsen(levels, block_of, run) }
     }
 
     /// A V-cycle: coarsens within the blocks, and refines them again at every level.
-    fn cycle(&self, block_of: &[u32], number: u64) -> Vec<u32> {
-        let (levels, coarsest) = coarsen(self.graph, &self.coarsening(number), Some(block_of), &self.request.stop);
-        self.uncoarsen(&levels, coarsest.unwrap_or_default(), 1000 + number)
+    fn cycle(&self, block_of: &[u32], number: u64) -> Scored {
+        let config = CoarsenConfig { max_members: self.settings.max_members, shuffle: None, ..self.coarsening(number) };
+        let (levels, coarsest) = coarsen(self.graph, &config, Some(block_of), &self.request.stop);
+        self.uncoarsen(levels, coarsest.unwrap_or_default(), 1000 + number)
     }
 
-    fn uncoarsen(&self, levels: &[Level<W>], coarsest: Vec<u32>, purpose: u64) -> Vec<u32> {
+    fn uncoarsen(&self, levels: Vec<Level<W>>, coarsest: Vec<u32>, purpose: u64) -> Scored {
         let mut random = Random::new(self.request.seed, 1_000_000 + purpose);
         let mut effort = self.settings.effort;
         if self.graph.has_hubs() {

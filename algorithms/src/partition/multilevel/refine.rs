@@ -43,31 +43,40 @@ pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, r
     }
 }
 
-/// Carries a partition of the coarsest graph to the finest, refining at every level.
+/// A partition of the finest graph.
+pub(crate) struct Scored {
+    /// By how much blocks exceed what they may weigh, then the cut.
+    pub(crate) score: (i64, i64),
+    pub(crate) block_of: Vec<u32>,
+}
+
+/// Carries a partition of the coarsest graph to the finest, refining at every level. Levels are freed as they are left.
 pub(crate) fn uncoarsen<W: Weight>(
     finest: &Graph<'_, W>,
-    levels: &[Level<W>],
+    mut levels: Vec<Level<W>>,
     caps: &[i64],
     coarsest: Vec<u32>,
     effort: &Effort,
     random: &mut Random,
     stop: &StopToken,
-) -> Vec<u32> {
-    let mut refined: Option<Refined> = None;
+) -> Scored {
+    let mut left: Option<(Refined, Vec<u32>)> = None;
     let mut coarsest = Some(coarsest);
-    for at in (0..=levels.len()).rev() {
-        let graph: &Graph<'_, W> = if at == 0 { finest } else { &levels[at - 1].graph };
-        let mut state = match (&refined, levels.get(at)) {
-            (Some(coarse), Some(level)) => {
-                let cluster = |vertex: u32| level.cluster_of[vertex as usize] as usize;
-                let block_of = (0..graph.len() as u32).map(|vertex| coarse.block_of[cluster(vertex)]).collect();
-                State::new(graph, caps, block_of, |vertex| coarse.boundary[cluster(vertex)])
+    loop {
+        let graph: &Graph<'_, W> = levels.last().map_or(finest, |level| &level.graph);
+        let mut state = match left.take() {
+            Some((coarse, cluster_of)) => {
+                let block_of = cluster_of.iter().map(|&cluster| coarse.block_of[cluster as usize]).collect();
+                State::new(graph, caps, block_of, |vertex| coarse.boundary[cluster_of[vertex as usize] as usize])
             }
-            _ => State::new(graph, caps, coarsest.take().unwrap_or_default(), |_| true),
+            None => State::new(graph, caps, coarsest.take().unwrap_or_default(), |_| true),
         };
-        let balance_anywhere = effort.balance_anywhere && at == 0;
+        let balance_anywhere = effort.balance_anywhere && levels.is_empty();
         refine(&mut state, &Effort { balance_anywhere, ..*effort }, random, stop);
-        refined = Some(state.finish());
+        if levels.is_empty() {
+            return Scored { score: (state.overload(), state.cut()), block_of: state.block_of };
+        }
+        let refined = state.finish();
+        left = levels.pop().map(|level| (refined, level.cluster_of));
     }
-    refined.map(|refined| refined.block_of).unwrap_or_default()
 }

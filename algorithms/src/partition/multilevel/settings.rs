@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) trials: u32,
     /// Initial partitions carried to the finest level, of which the best counts.
     pub(crate) runs: u64,
+    /// As many where a run costs little.
+    pub(crate) runs_if_small: u64,
     /// V-cycles: coarsening within the blocks and refining again.
     pub(crate) cycles: u32,
     /// Refinement within a bisection of the coarsest graph.
@@ -54,8 +56,16 @@ impl Preset {
         let local = |rounds, patience| Some(FmConfig { rounds, min_improvement: 0.002, seeds: 1, patience });
         let initial =
             Effort { balance_anywhere: false, propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
-        let shared =
-            Settings { target_per_block: 40, max_members: 8, trials: 8, runs: 1, cycles: 0, initial, effort: initial };
+        let shared = Settings {
+            target_per_block: 40,
+            max_members: 8,
+            trials: 8,
+            runs: 1,
+            runs_if_small: 1,
+            cycles: 0,
+            initial,
+            effort: initial,
+        };
         match self {
             Self::Fast => {
                 Settings { effort: Effort { balance_anywhere: true, global: global(1, 200), ..initial }, ..shared }
@@ -68,7 +78,7 @@ impl Preset {
                     local: local(2, 15),
                     local_share: 0.4,
                 };
-                Settings { trials: 16, effort, ..shared }
+                Settings { trials: 16, runs_if_small: 3, effort, ..shared }
             }
             Self::Quality => {
                 let effort = Effort {
@@ -78,7 +88,7 @@ impl Preset {
                     local: local(10, 20),
                     local_share: 1.0,
                 };
-                Settings { trials: 32, runs: 2, cycles: 2, effort, ..shared }
+                Settings { trials: 32, runs: 2, runs_if_small: 4, cycles: 2, effort, ..shared }
             }
         }
     }

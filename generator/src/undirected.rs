@@ -1,0 +1,267 @@
+//! Undirected graphs on which partitioners are compared: grids, random geometric graphs, R-MAT.
+//!
+//! A grid is what meshes look like, a random geometric graph a mesh with irregular degrees, R-MAT has hubs and no
+//! geometry. Leveled graphs, seen undirected, are the fourth family: [`generate_leveled`](crate::generate_leveled).
+
+use placebench_datasets::UndirectedGraph;
+use rayon::prelude::*;
+
+use crate::error::{GeneratorError, check_probability};
+use crate::random::{Purpose, Stream, stream, unit};
+
+/// Points or edges drawn from one random stream.
+const CHUNK: usize = 1 << 16;
+
+/// A square grid of `side` × `side` vertices, numbered row by row, each tied to its up to four neighbours.
+///
+/// # Errors
+/// If `side` is 0 or there are more vertices than 32-bit ids.
+///
+/// # Complexity
+/// O(vertices).
+///
+/// # Example
+/// ```
+/// let graph = placebench_generator::grid(3).unwrap();
+/// assert_eq!((graph.vertex_count(), graph.edge_count()), (9, 12));
+/// ```
+pub fn grid(side: u32) -> Result<UndirectedGraph, GeneratorError> {
+    if !(1..1 << 16).contains(&side) {
+        return Err(GeneratorError::bad("side", side, "from 1 to 65535"));
+    }
+    let vertices = side * side;
+    let edges = (0..vertices).flat_map(move |vertex| {
+        let right = ((vertex + 1) % side != 0).then_some((vertex, vertex + 1, 1));
+        let below = (vertex < vertices - side).then(|| (vertex, vertex + side, 1));
+        right.into_iter().chain(below)
+    });
+    Ok(UndirectedGraph::from_edges(vertices as usize, edges, None)?)
+}
+
+/// Uniform points in the unit square, an edge between any two nearer than the radius at which a point far from the
+/// border has `degree` neighbours on average. Points are numbered cell by cell of a grid of that radius.
+///
+/// # Reference
+/// M. Penrose: Random geometric graphs. Oxford University Press 2003, doi:10.1093/acprof:oso/9780198506263.001.0001.
+///
+/// # Errors
+/// If there is no vertex or the degree is not positive and below the number of vertices.
+///
+/// # Complexity
+/// O(vertices · (degree + log vertices)); parallel.
+pub fn random_geometric(vertices: u32, degree: f64, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
+    if vertices == 0 || vertices == u32::MAX {
+        return Err(GeneratorError::bad("vertices", vertices, format!("from 1 to {}", u32::MAX - 1)));
+    }
+    if !(degree > 0.0 && degree < f64::from(vertices)) {
+        return Err(GeneratorError::bad("degree", degree, format!("above 0 and below the {vertices} vertices")));
+    }
+    let square = degree / (std::f64::consts::PI * f64::from(vertices));
+    let cells = ((1.0 / square.sqrt()) as usize).clamp(1, 1 << 15);
+    let at = |coordinate: f64| ((coordinate * cells as f64) as usize).min(cells - 1);
+    let cell_of = |&(x, y): &(f64, f64)| at(y) * cells + at(x);
+    let mut points = drawn(vertices as usize, |count, chunk| {
+        let mut random = stream(seed, Purpose::Points, chunk);
+        (0..count).map(|_| (unit(&mut random), unit(&mut random))).collect()
+    });
+    points.par_sort_unstable_by(|a, b| cell_of(a).cmp(&cell_of(b)).then(a.0.total_cmp(&b.0)).then(a.1.total_cmp(&b.1)));
+    let mut starts = vec![0usize; cells * cells + 1];
+    for point in &points {
+        starts[cell_of(point) + 1] += 1;
+    }
+    for cell in 0..cells * cells {
+        starts[cell + 1] += starts[cell];
+    }
+    let later_neighbours = |a: usize| {
+        let (x, y) = points[a];
+        let (row, columns) = (at(y), at(x).saturating_sub(1)..=(at(x) + 1).min(cells - 1));
+        let mut edges = Vec::new();
+        // Rows above have lower numbers.
+        for row in row..=(row + 1).min(cells - 1) {
+            let range = starts[row * cells + columns.start()]..starts[row * cells + columns.end() + 1];
+            let near = |&b: &usize| b > a && (points[b].0 - x).powi(2) + (points[b].1 - y).powi(2) < square;
+            edges.extend(range.filter(near).map(|b| (a as u32, b as u32, 1)));
+        }
+        edges
+    };
+    let edges: Vec<(u32, u32, u64)> = (0..points.len()).into_par_iter().flat_map_iter(later_neighbours).collect();
+    Ok(UndirectedGraph::from_edges(points.len(), edges.into_iter(), None)?)
+}
+
+/// Parameters of [`rmat`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RmatParams {
+    /// There are 2^scale vertices.
+    pub scale: u32,
+    /// Mean degree, isolated vertices counted: there are 2^scale · degree / 2 edges.
+    pub degree: f64,
+    /// Probabilities of the quarters of the adjacency matrix: upper left, upper right, lower left; the rest is lower right.
+    pub quarters: [f64; 3],
+    /// Whether vertices without an edge stay. If not, the others are numbered anew in the same order.
+    pub isolated: bool,
+}
+
+impl Default for RmatParams {
+    /// 2^18 vertices of mean degree 16, with the probabilities 0.57, 0.19, 0.19 of the Graph 500 benchmark.
+    fn default() -> Self {
+        Self { scale: 18, degree: 16.0, quarters: [0.57, 0.19, 0.19], isolated: true }
+    }
+}
+
+/// An R-MAT graph: each edge falls into a quarter of the adjacency matrix, then into a quarter of that, and so on.
+/// Self-loops and edges that are there are drawn again, so that the number of edges is exact.
+///
+/// # Reference
+/// D. Chakrabarti, Y. Zhan, C. Faloutsos: R-MAT: a recursive model for graph mining. SDM 2004, 442–446,
+/// doi:10.1137/1.9781611972740.43.
+///
+/// # Deviations
+/// No noise on the probabilities, and vertices are not shuffled: low numbers have high degrees.
+///
+/// # Errors
+/// If a parameter makes no sense, or so many edges are asked for that a hundred rounds of drawing don't find them.
+///
+/// # Complexity
+/// O(edges · (scale + log edges)) a round; parallel.
+///
+/// # Example
+/// ```
+/// use placebench_generator::{RmatParams, rmat};
+///
+/// let graph = rmat(&RmatParams { scale: 10, ..RmatParams::default() }, 1).unwrap();
+/// assert_eq!((graph.vertex_count(), graph.edge_count()), (1024, 8192));
+/// ```
+pub fn rmat(params: &RmatParams, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
+    let RmatParams { scale, degree, quarters, isolated } = *params;
+    if !(1..=31).contains(&scale) {
+        return Err(GeneratorError::bad("scale", scale, "from 1 to 31"));
+    }
+    let mut vertices = 1usize << scale;
+    if !(degree > 0.0 && degree < vertices as f64) {
+        return Err(GeneratorError::bad("degree", degree, format!("above 0 and below the {vertices} vertices")));
+    }
+    quarters.iter().try_for_each(|&quarter| check_probability("quarters", quarter))?;
+    let ends = [quarters[0], quarters[0] + quarters[1], quarters.iter().sum::<f64>()];
+    check_probability("sum of quarters", ends[2])?;
+    let wanted = (vertices as f64 * degree / 2.0).round() as usize;
+    // An edge is a number, the lower end first: numbers sort faster than pairs.
+    let mut edges: Vec<u64> = Vec::new();
+    for round in 0.. {
+        if edges.len() >= wanted {
+            break;
+        }
+        if round == 100 {
+            let (asked, possible) = (wanted as u64, edges.len() as u64);
+            return Err(GeneratorError::TooManyEdges { param: "degree", asked, possible });
+        }
+        edges.extend(drawn(wanted - edges.len(), |count, chunk| {
+            let mut random = stream(seed, Purpose::RmatEdges, (round << 32) | chunk);
+            (0..count).map(|_| rmat_edge(&mut random, scale, ends)).filter(|edge| edge >> 32 != edge & LOW).collect()
+        }));
+        edges.par_sort_unstable();
+        edges.dedup();
+    }
+    let pairs = edges.iter().map(|edge| ((edge >> 32) as usize, (edge & LOW) as usize));
+    let mut number: Vec<u32> = (0..=u32::MAX).take(vertices).collect();
+    if !isolated {
+        let mut kept = vec![false; vertices];
+        for (a, b) in pairs.clone() {
+            (kept[a], kept[b]) = (true, true);
+        }
+        vertices = 0;
+        for (number, _) in number.iter_mut().zip(kept).filter(|&(_, kept)| kept) {
+            *number = vertices as u32;
+            vertices += 1;
+        }
+    }
+    Ok(UndirectedGraph::from_edges(vertices, pairs.map(|(a, b)| (number[a], number[b], 1)), None)?)
+}
+
+const LOW: u64 = u32::MAX as u64;
+
+fn rmat_edge(random: &mut Stream, scale: u32, ends: [f64; 3]) -> u64 {
+    let (mut row, mut column) = (0u64, 0u64);
+    for _ in 0..scale {
+        let draw = unit(random);
+        let quarter = ends.iter().filter(|&&end| draw >= end).count() as u64;
+        (row, column) = (2 * row + quarter / 2, 2 * column + quarter % 2);
+    }
+    row.min(column) << 32 | row.max(column)
+}
+
+/// What `draw` makes, called with a number and the chunk's index, chunk by chunk in parallel.
+fn drawn<T: Send>(count: usize, draw: impl Fn(usize, u64) -> Vec<T> + Sync) -> Vec<T> {
+    let chunk = |at: usize| draw(CHUNK.min(count - at * CHUNK), at as u64);
+    (0..count.div_ceil(CHUNK)).into_par_iter().map(chunk).collect::<Vec<_>>().into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn a_grid_has_four_neighbours_inside_three_at_borders_and_two_at_corners() {
+        let graph = grid(5).unwrap();
+        let degrees: Vec<usize> = graph.vertices().map(|vertex| graph.degree(vertex)).collect();
+        assert_eq!([2, 3, 4].map(|degree| degrees.iter().filter(|&&d| d == degree).count()), [4, 12, 9]);
+        assert_eq!(graph.neighbours(7), [2, 6, 8, 12]);
+        assert_eq!(grid(1).unwrap().edge_count(), 0);
+    }
+
+    #[test]
+    fn points_are_tied_to_all_within_the_radius_and_to_no_other() {
+        // Drawn again without cells: the same number of near pairs.
+        let (count, degree) = (3000u32, 12.0);
+        let graph = random_geometric(count, degree, 5).unwrap();
+        let mut random = stream(5, Purpose::Points, 0);
+        let points: Vec<(f64, f64)> = (0..count).map(|_| (unit(&mut random), unit(&mut random))).collect();
+        let square = degree / (std::f64::consts::PI * f64::from(count));
+        let near = |&(a, b): &(usize, usize)| {
+            (points[a].0 - points[b].0).powi(2) + (points[a].1 - points[b].1).powi(2) < square
+        };
+        let pairs = (0..points.len()).flat_map(|a| (0..a).map(move |b| (a, b))).filter(near).count();
+        assert_eq!(graph.edge_count(), pairs);
+        let mean = 2.0 * pairs as f64 / f64::from(count);
+        assert!((11.0..12.2).contains(&mean), "the border lowers the mean degree a little: {mean}");
+    }
+
+    #[test]
+    fn rmat_has_the_edges_asked_for_and_hubs_at_low_numbers() {
+        let params = RmatParams { scale: 12, ..RmatParams::default() };
+        let graph = rmat(&params, 3).unwrap();
+        assert_eq!((graph.vertex_count(), graph.edge_count()), (1 << 12, 1 << 15));
+        // The lower half of the rows and columns has 1 - (1 - 0.76)² of the ends of edges: three quarters.
+        let low: usize = (0..1 << 11).map(|vertex| graph.degree(vertex)).sum();
+        assert!((0.70..0.80).contains(&(low as f64 / (1 << 16) as f64)));
+        let dense = rmat(&RmatParams { isolated: false, ..params }, 3).unwrap();
+        let isolated = graph.vertices().filter(|&vertex| graph.degree(vertex) == 0).count();
+        assert!(isolated > 500);
+        assert_eq!((dense.vertex_count(), dense.edge_count()), (graph.vertex_count() - isolated, 1 << 15));
+        assert!(dense.vertices().all(|vertex| dense.degree(vertex) > 0));
+    }
+
+    #[test]
+    fn graphs_are_the_same_on_one_thread_and_on_many_and_differ_by_seed() {
+        let params = RmatParams { scale: 15, ..RmatParams::default() };
+        let all = |seed| (random_geometric(150_000, 6.0, seed).unwrap(), rmat(&params, seed).unwrap());
+        let alone = on_threads(1, || all(1));
+        assert_eq!(alone, on_threads(7, || all(1)));
+        assert_ne!(alone, on_threads(1, || all(2)));
+    }
+
+    #[test]
+    fn parameters_without_sense_are_refused() {
+        assert!(grid(0).is_err() && grid(1 << 16).is_err());
+        assert!(random_geometric(0, 5.0, 1).is_err() && random_geometric(10, f64::NAN, 1).is_err());
+        let bad = |params: RmatParams| rmat(&params, 1).is_err();
+        assert!(bad(RmatParams { scale: 32, ..RmatParams::default() }));
+        assert!(bad(RmatParams { degree: 0.0, ..RmatParams::default() }));
+        assert!(bad(RmatParams { quarters: [0.6, 0.3, 0.2], ..RmatParams::default() }));
+        // All edges would be self-loops.
+        assert!(bad(RmatParams { scale: 3, quarters: [1.0, 0.0, 0.0], ..RmatParams::default() }));
+    }
+}
