@@ -130,7 +130,7 @@ fn what_does_not_compare_is_one_line_and_exit_code_two() {
     assert_refused(folder, &["compare", "a", "nothing"], "nothing: no such file or folder");
     assert_refused(folder, &["compare", "a", "tiny.toml"], "tiny.toml: unknown kind of table");
     std::fs::create_dir(folder.join("empty")).unwrap();
-    assert_refused(folder, &["compare", "empty", "a"], "empty: exists and is not a run folder");
+    assert_refused(folder, &["compare", "empty", "a"], "empty: is not a run folder");
     let twice = [rows.clone(), rows.clone()].concat();
     write_table(&folder.join("twice.csv"), &twice).unwrap();
     assert_refused(folder, &["compare", "a", "twice.csv"], "more than one row for heft with fifo");

@@ -69,6 +69,12 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// There is no run to read.
+    #[error("{}: {}", path.display(), no_run(path))]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A line of the journal that is not the last is no row.
     #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
     Journal {
@@ -196,7 +202,7 @@ pub enum RunState {
 /// If the folder is no run folder, or a file in it is broken.
 pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     if !path.join(SUITE).exists() {
-        return Err(FolderError::NotARun { path: path.to_owned() });
+        return Err(FolderError::NoRun { path: path.to_owned() });
     }
     let results = path.join(RESULTS);
     if results.exists() {
@@ -215,7 +221,7 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
 /// not have, while the table can still be read.
 pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), FolderError> {
     let place = path.join(SUITE);
-    let text = fs::read_to_string(&place).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+    let text = fs::read_to_string(&place).map_err(|_| FolderError::NoRun { path: path.to_owned() })?;
     let suite = Suite::parse(&text, &place.display().to_string()).map_err(FolderError::from);
     Ok((text, suite))
 }
@@ -225,9 +231,20 @@ pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), F
 /// # Errors
 /// If the file cannot be read or does not say.
 pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
+    let folder = path.to_owned();
     let path = path.join(ENVIRONMENT);
-    let text = fs::read_to_string(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+    let text = match fs::read_to_string(&path) {
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Err(FolderError::NoRun { path: folder }),
+        other => other.map_err(|source| FolderError::Io { path: path.clone(), source })?,
+    };
     toml::from_str(&text).map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
+}
+
+fn no_run(path: &Path) -> &'static str {
+    match path.exists() {
+        true => "is not a run folder",
+        false => "there is no such run folder: 'placebench run' makes one",
+    }
 }
 
 /// The file that holds the rows of a run now, and whether the run is complete.
