@@ -372,7 +372,7 @@ fn check_online(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1200) })]
 
     #[test]
     fn no_placer_beats_exhaustive_search_on_up_to_six_ops(seed: u64) {
