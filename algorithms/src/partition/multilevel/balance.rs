@@ -38,7 +38,7 @@ fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32, anywhere: bool) -> O
     if !anywhere {
         return None;
     }
-    let (first, last) = state.graph.window(vertex, &state.block_of);
+    let (first, last) = state.graph.window(vertex, |other| state.block_of[other as usize]);
     let room = |block: u32| state.caps[block as usize] - state.loads[block as usize];
     let roomiest = (0..state.caps.len() as u32)
         .filter(|&block| block != own && (first..=last).contains(&block))

@@ -1,7 +1,12 @@
 //! Coarsening: clusters of strongly tied vertices become the vertices of a smaller graph, again and again.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::contract::contract;
 use super::graph::{Graph, Weight};
+use super::pool::Pool;
 use super::random::Random;
 use crate::StopToken;
 
@@ -66,63 +71,157 @@ struct Clustering {
     count: usize,
 }
 
-/// Clusters in the making. A cluster is named by the vertex that it began with.
+/// Clusters in the making, of a range of vertices. A cluster is named by the vertex that it began with.
 struct Joining<'g, 'a, W: Weight> {
     graph: &'g Graph<'a, W>,
     config: &'g CoarsenConfig,
     blocks: Option<&'g [u32]>,
-    leader: Vec<u32>,
-    weight: Vec<W>,
-    members: Vec<u8>,
+    /// The first vertex of the range.
+    first: u32,
+    /// Of each vertex of the range.
+    leader: &'g mut [u32],
+    /// Of each cluster whose leader is in the range.
+    weight: &'g mut [W],
+    members: &'g mut [u8],
+}
+
+/// Vertices of a graph from which on threads share in clustering it.
+const LARGE: usize = 50_000;
+/// Ranges of vertices in which they do.
+const RANGES: usize = 16;
+/// One in so many of the vertices that are left after that looks for its favourite at the same time.
+const TURNS: usize = 11;
+/// Vertices that a thread deals with in one go.
+const STRETCH: usize = 4096;
+
+/// The cluster that a vertex would join.
+struct Choice {
+    vertex: u32,
+    leader: u32,
+}
+
+/// Scratch space: how strongly a vertex is tied to each cluster, and to which at all.
+struct Ties<W> {
+    tie_to: Vec<W>,
+    seen: Vec<u32>,
+}
+
+impl<W: Weight> Ties<W> {
+    fn new(clusters: usize) -> Self {
+        Self { tie_to: vec![W::default(); clusters], seen: Vec::new() }
+    }
 }
 
 impl Clustering {
     fn find<W: Weight>(graph: &Graph<'_, W>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
         let count = graph.len();
-        let weight = if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.clone() };
-        let leader = (0..count as u32).collect();
-        let mut joining = Joining { graph, config, blocks, leader, weight, members: vec![1; count] };
-        joining.join_idle();
-        let order = by_degree(graph, config.shuffle);
-        if config.max_members == 2 {
-            joining.match_pairs(&order)
-        } else {
-            joining.cluster(&order)
+        let mut weight =
+            if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.to_vec() };
+        let mut leader: Vec<u32> = (0..count as u32).collect();
+        let mut members = vec![1; count];
+        let pool = Pool::default();
+        join_idle(graph, &mut leader, &mut members);
+        let long = if count < LARGE { count.max(1) } else { count.div_ceil(RANGES) };
+        let orders: Vec<Vec<u32>> = leader
+            .par_chunks_mut(long)
+            .zip(weight.par_chunks_mut(long))
+            .zip(members.par_chunks_mut(long))
+            .enumerate()
+            .map(|(at, ((leader, weight), members))| {
+                let first = (at * long) as u32;
+                let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
+                let mut joining = Joining { graph, config, blocks, first, leader, weight, members };
+                if config.max_members > 2 {
+                    pool.with(|| Ties::new(count), |ties| joining.cluster(&order, ties));
+                } else {
+                    joining.match_pairs(&order);
+                }
+                order
+            })
+            .collect();
+        let order = orders.concat();
+        let (leader, weight, members) = (&mut *leader, &mut *weight, &mut *members);
+        let mut joining = Joining { graph, config, blocks, first: 0, leader, weight, members };
+        if long < count {
+            joining.cluster_across(&order, &pool);
         }
         joining.join_over_two_hops(&order);
-        joining.number()
+        Self::numbered(joining.leader)
+    }
+
+    fn numbered(leader: &[u32]) -> Self {
+        let mut number = vec![0u32; leader.len()];
+        let mut count = 0;
+        for (vertex, &leader) in leader.iter().enumerate() {
+            if leader as usize == vertex {
+                number[vertex] = count;
+                count += 1;
+            }
+        }
+        let of = |&leader: &u32| number[leader as usize];
+        Self { cluster_of: leader.par_iter().with_min_len(STRETCH).map(of).collect(), count: count as usize }
     }
 }
 
-/// The vertices by the number of binary digits of their degree, since low degrees have least choice; then ascending or
-/// shuffled.
-fn by_degree<W: Weight>(graph: &Graph<'_, W>, shuffle: Option<u64>) -> Vec<u32> {
+/// The vertices of a range by the number of binary digits of their degree, since low degrees have least choice; then
+/// ascending or shuffled.
+fn by_degree<W: Weight>(graph: &Graph<'_, W>, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
     let class = |vertex: u32| (usize::BITS - graph.degree(vertex).leading_zeros()) as usize;
     let mut starts = [0usize; 66];
-    for vertex in 0..graph.len() as u32 {
+    for vertex in range.clone() {
         starts[class(vertex) + 1] += 1;
     }
     for class in 0..65 {
         starts[class + 1] += starts[class];
     }
-    let mut order = vec![0; graph.len()];
-    let mut vertices: Vec<u32> = Vec::new();
-    if let Some(seed) = shuffle {
-        vertices.extend(0..graph.len() as u32);
-        Random::new(seed, graph.len() as u64).shuffle(&mut vertices);
-    }
-    for position in 0..graph.len() {
-        let vertex = vertices.get(position).copied().unwrap_or(position as u32);
+    let mut order = vec![0; range.len()];
+    let mut place = |vertex: u32| {
         let slot = &mut starts[class(vertex)];
         order[*slot] = vertex;
         *slot += 1;
+    };
+    match shuffle {
+        Some(seed) => {
+            let mut vertices: Vec<u32> = range.clone().collect();
+            Random::new(seed, graph.len() as u64 + u64::from(range.start)).shuffle(&mut vertices);
+            vertices.into_iter().for_each(place);
+        }
+        None => range.for_each(&mut place),
     }
     order
 }
 
+/// Joins all vertices without edges and weight, which are of no consequence.
+fn join_idle<W: Weight>(graph: &Graph<'_, W>, leader: &mut [u32], members: &mut [u8]) {
+    let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
+    let idle: Vec<u32> = (0..graph.len() as u32).filter(is_idle).collect();
+    let Some((&first, others)) = idle.split_first() else { return };
+    for &vertex in others {
+        leader[vertex as usize] = first;
+    }
+    members[first as usize] = u8::MAX;
+}
+
 impl<W: Weight> Joining<'_, '_, W> {
+    fn has(&self, vertex: u32) -> bool {
+        (vertex.wrapping_sub(self.first) as usize) < self.leader.len()
+    }
+
+    /// Which cluster a vertex is in; vertices outside the range are still alone.
+    fn leader_of(&self, vertex: u32) -> u32 {
+        if self.has(vertex) { self.leader[(vertex - self.first) as usize] } else { vertex }
+    }
+
+    fn weight_of(&self, leader: u32) -> i64 {
+        if self.has(leader) { self.weight[(leader - self.first) as usize].wide() } else { self.graph.weight(leader) }
+    }
+
+    fn members_of(&self, leader: u32) -> u8 {
+        if self.has(leader) { self.members[(leader - self.first) as usize] } else { 1 }
+    }
+
     fn is_single(&self, vertex: u32) -> bool {
-        self.leader[vertex as usize] == vertex && self.members[vertex as usize] == 1
+        self.leader_of(vertex) == vertex && self.members_of(vertex) == 1
     }
 
     fn same_block(&self, a: u32, b: u32) -> bool {
@@ -130,26 +229,16 @@ impl<W: Weight> Joining<'_, '_, W> {
     }
 
     fn fits(&self, vertex: u32, leader: u32) -> bool {
-        self.weight[leader as usize].wide() + self.graph.weight(vertex) <= self.config.max_weight
-            && u32::from(self.members[leader as usize]) < self.config.max_members
+        self.weight_of(leader) + self.graph.weight(vertex) <= self.config.max_weight
+            && u32::from(self.members_of(leader)) < self.config.max_members
     }
 
+    /// Joins a vertex to a cluster, both in the range.
     fn join(&mut self, vertex: u32, leader: u32) {
-        self.leader[vertex as usize] = leader;
-        let sum = &mut self.weight[leader as usize];
-        *sum = W::narrow(sum.wide() + self.graph.weight(vertex));
-        self.members[leader as usize] += 1;
-    }
-
-    /// Joins all vertices without edges and weight, which are of no consequence.
-    fn join_idle(&mut self) {
-        let is_idle = |&vertex: &u32| self.graph.degree(vertex) == 0 && self.graph.weight(vertex) == 0;
-        let idle: Vec<u32> = (0..self.graph.len() as u32).filter(is_idle).collect();
-        let Some((&first, others)) = idle.split_first() else { return };
-        for &vertex in others {
-            self.leader[vertex as usize] = first;
-        }
-        self.members[first as usize] = u8::MAX;
+        self.leader[(vertex - self.first) as usize] = leader;
+        let at = (leader - self.first) as usize;
+        self.weight[at] = W::narrow(self.weight[at].wide() + self.graph.weight(vertex));
+        self.members[at] += 1;
     }
 
     /// Heavy-edge matching: each vertex with the single neighbour of the largest edge weight for its own weight.
@@ -160,7 +249,8 @@ impl<W: Weight> Joining<'_, '_, W> {
             }
             let mut best: Option<(u32, f64, f64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
-                if self.is_single(neighbour) && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
+                let is_free = self.has(neighbour) && self.is_single(neighbour);
+                if is_free && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
                     let size = self.graph.weight(neighbour).max(1) as f64;
                     let (tie, heft) = (weight.wide() as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
                     if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
@@ -175,39 +265,69 @@ impl<W: Weight> Joining<'_, '_, W> {
     }
 
     /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
-    /// that counts.
-    fn cluster(&mut self, order: &[u32]) {
-        let mut tie_to = vec![W::default(); self.graph.len()];
-        let mut seen: Vec<u32> = Vec::new();
+    /// that counts. Who prefers one outside the range waits.
+    fn cluster(&mut self, order: &[u32], ties: &mut Ties<W>) {
         for &vertex in order {
-            if !self.is_single(vertex) {
-                continue;
-            }
-            for (neighbour, weight) in self.graph.edges(vertex) {
-                if self.same_block(vertex, neighbour) {
-                    let leader = self.leader[neighbour as usize];
-                    let tie = &mut tie_to[leader as usize];
-                    if *tie == W::default() {
-                        seen.push(leader);
-                    }
-                    *tie = W::narrow(tie.wide() + weight.wide());
-                }
-            }
-            let mut best: Option<(u32, f64, f64)> = None;
-            for leader in seen.drain(..) {
-                let tie = std::mem::take(&mut tie_to[leader as usize]).wide() as f64;
-                if self.fits(vertex, leader) {
-                    let size = self.weight[leader as usize].wide().max(1) as f64;
-                    let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
-                    if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
-                        best = Some((leader, tie, heft));
-                    }
-                }
-            }
-            if let Some((leader, ..)) = best {
-                self.join(vertex, leader);
+            if let Some(choice) = self.choice(vertex, ties).filter(|choice| self.has(choice.leader)) {
+                self.join(vertex, choice.leader);
             }
         }
+    }
+
+    /// Joins those who are left between ranges, and pairs within them if clusters are pairs: threads find the favourites of
+    /// some, and whoever's favourite has no room any more looks again.
+    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties<W>>) {
+        let left: Vec<u32> = order.iter().copied().filter(|&vertex| self.is_single(vertex)).collect();
+        let new_ties = || Ties::new(self.graph.len());
+        let mut ties = new_ties();
+        for turn in 0..TURNS {
+            let vertices: Vec<u32> = left.iter().copied().skip(turn).step_by(TURNS).collect();
+            let choose = |vertices: &[u32]| -> Vec<Choice> {
+                let choices =
+                    |ties: &mut Ties<W>| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
+                pool.with(new_ties, choices)
+            };
+            let choices: Vec<Vec<Choice>> = vertices.par_chunks(STRETCH).map(choose).collect();
+            for &Choice { vertex, leader } in choices.iter().flatten() {
+                if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
+                    if let Some(choice) = self.choice(vertex, &mut ties) {
+                        self.join(vertex, choice.leader);
+                    }
+                } else if self.is_single(vertex) {
+                    self.join(vertex, leader);
+                }
+            }
+        }
+    }
+
+    /// The cluster with room that a single vertex is tied to most.
+    fn choice(&self, vertex: u32, ties: &mut Ties<W>) -> Option<Choice> {
+        if !self.is_single(vertex) {
+            return None;
+        }
+        let Ties { tie_to, seen } = ties;
+        for (neighbour, weight) in self.graph.edges(vertex) {
+            if self.same_block(vertex, neighbour) {
+                let leader = self.leader_of(neighbour);
+                let tie = &mut tie_to[leader as usize];
+                if *tie == W::default() {
+                    seen.push(leader);
+                }
+                *tie = W::narrow(tie.wide() + weight.wide());
+            }
+        }
+        let mut best: Option<(u32, f64, f64)> = None;
+        for leader in seen.drain(..) {
+            let tie = std::mem::take(&mut tie_to[leader as usize]).wide() as f64;
+            if self.fits(vertex, leader) {
+                let size = self.weight_of(leader).max(1) as f64;
+                let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
+                if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
+                    best = Some((leader, tie, heft));
+                }
+            }
+        }
+        best.map(|(leader, ..)| Choice { vertex, leader })
     }
 
     /// Joins vertices that are still alone and would have liked to join the same cluster, which had no room; and vertices
@@ -226,7 +346,7 @@ impl<W: Weight> Joining<'_, '_, W> {
             let mut favourite: Option<(u32, i64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
                 if self.same_block(vertex, neighbour) && favourite.is_none_or(|(_, most)| weight.wide() > most) {
-                    favourite = Some((self.leader[neighbour as usize], weight.wide()));
+                    favourite = Some((self.leader_of(neighbour), weight.wide()));
                 }
             }
             let place = match favourite {
@@ -245,18 +365,5 @@ impl<W: Weight> Joining<'_, '_, W> {
                 _ => *place = Some(vertex),
             }
         }
-    }
-
-    fn number(self) -> Clustering {
-        let mut number = vec![0u32; self.leader.len()];
-        let mut count = 0;
-        for (vertex, &leader) in self.leader.iter().enumerate() {
-            if leader as usize == vertex {
-                number[vertex] = count;
-                count += 1;
-            }
-        }
-        let cluster_of = self.leader.iter().map(|&leader| number[leader as usize]).collect();
-        Clustering { cluster_of, count: count as usize }
     }
 }

@@ -49,12 +49,17 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     let members = Members::new(cluster_of, clusters);
     let parts = if graph.entries() < SMALL { 1 } else { rayon::current_num_threads() };
     let border = |part: usize| clusters * part / parts;
-    let rows = |part: usize| contract_range(graph, cluster_of, &members, border(part)..border(part + 1), parts);
-    let mut made: Vec<Graph<'static, W>> = (0..parts).into_par_iter().map(rows).collect();
-    if parts > 1 {
-        made.push(joined(made.as_slice()));
+    let rows = |part: usize| {
+        // The first has room for all, since the others are added to it.
+        let room = if part == 0 { graph.entries() } else { graph.entries() / parts };
+        contract_range(graph, cluster_of, &members, border(part)..border(part + 1), room)
+    };
+    let made: Vec<Graph<'static, W>> = (0..parts).into_par_iter().map(rows).collect();
+    let mut made = made.into_iter();
+    let mut coarse = made.next().unwrap_or_default();
+    for next in made {
+        append(&mut coarse, &next);
     }
-    let mut coarse = made.pop().unwrap_or_default();
     coarse.neighbours.to_mut().shrink_to_fit();
     coarse.edge_weights.shrink_to_fit();
     coarse
@@ -66,13 +71,13 @@ fn contract_range<W: Weight>(
     cluster_of: &[u32],
     members: &Members,
     range: Range<usize>,
-    parts: usize,
+    room: usize,
 ) -> Graph<'static, W> {
     let mut offsets = Vec::with_capacity(range.len() + 1);
     let mut vertex_weights = Vec::with_capacity(range.len());
     // Pages that are not written cost nothing, and the rest is given back at the end.
-    let mut neighbours: Vec<u32> = Vec::with_capacity(graph.entries() / parts);
-    let mut edge_weights: Vec<W> = Vec::with_capacity(graph.entries() / parts);
+    let mut neighbours: Vec<u32> = Vec::with_capacity(room);
+    let mut edge_weights: Vec<W> = Vec::with_capacity(room);
     let directed = !graph.directions.is_empty();
     let mut directions = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
@@ -112,20 +117,14 @@ fn contract_range<W: Weight>(
     Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
 }
 
-/// Ranges of rows, one after the other.
-fn joined<W: Weight>(parts: &[Graph<'static, W>]) -> Graph<'static, W> {
-    let mut whole = Graph { offsets: vec![0], ..Graph::default() };
-    let mut neighbours = Vec::with_capacity(parts.iter().map(Graph::entries).sum());
-    for part in parts {
-        let first = neighbours.len() as u32;
-        whole.offsets.extend(part.offsets[1..].iter().map(|offset| first + offset));
-        neighbours.extend_from_slice(&part.neighbours);
-        whole.edge_weights.extend_from_slice(&part.edge_weights);
-        whole.vertex_weights.extend_from_slice(&part.vertex_weights);
-        whole.directions.extend_from_slice(&part.directions);
-    }
-    whole.neighbours = Cow::Owned(neighbours);
-    whole
+/// Adds further rows to the first ones.
+fn append<W: Weight>(first: &mut Graph<'static, W>, next: &Graph<'static, W>) {
+    let before = first.entries() as u32;
+    first.offsets.extend(next.offsets[1..].iter().map(|offset| before + offset));
+    first.neighbours.to_mut().extend_from_slice(&next.neighbours);
+    first.edge_weights.extend_from_slice(&next.edge_weights);
+    first.vertex_weights.extend_from_slice(&next.vertex_weights);
+    first.directions.extend_from_slice(&next.directions);
 }
 
 #[cfg(test)]

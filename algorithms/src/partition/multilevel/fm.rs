@@ -3,7 +3,10 @@
 use std::collections::BinaryHeap;
 
 use super::graph::Weight;
+use super::greedy::{greedy, most_promising};
 use super::heap::Heap;
+use super::overlay::{Overlay, search_together};
+use super::pool::Pool;
 use super::random::Random;
 use super::state::{State, Target};
 use crate::StopToken;
@@ -21,9 +24,19 @@ pub(crate) struct FmConfig {
     pub(crate) patience: u32,
 }
 
+/// Boundary vertices from which on a search from all of them is cut short.
+const MANY: usize = 20_000;
+/// Rounds of moves that help at once.
+const GREEDY_ROUNDS: u32 = 12;
+/// Of so many searches one runs at the same time as others.
+const SPARSE: usize = 64;
+/// Searches at the same time, at most.
+const MOST_TOGETHER: usize = 512;
+
 /// Scratch space, kept between passes.
-pub(crate) struct Fm {
+pub(crate) struct Fm<W: Weight> {
     heap: Heap,
+    overlays: Pool<Overlay<W>>,
     moved: Vec<bool>,
     touched: Vec<u32>,
     trail: Vec<(u32, u32)>,
@@ -60,10 +73,11 @@ impl Waiting {
     }
 }
 
-impl Fm {
+impl<W: Weight> Fm<W> {
     pub(crate) fn new(vertices: usize) -> Self {
         Self {
-            heap: Heap::new(vertices),
+            heap: Heap::new(0),
+            overlays: Pool::default(),
             moved: vec![false; vertices],
             touched: Vec::new(),
             trail: Vec::new(),
@@ -72,7 +86,7 @@ impl Fm {
     }
 
     /// Passes until one brings little. Returns by how much the cut fell; it never rises.
-    pub(crate) fn refine<W: Weight>(
+    pub(crate) fn refine(
         &mut self,
         state: &mut State<'_, '_, W>,
         config: &FmConfig,
@@ -82,15 +96,15 @@ impl Fm {
         let cut = state.cut();
         let mut total = 0;
         for _ in 0..config.rounds {
-            let mut seeds = state.boundary();
+            let seeds = state.boundary();
             if seeds.is_empty() || stop.is_stopped() {
                 break;
             }
-            random.shuffle(&mut seeds);
-            let mut gained = 0;
-            for batch in seeds.chunks(config.seeds.max(1)) {
-                gained += self.search(state, batch, config);
-            }
+            let gained = if config.seeds == usize::MAX {
+                self.pass_from_all(state, seeds, config, random)
+            } else {
+                self.pass_from_few(state, seeds, config, random)
+            };
             for vertex in self.touched.drain(..) {
                 self.moved[vertex as usize] = false;
             }
@@ -102,10 +116,48 @@ impl Fm {
         total
     }
 
+    /// One search from everywhere. Where that is much, moves that help at once are made before, and it starts where gains
+    /// are largest: more it would hardly reach.
+    fn pass_from_all(
+        &mut self,
+        state: &mut State<'_, '_, W>,
+        mut seeds: Vec<u32>,
+        config: &FmConfig,
+        random: &mut Random,
+    ) -> i64 {
+        if seeds.len() < MANY {
+            random.shuffle(&mut seeds);
+            return self.search(state, &seeds, config);
+        }
+        let gained = greedy(state, seeds, GREEDY_ROUNDS);
+        let seeds = most_promising(state, &state.boundary(), MANY.max(4 * config.patience as usize));
+        gained + self.search(state, &seeds, config)
+    }
+
+    /// Searches from some vertices each. Where there are many, so many at the same time that they hardly meet.
+    fn pass_from_few(
+        &mut self,
+        state: &mut State<'_, '_, W>,
+        mut seeds: Vec<u32>,
+        config: &FmConfig,
+        random: &mut Random,
+    ) -> i64 {
+        random.shuffle(&mut seeds);
+        let starts: Vec<&[u32]> = seeds.chunks(config.seeds).collect();
+        let together = (starts.len() / SPARSE).min(MOST_TOGETHER);
+        if together < 2 {
+            return starts.into_iter().map(|seeds| self.search(state, seeds, config)).sum();
+        }
+        let Self { moved, touched, overlays, .. } = self;
+        let batch = |starts| search_together(state, starts, config.patience, overlays, moved, touched);
+        starts.chunks(together).map(batch).sum()
+    }
+
     /// One search: the best move first, until too many in vain; then back to the best point. Returns the gain.
-    fn search<W: Weight>(&mut self, state: &mut State<'_, '_, W>, seeds: &[u32], config: &FmConfig) -> i64 {
-        let Self { heap, moved, touched, trail, waiting } = self;
+    fn search(&mut self, state: &mut State<'_, '_, W>, seeds: &[u32], config: &FmConfig) -> i64 {
+        let Self { heap, moved, touched, trail, waiting, .. } = self;
         waiting.clear(state.caps.len());
+        heap.admit(state.graph.len());
         heap.clear();
         trail.clear();
         for &vertex in seeds.iter().filter(|&&vertex| !moved[vertex as usize]) {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use placebench_datasets::UndirectedGraph;
+use rayon::prelude::*;
 
 /// A weight of a vertex or edge, as narrow as the graph's totals permit.
 pub(crate) trait Weight: Copy + Ord + Default + Send + Sync + std::fmt::Debug + 'static {
@@ -79,6 +80,9 @@ impl Scale {
     }
 }
 
+/// Vertices that a thread deals with in one go.
+const STRETCH: usize = 8192;
+
 /// An undirected graph in compressed sparse rows. Rows need not be sorted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph<'a, W: Weight> {
@@ -103,6 +107,11 @@ impl<W: Weight> Graph<'_, W> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
+    }
+
+    /// All vertices, shared among threads.
+    pub(crate) fn vertices(&self) -> impl IndexedParallelIterator<Item = u32> {
+        (0..self.len() as u32).into_par_iter().with_min_len(STRETCH)
     }
 
     /// Number of row entries: twice the number of edges.
@@ -142,31 +151,30 @@ impl<W: Weight> Graph<'_, W> {
     /// Whether vertices of more than eight times the mean degree have a tenth of the edges.
     pub(crate) fn has_hubs(&self) -> bool {
         let mean = self.entries() / self.len().max(1);
-        let hubs = (0..self.len() as u32).filter(|&vertex| self.degree(vertex) > 8 * (mean + 1));
+        let hubs = self.vertices().filter(|&vertex| self.degree(vertex) > 8 * (mean + 1));
         hubs.map(|vertex| self.degree(vertex)).sum::<usize>() * 10 >= self.entries().max(1)
     }
 
     /// Whether edges are so short, in the order of the vertices, that the graph is longer than wide even in each of k
     /// slices: the mean square of their lengths is at most a block's number of vertices.
     pub(crate) fn is_strip(&self, blocks: usize) -> bool {
-        let mut squares = 0u128;
-        for vertex in 0..self.len() as u32 {
+        let squares = self.vertices().map(|vertex| {
             let lengths = self.neighbours(vertex).iter().map(|&neighbour| u64::from(neighbour.abs_diff(vertex)));
-            squares += lengths.map(|length| u128::from(length * length)).sum::<u128>();
-        }
-        squares * blocks as u128 <= self.len() as u128 * self.entries() as u128
+            lengths.map(|length| u128::from(length * length)).sum::<u128>()
+        });
+        squares.sum::<u128>() * blocks as u128 <= self.len() as u128 * self.entries() as u128
     }
 
     /// The first and the last block that the vertex may be in, if edges must lead to the same or a later block.
     #[inline]
-    pub(crate) fn window(&self, vertex: u32, block_of: &[u32]) -> (u32, u32) {
+    pub(crate) fn window(&self, vertex: u32, block_of: impl Fn(u32) -> u32) -> (u32, u32) {
         let (mut first, mut last) = (0, u32::MAX);
         if self.directions.is_empty() {
             return (first, last);
         }
         let row = self.row(vertex);
         for (&neighbour, &direction) in self.neighbours[row.clone()].iter().zip(&self.directions[row]) {
-            let block = block_of[neighbour as usize];
+            let block = block_of(neighbour);
             if direction & EARLIER != 0 {
                 first = first.max(block);
             }
@@ -187,13 +195,12 @@ impl<W: Weight> Graph<'_, W> {
 
     /// Sum of the weights of the edges between blocks.
     pub(crate) fn cut(&self, block_of: &[u32]) -> i64 {
-        let mut twice = 0;
-        for vertex in 0..self.len() as u32 {
+        let twice = self.vertices().map(|vertex| {
             let own = block_of[vertex as usize];
             let foreign = self.edges(vertex).filter(|&(n, _)| block_of[n as usize] != own);
-            twice += foreign.map(|(_, weight)| weight.wide()).sum::<i64>();
-        }
-        twice / 2
+            foreign.map(|(_, weight)| weight.wide()).sum::<i64>()
+        });
+        twice.sum::<i64>() / 2
     }
 
     /// The subgraph of the vertices that `members` lists; `index` says where each of them is in that list.

@@ -21,6 +21,13 @@ impl Heap {
         Self { entries: Vec::new(), place: vec![0; vertices], clock: 0 }
     }
 
+    /// Makes place for vertices below `vertices`.
+    pub(crate) fn admit(&mut self, vertices: usize) {
+        if self.place.len() < vertices {
+            self.place.resize(vertices, 0);
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         for entry in self.entries.drain(..) {
             self.place[entry.vertex as usize] = 0;

@@ -6,9 +6,12 @@ mod contract;
 pub(crate) mod engine;
 mod fm;
 mod graph;
+mod greedy;
 mod heap;
 mod initial;
 mod isolated;
+mod overlay;
+mod pool;
 mod propagate;
 mod random;
 mod refine;
@@ -136,11 +139,16 @@ impl Multilevel {
             settings.max_members = 2;
         }
         let work = Work { graph: &split.graph, caps: &caps, settings, request };
-        let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
-        let mut best = match start {
+        let find_start = || best_start(graph, &split.graph, kept, &caps, request, self.acyclic);
+        let mut best = if self.acyclic || split.graph.is_strip(caps.len()) {
             // What the slabs of a long strip leave open, refinement finds.
-            Some(start) if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.block_of, 0),
-            start => work.best(start),
+            match find_start()? {
+                Some(start) => work.cycle(&start.block_of, 0),
+                None => work.best(None, work.begin(0)),
+            }
+        } else {
+            let (start, begun) = rayon::join(find_start, || work.begin(0));
+            work.best(start?, begun)
         };
         for cycle in 0..work.settings.cycles {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
@@ -161,6 +169,14 @@ const BISECTION_TARGET: usize = 120;
 
 /// Entries of a graph on which two runs cost little.
 const SMALL: usize = 100_000;
+
+/// A partition of the coarsest graph.
+struct Begun<W: Weight> {
+    levels: Vec<Level<W>>,
+    block_of: Vec<u32>,
+    /// Overload and cut.
+    initial: (i64, i64),
+}
 
 /// A partition that went through all levels.
 struct Run {
@@ -196,10 +212,17 @@ impl<W: Weight> Work<'_, '_, W> {
         CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
     }
 
-    /// The best of some runs and of the start, refined. Where there is one run, either is carried to the end.
-    fn best(&self, start: Option<Start>) -> Scored {
+    /// The best of some runs, of which the first has begun, and of the start, refined. Where there is one run, either is
+    /// carried to the end.
+    fn best(&self, start: Option<Start>, begun: Begun<W>) -> Scored {
         let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
-        let done: Vec<Run> = (0..runs).into_par_iter().map(|run| self.run(run, start.as_ref(), runs == 1)).collect();
+        let others = (1..runs).map(|run| (run, None));
+        let all: Vec<(u64, Option<Begun<W>>)> = std::iter::once((0, Some(begun))).chain(others).collect();
+        let finish = |(run, begun): (u64, Option<Begun<W>>)| {
+            let begun = begun.unwrap_or_else(|| self.begin(run));
+            self.run(run, begun, start.as_ref(), runs == 1)
+        };
+        let done: Vec<Run> = all.into_par_iter().map(finish).collect();
         let least = done.iter().map(|run| run.initial).min();
         // The initial partitions were refined already, the start was not.
         let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));
@@ -209,12 +232,12 @@ impl<W: Weight> Work<'_, '_, W> {
             // Balancing may have cost more than refinement gained.
             (Some(start), Some(best)) if (0, start.cut) < best.score => self.cycle(&start.block_of, 0),
             (_, Some(best)) => best,
-            (_, None) => self.run(0, None, false).finished,
+            (_, None) => self.run(0, self.begin(0), None, false).finished,
         }
     }
 
-    /// Coarsens, partitions the coarsest graph, and uncoarsens; if `either`, that or the start, whichever promises more.
-    fn run(&self, run: u64, start: Option<&Start>, either: bool) -> Run {
+    /// Coarsens and partitions the coarsest graph.
+    fn begin(&self, run: u64) -> Begun<W> {
         let stop = &self.request.stop;
         let coarsening = self.coarsening(run);
         let (levels, _) = coarsen(self.graph, &coarsening, None, stop);
@@ -230,6 +253,12 @@ impl<W: Weight> Work<'_, '_, W> {
         };
         let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
         let initial = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
+        Begun { levels, block_of, initial }
+    }
+
+    /// Uncoarsens; if `either`, that or the start, whichever promises more.
+    fn run(&self, run: u64, begun: Begun<W>, start: Option<&Start>, either: bool) -> Run {
+        let Begun { levels, block_of, initial } = begun;
         if let Some(start) = start.filter(|start| either && start.is_near(initial)) {
             drop(levels);
             return Run { initial, finished: self.cycle(&start.block_of, 0) };

@@ -1,5 +1,7 @@
 //! Uncoarsening: a partition is carried from level to level, and refined at each.
 
+use rayon::prelude::*;
+
 use super::balance::rebalance;
 use super::coarsen::Level;
 use super::fm::{Fm, FmConfig};
@@ -24,6 +26,9 @@ pub(crate) struct Effort {
     /// little. Small graphs are exempt.
     pub(crate) local_share: f64,
 }
+
+/// Vertices that a thread deals with in one go.
+const LONG: usize = 16_384;
 
 /// Vertices of a graph on which every refinement is cheap.
 const SMALL: usize = 5000;
@@ -66,7 +71,9 @@ pub(crate) fn uncoarsen<W: Weight>(
         let graph: &Graph<'_, W> = levels.last().map_or(finest, |level| &level.graph);
         let mut state = match left.take() {
             Some((coarse, cluster_of)) => {
-                let block_of = cluster_of.iter().map(|&cluster| coarse.block_of[cluster as usize]).collect();
+                let block_of =
+                    cluster_of.par_iter().with_min_len(LONG).map(|&cluster| coarse.block_of[cluster as usize]);
+                let block_of = block_of.collect();
                 State::new(graph, caps, block_of, |vertex| coarse.boundary[cluster_of[vertex as usize] as usize])
             }
             None => State::new(graph, caps, coarsest.take().unwrap_or_default(), |_| true),

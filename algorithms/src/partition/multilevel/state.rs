@@ -1,16 +1,136 @@
 //! The state of a refinement: who is in which block, what each block weighs, and how strongly the vertices near a
 //! boundary are tied to the blocks around them.
 
+use rayon::prelude::*;
+
 use super::graph::{Graph, Weight};
 
 /// A vertex without a row: all its neighbours were in its own block when that was last looked at.
 const NO_ROW: u32 = u32::MAX;
 
+/// Vertices whose rows a thread fills in one go.
+const STRETCH: usize = 16_384;
+
 /// One tie of a vertex: the weight of its edges into a block.
 #[derive(Clone, Copy, Debug)]
-struct Tie<W> {
-    block: u32,
-    weight: W,
+pub(crate) struct Tie<W> {
+    pub(crate) block: u32,
+    pub(crate) weight: W,
+}
+
+/// The ties of a vertex, so far as they are not 0: with a place for each block, or a list.
+pub(crate) struct Row<'t, W> {
+    /// With room for as many ties as there can be.
+    pub(crate) ties: &'t mut [Tie<W>],
+    pub(crate) len: &'t mut u32,
+    pub(crate) is_dense: bool,
+}
+
+impl<W: Weight> Row<'_, W> {
+    /// Fills the row anew.
+    pub(crate) fn fill(&mut self, ties: impl Iterator<Item = (u32, W)>) {
+        *self.len = 0;
+        if self.is_dense {
+            for (block, tie) in (0..).zip(self.ties.iter_mut()) {
+                *tie = Tie { block, weight: W::default() };
+            }
+            *self.len = self.ties.len() as u32;
+        }
+        for (block, weight) in ties {
+            self.strengthen(block, weight);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn strengthen(&mut self, block: u32, weight: W) {
+        if weight == W::default() {
+            return;
+        }
+        if self.is_dense {
+            let tie = &mut self.ties[block as usize];
+            tie.weight = W::narrow(tie.weight.wide() + weight.wide());
+            return;
+        }
+        let len = *self.len as usize;
+        match self.ties[..len].iter_mut().find(|tie| tie.block == block) {
+            Some(tie) => tie.weight = W::narrow(tie.weight.wide() + weight.wide()),
+            None => {
+                self.ties[len] = Tie { block, weight };
+                *self.len += 1;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn weaken(&mut self, block: u32, weight: W) {
+        if weight == W::default() {
+            return;
+        }
+        if self.is_dense {
+            let tie = &mut self.ties[block as usize];
+            tie.weight = W::narrow(tie.weight.wide() - weight.wide());
+            return;
+        }
+        let len = *self.len as usize;
+        if let Some(at) = self.ties[..len].iter().position(|tie| tie.block == block) {
+            let left = self.ties[at].weight.wide() - weight.wide();
+            if left == 0 {
+                self.ties[at] = self.ties[len - 1];
+                *self.len -= 1;
+            } else {
+                self.ties[at].weight = W::narrow(left);
+            }
+        }
+    }
+}
+
+/// The block of the strongest tie, of those between `window.0` and `window.1` that have room; then the one with most room,
+/// then the lowest. And, if a block without room has a stronger one, the one that has the strongest. `room` tells by how
+/// much a block would keep within its bounds.
+#[inline]
+pub(crate) fn targets<W: Weight>(
+    ties: &[Tie<W>],
+    own: u32,
+    window: (u32, u32),
+    room: impl Fn(u32) -> i64,
+) -> (Option<Target>, Option<Target>) {
+    let mut tie_to_own = 0;
+    // Tie, room left, block.
+    let mut best: Option<(i64, i64, u32)> = None;
+    let mut full: Option<(i64, u32)> = None;
+    for tie in ties {
+        let strength = tie.weight.wide();
+        if tie.block == own {
+            tie_to_own = strength;
+            continue;
+        }
+        if strength == 0
+            || best.is_some_and(|(most, ..)| strength < most)
+            || tie.block < window.0
+            || tie.block > window.1
+        {
+            continue;
+        }
+        let room = room(tie.block);
+        if room < 0 {
+            if full.is_none_or(|(most, _)| strength > most) {
+                full = Some((strength, tie.block));
+            }
+            continue;
+        }
+        let better = match best {
+            None => true,
+            Some((most, most_room, block)) => {
+                (strength, room, std::cmp::Reverse(tie.block)) > (most, most_room, std::cmp::Reverse(block))
+            }
+        };
+        if better {
+            best = Some((strength, room, tie.block));
+        }
+    }
+    let full = full.filter(|&(most, _)| best.is_none_or(|(strength, ..)| most > strength));
+    let target = |strength: i64, block: u32| Target { block, gain: strength - tie_to_own };
+    (best.map(|(strength, _, block)| target(strength, block)), full.map(|(strength, block)| target(strength, block)))
 }
 
 /// A partition under change.
@@ -38,64 +158,97 @@ pub(crate) struct Target {
 }
 
 impl<'g, 'a, W: Weight> State<'g, 'a, W> {
-    /// The state of a partition. Vertices that `maybe_boundary` denies must have no neighbour in another block.
+    /// The state of a partition. Vertices that `maybe_boundary` denies must have no neighbour in another block. Threads fill
+    /// the rows of stretches of vertices.
     pub(crate) fn new(
         graph: &'g Graph<'a, W>,
         caps: &'g [i64],
         block_of: Vec<u32>,
-        maybe_boundary: impl Fn(u32) -> bool,
+        maybe_boundary: impl Fn(u32) -> bool + Sync,
     ) -> Self {
-        let mut loads = vec![0; caps.len()];
-        for vertex in 0..graph.len() as u32 {
+        let (count, blocks) = (graph.len(), caps.len());
+        let mut loads = vec![0; blocks];
+        for vertex in 0..count as u32 {
             loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
         }
-        let count = graph.len();
-        let mut state = Self {
-            graph,
-            caps,
-            block_of,
-            loads,
-            row_start: vec![NO_ROW; count],
-            row_len: vec![0; count],
-            ties: Vec::new(),
+        let is_boundary = |vertex: u32| {
+            let own = block_of[vertex as usize];
+            maybe_boundary(vertex) && graph.neighbours(vertex).iter().any(|&n| block_of[n as usize] != own)
         };
-        for vertex in 0..count as u32 {
-            if maybe_boundary(vertex) {
-                let own = state.block_of[vertex as usize];
-                if graph.neighbours(vertex).iter().any(|&n| state.block_of[n as usize] != own) {
-                    state.make_row(vertex);
+        let mut row_start = vec![NO_ROW; count];
+        // First where each row begins in its stretch.
+        let lay_out = |(first, starts): (usize, &mut [u32])| {
+            let mut length = 0;
+            for (vertex, start) in (first as u32..).zip(starts) {
+                if is_boundary(vertex) {
+                    *start = length;
+                    length += graph.degree(vertex).min(blocks) as u32;
                 }
             }
-        }
-        state
+            length as usize
+        };
+        let stretches = row_start.par_chunks_mut(STRETCH).enumerate();
+        let lengths: Vec<usize> = stretches.map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
+        let mut row_len = vec![0; count];
+        let mut ties = vec![Tie { block: 0, weight: W::default() }; lengths.iter().sum()];
+        let (mut rest, mut before) = (ties.as_mut_slice(), 0u32);
+        let stretches = row_start.chunks_mut(STRETCH).zip(row_len.chunks_mut(STRETCH)).zip(&lengths).enumerate();
+        let stretches: Vec<_> = stretches
+            .map(|(at, ((starts, lens), &length))| {
+                let (ties, behind) = std::mem::take(&mut rest).split_at_mut(length);
+                rest = behind;
+                let stretch = (at * STRETCH, starts, lens, ties, before);
+                before += length as u32;
+                stretch
+            })
+            .collect();
+        stretches.into_par_iter().for_each(|(first, starts, lens, mut ties, before)| {
+            for ((vertex, start), len) in (first as u32..).zip(starts).zip(lens) {
+                if *start == NO_ROW {
+                    continue;
+                }
+                *start += before;
+                let degree = graph.degree(vertex);
+                let (own, behind) = std::mem::take(&mut ties).split_at_mut(degree.min(blocks));
+                ties = behind;
+                let mut row = Row { ties: own, len, is_dense: degree >= blocks };
+                row.fill(graph.edges(vertex).map(|(n, weight)| (block_of[n as usize], weight)));
+            }
+        });
+        Self { graph, caps, block_of, loads, row_start, row_len, ties }
     }
 
     fn blocks(&self) -> usize {
         self.caps.len()
     }
 
+    /// Makes the row of a vertex that has none.
     fn make_row(&mut self, vertex: u32) {
-        let degree = self.graph.degree(vertex);
-        let start = self.ties.len();
-        self.row_start[vertex as usize] = start as u32;
-        if degree >= self.blocks() {
-            self.ties.extend((0..self.blocks() as u32).map(|block| Tie { block, weight: W::default() }));
-            for (neighbour, weight) in self.graph.edges(vertex) {
-                let tie = &mut self.ties[start + self.block_of[neighbour as usize] as usize];
-                tie.weight = W::narrow(tie.weight.wide() + weight.wide());
-            }
-            self.row_len[vertex as usize] = self.blocks() as u32;
-        } else {
-            self.ties.resize(start + degree, Tie { block: 0, weight: W::default() });
-            self.row_len[vertex as usize] = 0;
-            for (neighbour, weight) in self.graph.edges(vertex) {
-                self.strengthen(vertex, self.block_of[neighbour as usize], weight);
-            }
-        }
+        let room = self.row_room(vertex);
+        self.row_start[vertex as usize] = self.ties.len() as u32;
+        self.ties.resize(self.ties.len() + room, Tie { block: 0, weight: W::default() });
+        let Self { graph, block_of, .. } = self;
+        let (graph, block_of) = (*graph, std::mem::take(block_of));
+        self.row_mut(vertex).fill(graph.edges(vertex).map(|(n, weight)| (block_of[n as usize], weight)));
+        self.block_of = block_of;
     }
 
-    fn is_dense(&self, vertex: u32) -> bool {
+    /// Whether a row has a place for each block.
+    #[inline]
+    pub(crate) fn is_dense(&self, vertex: u32) -> bool {
         self.graph.degree(vertex) >= self.blocks()
+    }
+
+    /// Ties that a row must have room for.
+    #[inline]
+    pub(crate) fn row_room(&self, vertex: u32) -> usize {
+        self.graph.degree(vertex).min(self.blocks())
+    }
+
+    /// The ties of a vertex, if it is or was at a boundary.
+    #[inline]
+    pub(crate) fn known_row(&self, vertex: u32) -> Option<&[Tie<W>]> {
+        (self.row_start[vertex as usize] != NO_ROW).then(|| self.row(vertex))
     }
 
     #[inline]
@@ -105,48 +258,10 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
     }
 
     #[inline]
-    fn strengthen(&mut self, vertex: u32, block: u32, weight: W) {
-        if weight == W::default() {
-            return;
-        }
+    fn row_mut(&mut self, vertex: u32) -> Row<'_, W> {
         let start = self.row_start[vertex as usize] as usize;
-        if self.is_dense(vertex) {
-            let tie = &mut self.ties[start + block as usize];
-            tie.weight = W::narrow(tie.weight.wide() + weight.wide());
-            return;
-        }
-        let len = self.row_len[vertex as usize] as usize;
-        match self.ties[start..start + len].iter_mut().find(|tie| tie.block == block) {
-            Some(tie) => tie.weight = W::narrow(tie.weight.wide() + weight.wide()),
-            None => {
-                self.ties[start + len] = Tie { block, weight };
-                self.row_len[vertex as usize] += 1;
-            }
-        }
-    }
-
-    #[inline]
-    fn weaken(&mut self, vertex: u32, block: u32, weight: W) {
-        if weight == W::default() {
-            return;
-        }
-        let start = self.row_start[vertex as usize] as usize;
-        if self.is_dense(vertex) {
-            let tie = &mut self.ties[start + block as usize];
-            tie.weight = W::narrow(tie.weight.wide() - weight.wide());
-            return;
-        }
-        let len = self.row_len[vertex as usize] as usize;
-        let row = &mut self.ties[start..start + len];
-        if let Some(at) = row.iter().position(|tie| tie.block == block) {
-            let left = row[at].weight.wide() - weight.wide();
-            if left == 0 {
-                row[at] = row[len - 1];
-                self.row_len[vertex as usize] -= 1;
-            } else {
-                row[at].weight = W::narrow(left);
-            }
-        }
+        let (room, is_dense) = (self.row_room(vertex), self.is_dense(vertex));
+        Row { ties: &mut self.ties[start..start + room], len: &mut self.row_len[vertex as usize], is_dense }
     }
 
     /// Whether the vertex has an edge of some weight into another block.
@@ -161,7 +276,12 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
 
     /// The vertices with an edge of some weight into another block, ascending.
     pub(crate) fn boundary(&self) -> Vec<u32> {
-        (0..self.graph.len() as u32).filter(|&vertex| self.is_boundary(vertex)).collect()
+        let of_stretch = |first: u32| {
+            let behind = self.graph.len().min(first as usize + STRETCH) as u32;
+            (first..behind).filter(|&vertex| self.is_boundary(vertex)).collect::<Vec<u32>>()
+        };
+        let firsts: Vec<u32> = (0..self.graph.len() as u32).step_by(STRETCH).collect();
+        firsts.into_par_iter().map(of_stretch).collect::<Vec<_>>().concat()
     }
 
     /// The block that the vertex is tied to most, of those with room for it; then the one with most room, then the lowest.
@@ -178,47 +298,14 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         }
         let own = self.block_of[vertex as usize];
         let weight = self.graph.weight(vertex);
-        let (first_block, last_block) = self.graph.window(vertex, &self.block_of);
-        let mut tie_to_own = 0;
-        // Tie, room left, block.
-        let mut best: Option<(i64, i64, u32)> = None;
-        let mut full: Option<(i64, u32)> = None;
-        for tie in self.row(vertex) {
-            let strength = tie.weight.wide();
-            if tie.block == own {
-                tie_to_own = strength;
-                continue;
-            }
-            if strength == 0
-                || best.is_some_and(|(most, ..)| strength < most)
-                || tie.block < first_block
-                || tie.block > last_block
-            {
-                continue;
-            }
-            let room = self.caps[tie.block as usize] - self.loads[tie.block as usize] - weight;
-            if room < 0 {
-                if full.is_none_or(|(most, _)| strength > most) {
-                    full = Some((strength, tie.block));
-                }
-                continue;
-            }
-            let better = match best {
-                None => true,
-                Some((most, most_room, block)) => {
-                    (strength, room, std::cmp::Reverse(tie.block)) > (most, most_room, std::cmp::Reverse(block))
-                }
-            };
-            if better {
-                best = Some((strength, room, tie.block));
-            }
-        }
-        let full = full.filter(|&(most, _)| best.is_none_or(|(strength, ..)| most > strength));
-        let target = |strength: i64, block: u32| Target { block, gain: strength - tie_to_own };
-        (
-            best.map(|(strength, _, block)| target(strength, block)),
-            full.map(|(strength, block)| target(strength, block)),
-        )
+        let window = self.graph.window(vertex, |other| self.block_of[other as usize]);
+        targets(self.row(vertex), own, window, |block| self.room(block) - weight)
+    }
+
+    /// What may still be added to a block.
+    #[inline]
+    pub(crate) fn room(&self, block: u32) -> i64 {
+        self.caps[block as usize] - self.loads[block as usize]
     }
 
     /// The weight of the vertex's edges into a block.
@@ -248,8 +335,9 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             if self.row_start[neighbour as usize] == NO_ROW {
                 self.make_row(neighbour);
             } else {
-                self.weaken(neighbour, from, weight);
-                self.strengthen(neighbour, to, weight);
+                let mut row = self.row_mut(neighbour);
+                row.weaken(from, weight);
+                row.strengthen(to, weight);
             }
             changed(self, neighbour);
         }
@@ -264,7 +352,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             let own = self.block_of[vertex as usize];
             self.row(vertex).iter().filter(move |tie| tie.block != own).map(|tie| tie.weight.wide()).sum::<i64>()
         };
-        (0..self.graph.len() as u32).filter(|&v| self.row_start[v as usize] != NO_ROW).map(foreign).sum::<i64>() / 2
+        self.graph.vertices().filter(|&vertex| self.row_start[vertex as usize] != NO_ROW).map(foreign).sum::<i64>() / 2
     }
 
     /// By how much blocks exceed what they may weigh, added up.
@@ -274,7 +362,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
 
     /// Ends the refinement.
     pub(crate) fn finish(self) -> Refined {
-        let boundary = (0..self.graph.len() as u32).map(|vertex| self.is_boundary(vertex)).collect();
+        let boundary = self.graph.vertices().map(|vertex| self.is_boundary(vertex)).collect();
         Refined { block_of: self.block_of, boundary }
     }
 }

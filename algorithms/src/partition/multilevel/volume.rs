@@ -27,7 +27,7 @@ pub(crate) fn lower_volume<W: Weight>(
             }
             let own = state.block_of[vertex as usize];
             let weight = counted.weight(vertex);
-            let (first, last) = counted.window(vertex, &state.block_of);
+            let (first, last) = counted.window(vertex, |other| state.block_of[other as usize]);
             candidates.clear();
             candidates.extend(state.tied_blocks(vertex).filter(|&block| {
                 let fits = state.loads[block as usize] + weight <= state.caps[block as usize];

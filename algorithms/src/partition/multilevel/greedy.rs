@@ -1,0 +1,71 @@
+//! Moves that help at once, for large graphs: threads look for them, and the best are made first.
+
+use std::cmp::Reverse;
+
+use rayon::prelude::*;
+
+use super::graph::Weight;
+use super::state::State;
+
+/// A vertex and by how much its best move lowers the cut; the largest gain, then the lowest number, comes first.
+type Candidate = (Reverse<i64>, u32);
+
+/// Vertices that a thread looks at in one go.
+const STRETCH: usize = 4096;
+
+/// The vertices, of those listed, that can move with at least some gain.
+fn candidates<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], least: i64) -> Vec<Candidate> {
+    let some = |vertices: &[u32]| -> Vec<Candidate> {
+        let gain = |&vertex: &u32| Some((Reverse(state.best_target(vertex)?.gain), vertex));
+        vertices.iter().filter_map(gain).filter(|&(Reverse(gain), _)| gain >= least).collect()
+    };
+    vertices.par_chunks(STRETCH).map(some).collect::<Vec<_>>().concat()
+}
+
+/// The vertices of the largest gains, so many of them, the best first.
+pub(super) fn most_promising<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], count: usize) -> Vec<u32> {
+    let mut candidates = candidates(state, vertices, i64::MIN);
+    if count < candidates.len() {
+        candidates.select_nth_unstable(count);
+        candidates.truncate(count);
+    }
+    candidates.sort_unstable();
+    candidates.into_iter().map(|(_, vertex)| vertex).collect()
+}
+
+/// Moves of a round that are too few for another.
+const FEW: usize = 100;
+
+/// Rounds in which every vertex that lowers the cut moves, the largest gain first; who gained much less by the time of its
+/// turn waits for the next round. Returns by how much the cut fell.
+pub(super) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u32>, rounds: u32) -> i64 {
+    let mut total = 0;
+    let mut queued = vec![false; state.graph.len()];
+    for _ in 0..rounds {
+        let mut found = candidates(state, &active, 1);
+        if found.len() < FEW {
+            break;
+        }
+        found.par_sort_unstable();
+        active.clear();
+        for (Reverse(promised), vertex) in found {
+            let mut queue = |vertex: u32| {
+                if !std::mem::replace(&mut queued[vertex as usize], true) {
+                    active.push(vertex);
+                }
+            };
+            match state.best_target(vertex) {
+                Some(target) if target.gain > 0 && 4 * target.gain >= 3 * promised => {
+                    total += target.gain;
+                    state.relocate(vertex, target.block, |_, neighbour| queue(neighbour));
+                }
+                Some(_) => queue(vertex),
+                None => {}
+            }
+        }
+        for &vertex in &active {
+            queued[vertex as usize] = false;
+        }
+    }
+    total
+}

@@ -1,0 +1,26 @@
+//! Scratch space that threads take and give back.
+
+use std::sync::Mutex;
+
+/// Idle scratch spaces: at most as many as threads ever needed one at the same time.
+pub(super) struct Pool<T>(Mutex<Vec<T>>);
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T> Pool<T> {
+    /// Works with an idle space, or one that `make` makes; the work must leave it as it was.
+    pub(super) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
+        // A lock is poisoned only where a thread panicked, and then all ends.
+        let idle = self.0.lock().ok().and_then(|mut idle| idle.pop());
+        let mut space = idle.unwrap_or_else(make);
+        let result = work(&mut space);
+        if let Ok(mut idle) = self.0.lock() {
+            idle.push(space);
+        }
+        result
+    }
+}
