@@ -8,7 +8,7 @@ use placebench_datasets::format::undirected::{
     Undirected, UndirectedFormat, read_binary_edges, read_edge_list, read_hmetis, read_matrix_market, read_metis,
     read_partition, read_undirected, write_hmetis, write_partition, write_undirected,
 };
-use placebench_datasets::{Hypergraph, UndirectedGraph};
+use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -177,7 +177,7 @@ fn metis_reads_its_manual_s_examples() {
     let sized = "2 1 111 1\n9 4 2 7\n9 0 1 7\n\n";
     let (_folder, path) = written("g.graph", sized);
     let graph = read_metis(&path).unwrap();
-    assert_eq!((graph.vertex_weights(), graph.edge_weights()), (Some(&[4, 0][..]), Some(&[7, 7][..])));
+    assert_eq!((graph.vertex_weights(), graph.edge_weights()), (Some(Numbers::Narrow(&[4, 0])), Some(Numbers::Narrow(&[7, 7]))));
 }
 
 #[test]

@@ -169,7 +169,7 @@ impl Metis {
         let edge_weights = narrow(weights.iter().copied());
         drop(weights);
         let vertex_weights = graph.vertex_weights().map(|weights| {
-            let of_asked = || asked.iter().map(|&vertex| weights[vertex as usize]);
+            let of_asked = || asked.iter().map(|&vertex| weights.at(vertex as usize));
             // METIS leaves blocks without a vertex where many weigh nothing: all of these together get the least weight of another.
             let weightless = of_asked().filter(|&weight| weight == 0).count() as u64;
             let factor = if weightless > 0 { weightless + 1 } else { 1 };

@@ -79,7 +79,7 @@ struct Joining<'g, 'a, W: Weight> {
 impl Clustering {
     fn find<W: Weight>(graph: &Graph<'_, W>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
         let count = graph.len();
-        let weight = if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.clone() };
+        let weight = if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.to_vec() };
         let leader = (0..count as u32).collect();
         let mut joining = Joining { graph, config, blocks, leader, weight, members: vec![1; count] };
         joining.join_idle();

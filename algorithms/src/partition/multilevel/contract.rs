@@ -1,6 +1,5 @@
 //! Contraction: each cluster becomes a vertex, parallel edges become one, edges inside a cluster vanish.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -56,7 +55,7 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     }
     let mut coarse = made.pop().unwrap_or_default();
     coarse.neighbours.to_mut().shrink_to_fit();
-    coarse.edge_weights.shrink_to_fit();
+    coarse.edge_weights.to_mut().shrink_to_fit();
     coarse
 }
 
@@ -109,22 +108,31 @@ fn contract_range<W: Weight>(
         vertex_weights.push(W::narrow(total));
         offsets.push(neighbours.len() as u32);
     }
-    Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
+    Graph {
+        offsets: offsets.into(),
+        neighbours: neighbours.into(),
+        edge_weights: edge_weights.into(),
+        vertex_weights: vertex_weights.into(),
+        directions,
+    }
 }
 
 /// Ranges of rows, one after the other.
 fn joined<W: Weight>(parts: &[Graph<'static, W>]) -> Graph<'static, W> {
-    let mut whole = Graph { offsets: vec![0], ..Graph::default() };
+    let mut whole = Graph::default();
+    let mut offsets = vec![0];
     let mut neighbours = Vec::with_capacity(parts.iter().map(Graph::entries).sum());
+    let (mut edge_weights, mut vertex_weights) = (Vec::new(), Vec::new());
     for part in parts {
         let first = neighbours.len() as u32;
-        whole.offsets.extend(part.offsets[1..].iter().map(|offset| first + offset));
+        offsets.extend(part.offsets[1..].iter().map(|offset| first + offset));
         neighbours.extend_from_slice(&part.neighbours);
-        whole.edge_weights.extend_from_slice(&part.edge_weights);
-        whole.vertex_weights.extend_from_slice(&part.vertex_weights);
+        edge_weights.extend_from_slice(&part.edge_weights);
+        vertex_weights.extend_from_slice(&part.vertex_weights);
         whole.directions.extend_from_slice(&part.directions);
     }
-    whole.neighbours = Cow::Owned(neighbours);
+    (whole.offsets, whole.neighbours) = (offsets.into(), neighbours.into());
+    (whole.edge_weights, whole.vertex_weights) = (edge_weights.into(), vertex_weights.into());
     whole
 }
 
@@ -136,14 +144,14 @@ mod tests {
     fn parallel_edges_and_members_add_up() {
         // A path 0-1-2-3 and an edge 0-3; clusters {0, 2}, {1}, {3}.
         let graph = Graph::<u32> {
-            offsets: vec![0, 2, 4, 6, 8],
-            neighbours: Cow::Owned(vec![1, 3, 0, 2, 1, 3, 2, 0]),
-            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1],
-            vertex_weights: vec![1, 2, 3, 4],
+            offsets: vec![0, 2, 4, 6, 8].into(),
+            neighbours: vec![1, 3, 0, 2, 1, 3, 2, 0].into(),
+            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1].into(),
+            vertex_weights: vec![1, 2, 3, 4].into(),
             directions: vec![1, 1, 2, 1, 2, 1, 2, 2],
         };
         let coarse = contract(&graph, &[0, 1, 0, 2], 3);
-        assert_eq!(coarse.vertex_weights, [4, 2, 4]);
+        assert_eq!(*coarse.vertex_weights, [4, 2, 4]);
         assert_eq!(coarse.edges(0).collect::<Vec<_>>(), [(1, 12), (2, 3)]);
         assert_eq!(coarse.edges(1).collect::<Vec<_>>(), [(0, 12)]);
         assert_eq!(coarse.edges(2).collect::<Vec<_>>(), [(0, 3)]);
