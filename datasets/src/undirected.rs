@@ -275,14 +275,15 @@ impl UndirectedGraph {
 
     /// The neighbours of a vertex with the weights of the edges to them, ascending.
     #[inline]
-    pub fn edges_of(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, u64)> + '_ {
+    pub fn edges_of(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, u64)> + Clone + '_ {
         self.row(vertex).map(|at| self.entry(at))
     }
 
     /// All edges with their weights, each once, the lower end first, ascending.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32, u64)> + Clone + '_ {
         self.vertices().flat_map(move |vertex| {
-            let entries = self.row(vertex).map(move |at| self.entry(at)).filter(move |&(neighbour, _)| neighbour > vertex);
+            let entries =
+                self.row(vertex).map(move |at| self.entry(at)).filter(move |&(neighbour, _)| neighbour > vertex);
             entries.map(move |(neighbour, weight)| (vertex, neighbour, weight))
         })
     }

@@ -116,7 +116,11 @@ mod tests {
 
     #[test]
     fn blocks_nobody_is_tied_to_take_vertices_too() {
-        let graph = Graph::<u32> { offsets: vec![0; 7].into(), vertex_weights: vec![1, 2, 3, 1, 2, 3].into(), ..Graph::default() };
+        let graph = Graph::<u32> {
+            offsets: vec![0; 7].into(),
+            vertex_weights: vec![1, 2, 3, 1, 2, 3].into(),
+            ..Graph::default()
+        };
         let mut state = State::new(&graph, &[4, 4, 4], vec![0; 6], |_| true);
         rebalance(&mut state, true);
         assert_eq!(state.overload(), 0);
