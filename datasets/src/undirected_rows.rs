@@ -142,7 +142,6 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{Numbers, UndirectedGraph};
 
     fn graph(vertices: usize, edges: &[(u32, u32, u64)]) -> UndirectedGraph {
