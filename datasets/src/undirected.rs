@@ -1,19 +1,25 @@
 //! An undirected graph with weights on vertices and edges: what partitioners see.
 
+use std::ops::Range;
+
+use crate::numbers::{NumberVec, Numbers};
+use crate::undirected_rows::{Parallel, Rows};
+
 /// An undirected graph in compressed sparse rows: each edge is in the rows of both its ends. There are no self-loops and
 /// no parallel edges.
 ///
 /// # Memory
-/// 8 bytes a vertex, 8 an edge; with weights that are not all 1, 8 more a vertex and 16 more an edge.
+/// 4 bytes a vertex, 8 an edge; with weights that are not all 1, 4 more a vertex and 8 more an edge. Weights of which one
+/// needs more than 32 bits take twice as much, as do the 4 bytes a vertex with 2^31 edges and more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UndirectedGraph {
     /// Where each vertex's row begins, and the end of the last.
-    offsets: Vec<u64>,
+    offsets: NumberVec,
     neighbours: Vec<u32>,
     /// Parallel to `neighbours`; `None` if all are 1.
-    edge_weights: Option<Vec<u64>>,
+    edge_weights: Option<NumberVec>,
     /// `None` if all are 1.
-    vertex_weights: Option<Vec<u64>>,
+    vertex_weights: Option<NumberVec>,
 }
 
 /// Why rows are no undirected graph.
@@ -95,7 +101,8 @@ impl UndirectedGraph {
         edge_weights: Option<Vec<u64>>,
         vertex_weights: Option<Vec<u64>>,
     ) -> Result<Self, UndirectedError> {
-        let graph = Self { offsets, neighbours, edge_weights, vertex_weights };
+        let (edge_weights, vertex_weights) = (edge_weights.map(NumberVec::from), vertex_weights.map(NumberVec::from));
+        let graph = Self { offsets: offsets.into(), neighbours, edge_weights, vertex_weights };
         graph.check_shape()?;
         graph.check_rows()?;
         Ok(graph.without_unit_weights())
@@ -108,69 +115,37 @@ impl UndirectedGraph {
     /// If an end does not exist or weights overflow.
     ///
     /// # Complexity
-    /// O(vertices + edges · log degree) time; 24 bytes an edge of scratch space.
+    /// O(vertices + edges · log degree) time, in the memory of the graph and of its longest row.
     pub fn from_edges(
         vertices: usize,
         edges: impl Iterator<Item = (u32, u32, u64)> + Clone,
         vertex_weights: Option<Vec<u64>>,
     ) -> Result<Self, UndirectedError> {
-        if vertices > u32::MAX as usize {
-            return Err(UndirectedError::TooManyVertices { vertices });
-        }
-        let mut starts = vec![0u64; vertices + 1];
-        for (a, b, _) in edges.clone() {
-            for (vertex, neighbour) in [(a, b), (b, a)] {
-                if neighbour as usize >= vertices {
-                    return Err(UndirectedError::UnknownVertex { vertex, neighbour, vertices });
-                }
-            }
-            if a != b {
-                starts[a as usize + 1] += 1;
-                starts[b as usize + 1] += 1;
-            }
-        }
-        for vertex in 0..vertices {
-            starts[vertex + 1] += starts[vertex];
-        }
-        let mut entries = vec![(0u32, 0u64); starts[vertices] as usize];
-        let mut cursor = starts.clone();
-        for (a, b, weight) in edges.filter(|(a, b, _)| a != b) {
-            for (vertex, neighbour) in [(a, b), (b, a)] {
-                let slot = &mut cursor[vertex as usize];
-                entries[*slot as usize] = (neighbour, weight);
-                *slot += 1;
-            }
-        }
-        let mut offsets = Vec::with_capacity(vertices + 1);
-        offsets.push(0);
-        let (mut neighbours, mut weights) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
-        for range in starts.windows(2) {
-            let row = &mut entries[range[0] as usize..range[1] as usize];
-            row.sort_unstable();
-            let first = neighbours.len();
-            for &mut (neighbour, weight) in row {
-                if neighbours.len() > first && neighbours.last() == Some(&neighbour) {
-                    let last = weights.len() - 1;
-                    weights[last] = u64::checked_add(weights[last], weight)
-                        .ok_or(UndirectedError::TotalOverflow { what: "edge" })?;
-                } else {
-                    neighbours.push(neighbour);
-                    weights.push(weight);
-                }
-            }
-            offsets.push(neighbours.len() as u64);
-        }
-        let graph = Self { offsets, neighbours, edge_weights: Some(weights), vertex_weights };
-        graph.check_shape()?;
-        Ok(graph.without_unit_weights())
+        let rows = Rows::scatter(vertices, edges)?.merged(Parallel::AddUp)?;
+        Self::of_merged(rows, vertex_weights)
     }
 
-    /// A graph from rows whose symmetry a reader has checked.
+    /// As [`UndirectedGraph::from_edges`], but edges weigh 1, however often they come.
+    pub(crate) fn from_distinct_edges(
+        vertices: usize,
+        edges: impl Iterator<Item = (u32, u32)> + Clone,
+    ) -> Result<Self, UndirectedError> {
+        let rows = Rows::scatter(vertices, edges.map(|(a, b)| (a, b, 1)))?.merged(Parallel::CountOnce)?;
+        Self::of_merged(rows, None)
+    }
+
+    fn of_merged(rows: Rows, vertex_weights: Option<Vec<u64>>) -> Result<Self, UndirectedError> {
+        let Rows { offsets, neighbours, weights } = rows;
+        let vertex_weights = vertex_weights.map(NumberVec::from);
+        Self::from_symmetric_rows(offsets, neighbours, weights, vertex_weights)
+    }
+
+    /// A graph from rows whose symmetry is known.
     pub(crate) fn from_symmetric_rows(
-        offsets: Vec<u64>,
+        offsets: NumberVec,
         neighbours: Vec<u32>,
-        edge_weights: Option<Vec<u64>>,
-        vertex_weights: Option<Vec<u64>>,
+        edge_weights: Option<NumberVec>,
+        vertex_weights: Option<NumberVec>,
     ) -> Result<Self, UndirectedError> {
         let graph = Self { offsets, neighbours, edge_weights, vertex_weights };
         graph.check_shape()?;
@@ -194,10 +169,11 @@ impl UndirectedGraph {
         if vertices > u32::MAX as usize {
             return Err(UndirectedError::TooManyVertices { vertices });
         }
-        if let Some(vertex) = self.offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        let offsets = self.offsets.view();
+        if let Some(vertex) = (0..vertices).find(|&vertex| offsets.at(vertex) > offsets.at(vertex + 1)) {
             return Err(UndirectedError::BadOffsets { vertex });
         }
-        if self.offsets.first() != Some(&0) || self.offsets.last() != Some(&(self.neighbours.len() as u64)) {
+        if offsets.is_empty() || offsets.at(0) != 0 || offsets.at(vertices) != self.neighbours.len() as u64 {
             return Err(UndirectedError::BadOffsets { vertex: vertices.saturating_sub(1) });
         }
         let lists = [
@@ -210,8 +186,7 @@ impl UndirectedGraph {
             if weights.len() != expected {
                 return Err(UndirectedError::WrongLength { what, found: weights.len(), expected });
             }
-            let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
-            if total / times > u128::from(u64::MAX) {
+            if weights.view().sum() / times > u128::from(u64::MAX) {
                 return Err(UndirectedError::TotalOverflow { what });
             }
         }
@@ -236,15 +211,15 @@ impl UndirectedGraph {
             }
         }
         // Vertices in ascending order meet each row's entries in ascending order: one cursor a row finds the partners.
-        let mut cursor: Vec<u64> = self.offsets[..vertices].to_vec();
+        let mut cursor = self.offsets.clone();
         for vertex in self.vertices() {
             for (neighbour, weight) in self.edges_of(vertex) {
-                let at = cursor[neighbour as usize];
-                let partner = (at < self.offsets[neighbour as usize + 1]).then(|| self.entry(at as usize));
+                let at = cursor.at(neighbour as usize) as usize;
+                let partner = (at < self.row(neighbour).end).then(|| self.entry(at));
                 if partner != Some((vertex, weight)) {
                     return Err(UndirectedError::Asymmetric { vertex, neighbour });
                 }
-                cursor[neighbour as usize] += 1;
+                cursor.set(neighbour as usize, at as u64 + 1);
             }
         }
         Ok(())
@@ -252,15 +227,21 @@ impl UndirectedGraph {
 
     fn without_unit_weights(mut self) -> Self {
         for weights in [&mut self.edge_weights, &mut self.vertex_weights] {
-            if weights.as_ref().is_some_and(|weights| weights.iter().all(|&weight| weight == 1)) {
+            if weights.as_ref().is_some_and(|weights| weights.view().iter().all(|weight| weight == 1)) {
                 *weights = None;
             }
         }
         self
     }
 
+    #[inline]
+    fn row(&self, vertex: u32) -> Range<usize> {
+        self.offsets.at(vertex as usize) as usize..self.offsets.at(vertex as usize + 1) as usize
+    }
+
+    #[inline]
     fn entry(&self, at: usize) -> (u32, u64) {
-        (self.neighbours[at], self.edge_weights.as_ref().map_or(1, |weights| weights[at]))
+        (self.neighbours[at], self.edge_weights.as_ref().map_or(1, |weights| weights.at(at)))
     }
 
     /// Number of vertices.
@@ -283,26 +264,26 @@ impl UndirectedGraph {
     /// Number of neighbours of a vertex.
     #[inline]
     pub fn degree(&self, vertex: u32) -> usize {
-        (self.offsets[vertex as usize + 1] - self.offsets[vertex as usize]) as usize
+        self.row(vertex).len()
     }
 
     /// The neighbours of a vertex, ascending.
     #[inline]
     pub fn neighbours(&self, vertex: u32) -> &[u32] {
-        &self.neighbours[self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize]
+        &self.neighbours[self.row(vertex)]
     }
 
     /// The neighbours of a vertex with the weights of the edges to them, ascending.
     #[inline]
-    pub fn edges_of(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, u64)> + '_ {
-        (self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize).map(|at| self.entry(at))
+    pub fn edges_of(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, u64)> + Clone + '_ {
+        self.row(vertex).map(|at| self.entry(at))
     }
 
     /// All edges with their weights, each once, the lower end first, ascending.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32, u64)> + Clone + '_ {
         self.vertices().flat_map(move |vertex| {
-            let row = self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize;
-            let entries = row.map(move |at| self.entry(at)).filter(move |&(neighbour, _)| neighbour > vertex);
+            let entries =
+                self.row(vertex).map(move |at| self.entry(at)).filter(move |&(neighbour, _)| neighbour > vertex);
             entries.map(move |(neighbour, weight)| (vertex, neighbour, weight))
         })
     }
@@ -310,25 +291,25 @@ impl UndirectedGraph {
     /// Weight of a vertex.
     #[inline]
     pub fn vertex_weight(&self, vertex: u32) -> u64 {
-        self.vertex_weights.as_ref().map_or(1, |weights| weights[vertex as usize])
+        self.vertex_weights.as_ref().map_or(1, |weights| weights.at(vertex as usize))
     }
 
     /// Sum of the weights of all vertices.
     pub fn total_vertex_weight(&self) -> u64 {
-        self.vertex_weights.as_ref().map_or(self.vertex_count() as u64, |weights| weights.iter().sum())
+        self.vertex_weights.as_ref().map_or(self.vertex_count() as u64, |weights| weights.view().sum() as u64)
     }
 
     /// Sum of the weights of all edges, each counted once.
     pub fn total_edge_weight(&self) -> u64 {
         match &self.edge_weights {
             None => self.edge_count() as u64,
-            Some(weights) => (weights.iter().map(|&weight| u128::from(weight)).sum::<u128>() / 2) as u64,
+            Some(weights) => (weights.view().sum() / 2) as u64,
         }
     }
 
     /// Where each vertex's row begins in [`UndirectedGraph::all_neighbours`], and the end of the last.
-    pub fn offsets(&self) -> &[u64] {
-        &self.offsets
+    pub fn offsets(&self) -> Numbers<'_> {
+        self.offsets.view()
     }
 
     /// All rows, one after the other.
@@ -337,13 +318,13 @@ impl UndirectedGraph {
     }
 
     /// Weights of the edges, parallel to [`UndirectedGraph::all_neighbours`]; `None` if all are 1.
-    pub fn edge_weights(&self) -> Option<&[u64]> {
-        self.edge_weights.as_deref()
+    pub fn edge_weights(&self) -> Option<Numbers<'_>> {
+        self.edge_weights.as_ref().map(NumberVec::view)
     }
 
     /// Weights of the vertices; `None` if all are 1.
-    pub fn vertex_weights(&self) -> Option<&[u64]> {
-        self.vertex_weights.as_deref()
+    pub fn vertex_weights(&self) -> Option<Numbers<'_>> {
+        self.vertex_weights.as_ref().map(NumberVec::view)
     }
 }
 
@@ -362,8 +343,8 @@ mod tests {
         let again = UndirectedGraph::from_rows(
             graph.offsets().to_vec(),
             graph.all_neighbours().to_vec(),
-            graph.edge_weights().map(<[u64]>::to_vec),
-            graph.vertex_weights().map(<[u64]>::to_vec),
+            graph.edge_weights().map(Numbers::to_vec),
+            graph.vertex_weights().map(Numbers::to_vec),
         );
         assert_eq!(again, Ok(graph));
     }
@@ -371,7 +352,7 @@ mod tests {
     #[test]
     fn weights_of_one_are_not_kept() {
         let graph = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), Some(vec![1, 1])).unwrap();
-        assert_eq!((graph.offsets(), graph.all_neighbours()), ([0, 1, 2].as_slice(), [1, 0].as_slice()));
+        assert_eq!((graph.offsets(), graph.all_neighbours()), (Numbers::Narrow(&[0, 1, 2]), [1, 0].as_slice()));
         assert_eq!((graph.edge_weights(), graph.vertex_weights()), (None, None));
         assert_eq!(UndirectedGraph::from_edges(0, [].into_iter(), None).unwrap().vertex_count(), 0);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::{
-    AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, OpId,
+    AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, Numbers, OpId,
     UndirectedError, UndirectedGraph,
 };
 
@@ -262,7 +262,7 @@ impl View {
                 weights.push(bytes);
             }
         }
-        let vertex_weights = self.graph.vertex_weights().map(<[u64]>::to_vec);
+        let vertex_weights = self.graph.vertex_weights().map(Numbers::to_vec);
         Hypergraph::from_nets(self.graph.vertex_count(), offsets, pins, Some(weights), vertex_weights)
     }
 }
@@ -391,7 +391,7 @@ mod tests {
         let units = view(units);
         let graph = units.graph();
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 16), (1, 2, 2)]);
-        assert_eq!(graph.vertex_weights(), Some(&[3, 6, 1][..]));
+        assert_eq!(graph.vertex_weights(), Some(Numbers::Wide(&[3, 6, 1])));
         assert_eq!(units.blocks_of_ops(&[0, 1, 2]), [1, 0, 2, 1]);
         assert_eq!(units.blocks_of_vertices(&[1, 0, 2, 1]), Ok(vec![0, 1, 2]));
         assert_eq!(units.blocks_of_vertices(&[1, 0, 2, 0]), Err((OpId(0), OpId(3))));

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::{
     EdgeFile, EdgeList, EdgeStream, GraphRows, RowFile, TextEdges, VertexStream, write_edges, write_rows,
     write_rows_from_edges, write_text_edges,
 };
+use placebench_datasets::{Numbers, UndirectedGraph};
 use tempfile::TempDir;
 
 type OwnedRow = (u32, u64, Vec<u32>, Option<Vec<u64>>);
@@ -27,7 +27,7 @@ fn all_edges(stream: &mut dyn EdgeStream) -> Vec<(u32, u32)> {
 fn all_rows(stream: &mut dyn VertexStream) -> Vec<OwnedRow> {
     let mut rows = Vec::new();
     while let Some(row) = stream.next_row().unwrap() {
-        rows.push((row.vertex, row.weight, row.neighbours.to_vec(), row.edge_weights.map(<[u64]>::to_vec)));
+        rows.push((row.vertex, row.weight, row.neighbours.to_vec(), row.edge_weights.map(Numbers::to_vec)));
     }
     rows
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use placebench_datasets::format::FormatError;
 use placebench_datasets::format::undirected::{
     Undirected, UndirectedFormat, read_binary_edges, read_edge_list, read_hmetis, read_matrix_market, read_metis,
-    read_partition, read_undirected, write_hmetis, write_partition, write_undirected,
+    read_partition, read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
 };
-use placebench_datasets::{Hypergraph, UndirectedGraph};
+use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -177,7 +177,10 @@ fn metis_reads_its_manual_s_examples() {
     let sized = "2 1 111 1\n9 4 2 7\n9 0 1 7\n\n";
     let (_folder, path) = written("g.graph", sized);
     let graph = read_metis(&path).unwrap();
-    assert_eq!((graph.vertex_weights(), graph.edge_weights()), (Some(&[4, 0][..]), Some(&[7, 7][..])));
+    assert_eq!(
+        (graph.vertex_weights(), graph.edge_weights()),
+        (Some(Numbers::Narrow(&[4, 0])), Some(Numbers::Narrow(&[7, 7])))
+    );
 }
 
 #[test]
@@ -309,4 +312,35 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn weights_of_32_bits_and_more_are_read_as_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.graph");
+    for (most, narrow) in [(u64::from(u32::MAX), true), (1 << 32, false), (u64::MAX / 8, false)] {
+        fs::write(&path, format!("3 2 11\n{most} 3 {most} 2 7\n1 1 7\n2 1 {most}\n")).unwrap();
+        let graph = read_metis(&path).unwrap();
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 7), (0, 2, most)]);
+        assert_eq!(graph.vertex_weights(), Some(Numbers::Wide(&[most, 1, 2])));
+        for weights in [graph.edge_weights(), graph.vertex_weights()] {
+            assert_eq!(matches!(weights, Some(Numbers::Narrow(_))), narrow, "{most}");
+        }
+        let again = UndirectedGraph::from_edges(3, graph.edges(), Some(vec![most, 1, 2])).unwrap();
+        assert_eq!(again, graph);
+        write_metis(&path, &graph).unwrap();
+        assert_eq!(read_metis(&path).unwrap(), graph);
+    }
+}
+
+#[test]
+fn a_header_that_promises_too_much_takes_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lie.graph");
+    fs::write(&path, format!("{} {} 11\n1 2 5\n1 1 5\n", u32::MAX, u64::MAX)).unwrap();
+    let fault = read_metis(&path).unwrap_err().to_string();
+    assert!(fault.contains("ends after 2 rows of 4294967295"), "{fault}");
+    fs::write(&path, "2 0\n2\n1\n").unwrap();
+    let fault = read_metis(&path).unwrap_err().to_string();
+    assert!(fault.contains("the header says 0 edges, but the rows have 1"), "{fault}");
 }

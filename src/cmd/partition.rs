@@ -1,5 +1,6 @@
 //! `placebench partition`: a graph into blocks, for people who want a partition and nothing else.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -120,7 +121,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             };
             stop_on_ctrl_c(&request.stop)?;
             let threads = args.threads.unwrap_or(0) as usize;
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
+            // This thread is one of them: what it frees serves the partitioner, and it would only wait.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+            let pool = pool.build().context("cannot start threads")?;
             let before = processor_seconds();
             let partition = match pool.install(|| partitioner.partition(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
@@ -133,9 +136,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             (partition, request)
         }
     };
-    let lines = match &input.seen {
-        Seen::Dataflow(_, view) => view.blocks_of_ops(&partition.block_of),
-        Seen::Undirected(_) => partition.block_of.clone(),
+    let lines: Cow<'_, [u32]> = match &input.seen {
+        Seen::Dataflow(_, view) => Cow::Owned(view.blocks_of_ops(&partition.block_of)),
+        Seen::Undirected(_) => Cow::Borrowed(&partition.block_of),
     };
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output {

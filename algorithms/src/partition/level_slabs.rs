@@ -3,6 +3,7 @@
 use placebench_datasets::UndirectedGraph;
 
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::StopToken;
 
 /// Cuts the natural order into contiguous ranges within their capacities, so that the weights of the edges across the borders
 /// add up to as little as possible.
@@ -14,7 +15,7 @@ use super::{Partition, PartitionError, Partitioner, Request};
 /// (1971), 34–40, doi:10.1145/321623.321627.
 ///
 /// # Complexity
-/// O(vertices · k + edges) time at worst. A border lies only where the blocks before and behind it can hold their weights, so
+/// O(vertices · k + edges) time at worst; 8 bytes a vertex, 16 where totals need more than 32 bits. A border lies only where the blocks before and behind it can hold their weights, so
 /// that of n·k places about ε·n·k are looked at, with 4 bytes each.
 ///
 /// # Ties
@@ -32,16 +33,13 @@ impl Partitioner for LevelSlabs {
         request.check()?;
         let total = graph.total_vertex_weight();
         let capacities: Vec<u64> = (0..request.blocks).map(|block| request.capacity(block, total)).collect();
-        let line = Line::new(graph);
-        if request.stop.is_stopped() {
-            return Err(PartitionError::Stopped);
-        }
-        let borders = match line.split(&capacities) {
-            Some(borders) => borders,
-            None => {
-                line.split(&line.least_raised(&capacities)).expect("capacities raised until a split keeps within them")
-            }
+        let is_narrow = u32::try_from(total.max(graph.total_edge_weight())).is_ok();
+        let stop = &request.stop;
+        let borders = match is_narrow {
+            true => Line::<u32>::new(graph).best(&capacities, stop),
+            false => Line::<u64>::new(graph).best(&capacities, stop),
         };
+        let borders = borders.ok_or(PartitionError::Stopped)?;
         let mut block_of = vec![0; graph.vertex_count()];
         for (block, pair) in borders.windows(2).enumerate() {
             block_of[pair[0]..pair[1]].fill(block as u32);
@@ -50,27 +48,66 @@ impl Partitioner for LevelSlabs {
     }
 }
 
-/// A graph laid out on a line.
-struct Line {
-    /// Weight of the first vertices, for every number of them.
-    before: Vec<u64>,
-    /// Weight of the edges across the border behind the first vertices, for every number of them.
-    across: Vec<u64>,
+/// A sum of weights, as narrow as the graph's totals permit.
+trait Sum: Copy + Into<u64> {
+    /// A sum that is known to fit.
+    fn of(sum: u64) -> Self;
 }
 
-impl Line {
+impl Sum for u32 {
+    #[inline]
+    fn of(sum: u64) -> Self {
+        sum as u32
+    }
+}
+
+impl Sum for u64 {
+    #[inline]
+    fn of(sum: u64) -> Self {
+        sum
+    }
+}
+
+/// A graph laid out on a line.
+struct Line<S> {
+    /// Weight of the first vertices, for every number of them.
+    before: Vec<S>,
+    /// Weight of the edges across the border behind the first vertices, for every number of them.
+    across: Vec<S>,
+}
+
+impl<S: Sum> Line<S> {
     fn new(graph: &UndirectedGraph) -> Self {
-        let (mut before, mut across) = (vec![0], vec![0]);
+        let places = || Vec::with_capacity(graph.vertex_count() + 1);
+        let (mut before, mut across) = (places(), places());
         let (mut weight, mut open) = (0u64, 0u64);
+        before.push(S::of(weight));
+        across.push(S::of(open));
         for vertex in graph.vertices() {
             weight += graph.vertex_weight(vertex);
-            before.push(weight);
+            before.push(S::of(weight));
             for (neighbour, weight) in graph.edges_of(vertex) {
                 if neighbour > vertex { open += weight } else { open -= weight }
             }
-            across.push(open);
+            across.push(S::of(open));
         }
         Self { before, across }
+    }
+
+    /// The borders of the best split, within raised capacities if need be; `None` if stopped.
+    fn best(&self, capacities: &[u64], stop: &StopToken) -> Option<Vec<usize>> {
+        if stop.is_stopped() {
+            return None;
+        }
+        let raised =
+            || self.split(&self.least_raised(capacities)).expect("capacities raised until a split keeps within them");
+        Some(self.split(capacities).unwrap_or_else(raised))
+    }
+
+    /// Weight of the first vertices.
+    #[inline]
+    fn before(&self, place: usize) -> u64 {
+        self.before[place].into()
     }
 
     fn vertices(&self) -> usize {
@@ -78,15 +115,15 @@ impl Line {
     }
 
     fn total(&self) -> u64 {
-        self.before[self.vertices()]
+        self.before(self.vertices())
     }
 
     /// Where blocks can end if they are filled as far as possible from the front.
     fn furthest(&self, capacities: &[u64]) -> Vec<usize> {
         let mut end = 0;
         let step = |cap: &u64| {
-            let limit = self.before[end].saturating_add(*cap);
-            end += self.before[end + 1..].partition_point(|&weight| weight <= limit);
+            let limit = self.before(end).saturating_add(*cap);
+            end += self.before[end + 1..].partition_point(|&weight| weight.into() <= limit);
             end
         };
         capacities.iter().map(step).collect()
@@ -96,8 +133,8 @@ impl Line {
     fn earliest(&self, capacities: &[u64]) -> Vec<usize> {
         let mut begin = self.vertices();
         let step = |cap: &u64| {
-            let limit = self.before[begin].saturating_sub(*cap);
-            begin = self.before[..begin].partition_point(|&weight| weight < limit);
+            let limit = self.before(begin).saturating_sub(*cap);
+            begin = self.before[..begin].partition_point(|&weight| weight.into() < limit);
             begin
         };
         let mut begins: Vec<usize> = capacities.iter().rev().map(step).collect();
@@ -140,7 +177,8 @@ impl Line {
         let (mut window, mut costs) = (0, vec![Some(0u64)]);
         for (block, &capacity) in capacities.iter().enumerate() {
             let low = earliest.get(block + 1).copied().unwrap_or(self.vertices());
-            let (mut next, mut from) = (Vec::new(), Vec::new());
+            let places = (furthest[block] + 1).saturating_sub(low);
+            let (mut next, mut from) = (Vec::with_capacity(places), Vec::with_capacity(places));
             // Candidates for the beginning, of ascending place and cost: the first is the best within reach.
             let mut queue: std::collections::VecDeque<(usize, u64)> = std::collections::VecDeque::new();
             let mut entering = window;
@@ -154,10 +192,10 @@ impl Line {
                     }
                     entering += 1;
                 }
-                while queue.front().is_some_and(|&(begin, _)| self.before[end] - self.before[begin] > capacity) {
+                while queue.front().is_some_and(|&(begin, _)| self.before(end) - self.before(begin) > capacity) {
                     queue.pop_front();
                 }
-                let best = queue.front().map(|&(begin, cost)| (cost.saturating_add(self.across[end]), begin));
+                let best = queue.front().map(|&(begin, cost)| (cost.saturating_add(self.across[end].into()), begin));
                 // An empty block adds no border.
                 let empty = end.checked_sub(window).and_then(|at| *costs.get(at)?).map(|cost| (cost, end));
                 let least = [best, empty].into_iter().flatten().min();
@@ -225,9 +263,9 @@ mod tests {
         // 3003 is 3000 raised by a thousandth, which 1.001 · 3000 in floating point is not.
         let path = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), Some(vec![3003, 2997])).unwrap();
         assert_eq!(slabs(&path, 2, 0.0), [0, 1]);
-        assert_eq!(Line::new(&path).least_raised(&[3000, 3000]), [3003, 3003]);
+        assert_eq!(Line::<u32>::new(&path).least_raised(&[3000, 3000]), [3003, 3003]);
         // No factor raises nothing.
-        assert_eq!(Line::new(&path).least_raised(&[0, 0]), [6000, 6000]);
+        assert_eq!(Line::<u32>::new(&path).least_raised(&[0, 0]), [6000, 6000]);
     }
 
     #[test]
@@ -237,5 +275,22 @@ mod tests {
         let found = slabs(&graph, 3, 0.0);
         assert_eq!(found.iter().filter(|&&block| block == found[1]).count(), 1);
         assert!(slabs(&UndirectedGraph::from_edges(0, [].into_iter(), None).unwrap(), 4, 0.0).is_empty());
+    }
+
+    #[test]
+    fn the_width_of_sums_makes_no_difference() {
+        let weight = |number: u64| 1 + number * 7919 % 13;
+        let edges =
+            (0..300u32).map(|v| (v, (v * v + 7) % 300, weight(v.into()))).chain((1..300).map(|v| (v - 1, v, 5)));
+        let weights = (0..300).map(weight).collect();
+        let graph = UndirectedGraph::from_edges(300, edges, Some(weights)).unwrap();
+        for blocks in [2, 7, 40] {
+            for capacity in [graph.total_vertex_weight() / blocks + 20, 5] {
+                let (capacities, stop) = (vec![capacity; blocks as usize], StopToken::default());
+                let narrow = Line::<u32>::new(&graph).best(&capacities, &stop);
+                assert_eq!(narrow, Line::<u64>::new(&graph).best(&capacities, &stop));
+                assert_eq!(narrow.map(|borders| borders.len() as u64), Some(blocks + 1));
+            }
+        }
     }
 }

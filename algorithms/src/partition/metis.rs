@@ -154,22 +154,22 @@ impl Metis {
             number[vertex as usize] = Some(new as i32);
         }
         let mut rows = vec![0i32];
-        let (mut neighbours, mut weights) = (Vec::with_capacity(graph.all_neighbours().len()), Vec::new());
+        let row = |vertex: u32| {
+            let edges = graph.edges_of(vertex).filter(|&(_, weight)| weight > 0);
+            edges.filter_map(|(neighbour, weight)| Some((number[neighbour as usize]?, weight)))
+        };
+        let mut neighbours: Vec<i32> = Vec::with_capacity(graph.all_neighbours().len());
         for &vertex in asked {
-            for (neighbour, weight) in graph.edges_of(vertex).filter(|&(_, weight)| weight > 0) {
-                let Some(neighbour) = number[neighbour as usize] else { continue };
-                neighbours.push(neighbour);
-                if graph.edge_weights().is_some() {
-                    weights.push(weight);
-                }
-            }
+            neighbours.extend(row(vertex).map(|(neighbour, _)| neighbour));
             rows.push(neighbours.len() as i32);
         }
+        let edge_weights = match graph.edge_weights() {
+            Some(_) => narrow(asked.iter().flat_map(|&vertex| row(vertex)).map(|(_, weight)| weight)),
+            None => Vec::new(),
+        };
         drop(number);
-        let edge_weights = narrow(weights.iter().copied());
-        drop(weights);
         let vertex_weights = graph.vertex_weights().map(|weights| {
-            let of_asked = || asked.iter().map(|&vertex| weights[vertex as usize]);
+            let of_asked = || asked.iter().map(|&vertex| weights.at(vertex as usize));
             // METIS leaves blocks without a vertex where many weigh nothing: all of these together get the least weight of another.
             let weightless = of_asked().filter(|&weight| weight == 0).count() as u64;
             let factor = if weightless > 0 { weightless + 1 } else { 1 };

@@ -52,12 +52,12 @@ impl VertexStream for GraphRows<'_> {
         let vertex = self.order.map_or(self.next as u32, |order| order[self.next]);
         self.next += 1;
         let offsets = self.graph.offsets();
-        let range = offsets[vertex as usize] as usize..offsets[vertex as usize + 1] as usize;
+        let range = offsets.at(vertex as usize) as usize..offsets.at(vertex as usize + 1) as usize;
         Ok(Some(Row {
             vertex,
             weight: self.graph.vertex_weight(vertex),
             neighbours: self.graph.neighbours(vertex),
-            edge_weights: self.graph.edge_weights().map(|weights| &weights[range]),
+            edge_weights: self.graph.edge_weights().map(|weights| weights.slice(range)),
         }))
     }
 

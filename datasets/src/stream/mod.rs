@@ -22,6 +22,7 @@ pub use memory::{EdgeList, GraphEdges, GraphRows};
 pub use row_file::{RowFile, write_rows};
 pub use text_edges::{TextEdges, write_text_edges};
 
+use crate::Numbers;
 use crate::format::FormatError;
 
 /// A vertex with its row.
@@ -34,7 +35,7 @@ pub struct Row<'a> {
     /// Its neighbours, in no particular order; one that is named twice stands for two parallel edges.
     pub neighbours: &'a [u32],
     /// Weights of the edges, parallel to `neighbours`; `None` if all are 1.
-    pub edge_weights: Option<&'a [u64]>,
+    pub edge_weights: Option<Numbers<'a>>,
 }
 
 /// An undirected graph, one vertex with its neighbours after the other.

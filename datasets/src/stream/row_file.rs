@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::bytes::{self, BUFFER};
 use super::{Row, VertexStream};
+use crate::Numbers;
 use crate::format::FormatError;
 use crate::format::atomic;
 
@@ -202,7 +203,7 @@ impl VertexStream for RowFile {
         self.vertex_weight += u128::from(weight);
         self.edge_weight +=
             if weighted { self.weights.iter().map(|&weight| u128::from(weight)).sum::<u128>() } else { degree.into() };
-        let edge_weights = weighted.then_some(self.weights.as_slice());
+        let edge_weights = weighted.then_some(Numbers::Wide(&self.weights));
         Ok(Some(Row { vertex, weight, neighbours: &self.neighbours, edge_weights }))
     }
 
@@ -232,7 +233,7 @@ pub fn write_rows(path: impl AsRef<Path>, rows: &mut (impl VertexStream + ?Sized
     let mut flags = 0;
     rows.rewind()?;
     while let Some(row) = rows.next_row()? {
-        let edges = row.edge_weights.is_some_and(|weights| weights.iter().any(|&weight| weight != 1));
+        let edges = row.edge_weights.is_some_and(|weights| weights.iter().any(|weight| weight != 1));
         flags |= if row.weight != 1 { VERTEX_WEIGHTS } else { 0 } | if edges { EDGE_WEIGHTS } else { 0 };
     }
     rows.rewind()?;
@@ -300,7 +301,7 @@ impl<'a> RowWriter<'a> {
         self.header.entries += u64::from(degree);
         self.vertex_weight += u128::from(row.weight);
         self.edge_weight += match row.edge_weights {
-            Some(weights) => weights.iter().map(|&weight| u128::from(weight)).sum::<u128>(),
+            Some(weights) => weights.sum(),
             None => degree.into(),
         };
         out.write_all(&self.raw).map_err(|error| FormatError::io(self.path, error))

@@ -105,7 +105,7 @@ mod tests {
     fn whoever_loses_least_leaves_a_block_that_is_too_heavy() {
         // A path 0-1-2-3-4-5, all but the last in block 0.
         let graph = Graph::<u32> {
-            offsets: vec![0, 1, 3, 5, 7, 9, 10],
+            offsets: vec![0, 1, 3, 5, 7, 9, 10].into(),
             neighbours: Cow::Owned(vec![1, 0, 2, 1, 3, 2, 4, 3, 5, 4]),
             ..Graph::default()
         };
@@ -116,7 +116,11 @@ mod tests {
 
     #[test]
     fn blocks_nobody_is_tied_to_take_vertices_too() {
-        let graph = Graph::<u32> { offsets: vec![0; 7], vertex_weights: vec![1, 2, 3, 1, 2, 3], ..Graph::default() };
+        let graph = Graph::<u32> {
+            offsets: vec![0; 7].into(),
+            vertex_weights: vec![1, 2, 3, 1, 2, 3].into(),
+            ..Graph::default()
+        };
         let mut state = State::new(&graph, &[4, 4, 4], vec![0; 6], |_| true);
         rebalance(&mut state, true);
         assert_eq!(state.overload(), 0);

@@ -1,6 +1,5 @@
 //! Contraction: each cluster becomes a vertex, parallel edges become one, edges inside a cluster vanish.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -61,7 +60,7 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
         append(&mut coarse, &next);
     }
     coarse.neighbours.to_mut().shrink_to_fit();
-    coarse.edge_weights.shrink_to_fit();
+    coarse.edge_weights.to_mut().shrink_to_fit();
     coarse
 }
 
@@ -114,16 +113,22 @@ fn contract_range<W: Weight>(
         vertex_weights.push(W::narrow(total));
         offsets.push(neighbours.len() as u32);
     }
-    Graph { offsets, neighbours: Cow::Owned(neighbours), edge_weights, vertex_weights, directions }
+    Graph {
+        offsets: offsets.into(),
+        neighbours: neighbours.into(),
+        edge_weights: edge_weights.into(),
+        vertex_weights: vertex_weights.into(),
+        directions,
+    }
 }
 
 /// Adds further rows to the first ones.
 fn append<W: Weight>(first: &mut Graph<'static, W>, next: &Graph<'static, W>) {
     let before = first.entries() as u32;
-    first.offsets.extend(next.offsets[1..].iter().map(|offset| before + offset));
+    first.offsets.to_mut().extend(next.offsets[1..].iter().map(|offset| before + offset));
     first.neighbours.to_mut().extend_from_slice(&next.neighbours);
-    first.edge_weights.extend_from_slice(&next.edge_weights);
-    first.vertex_weights.extend_from_slice(&next.vertex_weights);
+    first.edge_weights.to_mut().extend_from_slice(&next.edge_weights);
+    first.vertex_weights.to_mut().extend_from_slice(&next.vertex_weights);
     first.directions.extend_from_slice(&next.directions);
 }
 
@@ -135,14 +140,14 @@ mod tests {
     fn parallel_edges_and_members_add_up() {
         // A path 0-1-2-3 and an edge 0-3; clusters {0, 2}, {1}, {3}.
         let graph = Graph::<u32> {
-            offsets: vec![0, 2, 4, 6, 8],
-            neighbours: Cow::Owned(vec![1, 3, 0, 2, 1, 3, 2, 0]),
-            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1],
-            vertex_weights: vec![1, 2, 3, 4],
+            offsets: vec![0, 2, 4, 6, 8].into(),
+            neighbours: vec![1, 3, 0, 2, 1, 3, 2, 0].into(),
+            edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1].into(),
+            vertex_weights: vec![1, 2, 3, 4].into(),
             directions: vec![1, 1, 2, 1, 2, 1, 2, 2],
         };
         let coarse = contract(&graph, &[0, 1, 0, 2], 3);
-        assert_eq!(coarse.vertex_weights, [4, 2, 4]);
+        assert_eq!(*coarse.vertex_weights, [4, 2, 4]);
         assert_eq!(coarse.edges(0).collect::<Vec<_>>(), [(1, 12), (2, 3)]);
         assert_eq!(coarse.edges(1).collect::<Vec<_>>(), [(0, 12)]);
         assert_eq!(coarse.edges(2).collect::<Vec<_>>(), [(0, 3)]);

@@ -78,3 +78,60 @@ pub(crate) fn flat_bisections<W: Weight>(
     let block_of = recursive_bisection(&split.graph, &caps, &config, &request.stop);
     Ok(split.complete(graph, scale, &caps, block_of))
 }
+
+#[cfg(test)]
+mod tests {
+    use placebench_datasets::Numbers;
+
+    use super::*;
+
+    /// A band of 400 vertices with weights up to `most`, two of which have no neighbours.
+    fn band(most: u64) -> UndirectedGraph {
+        let edges = (0..398u32).flat_map(|v| [1, 2, 9].map(|step| (v, (v + step) % 398, 1 + u64::from(v * step) % 17)));
+        let heavy = std::iter::once((5, 6, most));
+        let weights = (0..400).map(|v| if v == 5 { most } else { 1 + v % 3 }).collect();
+        UndirectedGraph::from_edges(400, edges.chain(heavy), Some(weights)).unwrap()
+    }
+
+    /// Whether a list is the original itself.
+    fn is_same<W: Weight>(list: &[W], original: Option<Numbers<'_>>) -> bool {
+        original.and_then(W::borrow).is_some_and(|original| std::ptr::eq(original, list))
+    }
+
+    #[test]
+    fn what_lies_in_memory_as_needed_is_not_copied() {
+        let request = Request::new(4, 0.03, 1);
+        let (narrow, wide) = (band(20), band(1 << 32));
+        let (split, ..) = prepare::<u32>(&narrow, &request, false).unwrap();
+        assert!(is_narrow(&narrow) && is_same(&split.graph.offsets, Some(narrow.offsets())));
+        assert!(is_same(&split.graph.edge_weights, narrow.edge_weights()));
+        // Two vertices are set aside and weigh nothing here.
+        assert!(!is_same(&split.graph.vertex_weights, narrow.vertex_weights()));
+        assert_eq!((split.graph.weight(399), narrow.vertex_weight(399)), (0, 1));
+        let (split, ..) = prepare::<u64>(&wide, &request, false).unwrap();
+        assert!(!is_narrow(&wide) && is_same(&split.graph.edge_weights, wide.edge_weights()));
+        let (split, ..) = prepare::<u64>(&narrow, &request, false).unwrap();
+        assert!(!is_same(&split.graph.edge_weights, narrow.edge_weights()));
+    }
+
+    #[test]
+    fn weights_beyond_61_bits_are_scaled_in_a_copy() {
+        let graph = band(u64::MAX / 4);
+        let (split, scale, _) = prepare::<u64>(&graph, &Request::new(2, 0.03, 1), false).unwrap();
+        assert!(!is_same(&split.graph.edge_weights, graph.edge_weights()));
+        let expected: i64 = graph.edges_of(5).map(|(_, weight)| scale.edge(weight)).sum();
+        assert_eq!(split.graph.edges(5).map(|(_, weight)| weight.wide()).sum::<i64>(), expected);
+        assert!(scale.edge(u64::MAX / 4) < i64::MAX / 4);
+    }
+
+    #[test]
+    fn the_width_of_weights_makes_no_difference() {
+        let graph = band(20);
+        for blocks in [2, 5, 8] {
+            let request = Request::new(blocks, 0.05, 3);
+            assert_eq!(flat::<u32>(&graph, &request, 4), flat::<u64>(&graph, &request, 4));
+            // Bisections partition sub-graphs.
+            assert_eq!(flat_bisections::<u32>(&graph, &request, 4), flat_bisections::<u64>(&graph, &request, 4));
+        }
+    }
+}

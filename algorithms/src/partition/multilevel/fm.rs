@@ -242,7 +242,7 @@ mod tests {
             offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
         }
         Graph {
-            offsets,
+            offsets: offsets.into(),
             neighbours: Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect()),
             edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
             vertex_weights: (0..200).map(|_| 1 + random.below(4) as u32).collect(),

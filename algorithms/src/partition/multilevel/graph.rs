@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use placebench_datasets::UndirectedGraph;
+use placebench_datasets::{Numbers, UndirectedGraph};
 use rayon::prelude::*;
 
 /// A weight of a vertex or edge, as narrow as the graph's totals permit.
@@ -14,6 +14,8 @@ pub(crate) trait Weight: Copy + Ord + Default + Send + Sync + std::fmt::Debug + 
     fn narrow(wide: i64) -> Self;
     /// As a wide number.
     fn wide(self) -> i64;
+    /// The numbers as they lie in memory, if they are of this width.
+    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]>;
 }
 
 impl Weight for u32 {
@@ -28,6 +30,13 @@ impl Weight for u32 {
     fn wide(self) -> i64 {
         i64::from(self)
     }
+
+    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]> {
+        match numbers {
+            Numbers::Narrow(numbers) => Some(numbers),
+            Numbers::Wide(_) => None,
+        }
+    }
 }
 
 impl Weight for u64 {
@@ -41,6 +50,13 @@ impl Weight for u64 {
     #[inline]
     fn wide(self) -> i64 {
         self as i64
+    }
+
+    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]> {
+        match numbers {
+            Numbers::Narrow(_) => None,
+            Numbers::Wide(numbers) => Some(numbers),
+        }
     }
 }
 
@@ -74,6 +90,16 @@ impl Scale {
         weight.div_ceil(1 << self.edge_shift) as i64
     }
 
+    /// The weights of all vertices, those of the original where they need no copy; none if all are 1.
+    pub(crate) fn vertices<W: Weight>(self, weights: Option<Numbers<'_>>) -> Cow<'_, [W]> {
+        scaled(weights, self.vertex_shift, |weight| self.vertex(weight))
+    }
+
+    /// As [`Scale::vertices`] for the weights of all entries.
+    pub(crate) fn edges<W: Weight>(self, weights: Option<Numbers<'_>>) -> Cow<'_, [W]> {
+        scaled(weights, self.edge_shift, |weight| self.edge(weight))
+    }
+
     /// Rounded down, so that what fits in scaled weights fits in true ones.
     pub(crate) fn cap(self, capacity: u64) -> i64 {
         (capacity >> self.vertex_shift).min(1 << 62) as i64
@@ -83,16 +109,24 @@ impl Scale {
 /// Vertices that a thread deals with in one go.
 const STRETCH: usize = 8192;
 
-/// An undirected graph in compressed sparse rows. Rows need not be sorted.
+fn scaled<W: Weight>(weights: Option<Numbers<'_>>, shift: u32, scale: impl Fn(u64) -> i64) -> Cow<'_, [W]> {
+    let Some(weights) = weights else { return Cow::Borrowed(&[]) };
+    match W::borrow(weights) {
+        Some(same) if shift == 0 => Cow::Borrowed(same),
+        _ => weights.iter().map(|weight| W::narrow(scale(weight))).collect(),
+    }
+}
+
+/// An undirected graph in compressed sparse rows, borrowed as far as another one has them like this. Rows need not be sorted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph<'a, W: Weight> {
     /// Where each vertex's row begins, and the end of the last.
-    pub(crate) offsets: Vec<u32>,
+    pub(crate) offsets: Cow<'a, [u32]>,
     pub(crate) neighbours: Cow<'a, [u32]>,
     /// Parallel to `neighbours`; empty if all are 1.
-    pub(crate) edge_weights: Vec<W>,
+    pub(crate) edge_weights: Cow<'a, [W]>,
     /// Empty if all are 1.
-    pub(crate) vertex_weights: Vec<W>,
+    pub(crate) vertex_weights: Cow<'a, [W]>,
     /// Parallel to `neighbours`, where directions matter: [`LATER`] and [`EARLIER`], both for an edge that was merged of
     /// some in either direction. Else empty.
     pub(crate) directions: Vec<u8>,
@@ -205,24 +239,29 @@ impl<W: Weight> Graph<'_, W> {
 
     /// The subgraph of the vertices that `members` lists; `index` says where each of them is in that list.
     pub(crate) fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Graph<'static, W> {
-        let mut sub = Graph { offsets: Vec::with_capacity(members.len() + 1), ..Graph::default() };
-        sub.offsets.push(0);
-        let mut neighbours = Vec::new();
+        let mut offsets = Vec::with_capacity(members.len() + 1);
+        offsets.push(0);
+        let (mut neighbours, mut edge_weights, mut vertex_weights) = (Vec::new(), Vec::new(), Vec::new());
         for &vertex in members {
             for (neighbour, weight) in self.edges(vertex) {
                 if inside(neighbour) {
                     neighbours.push(index[neighbour as usize]);
                     if !self.edge_weights.is_empty() {
-                        sub.edge_weights.push(weight);
+                        edge_weights.push(weight);
                     }
                 }
             }
             if !self.vertex_weights.is_empty() {
-                sub.vertex_weights.push(self.vertex_weights[vertex as usize]);
+                vertex_weights.push(self.vertex_weights[vertex as usize]);
             }
-            sub.offsets.push(neighbours.len() as u32);
+            offsets.push(neighbours.len() as u32);
         }
-        sub.neighbours = Cow::Owned(neighbours);
-        sub
+        Graph {
+            offsets: offsets.into(),
+            neighbours: neighbours.into(),
+            edge_weights: edge_weights.into(),
+            vertex_weights: vertex_weights.into(),
+            directions: Vec::new(),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::UndirectedGraph;
+use placebench_datasets::{Numbers, UndirectedGraph};
 
 use super::graph::{EARLIER, Graph, LATER, Scale, Weight};
 
@@ -30,24 +30,23 @@ pub(crate) fn set_aside<W: Weight>(
 ) -> Split<'_, W> {
     let aside = |vertex: &u32| original.degree(*vertex) == 0 && original.vertex_weight(*vertex) <= light;
     let set_aside: Vec<u32> = original.vertices().filter(aside).collect();
-    let narrow = |weight: u64| W::narrow(scale.vertex(weight));
-    let edge_weights = original
-        .edge_weights()
-        .map_or_else(Vec::new, |weights| weights.iter().map(|&weight| W::narrow(scale.edge(weight))).collect());
+    let edge_weights = scale.edges(original.edge_weights());
     let direction = |vertex: u32| {
         original.neighbours(vertex).iter().map(move |&neighbour| if neighbour > vertex { LATER } else { EARLIER })
     };
     let directions = if directed { original.vertices().flat_map(direction).collect() } else { Vec::new() };
     let weighted = original.vertex_weights().is_some();
     if set_aside.is_empty() || (weighted && set_aside.len() * FEW < original.vertex_count()) {
-        let weights = original.vertex_weights();
-        let mut vertex_weights: Vec<W> =
-            weights.map_or_else(Vec::new, |w| w.iter().map(|&weight| narrow(weight)).collect());
+        let mut vertex_weights = scale.vertices::<W>(original.vertex_weights());
         for &vertex in &set_aside {
-            vertex_weights[vertex as usize] = W::default();
+            vertex_weights.to_mut()[vertex as usize] = W::default();
         }
+        let offsets = match original.offsets() {
+            Numbers::Narrow(offsets) => Cow::Borrowed(offsets),
+            Numbers::Wide(offsets) => offsets.iter().map(|&offset| offset as u32).collect(),
+        };
         let graph = Graph {
-            offsets: original.offsets().iter().map(|&offset| offset as u32).collect(),
+            offsets,
             neighbours: Cow::Borrowed(original.all_neighbours()),
             edge_weights,
             vertex_weights,
@@ -62,15 +61,15 @@ pub(crate) fn set_aside<W: Weight>(
     }
     let mut offsets = vec![0];
     // Those set aside have no entries.
-    offsets.extend(kept.iter().map(|&vertex| original.offsets()[vertex as usize + 1] as u32));
+    offsets.extend(kept.iter().map(|&vertex| original.offsets().at(vertex as usize + 1) as u32));
     let graph = Graph {
-        offsets,
+        offsets: offsets.into(),
         neighbours: original.all_neighbours().iter().map(|&neighbour| number[neighbour as usize]).collect(),
         edge_weights,
         vertex_weights: if weighted {
-            kept.iter().map(|&vertex| narrow(original.vertex_weight(vertex))).collect()
+            kept.iter().map(|&vertex| W::narrow(scale.vertex(original.vertex_weight(vertex)))).collect()
         } else {
-            Vec::new()
+            Cow::Borrowed(&[])
         },
         directions,
     };

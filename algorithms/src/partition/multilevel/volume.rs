@@ -16,7 +16,7 @@ pub(crate) fn lower_volume<W: Weight>(
     stop: &StopToken,
 ) -> Vec<u32> {
     // Ties count neighbours, whatever their edges weigh.
-    let counted = Graph { edge_weights: Vec::new(), ..graph.clone() };
+    let counted = Graph { edge_weights: Vec::new().into(), ..graph.clone() };
     let mut state = State::new(&counted, caps, block_of, |_| true);
     let mut candidates = Vec::new();
     for _ in 0..ROUNDS {
@@ -87,7 +87,7 @@ mod tests {
         for row in &rows {
             offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
         }
-        Graph { offsets, neighbours: Cow::Owned(rows.concat()), ..Graph::default() }
+        Graph { offsets: offsets.into(), neighbours: Cow::Owned(rows.concat()), ..Graph::default() }
     }
 
     #[test]

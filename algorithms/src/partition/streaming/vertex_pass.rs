@@ -1,7 +1,7 @@
 //! What LDG and Fennel share: vertices come one by one, and each goes to the block of the best score that has room.
 
-use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::{GraphRows, Row, VertexStream};
+use placebench_datasets::{Numbers, UndirectedGraph};
 
 use super::block_set::{blocks_in, words};
 use super::error::{StreamError, check};
@@ -92,7 +92,11 @@ impl State {
     fn place(&mut self, row: Row<'_>, rule: &impl Rule) {
         match row.edge_weights {
             None => row.neighbours.iter().for_each(|&neighbour| self.touch(neighbour, 1)),
-            Some(weights) => {
+            Some(Numbers::Narrow(weights)) => {
+                let entries = row.neighbours.iter().zip(weights);
+                entries.for_each(|(&neighbour, &weight)| self.touch(neighbour, weight.into()));
+            }
+            Some(Numbers::Wide(weights)) => {
                 row.neighbours.iter().zip(weights).for_each(|(&neighbour, &weight)| self.touch(neighbour, weight));
             }
         }

@@ -8,10 +8,14 @@ use std::path::Path;
 use crate::format::FormatError;
 use crate::format::text::counted;
 
+/// What is read of a file at once; larger ones are no faster.
+const BUFFER: usize = 1 << 16;
+
 /// A text file that is read one line at a time, in the memory of its longest line.
 pub(super) struct Lines<'a> {
     path: &'a Path,
     reader: BufReader<File>,
+    bytes: u64,
     text: Vec<u8>,
     number: u64,
 }
@@ -19,7 +23,13 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self, FormatError> {
         let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
-        Ok(Self { path, reader: BufReader::with_capacity(1 << 18, file), text: Vec::new(), number: 0 })
+        let bytes = file.metadata().map_err(|error| FormatError::io(path, error))?.len();
+        Ok(Self { path, reader: BufReader::with_capacity(BUFFER, file), bytes, text: Vec::new(), number: 0 })
+    }
+
+    /// Length of the file; 0 for what has none, such as a pipe.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The next line, whatever it holds.

@@ -8,6 +8,7 @@ use crate::UndirectedGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::text::counted;
+use crate::numbers::NumberVec;
 
 /// What the first line of a METIS graph says.
 struct Header {
@@ -54,10 +55,11 @@ impl Header {
         Ok(Self { line: line.number, vertices, edges, vertex_sizes, vertex_weights, edge_weights })
     }
 
-    /// Reads a vertex's row: its weight, and its neighbours with weights, ascending.
-    fn read_row(&self, line: &Line<'_>, vertex: u32, row: &mut Vec<(u32, u64)>) -> Result<u64, FormatError> {
-        row.clear();
-        let shown = vertex + 1;
+    /// Reads the next vertex's row: its weight, and its neighbours with weights, ascending.
+    fn read_row(&self, line: &Line<'_>, rows: &mut Rows) -> Result<(), FormatError> {
+        let shown = rows.count() + 1;
+        let first = rows.neighbours.len();
+        let mut ascending = true;
         let mut words = line.words();
         let mut leading = |what: &str| match words.next() {
             Some(word) => line.whole(word, what),
@@ -69,7 +71,9 @@ impl Header {
             // What METIS weighs communication volume by; nothing here does.
             leading("size")?;
         }
-        let weight = if self.vertex_weights { leading("weight")? } else { 1 };
+        if self.vertex_weights {
+            rows.vertex_weights.push(leading("weight")?);
+        }
         while let Some(word) = words.next() {
             let neighbour = line.whole(word, "a neighbour")?;
             if neighbour == 0 || neighbour > u64::from(self.vertices) {
@@ -92,29 +96,73 @@ impl Header {
                 let fault = line.fault(format!("the edge from vertex {shown} to {neighbour} weighs 0"));
                 return Err(fault.remedy("edge weights are at least 1"));
             }
-            row.push((neighbour as u32 - 1, weight));
+            let neighbour = neighbour as u32 - 1;
+            ascending &= rows.neighbours.len() == first || rows.neighbours.last() < Some(&neighbour);
+            rows.neighbours.push(neighbour);
+            if self.edge_weights {
+                rows.edge_weights.push(weight);
+            }
         }
-        row.sort_unstable();
-        if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let fault = line.fault(format!("vertex {shown} has the neighbour {} twice", pair[0].0 + 1));
-            return Err(fault.remedy("remove one"));
+        if !ascending {
+            rows.sort_from(first);
+            if let Some(pair) = rows.neighbours[first..].windows(2).find(|pair| pair[0] == pair[1]) {
+                let fault = line.fault(format!("vertex {shown} has the neighbour {} twice", pair[0] + 1));
+                return Err(fault.remedy("remove one"));
+            }
         }
-        Ok(weight)
+        rows.offsets.push(rows.neighbours.len() as u64);
+        Ok(())
     }
 }
 
 /// Rows in the making.
-#[derive(Default)]
 struct Rows {
-    offsets: Vec<u64>,
+    offsets: NumberVec,
     neighbours: Vec<u32>,
-    edge_weights: Vec<u64>,
-    vertex_weights: Vec<u64>,
+    edge_weights: NumberVec,
+    vertex_weights: NumberVec,
     /// For each comment among the rows, how many rows came before it.
     comments: Vec<u64>,
 }
 
 impl Rows {
+    /// No rows, with room for what the header promises, as far as a file of so many bytes can keep it.
+    fn new(header: &Header, bytes: u64) -> Self {
+        // A row takes its line break at least, and an entry a digit and what parts it from the next.
+        let vertices = u64::from(header.vertices).min(bytes) as usize;
+        let entries = header.edges.saturating_mul(2).min(bytes / 2) as usize;
+        let list = |exists: bool, count| if exists { NumberVec::with_capacity(count) } else { NumberVec::default() };
+        let mut offsets = NumberVec::with_capacity(vertices + 1);
+        offsets.push(0);
+        Self {
+            offsets,
+            neighbours: Vec::with_capacity(entries),
+            edge_weights: list(header.edge_weights, entries),
+            vertex_weights: list(header.vertex_weights, vertices),
+            comments: Vec::new(),
+        }
+    }
+
+    /// How many rows there are.
+    fn count(&self) -> u32 {
+        self.offsets.len() as u32 - 1
+    }
+
+    /// Sorts the entries of the last row, which begins there.
+    fn sort_from(&mut self, first: usize) {
+        let weights = self.edge_weights.len();
+        let weight = |at: usize| if weights > 0 { self.edge_weights.at(at) } else { 1 };
+        let mut row: Vec<(u32, u64)> =
+            (first..self.neighbours.len()).map(|at| (self.neighbours[at], weight(at))).collect();
+        row.sort_unstable();
+        for (at, (neighbour, weight)) in (first..).zip(row) {
+            self.neighbours[at] = neighbour;
+            if weights > 0 {
+                self.edge_weights.set(at, weight);
+            }
+        }
+    }
+
     /// The line of a vertex's row.
     fn line_of(&self, header: &Header, vertex: u32) -> u64 {
         let before = self.comments.partition_point(|&rows| rows <= u64::from(vertex));
@@ -122,7 +170,7 @@ impl Rows {
     }
 
     fn weight(&self, at: usize) -> u64 {
-        self.edge_weights.get(at).copied().unwrap_or(1)
+        if self.edge_weights.len() == 0 { 1 } else { self.edge_weights.at(at) }
     }
 
     /// Checks that each edge is in the rows of both ends, with one weight: vertices in ascending order meet the entries of
@@ -136,12 +184,12 @@ impl Rows {
             );
             FormatError::at_line(path, from_line, message).remedy("add it there, or remove it here")
         };
-        let mut cursor: Vec<u64> = self.offsets[..self.offsets.len() - 1].to_vec();
-        for vertex in 0..cursor.len() as u32 {
-            for at in self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize {
+        let mut cursor = self.offsets.clone();
+        for vertex in 0..self.count() {
+            for at in self.offsets.at(vertex as usize) as usize..self.offsets.at(vertex as usize + 1) as usize {
                 let neighbour = self.neighbours[at];
-                let partner = cursor[neighbour as usize] as usize;
-                let end = self.offsets[neighbour as usize + 1] as usize;
+                let partner = cursor.at(neighbour as usize) as usize;
+                let end = self.offsets.at(neighbour as usize + 1) as usize;
                 match (partner < end).then(|| self.neighbours[partner]) {
                     Some(other) if other == vertex => {}
                     // An earlier vertex, which did not come to this entry when it was its turn.
@@ -159,7 +207,7 @@ impl Rows {
                     let fault = FormatError::at_line(path, self.line_of(header, vertex), message);
                     return Err(fault.remedy("give both the same weight"));
                 }
-                cursor[neighbour as usize] += 1;
+                cursor.set(neighbour as usize, partner as u64 + 1);
             }
         }
         Ok(())
@@ -175,7 +223,7 @@ impl Rows {
 /// With the line of the fault.
 ///
 /// # Complexity
-/// O(bytes + edges · log degree) time; the graph, 8 bytes a vertex and the longest line.
+/// O(bytes + edges · log degree) time; the graph, 4 bytes a vertex and the longest line.
 pub fn read_metis(path: impl AsRef<Path>) -> Result<UndirectedGraph, FormatError> {
     let path = path.as_ref();
     let mut lines = Lines::open(path)?;
@@ -183,10 +231,9 @@ pub fn read_metis(path: impl AsRef<Path>) -> Result<UndirectedGraph, FormatError
         Some(line) => Header::parse(&line)?,
         None => return Err(FormatError::file(path, "is empty").remedy("start with 'vertices edges'")),
     };
-    let mut rows = Rows { offsets: vec![0], ..Rows::default() };
-    let mut row = Vec::new();
+    let mut rows = Rows::new(&header, lines.bytes());
     while let Some(line) = lines.next()? {
-        let vertex = rows.offsets.len() as u32 - 1;
+        let vertex = rows.count();
         if line.is_comment(b"%") {
             rows.comments.push(u64::from(vertex));
             continue;
@@ -198,17 +245,9 @@ pub fn read_metis(path: impl AsRef<Path>) -> Result<UndirectedGraph, FormatError
             let fault = line.fault(format!("is a row more than the {} of the header", counted_vertices(vertex)));
             return Err(fault.remedy("correct the header, or remove the row"));
         }
-        let weight = header.read_row(&line, vertex, &mut row)?;
-        rows.neighbours.extend(row.iter().map(|&(neighbour, _)| neighbour));
-        if header.edge_weights {
-            rows.edge_weights.extend(row.iter().map(|&(_, weight)| weight));
-        }
-        if header.vertex_weights {
-            rows.vertex_weights.push(weight);
-        }
-        rows.offsets.push(rows.neighbours.len() as u64);
+        header.read_row(&line, &mut rows)?;
     }
-    let vertices = rows.offsets.len() as u32 - 1;
+    let vertices = rows.count();
     if vertices < header.vertices {
         let message = format!("ends after {} of {}", counted(vertices.into(), "row"), header.vertices);
         let fault = FormatError::at_line(path, lines.number(), message);
