@@ -1,9 +1,11 @@
 //! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
 
+mod acyclic;
 mod balance;
 mod coarsen;
 mod contract;
 pub(crate) mod engine;
+mod flow;
 mod fm;
 mod graph;
 mod heap;
@@ -20,6 +22,7 @@ mod volume;
 use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
 
+use self::acyclic::{FlowConfig, refine_by_flows};
 use self::coarsen::{CoarsenConfig, Level, coarsen};
 use self::graph::{Graph, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
@@ -144,6 +147,16 @@ impl Multilevel {
         };
         for cycle in 0..work.settings.cycles {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
+        }
+        if self.acyclic {
+            let env = |name: &str, default: f64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+            let config = FlowConfig { rounds: env("ROUNDS", 3.0) as u32, reach: env("REACH", 16.0), share: env("SHARE", 0.6) };
+            for loops in 0..env("LOOPS", 1.0) as u32 {
+                let t = std::time::Instant::now();
+                let gain = refine_by_flows(&split.graph, &caps, &mut best.block_of, &config, &request.stop);
+                eprintln!("flow gain {gain} {:.2}s of {}", t.elapsed().as_secs_f64(), split.graph.cut(&best.block_of));
+                best = work.cycle(&best.block_of, 50 + u64::from(loops));
+            }
         }
         if self.aim == Aim::Volume {
             best.block_of = lower_volume(&split.graph, &caps, best.block_of, &request.stop);
