@@ -36,12 +36,7 @@ impl Partitioner for LevelSlabs {
         if request.stop.is_stopped() {
             return Err(PartitionError::Stopped);
         }
-        let borders = match line.split(&capacities) {
-            Some(borders) => borders,
-            None => {
-                line.split(&line.least_raised(&capacities)).expect("capacities raised until a split keeps within them")
-            }
-        };
+        let borders = line.borders(&capacities);
         let mut block_of = vec![0; graph.vertex_count()];
         for (block, pair) in borders.windows(2).enumerate() {
             block_of[pair[0]..pair[1]].fill(block as u32);
@@ -51,11 +46,11 @@ impl Partitioner for LevelSlabs {
 }
 
 /// A graph laid out on a line.
-struct Line {
+pub(crate) struct Line {
     /// Weight of the first vertices, for every number of them.
-    before: Vec<u64>,
+    pub(crate) before: Vec<u64>,
     /// Weight of the edges across the border behind the first vertices, for every number of them.
-    across: Vec<u64>,
+    pub(crate) across: Vec<u64>,
 }
 
 impl Line {
@@ -71,6 +66,16 @@ impl Line {
             across.push(open);
         }
         Self { before, across }
+    }
+
+    /// The borders of the best split, first and last included, within the capacities or those that they are raised to.
+    pub(crate) fn borders(&self, capacities: &[u64]) -> Vec<usize> {
+        match self.split(capacities) {
+            Some(borders) => borders,
+            None => {
+                self.split(&self.least_raised(capacities)).expect("capacities raised until a split keeps within them")
+            }
+        }
     }
 
     fn vertices(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
 
 mod acyclic;
+mod arrange;
 mod balance;
 mod coarsen;
 mod contract;
@@ -11,9 +12,11 @@ mod graph;
 mod heap;
 mod initial;
 mod isolated;
+mod pairs;
 mod propagate;
 mod random;
 mod refine;
+mod region;
 mod settings;
 mod starts;
 mod state;
@@ -22,7 +25,6 @@ mod volume;
 use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
 
-use self::acyclic::{FlowConfig, refine_by_flows};
 use self::coarsen::{CoarsenConfig, Level, coarsen};
 use self::graph::{Graph, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
@@ -142,21 +144,13 @@ impl Multilevel {
         let start = best_start(graph, &split.graph, kept, &caps, request, self.acyclic)?;
         let mut best = match start {
             // What the slabs of a long strip leave open, refinement finds.
-            Some(start) if self.acyclic || split.graph.is_strip(caps.len()) => work.cycle(&start.block_of, 0),
+            Some(start) if self.acyclic => work.acyclic(acyclic::Effort::of(self.preset), start),
+            Some(start) if split.graph.is_strip(caps.len()) => work.cycle(&start.block_of, 0),
             start => work.best(start),
         };
-        for cycle in 0..work.settings.cycles {
+        // Acyclic blocks have had theirs.
+        for cycle in 0..if self.acyclic { 0 } else { work.settings.cycles } {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
-        }
-        if self.acyclic {
-            let env = |name: &str, default: f64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-            let config = FlowConfig { rounds: env("ROUNDS", 3.0) as u32, reach: env("REACH", 16.0), share: env("SHARE", 0.6) };
-            for loops in 0..env("LOOPS", 1.0) as u32 {
-                let t = std::time::Instant::now();
-                let gain = refine_by_flows(&split.graph, &caps, &mut best.block_of, &config, &request.stop);
-                eprintln!("flow gain {gain} {:.2}s of {}", t.elapsed().as_secs_f64(), split.graph.cut(&best.block_of));
-                best = work.cycle(&best.block_of, 50 + u64::from(loops));
-            }
         }
         if self.aim == Aim::Volume {
             best.block_of = lower_volume(&split.graph, &caps, best.block_of, &request.stop);
