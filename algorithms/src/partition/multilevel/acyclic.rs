@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Work;
-use super::arrange::arranged_slabs;
+use super::arrange::{Arrangement, arranged_slabs};
 use super::graph::Weight;
 use super::pairs::{FlowConfig, refine_by_flows};
 use super::refine::Scored;
@@ -13,8 +13,8 @@ use super::starts::Start;
 /// How much effort acyclic blocks get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Slabs of a changed order to start from; their number on graphs that are not small, and on small ones.
-    starts: [usize; 2],
+    /// Slabs of changed orders to start from; their number on large graphs, on others, and on small ones.
+    starts: [usize; 3],
     /// Refinements by flows, each followed by a V-cycle, at most.
     turns: u32,
     flows: FlowConfig,
@@ -23,23 +23,43 @@ pub(crate) struct Effort {
 impl Effort {
     /// That of a preset; `None` if it has time for a V-cycle from slabs only.
     pub(crate) fn of(preset: Preset) -> Option<Self> {
-        let flows = |rounds, reach, distance| FlowConfig { rounds, reach, least: 500, share: 0.6, distance };
+        let flows = |rounds, reach, distance| FlowConfig { rounds, reach, least: 500, share: SHARES[0], distance };
         match preset {
             Preset::Fast => None,
-            Preset::Default => Some(Self { starts: [1, 2], turns: 3, flows: flows(2, 32.0, 4) }),
-            Preset::Quality => Some(Self { starts: [2, 4], turns: 8, flows: flows(3, 64.0, 8) }),
+            Preset::Default => Some(Self { starts: [1, 2, 8], turns: 3, flows: flows(2, 32.0, 4) }),
+            Preset::Quality => Some(Self { starts: [2, 4, 8], turns: 8, flows: flows(3, 64.0, 8) }),
         }
     }
 }
 
-/// The stretches in which the order is changed, by start, as shares of the whole.
-const STRETCHES: [f64; 4] = [0.02, 0.005, 0.05, 0.1];
+/// The orders to start from.
+const ARRANGEMENTS: [Arrangement; 8] = {
+    const fn natural(longest: f64) -> Arrangement {
+        Arrangement { depth_first: false, longest }
+    }
+    const fn depth_first(longest: f64) -> Arrangement {
+        Arrangement { depth_first: true, longest }
+    }
+    [
+        natural(0.02),
+        natural(0.005),
+        natural(0.05),
+        depth_first(0.02),
+        natural(0.3),
+        depth_first(0.1),
+        depth_first(0.3),
+        natural(1.0),
+    ]
+};
 
-/// Entries of a graph on which starts cost little.
-const SMALL: usize = 2_000_000;
+/// Entries from which on a graph is large.
+const LARGE: usize = 2_000_000;
+
+/// The share of a block that is free at most, by turns.
+const SHARES: [f64; 3] = [0.6, 0.9, 0.3];
 
 /// A turn that lowers the cut by a smaller share is the last.
-const LITTLE: f64 = 0.0002;
+const LITTLE: f64 = 0.0005;
 
 impl<W: Weight> Work<'_, '_, W> {
     /// Acyclic blocks, never worse than the slabs.
@@ -48,12 +68,14 @@ impl<W: Weight> Work<'_, '_, W> {
         let found = match effort {
             None => self.cycle(&slabs.block_of, 0),
             Some(effort) => {
-                let starts = effort.starts[usize::from(self.graph.entries() < SMALL)];
-                let from = |longest: &f64| {
-                    let start = arranged_slabs(self.graph, self.caps, *longest, &self.request.stop);
+                let [large, medium, small] = effort.starts;
+                let large = if self.graph.entries() >= LARGE { large } else { medium };
+                let starts = if self.is_small() { small } else { large };
+                let from = |&how: &Arrangement| {
+                    let start = arranged_slabs(self.graph, self.caps, how, &self.request.stop);
                     self.in_turns(&start, &effort)
                 };
-                let found: Vec<Scored> = STRETCHES[..starts].par_iter().map(from).collect();
+                let found: Vec<Scored> = ARRANGEMENTS[..starts].par_iter().map(from).collect();
                 match found.into_iter().min_by_key(|found| found.score) {
                     Some(best) if best.score <= slabs.score => best,
                     // Heavy vertices, perhaps: from the slabs it can only get better.
@@ -69,14 +91,19 @@ impl<W: Weight> Work<'_, '_, W> {
         let mut best = self.cycle(start, 0);
         for turn in 0..effort.turns {
             let before = best.score;
-            refine_by_flows(self.graph, self.caps, &mut best.block_of, &effort.flows, &self.request.stop);
+            let share = SHARES[turn as usize % SHARES.len()];
+            let flows = FlowConfig { share, ..effort.flows };
+            refine_by_flows(self.graph, self.caps, &mut best.block_of, &flows, &self.request.stop);
             best = self.scored(best.block_of);
             let next = self.cycle(&best.block_of, 1 + u64::from(turn));
             if next.score < best.score {
                 best = next;
             }
             let gain = before.1 - best.score.1;
-            if self.request.stop.is_stopped() || (best.score.0 >= before.0 && gain as f64 <= LITTLE * before.1 as f64) {
+            let little = best.score.0 >= before.0 && gain as f64 <= LITTLE * before.1 as f64;
+            // On small graphs all shares are tried.
+            let enough = !self.is_small() || turn as usize + 1 >= SHARES.len();
+            if self.request.stop.is_stopped() || (little && enough) {
                 break;
             }
         }

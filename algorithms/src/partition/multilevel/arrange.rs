@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::flow::{Arc, Network, UNLIMITED};
-use super::graph::{Graph, LATER, Weight};
+use super::graph::{EARLIER, Graph, LATER, Weight};
 use crate::StopToken;
 use crate::partition::level_slabs::Line;
 
@@ -35,6 +35,29 @@ impl Order {
     fn natural<W: Weight>(graph: &Graph<'_, W>) -> Self {
         let vertices: Vec<u32> = (0..graph.len() as u32).collect();
         let mut order = Self { place_of: vertices.clone(), vertices, before: Vec::new() };
+        order.weigh(graph);
+        order
+    }
+
+    /// One that follows each path to its end as soon as it can.
+    fn depth_first<W: Weight>(graph: &Graph<'_, W>) -> Self {
+        let count = graph.len() as u32;
+        let leads = |at: usize, direction: u8| graph.directions[at] & direction != 0;
+        let mut waits_for: Vec<usize> =
+            (0..count).map(|vertex| graph.row(vertex).filter(|&at| leads(at, EARLIER)).count()).collect();
+        let mut ready: Vec<u32> = (0..count).rev().filter(|&vertex| waits_for[vertex as usize] == 0).collect();
+        let mut order = Self { vertices: Vec::new(), place_of: vec![0; graph.len()], before: Vec::new() };
+        while let Some(vertex) = ready.pop() {
+            order.place_of[vertex as usize] = order.vertices.len() as u32;
+            order.vertices.push(vertex);
+            for at in graph.row(vertex).filter(|&at| leads(at, LATER)) {
+                let later = graph.neighbours[at];
+                waits_for[later as usize] -= 1;
+                if waits_for[later as usize] == 0 {
+                    ready.push(later);
+                }
+            }
+        }
         order.weigh(graph);
         order
     }
@@ -75,9 +98,9 @@ impl Order {
     }
 }
 
-/// Changes the order of the vertices' numbers, which must be topological.
-fn arrange<W: Weight>(graph: &Graph<'_, W>, config: &ArrangeConfig, stop: &StopToken) -> Order {
-    let mut order = Order::natural(graph);
+/// Changes a topological order.
+fn arrange<W: Weight>(graph: &Graph<'_, W>, order: Order, config: &ArrangeConfig, stop: &StopToken) -> Order {
+    let mut order = order;
     let total = order.before[graph.len()];
     let stretches = (total / config.longest.max(1)).clamp(1, graph.len().max(1) as i64);
     let even = |at: i64| order.place((i128::from(total) * i128::from(at) / i128::from(stretches)) as i64);
@@ -155,21 +178,30 @@ fn divide<W: Weight>(
     Some((vertices, at))
 }
 
-/// The best slabs of an order that is changed in stretches of this share of the whole weight: a block for every vertex, and
-/// every edge leads to the same or a later block. An edge that spans more than any block may weigh does not count, since it is cut
-/// wherever the borders are.
+/// An order to begin with, and how to change it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrangement {
+    /// Whether paths are followed to their ends; else it is the order of the vertices' numbers.
+    pub(crate) depth_first: bool,
+    /// The stretches that are divided, as a share of the whole weight.
+    pub(crate) longest: f64,
+}
+
+/// The best slabs of an order that is changed: a block for every vertex, and every edge leads to the same or a later block. An
+/// edge that spans more than any block may weigh does not count, since it is cut wherever the borders are.
 ///
 /// # Complexity
 /// O(log vertices) flows through networks that together are as large as the graph.
 pub(crate) fn arranged_slabs<W: Weight>(
     graph: &Graph<'_, W>,
     caps: &[i64],
-    longest: f64,
+    how: Arrangement,
     stop: &StopToken,
 ) -> Vec<u32> {
     let span = caps.iter().copied().max().unwrap_or(0);
-    let longest = (graph.total_weight() as f64 * longest).ceil() as i64;
-    let order = arrange(graph, &ArrangeConfig { longest, span }, stop);
+    let longest = (graph.total_weight() as f64 * how.longest).ceil() as i64;
+    let order = if how.depth_first { Order::depth_first(graph) } else { Order::natural(graph) };
+    let order = arrange(graph, order, &ArrangeConfig { longest, span }, stop);
     let wide = |list: &[i64]| list.iter().map(|&weight| weight as u64).collect::<Vec<u64>>();
     let line = Line { before: wide(&order.before), across: wide(&order.across(graph, span)) };
     let mut block_of = vec![0; graph.len()];
