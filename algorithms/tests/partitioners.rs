@@ -13,6 +13,8 @@ fn specs() -> Vec<String> {
             "multilevel(preset=fast)",
             "multilevel(preset=quality)",
             "multilevel(acyclic=true)",
+            "multilevel(preset=fast,acyclic=true)",
+            "multilevel(preset=quality,acyclic=true)",
             "multilevel(objective=volume)",
             "multilevel(coarsening=matching)",
             "fiduccia_mattheyses(scheme=direct)",
@@ -273,13 +275,117 @@ fn acyclic_blocks_of_training_steps_form_no_cycle() {
     }
 }
 
+const ACYCLIC: [&str; 3] =
+    ["multilevel(acyclic=true)", "multilevel(preset=fast,acyclic=true)", "multilevel(preset=quality,acyclic=true)"];
+
+/// Random directed acyclic graphs, each edge from the lower to the higher number, none of whose vertices is isolated.
+fn directed(vertices: u32, edges: usize, seed: u64, weights: impl Fn(u64) -> u64) -> UndirectedGraph {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+    let mut next = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % below
+    };
+    let path = |vertex: u32| (vertex.saturating_sub(1 + vertex % 3), vertex);
+    let mut list: Vec<(u32, u32, u64)> = (1..vertices).map(path).map(|(a, b)| (a, b, 1 + next(9))).collect();
+    for _ in 0..edges {
+        let (a, b) = (next(u64::from(vertices)) as u32, next(u64::from(vertices)) as u32);
+        list.push((a, b, 1 + next(9)));
+    }
+    let weights = (0..vertices).map(|_| weights(next(1 << 20))).collect();
+    UndirectedGraph::from_edges(vertices as usize, list.into_iter(), Some(weights)).unwrap()
+}
+
+/// The least cut of all partitions in which every edge leads to the same or a later block and no block is too heavy.
+fn least_acyclic_cut(graph: &UndirectedGraph, request: &Request) -> Option<u64> {
+    let (count, blocks) = (graph.vertex_count(), request.blocks);
+    let total = graph.total_vertex_weight();
+    let mut least: Option<u64> = None;
+    let mut partition = Partition { blocks, block_of: vec![0; count] };
+    for mut number in 0..u64::from(blocks).pow(count as u32) {
+        for block in &mut partition.block_of {
+            *block = (number % u64::from(blocks)) as u32;
+            number /= u64::from(blocks);
+        }
+        let loads = quality::block_weights(graph, &partition);
+        let is_light = loads.iter().zip(0..).all(|(&load, block)| load <= request.capacity(block, total));
+        if is_light && is_monotone(graph, &partition) {
+            let cut = quality::edge_cut(graph, &partition);
+            least = Some(least.map_or(cut, |least| least.min(cut)));
+        }
+    }
+    least
+}
+
+#[test]
+fn acyclic_blocks_of_small_graphs_cut_as_little_as_any() {
+    let mut optimal = [0; 3];
+    let mut cases = 0;
+    for seed in 0..30u64 {
+        for (vertices, blocks) in [(11, 2), (8, 3)] {
+            let graph = directed(vertices, 2 + seed as usize % 12, seed, |random| 1 + random % 3);
+            let request = Request::new(blocks, 0.25, seed);
+            let Some(least) = least_acyclic_cut(&graph, &request) else { continue };
+            cases += 1;
+            for (spec, optimal) in ACYCLIC.iter().zip(&mut optimal) {
+                let found = check(spec, &graph, &request).unwrap();
+                assert!(is_monotone(&graph, &found), "{spec} {seed}");
+                if fits(&graph, &found, &request) {
+                    let cut = quality::edge_cut(&graph, &found);
+                    assert!(cut >= least, "{spec} {seed}: {cut} is less than the least, {least}");
+                    *optimal += usize::from(cut == least);
+                }
+            }
+        }
+    }
+    assert!(cases > 50, "{cases}");
+    assert!(optimal[0] * 10 >= cases * 9 && optimal[2] * 10 >= cases * 9, "{optimal:?} of {cases}");
+}
+
+#[test]
+fn acyclic_blocks_are_never_worse_than_slabs_whatever_the_weights() {
+    let weights: [fn(u64) -> u64; 4] =
+        [|_| 1, |random| random % 3, |random| if random % 50 == 0 { 1 << 45 } else { 1 }, |random| random << 30];
+    for seed in 0..12u64 {
+        let weights = weights[seed as usize % 4];
+        let graph = directed(300 + 150 * seed as u32, 100 * seed as usize, seed, weights);
+        for blocks in [2, 5, 16] {
+            let request = Request::new(blocks, 0.05, seed);
+            let total = graph.total_vertex_weight();
+            let score = |partition: &Partition| {
+                let loads = quality::block_weights(&graph, partition);
+                let over = loads.iter().zip(0..).map(|(&load, b)| load.saturating_sub(request.capacity(b, total)));
+                (over.sum::<u64>(), quality::edge_cut(&graph, partition))
+            };
+            let slabs = score(&check("level_slabs", &graph, &request).unwrap());
+            for spec in ACYCLIC {
+                let found = check(spec, &graph, &request).unwrap();
+                assert!(is_monotone(&graph, &found), "{spec} {seed}");
+                assert!(score(&found) <= slabs, "{spec} {seed} {blocks}: {:?} {slabs:?}", score(&found));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_chains_are_taken_apart_where_no_slab_can() {
+    // Two chains of 300, numbered in turns and tied only at their beginnings: a slab cuts both, a block a chain nothing but
+    // the tie.
+    let chains = (2..600u32).map(|vertex| (vertex - 2, vertex));
+    let graph = graph(600, &chains.chain([(0, 1)]).collect::<Vec<_>>());
+    let request = Request::new(2, 0.0, 1);
+    let cut = |spec| quality::edge_cut(&graph, &check(spec, &graph, &request).unwrap());
+    assert_eq!((cut("level_slabs"), cut("multilevel(acyclic=true)")), (2, 1));
+}
+
 #[test]
 fn whoever_is_told_to_stop_stops() {
     let graph = grid(50, 50);
     let stop = StopToken::default();
     stop.stop();
     let request = Request { stop, ..Request::new(4, 0.03, 1) };
-    for spec in ["multilevel", "fiduccia_mattheyses", "level_slabs"] {
+    for spec in ["multilevel", "multilevel(acyclic=true)", "fiduccia_mattheyses", "level_slabs"] {
         assert_eq!(partition(spec, &graph, &request), Err(PartitionError::Stopped), "{spec}");
     }
 }

@@ -49,7 +49,7 @@ impl Partitioner for LevelSlabs {
 }
 
 /// A sum of weights, as narrow as the graph's totals permit.
-trait Sum: Copy + Into<u64> {
+pub(crate) trait Sum: Copy + Into<u64> {
     /// A sum that is known to fit.
     fn of(sum: u64) -> Self;
 }
@@ -69,11 +69,11 @@ impl Sum for u64 {
 }
 
 /// A graph laid out on a line.
-struct Line<S> {
+pub(crate) struct Line<S> {
     /// Weight of the first vertices, for every number of them.
-    before: Vec<S>,
+    pub(crate) before: Vec<S>,
     /// Weight of the edges across the border behind the first vertices, for every number of them.
-    across: Vec<S>,
+    pub(crate) across: Vec<S>,
 }
 
 impl<S: Sum> Line<S> {
@@ -94,8 +94,8 @@ impl<S: Sum> Line<S> {
         Self { before, across }
     }
 
-    /// The borders of the best split, within raised capacities if need be; `None` if stopped.
-    fn best(&self, capacities: &[u64], stop: &StopToken) -> Option<Vec<usize>> {
+    /// The borders of the best split, first and last included, within raised capacities if need be; `None` if stopped.
+    pub(crate) fn best(&self, capacities: &[u64], stop: &StopToken) -> Option<Vec<usize>> {
         if stop.is_stopped() {
             return None;
         }

@@ -1,9 +1,14 @@
 //! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
 
+mod acyclic;
+mod arrange;
 mod balance;
+#[cfg(test)]
+mod bound;
 mod coarsen;
 mod contract;
 pub(crate) mod engine;
+mod flow;
 mod fm;
 mod graph;
 mod greedy;
@@ -11,10 +16,12 @@ mod heap;
 mod initial;
 mod isolated;
 mod overlay;
+mod pairs;
 mod pool;
 mod propagate;
 mod random;
 mod refine;
+mod region;
 mod settings;
 mod starts;
 mod state;
@@ -95,7 +102,9 @@ impl std::str::FromStr for Coarsening {
 /// doi:10.1007/978-3-319-07959-2_30. Localised FM: P. Sanders, C. Schulz: Engineering multilevel graph partitioning
 /// algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
 /// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
-/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865.
+/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865. Borders by flows: P. Sanders, C. Schulz 2011, as above;
+/// balance by piercing: M. Hamann, B. Strasser: Graph bisection with Pareto optimization. ACM Journal of Experimental
+/// Algorithmics 23 (2018), doi:10.1145/3173045.
 ///
 /// # Complexity
 /// About O(vertices + edges) a level, and O(edges + moves · degree · log boundary) for its refinement.
@@ -106,9 +115,12 @@ impl std::str::FromStr for Coarsening {
 ///
 /// # Deviations
 /// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
-/// be a topological order (see [`TopologicalView`](super::TopologicalView)); the partition begins with slabs, and a vertex
-/// moves only between its predecessors' last block and its successors' first, so that every edge leads to the same or a
-/// later block. For the communication volume the finest level of a partition of small cut is refined greedily.
+/// be a topological order (see [`TopologicalView`](super::TopologicalView)), and every edge leads to the same or a later
+/// block. The partition begins with slabs, of the vertices' order and of orders that minimum cuts have changed. Then a vertex
+/// moves only between its predecessors' last block and its successors' first, and whole sets move between near blocks by
+/// minimum cuts that go against no edge (on the finest level, and not with the preset `fast`). It is never worse than
+/// [`LevelSlabs`](super::LevelSlabs). Coarsening joins vertices of one block only, so that its clusters need not be acyclic.
+/// For the communication volume the finest level of a partition of small cut is refined greedily.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
@@ -143,6 +155,7 @@ impl Multilevel {
         let mut best = if self.acyclic || split.graph.is_strip(caps.len()) {
             // What the slabs of a long strip leave open, refinement finds.
             match find_start()? {
+                Some(start) if self.acyclic => work.acyclic(acyclic::Effort::of(self.preset), start),
                 Some(start) => work.cycle(&start.block_of, 0),
                 None => work.best(None, work.begin(0)),
             }
@@ -150,7 +163,8 @@ impl Multilevel {
             let (start, begun) = rayon::join(find_start, || work.begin(0));
             work.best(start?, begun)
         };
-        for cycle in 0..work.settings.cycles {
+        // Acyclic blocks have had theirs.
+        for cycle in 0..if self.acyclic { 0 } else { work.settings.cycles } {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
         }
         if self.aim == Aim::Volume {

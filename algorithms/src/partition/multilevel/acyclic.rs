@@ -1,0 +1,116 @@
+//! Acyclic blocks: starts, and refinement by searches and by flows in turn.
+
+use rayon::prelude::*;
+
+use super::Work;
+use super::arrange::{Arrangement, arranged_slabs};
+use super::graph::Weight;
+use super::pairs::{FlowConfig, refine_by_flows};
+use super::refine::Scored;
+use super::settings::Preset;
+use super::starts::Start;
+
+/// How much effort acyclic blocks get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Slabs of changed orders to start from; their number on large graphs, on others, and on small ones.
+    starts: [usize; 3],
+    /// Refinements by flows, each followed by a V-cycle, at most.
+    turns: u32,
+    flows: FlowConfig,
+}
+
+impl Effort {
+    /// That of a preset; `None` if it has time for a V-cycle from slabs only.
+    pub(crate) fn of(preset: Preset) -> Option<Self> {
+        let flows = |rounds, reach, distance| FlowConfig { rounds, reach, least: 500, share: SHARES[0], distance };
+        match preset {
+            Preset::Fast => None,
+            Preset::Default => Some(Self { starts: [1, 2, 8], turns: 3, flows: flows(2, 32.0, 4) }),
+            Preset::Quality => Some(Self { starts: [2, 4, 8], turns: 8, flows: flows(3, 64.0, 8) }),
+        }
+    }
+}
+
+/// The orders to start from.
+const ARRANGEMENTS: [Arrangement; 8] = {
+    const fn natural(longest: f64) -> Arrangement {
+        Arrangement { depth_first: false, longest }
+    }
+    const fn depth_first(longest: f64) -> Arrangement {
+        Arrangement { depth_first: true, longest }
+    }
+    [
+        natural(0.02),
+        natural(0.005),
+        natural(0.05),
+        depth_first(0.02),
+        natural(0.3),
+        depth_first(0.1),
+        depth_first(0.3),
+        natural(1.0),
+    ]
+};
+
+/// Entries from which on a graph is large.
+const LARGE: usize = 2_000_000;
+
+/// The share of a block that is free at most, by turns.
+const SHARES: [f64; 3] = [0.6, 0.9, 0.3];
+
+/// A turn that lowers the cut by a smaller share is the last.
+const LITTLE: f64 = 0.0005;
+
+impl<W: Weight> Work<'_, '_, W> {
+    /// Acyclic blocks, never worse than the slabs.
+    pub(crate) fn acyclic(&self, effort: Option<Effort>, slabs: Start) -> Scored {
+        let slabs = self.scored(slabs.block_of);
+        let found = match effort {
+            None => self.cycle(&slabs.block_of, 0),
+            Some(effort) => {
+                let [large, medium, small] = effort.starts;
+                let large = if self.graph.entries() >= LARGE { large } else { medium };
+                let starts = if self.is_small() { small } else { large };
+                let from = |&how: &Arrangement| {
+                    let start = arranged_slabs(self.graph, self.caps, how, &self.request.stop);
+                    self.in_turns(&start, &effort)
+                };
+                let found: Vec<Scored> = ARRANGEMENTS[..starts].par_iter().map(from).collect();
+                match found.into_iter().min_by_key(|found| found.score) {
+                    Some(best) if best.score <= slabs.score => best,
+                    // Heavy vertices, perhaps: from the slabs it can only get better.
+                    _ => self.in_turns(&slabs.block_of, &effort),
+                }
+            }
+        };
+        if found.score <= slabs.score { found } else { slabs }
+    }
+
+    /// A V-cycle, then flows and V-cycles in turn.
+    fn in_turns(&self, start: &[u32], effort: &Effort) -> Scored {
+        let mut best = self.cycle(start, 0);
+        for turn in 0..effort.turns {
+            let before = best.score;
+            let share = SHARES[turn as usize % SHARES.len()];
+            let flows = FlowConfig { share, ..effort.flows };
+            refine_by_flows(self.graph, self.caps, &mut best.block_of, &flows, &self.request.stop);
+            best = self.scored(best.block_of);
+            let next = self.cycle(&best.block_of, 1 + u64::from(turn));
+            if next.score < best.score {
+                best = next;
+            }
+            let gain = before.1 - best.score.1;
+            let little = best.score.0 >= before.0 && gain as f64 <= LITTLE * before.1 as f64;
+            // On small graphs all shares are tried.
+            let enough = !self.is_small() || turn as usize + 1 >= SHARES.len();
+            if self.request.stop.is_stopped() || (little && enough) {
+                break;
+            }
+        }
+        best
+    }
+
+    fn scored(&self, block_of: Vec<u32>) -> Scored {
+        Scored { score: (self.overload(self.graph, &block_of), self.graph.cut(&block_of)), block_of }
+    }
+}
