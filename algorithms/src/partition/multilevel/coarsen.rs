@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::contract::contract;
 use super::graph::{Graph, Weight};
-use super::pool::Pool;
+use super::pool::{Pool, written_zeros};
 use super::random::Random;
 use crate::StopToken;
 
@@ -108,16 +108,15 @@ struct Ties<W> {
 
 impl<W: Weight> Ties<W> {
     fn new(clusters: usize) -> Self {
-        Self { tie_to: vec![W::default(); clusters], seen: Vec::new() }
+        Self { tie_to: written_zeros(clusters), seen: Vec::new() }
     }
 }
 
 impl Clustering {
     fn find<W: Weight>(graph: &Graph<'_, W>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
         let count = graph.len();
-        let mut weight =
-            if graph.vertex_weights.is_empty() { vec![W::ONE; count] } else { graph.vertex_weights.to_vec() };
-        let mut leader: Vec<u32> = (0..count as u32).collect();
+        let mut weight: Vec<W> = graph.vertices().map(|vertex| W::narrow(graph.weight(vertex))).collect();
+        let mut leader: Vec<u32> = graph.vertices().collect();
         let mut members = vec![1; count];
         let pool = Pool::default();
         join_idle(graph, &mut leader, &mut members);
@@ -149,17 +148,30 @@ impl Clustering {
         Self::numbered(joining.leader)
     }
 
+    /// Numbers the clusters by their leaders.
     fn numbered(leader: &[u32]) -> Self {
-        let mut number = vec![0u32; leader.len()];
+        let firsts = (0..leader.len() as u32).into_par_iter().step_by(STRETCH);
+        let leads = |(first, leaders): (u32, &[u32])| {
+            (first..).zip(leaders).filter(|&(vertex, &leader)| vertex == leader).count()
+        };
+        let counts: Vec<usize> = firsts.zip(leader.par_chunks(STRETCH)).map(leads).collect();
         let mut count = 0;
-        for (vertex, &leader) in leader.iter().enumerate() {
-            if leader as usize == vertex {
-                number[vertex] = count;
-                count += 1;
+        let before = |counted: &usize| {
+            count += counted;
+            (count - counted) as u32
+        };
+        let befores: Vec<u32> = counts.iter().map(before).collect();
+        let mut number = vec![0u32; leader.len()];
+        number.par_chunks_mut(STRETCH).zip(befores).enumerate().for_each(|(at, (numbers, mut next))| {
+            for (vertex, number) in (at * STRETCH..).zip(numbers) {
+                if leader[vertex] as usize == vertex {
+                    *number = next;
+                    next += 1;
+                }
             }
-        }
+        });
         let of = |&leader: &u32| number[leader as usize];
-        Self { cluster_of: leader.par_iter().with_min_len(STRETCH).map(of).collect(), count: count as usize }
+        Self { cluster_of: leader.par_iter().with_min_len(STRETCH).map(of).collect(), count }
     }
 }
 
@@ -194,7 +206,7 @@ fn by_degree<W: Weight>(graph: &Graph<'_, W>, range: Range<u32>, shuffle: Option
 /// Joins all vertices without edges and weight, which are of no consequence.
 fn join_idle<W: Weight>(graph: &Graph<'_, W>, leader: &mut [u32], members: &mut [u8]) {
     let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
-    let idle: Vec<u32> = (0..graph.len() as u32).filter(is_idle).collect();
+    let idle: Vec<u32> = graph.vertices().filter(is_idle).collect();
     let Some((&first, others)) = idle.split_first() else { return };
     for &vertex in others {
         leader[vertex as usize] = first;
@@ -222,6 +234,14 @@ impl<W: Weight> Joining<'_, '_, W> {
 
     fn is_single(&self, vertex: u32) -> bool {
         self.leader_of(vertex) == vertex && self.members_of(vertex) == 1
+    }
+
+    /// The vertices of an order that are single.
+    fn singles(&self, order: &[u32]) -> Vec<u32> {
+        let single = |vertices: &[u32]| -> Vec<u32> {
+            vertices.iter().copied().filter(|&vertex| self.is_single(vertex)).collect()
+        };
+        order.par_chunks(STRETCH).map(single).collect::<Vec<_>>().concat()
     }
 
     fn same_block(&self, a: u32, b: u32) -> bool {
@@ -277,7 +297,7 @@ impl<W: Weight> Joining<'_, '_, W> {
     /// Joins those who are left between ranges, and pairs within them if clusters are pairs: threads find the favourites of
     /// some, and whoever's favourite has no room any more looks again.
     fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties<W>>) {
-        let left: Vec<u32> = order.iter().copied().filter(|&vertex| self.is_single(vertex)).collect();
+        let left = self.singles(order);
         let new_ties = || Ties::new(self.graph.len());
         let mut ties = new_ties();
         for turn in 0..TURNS {
@@ -333,13 +353,13 @@ impl<W: Weight> Joining<'_, '_, W> {
     /// Joins vertices that are still alone and would have liked to join the same cluster, which had no room; and vertices
     /// without neighbours with each other.
     fn join_over_two_hops(&mut self, order: &[u32]) {
-        let singles = order.iter().filter(|&&vertex| self.is_single(vertex)).count();
-        if singles * 10 < order.len() {
+        let singles = self.singles(order);
+        if singles.len() * 10 < order.len() {
             return;
         }
         let mut waiting: Vec<Option<u32>> = vec![None; self.graph.len()];
         let mut lonely: Option<u32> = None;
-        for &vertex in order {
+        for vertex in singles {
             if !self.is_single(vertex) {
                 continue;
             }
@@ -363,6 +383,56 @@ impl<W: Weight> Joining<'_, '_, W> {
                     }
                 }
                 _ => *place = Some(vertex),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    /// A ring with chords, large enough for threads.
+    fn ring(count: u32) -> Graph<'static, u32> {
+        let mut rows: Vec<Vec<u32>> = (0..count).map(|v| vec![(v + 1) % count, (v + count - 1) % count]).collect();
+        let mut random = Random::new(5, 5);
+        for _ in 0..count / 4 {
+            let (a, b) = (random.below(count as usize), random.below(count as usize));
+            if a != b && !rows[a].contains(&(b as u32)) {
+                rows[a].push(b as u32);
+                rows[b].push(a as u32);
+            }
+        }
+        let mut offsets = vec![0];
+        for row in &rows {
+            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
+        }
+        Graph { offsets: offsets.into(), neighbours: Cow::Owned(rows.concat()), ..Graph::default() }
+    }
+
+    #[test]
+    fn clusters_keep_their_bounds_and_blocks_on_any_number_of_threads() {
+        let graph = ring(60_000);
+        let blocks: Vec<u32> = (0..60_000).map(|vertex| vertex / 7 % 2).collect();
+        for (max_members, by_size, shuffle) in [(8, true, None), (8, false, Some(3)), (2, false, None)] {
+            let config = CoarsenConfig { target: 1, max_weight: 5, max_members, by_size, shuffle };
+            let on = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                pool.install(|| Clustering::find(&graph, &config, Some(&blocks)))
+            };
+            let (one, three) = (on(1), on(3));
+            assert_eq!(one.cluster_of, three.cluster_of);
+            // Most find somebody, also across the ranges.
+            assert!(one.count < 60_000 * 2 / 3, "{}", one.count);
+            let mut members = vec![Vec::new(); one.count];
+            for (vertex, &cluster) in one.cluster_of.iter().enumerate() {
+                members[cluster as usize].push(vertex);
+            }
+            for members in members {
+                assert!((1..=5.min(max_members as usize)).contains(&members.len()));
+                assert!(members.iter().all(|&vertex| blocks[vertex] == blocks[members[0]]));
             }
         }
     }

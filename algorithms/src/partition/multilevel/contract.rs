@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::graph::{Graph, Weight};
+use super::pool::written_zeros;
 
 /// The members of every cluster, cluster by cluster, ascending.
 struct Members {
@@ -80,7 +81,7 @@ fn contract_range<W: Weight>(
     let directed = !graph.directions.is_empty();
     let mut directions = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
-    let mut slot_of = vec![0u32; members.starts.len() - 1];
+    let mut slot_of: Vec<u32> = written_zeros(members.starts.len() - 1);
     offsets.push(0);
     for cluster in range {
         let first = neighbours.len();

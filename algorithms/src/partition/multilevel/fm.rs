@@ -220,14 +220,14 @@ impl<W: Weight> Fm<W> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::borrow::Cow;
 
     use super::super::graph::Graph;
     use super::*;
 
     /// A random graph of some 600 weighted edges on 200 vertices.
-    fn tangle(seed: u64) -> Graph<'static, u32> {
+    pub(crate) fn tangle(seed: u64) -> Graph<'static, u32> {
         let mut random = Random::new(seed, 0);
         let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 200];
         for _ in 0..600 {

@@ -69,3 +69,36 @@ pub(super) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u3
     }
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fm::tests::tangle;
+    use super::*;
+
+    #[test]
+    fn the_gain_told_is_the_gain_had_within_capacities() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8)] {
+            let graph = tangle(seed);
+            let caps = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+            let mut state = State::new(&graph, &caps, block_of, |_| true);
+            let before = graph.cut(&state.block_of);
+            let boundary = state.boundary();
+            let told = greedy(&mut state, boundary, 8);
+            assert!(told > 0);
+            assert_eq!((graph.cut(&state.block_of), state.cut()), (before - told, before - told));
+            assert_eq!(state.overload(), 0);
+        }
+    }
+
+    #[test]
+    fn the_most_promising_come_first() {
+        let graph = tangle(9);
+        let caps = vec![graph.total_weight(); 4];
+        let state = State::new(&graph, &caps, (0..200).map(|vertex| vertex % 4).collect(), |_| true);
+        let gain = |&vertex: &u32| state.best_target(vertex).map(|target| target.gain);
+        let all = most_promising(&state, &state.boundary(), 200);
+        assert!(all.is_sorted_by_key(|vertex| Reverse(gain(vertex))));
+        assert_eq!(most_promising(&state, &state.boundary(), 30), all[..30]);
+    }
+}

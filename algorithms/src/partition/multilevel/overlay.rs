@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::graph::Weight;
 use super::heap::Heap;
-use super::pool::Pool;
+use super::pool::{Pool, written_zeros};
 use super::state::{Row, State, Target, Tie, targets};
 
 /// A row that no move of the search has changed.
@@ -119,7 +119,7 @@ impl<W: Weight> Overlay<W> {
     fn new(state: &State<'_, '_, W>) -> Self {
         let blocks = state.caps.len();
         Self {
-            slot_of: vec![0; state.graph.len()],
+            slot_of: written_zeros(state.graph.len()),
             slots: Vec::new(),
             ties: Vec::new(),
             added: vec![0; blocks],
@@ -301,5 +301,65 @@ impl<W: Weight> Overlay<W> {
             self.waiting[block as usize].clear();
         }
         self.trail.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fm::tests::tangle;
+    use super::super::graph::Graph;
+    use super::*;
+
+    fn together(graph: &Graph<'_, u32>, caps: &[i64], seeds_each: usize, threads: usize) -> (Vec<u32>, i64) {
+        let blocks = caps.len() as u32;
+        let mut state = State::new(graph, caps, (0..200).map(|vertex| vertex % blocks).collect(), |_| true);
+        let before = state.cut();
+        let seeds: Vec<u32> = (0..200).filter(|vertex| vertex % 3 > 0).collect();
+        let starts: Vec<&[u32]> = seeds.chunks(seeds_each).collect();
+        // Whoever has moved already stays where it is.
+        let (mut moved, mut touched) = (vec![false; 200], Vec::new());
+        moved[1] = true;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let overlays = Pool::default();
+        let told = pool.install(|| search_together(&mut state, &starts, 9, &overlays, &mut moved, &mut touched));
+        assert_eq!((before - graph.cut(&state.block_of), state.cut()), (told, graph.cut(&state.block_of)));
+        assert_eq!((state.overload(), state.block_of[1]), (0, 1 % blocks));
+        let again = State::new(graph, caps, state.block_of.clone(), |_| true);
+        for vertex in 0..200 {
+            for block in 0..blocks {
+                assert_eq!(state.tie_to(vertex, block), again.tie_to(vertex, block));
+            }
+        }
+        assert_eq!(again.loads, state.loads);
+        touched.sort_unstable();
+        let marked: Vec<u32> = (0..200).filter(|&vertex| vertex != 1 && moved[vertex as usize]).collect();
+        assert_eq!(touched, marked);
+        (state.block_of, told)
+    }
+
+    #[test]
+    fn the_gain_told_is_the_gain_had_and_threads_change_nothing() {
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 50)] {
+            let graph = tangle(seed);
+            let caps = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            for seeds_each in [1, 7, 50] {
+                let one = together(&graph, &caps, seeds_each, 1);
+                assert!(one.1 > 0, "{seed} {seeds_each}");
+                assert_eq!(one, together(&graph, &caps, seeds_each, 3));
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_leaves_its_overlay_as_it_was() {
+        let graph = tangle(6);
+        let caps = vec![graph.total_weight(); 3];
+        let state = State::new(&graph, &caps, (0..200).map(|vertex| vertex % 3).collect(), |_| true);
+        let mut overlay = Overlay::new(&state);
+        let seeds: Vec<u32> = (0..50).collect();
+        let moves = |found: Found| (found.moves, found.tried);
+        let once = moves(overlay.search(&state, &[false; 200], &seeds, 20));
+        assert!(!once.0.is_empty());
+        assert_eq!(once, moves(overlay.search(&state, &[false; 200], &seeds, 20)));
     }
 }

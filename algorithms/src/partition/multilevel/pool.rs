@@ -24,3 +24,12 @@ impl<T> Pool<T> {
         result
     }
 }
+
+/// Zeros on pages that are written at once. Pages of an allocation that is merely known to be zero are mapped again when the
+/// first write follows a read, of which all threads must be told.
+pub(super) fn written_zeros<T: Copy + Default>(count: usize) -> Vec<T> {
+    let mut zeros = Vec::with_capacity(count);
+    // Whose length is not known to be the capacity, so that it does not become such an allocation after all.
+    zeros.resize(std::hint::black_box(count), T::default());
+    zeros
+}
