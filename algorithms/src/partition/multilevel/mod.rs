@@ -91,6 +91,11 @@ impl std::str::FromStr for Coarsening {
 /// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
 /// from each boundary vertex; both are undone back to their best point.
 ///
+/// Threads share the work on large graphs, and the partition depends on the graph alone, not on their number: ranges of
+/// vertices are clustered at the same time, then who prefers a cluster beyond its range; moves that lower the cut are looked
+/// for everywhere and made in the order of their gains before FM begins; searches from single vertices run in batches, each
+/// on an overlay over the partition as it was, and what they found is carried out in turn as far as it still holds.
+///
 /// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (where there are hubs) and the slabs
 /// of [`LevelSlabs`](super::LevelSlabs) are refined instead of the initial partition where they cut less.
 ///

@@ -226,6 +226,10 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
     fn make_row(&mut self, vertex: u32) {
         let room = self.row_room(vertex);
         self.row_start[vertex as usize] = self.ties.len() as u32;
+        if self.ties.capacity() < self.ties.len() + room {
+            // Half of a list that doubles would seldom be used.
+            self.ties.reserve_exact(room + self.ties.len() / 8);
+        }
         self.ties.resize(self.ties.len() + room, Tie { block: 0, weight: W::default() });
         let Self { graph, block_of, .. } = self;
         let (graph, block_of) = (*graph, std::mem::take(block_of));
