@@ -404,13 +404,17 @@ def verdicts(results):
     for tool in ("default", "quality"):
         line(f"`{tool}`, acyclic: cut ÷ undirected, leveled graphs", "≤ 1.03",
              f"{tool}_acyclic", tool, cut, LEVELED)
+    pairs = {}
     for key, two in sorted(results.rows.items()):
-        if key[4] == "2":
-            one = results.row(*key[:4])
-            if one:
-                speed = float(one["partition_wall_s"]) / float(two["partition_wall_s"])
-                same = "same" if one["sha256"] == two["sha256"] else "ANOTHER"
-                lines.append(f"| `{key[3]}` on {key[0]}, k = {key[1]}, seed {key[2]}: wall seconds of 1 thread ÷ 2 threads | ≥ 1.6 | {speed:.2f}, {same} partition |")
+        one = results.row(*key[:4])
+        if key[4] == "2" and one:
+            pairs.setdefault((key[3], key[0]), []).append((one, two))
+    for (tool, graph), runs in pairs.items():
+        speeds = [float(one["partition_wall_s"]) / float(two["partition_wall_s"]) for one, two in runs]
+        mean = math.exp(sum(map(math.log, speeds)) / len(speeds))
+        same = "the same partitions" if all(one["sha256"] == two["sha256"] for one, two in runs) else "OTHER PARTITIONS"
+        lines.append(f"| `{tool}` on {graph}: wall seconds, 1 thread ÷ 2 threads | ≥ 1.6 | "
+                     f"{mean:.2f} ({min(speeds):.2f} to {max(speeds):.2f}), {same} |")
     return "\n".join(lines)
 
 
