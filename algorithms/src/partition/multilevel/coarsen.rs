@@ -390,26 +390,27 @@ impl<W: Weight> Joining<'_, '_, W> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
 
-    /// A ring with chords, large enough for threads.
+    /// A ring, large enough for threads, in which one in a hundred is a hub that many far away prefer to their neighbours.
     fn ring(count: u32) -> Graph<'static, u32> {
-        let mut rows: Vec<Vec<u32>> = (0..count).map(|v| vec![(v + 1) % count, (v + count - 1) % count]).collect();
+        let mut rows: Vec<Vec<(u32, u32)>> =
+            (0..count).map(|v| vec![((v + 1) % count, 1), ((v + count - 1) % count, 1)]).collect();
         let mut random = Random::new(5, 5);
-        for _ in 0..count / 4 {
-            let (a, b) = (random.below(count as usize), random.below(count as usize));
-            if a != b && !rows[a].contains(&(b as u32)) {
-                rows[a].push(b as u32);
-                rows[b].push(a as u32);
+        for leaf in (0..count).filter(|vertex| vertex % 100 != 0 && vertex % 3 == 0) {
+            let hub = 100 * random.below(count as usize / 100) as u32;
+            if hub.abs_diff(leaf) > 1 {
+                rows[leaf as usize].push((hub, 9));
+                rows[hub as usize].push((leaf, 9));
             }
         }
         let mut offsets = vec![0];
         for row in &rows {
             offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
         }
-        Graph { offsets: offsets.into(), neighbours: Cow::Owned(rows.concat()), ..Graph::default() }
+        let neighbours = rows.iter().flatten().map(|&(neighbour, _)| neighbour).collect();
+        let edge_weights: Vec<u32> = rows.iter().flatten().map(|&(_, weight)| weight).collect();
+        Graph { offsets: offsets.into(), neighbours, edge_weights: edge_weights.into(), ..Graph::default() }
     }
 
     #[test]
