@@ -21,10 +21,12 @@ fn main() {
 }
 
 /// A position-independent executable of this size has some 5 MB of relocations, which the loader reads and applies before
-/// `main`: half of the memory that the command takes for a small graph. What listens to no one needs no random addresses.
+/// `main`: half of the memory that the command takes for a small graph. Stack, heap and libraries keep their random addresses.
 fn link_at_a_fixed_address() {
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && is("PROFILE", "release") {
+    let is_static = std::env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|features| features.contains("crt-static"));
+    let is_linux = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if is_linux && is("PROFILE", "release") && !is_static {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

@@ -9,11 +9,18 @@ use super::FormatError;
 
 /// Writes a file beside its final place, flushes it to the disk, then renames it.
 ///
-/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind.
+/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
+/// replaced.
 pub(crate) fn write_file(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let file = File::options().write(true).open(path).map_err(|error| FormatError::io(path, error))?;
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        return out.flush().map_err(|error| FormatError::io(path, error));
+    }
     let partial = Partial::file(path);
     let file = File::create(&partial.path).map_err(|error| FormatError::io(path, error))?;
     let mut out = BufWriter::new(file);
@@ -151,6 +158,19 @@ mod tests {
         assert_eq!(failure.unwrap_err().to_string(), "g.csv: disk on fire");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(entries(folder.path()), ["g.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_replaced_by_one() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        // Nobody can write to a socket like that.
+        assert!(write_file(&path, |_| Ok(())).is_err());
+        assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+        assert_eq!(entries(folder.path()), ["socket"]);
     }
 
     #[test]
