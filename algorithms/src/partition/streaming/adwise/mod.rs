@@ -174,6 +174,24 @@ fn first_block(blocks: u32, instances: u32, index: u32) -> u32 {
 fn before(request: &Request, block: u32, edges: u64) -> u64 {
     match &request.shares {
         None => (u128::from(edges) * u128::from(block) / u128::from(request.blocks)) as u64,
-        Some(shares) => ((shares[..block as usize].iter().sum::<f64>() * edges as f64) as u64).min(edges),
+        Some(shares) => {
+            // The sum may come out a hair below a whole number, which the blocks behind have no room to make up for.
+            let exact = shares[..block as usize].iter().sum::<f64>() * edges as f64;
+            ((exact * (1.0 + 1e-12)) as u64).min(edges)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_get_the_edges_that_their_blocks_have_room_for() {
+        let shares: Vec<f64> = [1.0, 4.0, 1.0, 4.0, 1.0, 4.0].map(|share| share / 15.0).to_vec();
+        let request = Request { shares: Some(shares), ..Request::new(6, 0.0, 0) };
+        let room = |blocks: std::ops::Range<u32>| blocks.map(|block| request.capacity(block, 240)).sum::<u64>();
+        assert_eq!((before(&request, 3, 240), room(0..3), room(3..6)), (96, 96, 144));
+        assert_eq!((before(&request, 0, 240), before(&request, 6, 240)), (0, 240));
     }
 }
