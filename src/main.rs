@@ -1,6 +1,7 @@
 //! The `placebench` command: flat verbs, one file each under `cmd/`.
 
 mod cmd;
+mod heap;
 mod output;
 mod progress;
 

@@ -22,6 +22,7 @@ use placebench::reports::bytes_text;
 
 use super::run::{INTERRUPTED, stop_on_ctrl_c};
 use super::source;
+use crate::heap;
 use crate::output::print;
 
 /// Arguments of `partition`.
@@ -100,6 +101,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name);
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     let partitioner = registry::partitioner(&spec)?;
+    heap::share_one();
     let started = Instant::now();
     let input = Input::read(args)?;
     let mut report = Report { read: started.elapsed().as_secs_f64(), ..Report::default() };

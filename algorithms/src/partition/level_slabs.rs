@@ -1,6 +1,7 @@
 //! The optimal contiguous split of an order, by dynamic programming.
 
 use placebench_datasets::UndirectedGraph;
+use rayon::prelude::*;
 
 use super::{Partition, PartitionError, Partitioner, Request};
 use crate::StopToken;
@@ -49,15 +50,23 @@ impl Partitioner for LevelSlabs {
 }
 
 /// A sum of weights, as narrow as the graph's totals permit.
-pub(crate) trait Sum: Copy + Into<u64> {
-    /// A sum that is known to fit.
+pub(crate) trait Sum: Copy + Into<u64> + Send + Sync {
+    /// A sum that is known to fit, or part of one: what does not fit is cut off.
     fn of(sum: u64) -> Self;
+
+    /// Wraps around.
+    fn plus(self, other: Self) -> Self;
 }
 
 impl Sum for u32 {
     #[inline]
     fn of(sum: u64) -> Self {
         sum as u32
+    }
+
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 }
 
@@ -66,7 +75,15 @@ impl Sum for u64 {
     fn of(sum: u64) -> Self {
         sum
     }
+
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
+
+/// Vertices that a thread deals with in one go.
+const STRETCH: usize = 16_384;
 
 /// A graph laid out on a line.
 pub(crate) struct Line<S> {
@@ -78,19 +95,36 @@ pub(crate) struct Line<S> {
 
 impl<S: Sum> Line<S> {
     fn new(graph: &UndirectedGraph) -> Self {
-        let places = || Vec::with_capacity(graph.vertex_count() + 1);
-        let (mut before, mut across) = (places(), places());
-        let (mut weight, mut open) = (0u64, 0u64);
-        before.push(S::of(weight));
-        across.push(S::of(open));
-        for vertex in graph.vertices() {
-            weight += graph.vertex_weight(vertex);
-            before.push(S::of(weight));
-            for (neighbour, weight) in graph.edges_of(vertex) {
-                if neighbour > vertex { open += weight } else { open -= weight }
+        let count = graph.vertex_count();
+        // The first place has nothing before it.
+        let (mut before, mut across) = (vec![S::of(0); count + 1], vec![S::of(0); count + 1]);
+        let stretches = before[1..].par_chunks_mut(STRETCH).zip(across[1..].par_chunks_mut(STRETCH)).enumerate();
+        // Sums within a stretch first, of which those of edges may be negative: they wrap around, and back again.
+        let sums = stretches.with_max_len(1).map(|(at, (before, across))| {
+            let (mut weight, mut open) = (0u64, 0u64);
+            let first = (at * STRETCH) as u32;
+            for (vertex, (before, across)) in (first..).zip(before.iter_mut().zip(across)) {
+                weight += graph.vertex_weight(vertex);
+                *before = S::of(weight);
+                for (neighbour, weight) in graph.edges_of(vertex) {
+                    open = if neighbour > vertex { open.wrapping_add(weight) } else { open.wrapping_sub(weight) };
+                }
+                *across = S::of(open);
             }
-            across.push(S::of(open));
-        }
+            (S::of(weight), S::of(open))
+        });
+        let sums: Vec<(S, S)> = sums.collect();
+        let sum_up = |sums: &mut (S, S), stretch: &(S, S)| {
+            let so_far = *sums;
+            *sums = (so_far.0.plus(stretch.0), so_far.1.plus(stretch.1));
+            Some(so_far)
+        };
+        let firsts: Vec<(S, S)> = sums.iter().scan((S::of(0), S::of(0)), sum_up).collect();
+        let stretches = before[1..].par_chunks_mut(STRETCH).zip(across[1..].par_chunks_mut(STRETCH)).zip(firsts);
+        stretches.with_max_len(1).for_each(|((before, across), (weight, open))| {
+            before.iter_mut().for_each(|sum| *sum = sum.plus(weight));
+            across.iter_mut().for_each(|sum| *sum = sum.plus(open));
+        });
         Self { before, across }
     }
 
@@ -292,5 +326,29 @@ mod tests {
                 assert_eq!(narrow.map(|borders| borders.len() as u64), Some(blocks + 1));
             }
         }
+    }
+
+    #[test]
+    fn sums_go_on_where_the_stretch_before_ended() {
+        let count = 3 * STRETCH as u32 / 2;
+        let edges = (1..count).flat_map(|v| [(v - 1, v, 1 + u64::from(v % 3)), (v / 2, v, u64::from(v % 5))]);
+        let weights = (0..u64::from(count)).map(|vertex| vertex % 7).collect();
+        let graph = UndirectedGraph::from_edges(count as usize, edges, Some(weights)).unwrap();
+        let (narrow, wide) = (Line::<u32>::new(&graph), Line::<u64>::new(&graph));
+        let (mut before, mut across) = (0, 0);
+        for place in 0..=count {
+            let at = place as usize;
+            assert_eq!((narrow.before[at].into(), narrow.across[at].into()), (before, across), "{place}");
+            assert_eq!((wide.before[at], wide.across[at]), (before, across), "{place}");
+            if place < count {
+                before += graph.vertex_weight(place);
+                let open = |later: bool| {
+                    let some = graph.edges_of(place).filter(move |&(other, _)| (other > place) == later);
+                    some.map(|(_, weight)| weight).sum::<u64>()
+                };
+                across = across + open(true) - open(false);
+            }
+        }
+        assert_eq!((before, across), (graph.total_vertex_weight(), 0));
     }
 }

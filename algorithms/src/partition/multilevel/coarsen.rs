@@ -126,6 +126,7 @@ impl Clustering {
             .zip(weight.par_chunks_mut(long))
             .zip(members.par_chunks_mut(long))
             .enumerate()
+            .with_max_len(1)
             .map(|(at, ((leader, weight), members))| {
                 let first = (at * long) as u32;
                 let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
@@ -241,7 +242,7 @@ impl<W: Weight> Joining<'_, '_, W> {
         let single = |vertices: &[u32]| -> Vec<u32> {
             vertices.iter().copied().filter(|&vertex| self.is_single(vertex)).collect()
         };
-        order.par_chunks(STRETCH).map(single).collect::<Vec<_>>().concat()
+        order.par_chunks(STRETCH).with_max_len(1).map(single).collect::<Vec<_>>().concat()
     }
 
     fn same_block(&self, a: u32, b: u32) -> bool {
@@ -307,7 +308,7 @@ impl<W: Weight> Joining<'_, '_, W> {
                     |ties: &mut Ties<W>| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
                 pool.with(new_ties, choices)
             };
-            let choices: Vec<Vec<Choice>> = vertices.par_chunks(STRETCH).map(choose).collect();
+            let choices: Vec<Vec<Choice>> = vertices.par_chunks(STRETCH).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
                 if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
                     if let Some(choice) = self.choice(vertex, &mut ties) {

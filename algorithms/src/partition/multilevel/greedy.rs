@@ -19,7 +19,7 @@ fn candidates<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], least: i64)
         let gain = |&vertex: &u32| Some((Reverse(state.best_target(vertex)?.gain), vertex));
         vertices.iter().filter_map(gain).filter(|&(Reverse(gain), _)| gain >= least).collect()
     };
-    vertices.par_chunks(STRETCH).map(some).collect::<Vec<_>>().concat()
+    vertices.par_chunks(STRETCH).with_max_len(1).map(some).collect::<Vec<_>>().concat()
 }
 
 /// The vertices of the largest gains, so many of them, the best first.

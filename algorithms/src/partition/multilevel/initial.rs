@@ -89,7 +89,7 @@ fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfi
         refine(&mut state, config.effort, &mut random, stop);
         ((state.overload(), state.cut(), trial), state.block_of)
     };
-    let best = (0..config.trials).into_par_iter().map(trial).min_by_key(|(score, _)| *score);
+    let best = (0..config.trials).into_par_iter().with_max_len(1).map(trial).min_by_key(|(score, _)| *score);
     let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
     let mut random = Random::new(config.seed, 1);
     uncoarsen(graph, levels, &caps, sides, config.effort, &mut random, stop).block_of

@@ -241,7 +241,7 @@ impl<W: Weight> Work<'_, '_, W> {
             let begun = begun.unwrap_or_else(|| self.begin(run));
             self.run(run, begun, start.as_ref(), runs == 1)
         };
-        let done: Vec<Run> = all.into_par_iter().map(finish).collect();
+        let done: Vec<Run> = all.into_par_iter().with_max_len(1).map(finish).collect();
         let least = done.iter().map(|run| run.initial).min();
         // The initial partitions were refined already, the start was not.
         let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));

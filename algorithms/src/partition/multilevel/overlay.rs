@@ -73,7 +73,7 @@ pub(super) fn search_together<W: Weight>(
             |overlay| starts.iter().map(|seeds| overlay.search(seen, marks, seeds, patience)).collect::<Vec<Found>>(),
         )
     };
-    let found: Vec<Vec<Found>> = starts.par_chunks(some).map(run).collect();
+    let found: Vec<Vec<Found>> = starts.par_chunks(some).with_max_len(1).map(run).collect();
     found.iter().flatten().map(|found| carry_out(state, found, moved, touched)).sum()
 }
 

@@ -188,7 +188,8 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             length as usize
         };
         let stretches = row_start.par_chunks_mut(STRETCH).enumerate();
-        let lengths: Vec<usize> = stretches.map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
+        let lengths: Vec<usize> =
+            stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
         let mut row_len = vec![0; count];
         let mut ties = vec![Tie { block: 0, weight: W::default() }; lengths.iter().sum()];
         let (mut rest, mut before) = (ties.as_mut_slice(), 0u32);
@@ -202,7 +203,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
                 stretch
             })
             .collect();
-        stretches.into_par_iter().for_each(|(first, starts, lens, mut ties, before)| {
+        stretches.into_par_iter().with_max_len(1).for_each(|(first, starts, lens, mut ties, before)| {
             for ((vertex, start), len) in (first as u32..).zip(starts).zip(lens) {
                 if *start == NO_ROW {
                     continue;
@@ -285,7 +286,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             (first..behind).filter(|&vertex| self.is_boundary(vertex)).collect::<Vec<u32>>()
         };
         let firsts: Vec<u32> = (0..self.graph.len() as u32).step_by(STRETCH).collect();
-        firsts.into_par_iter().map(of_stretch).collect::<Vec<_>>().concat()
+        firsts.into_par_iter().with_max_len(1).map(of_stretch).collect::<Vec<_>>().concat()
     }
 
     /// The block that the vertex is tied to most, of those with room for it; then the one with most room, then the lowest.
