@@ -81,7 +81,7 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>, anywhere: bool)
                 Some(_) => {
                     let Some((to, _)) = refuge(state, vertex, anywhere) else { continue };
                     let mut woken = Vec::new();
-                    state.relocate(vertex, to, |state, neighbour| {
+                    state.relocate(vertex, to, |state, neighbour, _| {
                         if state.block_of[neighbour as usize] == block {
                             woken.push(neighbour);
                         }

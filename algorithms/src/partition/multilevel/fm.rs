@@ -8,7 +8,7 @@ use super::heap::Heap;
 use super::overlay::{Overlay, search_together};
 use super::pool::Pool;
 use super::random::Random;
-use super::state::{State, Target};
+use super::state::{Outlook, State, Target};
 use crate::StopToken;
 
 /// How long and how widely to search.
@@ -185,9 +185,14 @@ impl<W: Weight> Fm<W> {
             gain += target.gain;
             let levels_out = target.gain == 0
                 && state.loads[from as usize] - state.loads[target.block as usize] > state.graph.weight(vertex);
-            state.relocate(vertex, target.block, |state, neighbour| {
+            state.relocate(vertex, target.block, |state, neighbour, change| {
                 if moved[neighbour as usize] {
                     return;
+                }
+                match state.outlook(neighbour, heap.key(neighbour), change) {
+                    Outlook::Same => return,
+                    Outlook::Gain(gain) => return heap.set(neighbour, gain),
+                    Outlook::Open => {}
                 }
                 let (target, full) = state.targets(neighbour);
                 match target {
@@ -213,7 +218,7 @@ impl<W: Weight> Fm<W> {
             }
         }
         for &(vertex, from) in trail[best_len..].iter().rev() {
-            state.relocate(vertex, from, |_, _| ());
+            state.relocate(vertex, from, |_, _, _| ());
         }
         best
     }

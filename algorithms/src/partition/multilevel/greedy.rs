@@ -57,7 +57,7 @@ pub(super) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u3
             match state.best_target(vertex) {
                 Some(target) if target.gain > 0 && 4 * target.gain >= 3 * promised => {
                     total += target.gain;
-                    state.relocate(vertex, target.block, |_, neighbour| queue(neighbour));
+                    state.relocate(vertex, target.block, |_, neighbour, _| queue(neighbour));
                 }
                 Some(_) => queue(vertex),
                 None => {}

@@ -56,6 +56,15 @@ impl Heap {
         }
     }
 
+    /// The key of a vertex, if it is there.
+    #[inline]
+    pub(crate) fn key(&self, vertex: u32) -> Option<i64> {
+        match self.place[vertex as usize] {
+            0 => None,
+            place => Some(self.entries[place as usize - 1].key),
+        }
+    }
+
     /// Takes a vertex out, if it is there.
     #[inline]
     pub(crate) fn remove(&mut self, vertex: u32) {

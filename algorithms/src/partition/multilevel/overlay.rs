@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::graph::Weight;
 use super::heap::Heap;
 use super::pool::{Pool, written_zeros};
-use super::state::{Row, State, Target, Tie, targets};
+use super::state::{Change, Outlook, Row, State, Target, Tie, targets};
 
 /// A row that no move of the search has changed.
 const SHARED: u32 = u32::MAX;
@@ -96,7 +96,7 @@ fn carry_out<W: Weight>(
         let change = state.tie_to(vertex, to) - state.tie_to(vertex, from);
         gain += change;
         let levels_out = change == 0 && state.loads[from as usize] - state.loads[to as usize] > weight;
-        state.relocate(vertex, to, |_, _| ());
+        state.relocate(vertex, to, |_, _, _| ());
         moved[vertex as usize] = true;
         touched.push(vertex);
         trail.push((vertex, from));
@@ -105,7 +105,7 @@ fn carry_out<W: Weight>(
         }
     }
     for &(vertex, from) in trail[best_len..].iter().rev() {
-        state.relocate(vertex, from, |_, _| ());
+        state.relocate(vertex, from, |_, _, _| ());
     }
     for &vertex in &found.tried {
         if !std::mem::replace(&mut moved[vertex as usize], true) {
@@ -198,6 +198,22 @@ impl<W: Weight> Overlay<W> {
         Row { ties: &mut self.ties[start..start + room], len, is_dense }
     }
 
+    /// What a change means for a vertex.
+    fn outlook(&self, state: &State<'_, '_, W>, slot: u32, change: Change) -> Outlook {
+        let Some(key) = self.heap.key(slot).filter(|_| state.graph.directions.is_empty()) else { return Outlook::Open };
+        let Slot { vertex, block, row_start, row_len, .. } = self.slots[slot as usize];
+        let tie_to_own = || {
+            let ties = &self.ties[row_start as usize..(row_start + row_len) as usize];
+            let tie = if state.is_dense(vertex) {
+                ties.get(block as usize)
+            } else {
+                ties.iter().find(|tie| tie.block == block)
+            };
+            tie.map_or(0, |tie| tie.weight.wide())
+        };
+        change.outlook(block, key, tie_to_own)
+    }
+
     /// Considers a vertex for a move.
     fn consider(&mut self, state: &State<'_, '_, W>, slot: u32) {
         let (target, full) = self.targets(state, slot);
@@ -265,11 +281,14 @@ impl<W: Weight> Overlay<W> {
         self.added[to as usize] += weight;
         for (neighbour, weight) in state.graph.edges(vertex) {
             let near = self.slot(state, neighbour);
-            let mut row = self.row_mut(state, near);
-            row.weaken(from, weight);
-            row.strengthen(to, weight);
-            if !self.slots[near as usize].moved && !moved[neighbour as usize] {
-                self.consider(state, near);
+            let change = self.row_mut(state, near).follow(from, to, weight);
+            if self.slots[near as usize].moved || moved[neighbour as usize] {
+                continue;
+            }
+            match self.outlook(state, near, change) {
+                Outlook::Same => {}
+                Outlook::Gain(gain) => self.heap.set(near, gain),
+                Outlook::Open => self.consider(state, near),
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn propagate<W: Weight>(state: &mut State<'_, '_, W>, rounds: u32) ->
                 // What moved before may have changed it.
                 let Some(target) = wish(state, vertex) else { continue };
                 total += target.gain;
-                state.relocate(vertex, target.block, |_, neighbour| {
+                state.relocate(vertex, target.block, |_, neighbour, _| {
                     if !std::mem::replace(&mut queued[neighbour as usize], true) {
                         next.push(neighbour);
                     }

@@ -41,46 +41,102 @@ impl<W: Weight> Row<'_, W> {
         }
     }
 
+    /// Returns the tie's weight after that.
     #[inline]
-    pub(crate) fn strengthen(&mut self, block: u32, weight: W) {
-        if weight == W::default() {
-            return;
-        }
+    pub(crate) fn strengthen(&mut self, block: u32, weight: W) -> i64 {
+        let weight = weight.wide();
         if self.is_dense {
             let tie = &mut self.ties[block as usize];
-            tie.weight = W::narrow(tie.weight.wide() + weight.wide());
-            return;
+            let sum = tie.weight.wide() + weight;
+            tie.weight = W::narrow(sum);
+            return sum;
         }
         let len = *self.len as usize;
         match self.ties[..len].iter_mut().find(|tie| tie.block == block) {
-            Some(tie) => tie.weight = W::narrow(tie.weight.wide() + weight.wide()),
+            Some(tie) => {
+                let sum = tie.weight.wide() + weight;
+                tie.weight = W::narrow(sum);
+                sum
+            }
+            None if weight == 0 => 0,
             None => {
-                self.ties[len] = Tie { block, weight };
+                self.ties[len] = Tie { block, weight: W::narrow(weight) };
                 *self.len += 1;
+                weight
             }
         }
     }
 
+    /// Returns the tie's weight before that.
     #[inline]
-    pub(crate) fn weaken(&mut self, block: u32, weight: W) {
-        if weight == W::default() {
-            return;
-        }
+    pub(crate) fn weaken(&mut self, block: u32, weight: W) -> i64 {
+        let weight = weight.wide();
         if self.is_dense {
             let tie = &mut self.ties[block as usize];
-            tie.weight = W::narrow(tie.weight.wide() - weight.wide());
-            return;
+            let before = tie.weight.wide();
+            tie.weight = W::narrow(before - weight);
+            return before;
         }
         let len = *self.len as usize;
-        if let Some(at) = self.ties[..len].iter().position(|tie| tie.block == block) {
-            let left = self.ties[at].weight.wide() - weight.wide();
-            if left == 0 {
-                self.ties[at] = self.ties[len - 1];
-                *self.len -= 1;
-            } else {
-                self.ties[at].weight = W::narrow(left);
-            }
+        let Some(at) = self.ties[..len].iter().position(|tie| tie.block == block) else { return 0 };
+        let before = self.ties[at].weight.wide();
+        if before == weight {
+            self.ties[at] = self.ties[len - 1];
+            *self.len -= 1;
+        } else {
+            self.ties[at].weight = W::narrow(before - weight);
         }
+        before
+    }
+
+    /// Moves the weight of an edge from one block to another.
+    #[inline]
+    pub(crate) fn follow(&mut self, from: u32, to: u32, weight: W) -> Change {
+        let before = self.weaken(from, weight);
+        Change { from, to, weight: weight.wide(), before, after: self.strengthen(to, weight) }
+    }
+}
+
+/// What a neighbour's move changes for a vertex.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// Where the neighbour was and is.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// The weight of the edge to it.
+    pub(crate) weight: i64,
+    /// The tie to the block where it was, before.
+    pub(crate) before: i64,
+    /// The tie to the block where it is, after.
+    pub(crate) after: i64,
+}
+
+/// What a change means for a vertex that waits for its move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// It gains as much as before.
+    Same,
+    /// It gains so much.
+    Gain(i64),
+    /// Another block may be the best now.
+    Open,
+}
+
+impl Change {
+    /// For a vertex in block `own` whose best move gains `gain`. Ties to blocks other than the two are as they were, so
+    /// that nothing can change if neither is tied as strongly as the best.
+    #[inline]
+    pub(crate) fn outlook(&self, own: u32, gain: i64, tie_to_own: impl FnOnce() -> i64) -> Outlook {
+        if own == self.from {
+            // All blocks gain alike. Those without room, too, of which nobody who waits for them is told.
+            return if self.after - self.before < gain { Outlook::Gain(gain + self.weight) } else { Outlook::Open };
+        }
+        if own == self.to {
+            let is_other = self.before - (self.after - self.weight) < gain;
+            return if is_other { Outlook::Gain(gain - self.weight) } else { Outlook::Open };
+        }
+        let tie_to_own = tie_to_own();
+        if self.before - tie_to_own < gain && self.after - tie_to_own < gain { Outlook::Same } else { Outlook::Open }
     }
 }
 
@@ -307,6 +363,19 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         targets(self.row(vertex), own, window, |block| self.room(block) - weight)
     }
 
+    /// What a change means for a vertex that would gain `key` if it waits for its move.
+    #[inline]
+    pub(crate) fn outlook(&self, vertex: u32, key: Option<i64>, change: Option<Change>) -> Outlook {
+        match (key, change) {
+            // Where directions matter, a neighbour's move changes also where the vertex may go.
+            (Some(key), Some(change)) if self.graph.directions.is_empty() => {
+                let own = self.block_of[vertex as usize];
+                change.outlook(own, key, || self.tie_to(vertex, own))
+            }
+            _ => Outlook::Open,
+        }
+    }
+
     /// What may still be added to a block.
     #[inline]
     pub(crate) fn room(&self, block: u32) -> i64 {
@@ -319,7 +388,10 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             let inside = self.block_of[vertex as usize] == block;
             return if inside { self.graph.edges(vertex).map(|(_, weight)| weight.wide()).sum() } else { 0 };
         }
-        self.row(vertex).iter().find(|tie| tie.block == block).map_or(0, |tie| tie.weight.wide())
+        let row = self.row(vertex);
+        let tie =
+            if self.is_dense(vertex) { row.get(block as usize) } else { row.iter().find(|tie| tie.block == block) };
+        tie.map_or(0, |tie| tie.weight.wide())
     }
 
     /// The blocks into which the vertex has edges of some weight.
@@ -328,23 +400,23 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         row.iter().filter(|tie| tie.weight != W::default()).map(|tie| tie.block)
     }
 
-    /// Moves a vertex and tells its neighbours, then calls `changed` for each of them.
+    /// Moves a vertex and tells its neighbours, then calls `changed` for each of them, with what changed if the neighbour
+    /// had a row.
     #[inline]
-    pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32)) {
+    pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32, Option<Change>)) {
         let from = std::mem::replace(&mut self.block_of[vertex as usize], to);
         let weight = self.graph.weight(vertex);
         self.loads[from as usize] -= weight;
         self.loads[to as usize] += weight;
         let graph = self.graph;
         for (neighbour, weight) in graph.edges(vertex) {
-            if self.row_start[neighbour as usize] == NO_ROW {
+            let change = if self.row_start[neighbour as usize] == NO_ROW {
                 self.make_row(neighbour);
+                None
             } else {
-                let mut row = self.row_mut(neighbour);
-                row.weaken(from, weight);
-                row.strengthen(to, weight);
-            }
-            changed(self, neighbour);
+                Some(self.row_mut(neighbour).follow(from, to, weight))
+            };
+            changed(self, neighbour, change);
         }
         if self.row_start[vertex as usize] == NO_ROW {
             self.make_row(vertex);
@@ -377,4 +449,42 @@ pub(crate) struct Refined {
     pub(crate) block_of: Vec<u32>,
     /// Whether each vertex has an edge of some weight into another block.
     pub(crate) boundary: Vec<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fm::tests::tangle;
+    use super::super::random::Random;
+    use super::*;
+
+    #[test]
+    fn what_a_neighbours_move_means_is_what_looking_again_tells() {
+        let mut seen = [0; 3];
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 40)] {
+            let graph = tangle(seed);
+            // Room for all, so that gains depend on ties alone.
+            let caps = vec![graph.total_weight(); blocks];
+            let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+            let mut state = State::new(&graph, &caps, block_of, |_| true);
+            let mut random = Random::new(seed, 7);
+            let gain = |state: &State<'_, '_, u32>, vertex: u32| state.best_target(vertex).map(|target| target.gain);
+            for _ in 0..2000 {
+                let (vertex, to) = (random.below(200) as u32, random.below(blocks) as u32);
+                if state.block_of[vertex as usize] == to {
+                    continue;
+                }
+                let known: Vec<Option<i64>> = (0..200).map(|vertex| gain(&state, vertex)).collect();
+                state.relocate(vertex, to, |state, neighbour, change| {
+                    let known = known[neighbour as usize];
+                    let now = gain(state, neighbour);
+                    match state.outlook(neighbour, known, change) {
+                        Outlook::Same => assert_eq!((now, seen[0] += 1), (known, ())),
+                        Outlook::Gain(gain) => assert_eq!((now, seen[1] += 1), (Some(gain), ())),
+                        Outlook::Open => seen[2] += 1,
+                    }
+                });
+            }
+        }
+        assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) fn lower_volume<W: Weight>(
             if let Some((volume, cut, block)) = candidates.iter().map(score).min()
                 && (volume, cut) < (0, 0)
             {
-                state.relocate(vertex, block, |_, _| ());
+                state.relocate(vertex, block, |_, _, _| ());
                 any = true;
             }
         }
@@ -102,7 +102,7 @@ mod tests {
                 let targets: Vec<u32> = state.tied_blocks(vertex).filter(|&block| block != own).collect();
                 let Some(&to) = targets.first() else { continue };
                 let told = change(&state, vertex, to);
-                state.relocate(vertex, to, |_, _| ());
+                state.relocate(vertex, to, |_, _, _| ());
                 assert_eq!(volume(&graph, &state.block_of) - before, told, "{block_of:?}: {vertex} to {to}");
             }
         }
