@@ -9,6 +9,7 @@ mod coarsen;
 mod communities;
 mod contract;
 pub(crate) mod engine;
+mod exchange;
 mod flow;
 mod fm;
 mod graph;
