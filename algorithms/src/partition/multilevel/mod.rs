@@ -275,7 +275,7 @@ impl<W: Weight> Work<'_, '_, W> {
         let stop = &self.request.stop;
         let coarsening = self.coarsening(run);
         // The others find what communities hide.
-        let communities = self.communities.as_deref().filter(|_| run % 2 == 0);
+        let communities = self.communities.as_deref().filter(|_| run.is_multiple_of(2));
         let (levels, communities) = coarsen(self.graph, &coarsening, communities, stop);
         let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
         let config = InitialConfig {
