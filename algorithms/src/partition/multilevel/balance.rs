@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 
+use super::exchange::exchange;
 use super::graph::Weight;
 use super::state::State;
 
@@ -47,7 +48,8 @@ fn refuge<W: Weight>(state: &State<'_, '_, W>, vertex: u32, anywhere: bool) -> O
 }
 
 /// Moves vertices out of the blocks that exceed what they may weigh, as far as others have room; to blocks that they are not
-/// tied to only if they may go `anywhere`, which tears coarse vertices far from their neighbours.
+/// tied to only if they may go `anywhere`, which tears coarse vertices far from their neighbours. Then what is left is
+/// exchanged for lighter vertices, too.
 ///
 /// # Complexity
 /// O(blocks · (vertices · log vertices)) at worst; nothing if no block is too heavy.
@@ -91,6 +93,9 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>, anywhere: bool)
                 None => {}
             }
         }
+    }
+    if anywhere && state.overload() > 0 {
+        exchange(state);
     }
 }
 

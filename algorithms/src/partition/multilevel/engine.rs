@@ -75,7 +75,7 @@ pub(crate) fn flat_bisections<W: Weight>(
         effort: &effort,
         seed: request.seed,
     };
-    let block_of = recursive_bisection(&split.graph, &caps, &config, &request.stop);
+    let block_of = recursive_bisection(&split.graph, &caps, None, &config, &request.stop);
     Ok(split.complete(graph, scale, &caps, block_of))
 }
 

@@ -26,10 +26,12 @@ pub(crate) struct InitialConfig<'c> {
     pub(crate) seed: u64,
 }
 
-/// A block for every vertex, as far as possible within `caps`.
+/// A block for every vertex, as far as possible within `caps`. Where communities are given, bisections join only vertices of
+/// one when they coarsen.
 pub(crate) fn recursive_bisection<W: Weight>(
     graph: &Graph<'_, W>,
     caps: &[i64],
+    communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
     stop: &StopToken,
 ) -> Vec<u32> {
@@ -45,7 +47,7 @@ pub(crate) fn recursive_bisection<W: Weight>(
     let keep = slack.powf(-(depth - 1.0) / depth);
     let side_cap =
         |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
-    let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], config, stop);
+    let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], communities, config, stop);
     if blocks == 2 {
         return side_of;
     }
@@ -57,10 +59,13 @@ pub(crate) fn recursive_bisection<W: Weight>(
         side.push(vertex);
     }
     let sub = |side: u32| graph.induced(&members[side as usize], &index, |n| side_of[n as usize] == side);
+    let communities_of = |side: usize| -> Option<Vec<u32>> {
+        communities.map(|of| members[side].iter().map(|&vertex| of[vertex as usize]).collect())
+    };
     let config_of = |side: u64| InitialConfig { seed: Random::new(config.seed, 2 + side).next(), ..*config };
     let (left, right) = rayon::join(
-        || recursive_bisection(&sub(0), low, &config_of(0), stop),
-        || recursive_bisection(&sub(1), high, &config_of(1), stop),
+        || recursive_bisection(&sub(0), low, communities_of(0).as_deref(), &config_of(0), stop),
+        || recursive_bisection(&sub(1), high, communities_of(1).as_deref(), &config_of(1), stop),
     );
     for (side, (blocks, first)) in [(left, 0), (right, low.len() as u32)].into_iter().enumerate() {
         for (&vertex, block) in members[side].iter().zip(blocks) {
@@ -71,7 +76,13 @@ pub(crate) fn recursive_bisection<W: Weight>(
 }
 
 /// Two sides, each within its cap if that can be found.
-fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfig<'_>, stop: &StopToken) -> Vec<u32> {
+fn bisect<W: Weight>(
+    graph: &Graph<'_, W>,
+    caps: [i64; 2],
+    communities: Option<&[u32]>,
+    config: &InitialConfig<'_>,
+    stop: &StopToken,
+) -> Vec<u32> {
     let max_weight = (graph.total_weight() as f64 * 1.5 / config.coarsen_to as f64).ceil() as i64;
     let coarsening = CoarsenConfig {
         target: config.coarsen_to,
@@ -80,11 +91,11 @@ fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfi
         by_size: config.by_size,
         shuffle: None,
     };
-    let (levels, _) = coarsen(graph, &coarsening, None, stop);
+    let (levels, _) = coarsen(graph, &coarsening, communities, stop);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let trial = |trial: u32| {
         let mut random = Random::new(config.seed, 100 + u64::from(trial));
-        let sides = grow(coarsest, caps, &mut random);
+        let sides = grow(coarsest, caps, GROWTHS[trial as usize % GROWTHS.len()], &mut random);
         let mut state = State::new(coarsest, &caps, sides, |_| true);
         refine(&mut state, config.effort, &mut random, stop);
         ((state.overload(), state.cut(), trial), state.block_of)
@@ -95,15 +106,55 @@ fn bisect<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], config: &InitialConfi
     uncoarsen(graph, levels, &caps, sides, config.effort, &mut random, stop).block_of
 }
 
-/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex by the one whose joining cuts least, until
-/// side 0 keeps within its cap; then on while there is room, and back to where the cut was least.
-fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], random: &mut Random) -> Vec<u32> {
+/// Which vertex joins a growing side next: the one with the largest
+#[derive(Clone, Copy, Debug)]
+enum Growth {
+    /// fall of the cut. Vertices with light edges come first, and every growing may end with the same heavy ones left over.
+    Gain,
+    /// share of its edges' weight that leads to the side, which takes in what hangs together before it goes on.
+    Share,
+    /// weight of edges to the side.
+    Tie,
+    /// such weight for its own weight.
+    Density,
+}
+
+impl Growth {
+    fn key(self, tie: i64, total: i64, weight: i64) -> i64 {
+        // Numbers that are not negative are in the order of their bits.
+        let quotient = |divisor: i64| (tie as f64 / divisor.max(1) as f64).to_bits() as i64;
+        match self {
+            Self::Gain => 2 * tie - total,
+            Self::Share => quotient(total),
+            Self::Tie => tie,
+            Self::Density => quotient(weight),
+        }
+    }
+}
+
+/// How trials grow, in turn: the first two are the best where all edges are alike, the others now and then where they are
+/// not.
+const GROWTHS: [Growth; 8] = [
+    Growth::Gain,
+    Growth::Share,
+    Growth::Gain,
+    Growth::Share,
+    Growth::Gain,
+    Growth::Share,
+    Growth::Tie,
+    Growth::Density,
+];
+
+/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its cap; then on
+/// while there is room, and back to where the cut was least.
+fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
     let count = graph.len();
     let mut sides = vec![0u32; count];
     let mut loads = [graph.total_weight(), 0];
-    // By how much the cut falls if the vertex joins side 1.
-    let mut gains: Vec<i64> =
-        (0..count as u32).map(|vertex| -graph.edges(vertex).map(|(_, weight)| weight.wide()).sum::<i64>()).collect();
+    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight.wide()).sum::<i64>();
+    let totals: Vec<i64> = (0..count as u32).map(total_of).collect();
+    // The weight of edges to side 1.
+    let mut ties = vec![0i64; count];
     let mut heap = Heap::new(count);
     let mut order: Vec<u32> = (0..count as u32).collect();
     random.shuffle(&mut order);
@@ -123,16 +174,17 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], random: &mut Random) ->
         }
         sides[vertex as usize] = 1;
         loads = [loads[0] - weight, loads[1] + weight];
-        cut -= gains[vertex as usize];
+        cut += totals[vertex as usize] - 2 * ties[vertex as usize];
         trail.push(vertex);
         let score = (overload(loads), cut);
         if score < best.0 {
             best = (score, trail.len());
         }
         for (neighbour, weight) in graph.edges(vertex) {
-            if sides[neighbour as usize] == 0 && !refused[neighbour as usize] {
-                gains[neighbour as usize] += 2 * weight.wide();
-                heap.set(neighbour, gains[neighbour as usize]);
+            let at = neighbour as usize;
+            if sides[at] == 0 && !refused[at] {
+                ties[at] += weight.wide();
+                heap.set(neighbour, growth.key(ties[at], totals[at], graph.weight(neighbour)));
             }
         }
     }

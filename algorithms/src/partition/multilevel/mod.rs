@@ -6,8 +6,10 @@ mod balance;
 #[cfg(test)]
 mod bound;
 mod coarsen;
+mod communities;
 mod contract;
 pub(crate) mod engine;
+mod exchange;
 mod flow;
 mod fm;
 mod graph;
@@ -31,6 +33,7 @@ use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
 
 use self::coarsen::{CoarsenConfig, Level, coarsen};
+use self::communities::communities;
 use self::graph::{Graph, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
 use self::random::Random;
@@ -86,10 +89,11 @@ impl std::str::FromStr for Coarsening {
 /// Multilevel k-way partitioning.
 ///
 /// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
-/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full join each other. The coarsest graph is
-/// bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds. At each
-/// level of the way back FM moves vertices between all blocks: first with one search for the whole boundary, then with one
-/// from each boundary vertex; both are undone back to their best point.
+/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full
+/// join each other. On small graphs every other run keeps clusters within communities of large modularity. The coarsest
+/// graph is bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds and
+/// by several rules. At each level of the way back FM moves vertices between all blocks: first with one search for the whole
+/// boundary, then with one from each boundary vertex; both are undone back to their best point.
 ///
 /// Threads share the work on large graphs, and the partition depends on the graph alone, not on their number: ranges of
 /// vertices are clustered at the same time, then who prefers a cluster beyond its range; moves that lower the cut are looked
@@ -104,8 +108,9 @@ impl std::str::FromStr for Coarsening {
 /// doi:10.1145/224170.224228. G. Karypis, V. Kumar: Multilevel k-way partitioning scheme for irregular graphs. Journal of
 /// Parallel and Distributed Computing 48 (1998), 96–129, doi:10.1006/jpdc.1997.1404. Clusters by label propagation:
 /// H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014,
-/// doi:10.1007/978-3-319-07959-2_30. Localised FM: P. Sanders, C. Schulz: Engineering multilevel graph partitioning
-/// algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
+/// doi:10.1007/978-3-319-07959-2_30. Communities: T. Heuer, S. Schlag: Improving coarsening schemes for hypergraph
+/// partitioning by exploiting community structure. SEA 2017, doi:10.4230/LIPIcs.SEA.2017.21. Localised FM: P. Sanders,
+/// C. Schulz: Engineering multilevel graph partitioning algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
 /// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
 /// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865. Borders by flows: P. Sanders, C. Schulz 2011, as above;
 /// balance by piercing: M. Hamann, B. Strasser: Graph bisection with Pareto optimization. ACM Journal of Experimental
@@ -155,7 +160,7 @@ impl Multilevel {
         if self.coarsening == Coarsening::Matching {
             settings.max_members = 2;
         }
-        let work = Work { graph: &split.graph, caps: &caps, settings, request };
+        let mut work = Work { graph: &split.graph, caps: &caps, settings, request, communities: None };
         let find_start = || best_start(graph, &split.graph, kept, &caps, request, self.acyclic);
         let mut best = if self.acyclic || split.graph.is_strip(caps.len()) {
             // What the slabs of a long strip leave open, refinement finds.
@@ -165,6 +170,7 @@ impl Multilevel {
                 None => work.best(None, work.begin(0)),
             }
         } else {
+            work.find_communities();
             let (start, begun) = rayon::join(find_start, || work.begin(0));
             work.best(start?, begun)
         };
@@ -210,6 +216,8 @@ struct Work<'w, 'a, W: Weight> {
     caps: &'w [i64],
     settings: Settings,
     request: &'w Request,
+    /// Of each vertex, where the graph is small.
+    communities: Option<Vec<u32>>,
 }
 
 impl<W: Weight> Work<'_, '_, W> {
@@ -229,6 +237,13 @@ impl<W: Weight> Work<'_, '_, W> {
         let by_size = self.graph.edge_weights.is_empty() != flipped;
         let shuffle = (run > 1).then(|| Random::new(self.request.seed, 2_000_000 + run).next());
         CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
+    }
+
+    /// Large graphs do without, for the time.
+    fn find_communities(&mut self) {
+        if self.is_small() {
+            self.communities = Some(communities(self.graph, &self.request.stop));
+        }
     }
 
     /// The best of some runs, of which the first has begun, and of the start, refined. Where there is one run, either is
@@ -259,18 +274,20 @@ impl<W: Weight> Work<'_, '_, W> {
     fn begin(&self, run: u64) -> Begun<W> {
         let stop = &self.request.stop;
         let coarsening = self.coarsening(run);
-        let (levels, _) = coarsen(self.graph, &coarsening, None, stop);
+        // The others find what communities hide.
+        let communities = self.communities.as_deref().filter(|_| run.is_multiple_of(2));
+        let (levels, communities) = coarsen(self.graph, &coarsening, communities, stop);
         let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
         let config = InitialConfig {
             epsilon: self.request.epsilon,
-            trials: self.settings.trials,
+            trials: if self.is_small() { self.settings.trials_if_small } else { self.settings.trials },
             max_members: coarsening.max_members,
             by_size: coarsening.by_size,
             coarsen_to: BISECTION_TARGET,
             effort: &self.settings.initial,
             seed: Random::new(self.request.seed, 1 + run).next(),
         };
-        let block_of = recursive_bisection(coarsest, self.caps, &config, stop);
+        let block_of = recursive_bisection(coarsest, self.caps, communities.as_deref(), &config, stop);
         let initial = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
         Begun { levels, block_of, initial }
     }

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) max_members: u32,
     /// Greedy growings tried in each bisection of the coarsest graph.
     pub(crate) trials: u32,
+    /// As many on small graphs, of which several runs differ by more.
+    pub(crate) trials_if_small: u32,
     /// Initial partitions carried to the finest level, of which the best counts.
     pub(crate) runs: u64,
     /// As many where a run costs little.
@@ -60,6 +62,7 @@ impl Preset {
             target_per_block: 40,
             max_members: 8,
             trials: 8,
+            trials_if_small: 8,
             runs: 1,
             runs_if_small: 1,
             cycles: 0,
@@ -88,7 +91,7 @@ impl Preset {
                     local: local(10, 20),
                     local_share: 1.0,
                 };
-                Settings { trials: 32, runs: 2, runs_if_small: 4, cycles: 2, effort, ..shared }
+                Settings { trials: 32, trials_if_small: 16, runs: 2, runs_if_small: 4, cycles: 2, effort, ..shared }
             }
         }
     }
