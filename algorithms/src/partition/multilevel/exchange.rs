@@ -59,8 +59,8 @@ pub(super) fn exchange<W: Weight>(state: &mut State<'_, '_, W>) {
         while left > 0 && state.room(block) < 0 {
             let Some(Exchange { leaving, coming, .. }) = best_exchange(state, &blocks, block) else { break };
             let other = state.block_of[coming as usize];
-            state.relocate(leaving, other, |_, _| ());
-            state.relocate(coming, block, |_, _| ());
+            state.relocate(leaving, other, |_, _, _| ());
+            state.relocate(coming, block, |_, _, _| ());
             blocks.relocate((state.graph.weight(leaving), leaving), block, other);
             blocks.relocate((state.graph.weight(coming), coming), other, block);
             left -= 1;
