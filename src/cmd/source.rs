@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
-use placebench::datasets::format::{self, GraphHeader};
+use placebench::datasets::format::{self, GraphHeader, write_whole};
 use placebench::datasets::{Cluster, DataflowGraph, catalogue};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::read_cluster;
@@ -47,20 +47,5 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
-    use std::io::Write;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let beside = path.with_file_name(name);
-    let result = std::fs::File::create(&beside).and_then(|file| {
-        let mut out = std::io::BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        std::fs::rename(&beside, path)
-    });
-    if result.is_err() {
-        // What is left of a failed write is of no use; that it may not exist is fine.
-        let _ = std::fs::remove_file(&beside);
-    }
-    result.with_context(|| path.display().to_string())
+    write_whole(path, |error| error, write).with_context(|| path.display().to_string())
 }

@@ -7,27 +7,38 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::FormatError;
 
-/// Writes a file beside its final place, flushes it to the disk, then renames it.
-///
-/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
-/// replaced.
+/// [`write_whole`] with the errors of formats.
 pub(crate) fn write_file(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
+    write_whole(path, |error| FormatError::io(path, error), content)
+}
+
+/// Writes a file beside its final place, flushes it to the disk, then renames it, so that nobody ever meets half of it.
+///
+/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
+/// replaced.
+///
+/// # Errors
+/// What `content` returns, and what `io_error` makes of the system's errors; an existing file is then left as it was.
+pub fn write_whole<E>(
+    path: &Path,
+    io_error: impl Fn(io::Error) -> E,
+    content: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        let file = File::options().write(true).open(path).map_err(|error| FormatError::io(path, error))?;
+        let file = File::options().write(true).open(path).map_err(&io_error)?;
         let mut out = BufWriter::new(file);
         content(&mut out)?;
-        return out.flush().map_err(|error| FormatError::io(path, error));
+        return out.flush().map_err(&io_error);
     }
     let partial = Partial::file(path);
-    let file = File::create(&partial.path).map_err(|error| FormatError::io(path, error))?;
-    let mut out = BufWriter::new(file);
+    let mut out = BufWriter::new(File::create(&partial.path).map_err(&io_error)?);
     content(&mut out)?;
-    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| FormatError::io(path, error))?;
+    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(&io_error)?;
     drop(out);
-    fs::rename(&partial.path, path).and_then(|()| sync_parent(path)).map_err(|error| FormatError::io(path, error))
+    fs::rename(&partial.path, path).and_then(|()| sync_parent(path)).map_err(io_error)
 }
 
 /// A folder under construction beside its final place; removed when dropped before [`PartialFolder::commit`].

@@ -28,6 +28,7 @@ mod text;
 mod toml_text;
 pub mod undirected;
 
+pub use atomic::write_whole;
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};

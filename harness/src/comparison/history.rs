@@ -1,10 +1,10 @@
 //! A history of runs: one line a run and placer, in a CSV file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use placebench_datasets::format::write_whole;
 use serde::{Deserialize, Serialize};
 
 use super::matching::cells;
@@ -99,18 +99,7 @@ impl History {
             writer.serialize(line).map_err(|error| io_error(error.into()))?;
         }
         let bytes = writer.into_inner().map_err(|error| io_error(io::Error::other(error.to_string())))?;
-        let beside = path.with_extension("part.tmp");
-        let write = || {
-            let mut file = File::create(&beside)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        };
-        write().map_err(|source| {
-            // The part file is of no use to anyone; that it may not exist is fine.
-            let _ = fs::remove_file(&beside);
-            io_error(source)
-        })
+        write_whole(path, io_error, |out| out.write_all(&bytes).map_err(io_error))
     }
 
     /// Adds a run, each placer against the same cells of the reference. A run that is there already, by date, commit and suite, is

@@ -15,6 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use placebench_datasets::format::write_whole;
 use serde::{Deserialize, Serialize};
 
 use crate::suite::{Suite, SuiteError};
@@ -279,10 +280,8 @@ fn parse_journal(text: &str, path: &Path) -> Result<(Vec<Row>, usize), FolderErr
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    let beside = path.with_extension("tmp");
-    let io_error = |source| FolderError::Io { path: path.to_owned(), source };
-    fs::write(&beside, bytes).map_err(io_error)?;
-    fs::rename(&beside, path).map_err(io_error)
+    write_whole(path, |error| error, |out| out.write_all(bytes))
+        .map_err(|source| FolderError::Io { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Tables on disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 
 use super::Row;
@@ -74,9 +75,7 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let io_error = |source| TableError::Io { path: path.to_owned(), source };
     let table_error = |source| TableError::Table { path: path.to_owned(), source };
-    let beside = path.with_extension("part.tmp");
-    let write = || -> Result<(), TableError> {
-        let mut out = BufWriter::new(File::create(&beside).map_err(io_error)?);
+    write_whole(path, io_error, |mut out| {
         match format {
             TableFormat::Parquet => {
                 let mut frame = Row::to_frame(rows).map_err(table_error)?;
@@ -91,13 +90,7 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
                 out.write_all(b"\n").map_err(io_error)?;
             }
         }
-        out.flush().map_err(io_error)?;
-        out.get_ref().sync_all().map_err(io_error)?;
-        fs::rename(&beside, path).map_err(io_error)
-    };
-    write().inspect_err(|_| {
-        // The part file is of no use to anyone; that it may not exist is fine.
-        let _ = fs::remove_file(&beside);
+        Ok(())
     })
 }
 
@@ -137,6 +130,8 @@ pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
