@@ -16,8 +16,8 @@ use super::starts::Start;
 pub(crate) struct Effort {
     /// Slabs of changed orders to start from; their number on large graphs, on others, and on small ones.
     starts: [usize; 3],
-    /// Those of them that go on after a V-cycle, where not all do: on all but small graphs.
-    finalists: Option<usize>,
+    /// Those of them that go on after a V-cycle. On small graphs all do.
+    finalists: usize,
     /// Refinements by flows, each followed by a V-cycle, at most.
     turns: u32,
     flows: FlowConfig,
@@ -32,14 +32,14 @@ impl Effort {
             Preset::Fast => None,
             Preset::Default => Some(Self {
                 starts: [1, 2, 8],
-                finalists: Some(1),
+                finalists: 1,
                 turns: 3,
                 flows: flows(2, 32.0, 4),
                 pulls: PullConfig { rounds: 2, patience: 3, together: 6 },
             }),
             Preset::Quality => Some(Self {
                 starts: [2, 4, 8],
-                finalists: None,
+                finalists: 2,
                 turns: 8,
                 flows: flows(3, 64.0, 8),
                 pulls: PullConfig { rounds: 3, patience: 10, together: 16 },
@@ -92,9 +92,9 @@ impl<W: Weight> Work<'_, '_, W> {
                     self.cycle(&start, 0)
                 };
                 let mut begun: Vec<Scored> = ARRANGEMENTS[..starts].par_iter().map(from).collect();
-                if let Some(finalists) = effort.finalists.filter(|_| !self.is_small()) {
+                if !self.is_small() {
                     begun.sort_by_key(|begun| begun.score);
-                    begun.truncate(finalists);
+                    begun.truncate(effort.finalists);
                 }
                 let found: Vec<Scored> = begun.into_par_iter().map(|begun| self.in_turns(begun, &effort)).collect();
                 match found.into_iter().min_by_key(|found| found.score) {
