@@ -1,4 +1,4 @@
-//! Acyclic blocks: starts, and refinement by searches and by flows in turn.
+//! Acyclic blocks: starts, and refinement by searches, moves of closed sets, and flows in turn.
 
 use rayon::prelude::*;
 
@@ -6,6 +6,7 @@ use super::Work;
 use super::arrange::{Arrangement, arranged_slabs};
 use super::graph::Weight;
 use super::pairs::{FlowConfig, refine_by_flows};
+use super::pull::{PullConfig, Pulls};
 use super::refine::Scored;
 use super::settings::Preset;
 use super::starts::Start;
@@ -15,9 +16,12 @@ use super::starts::Start;
 pub(crate) struct Effort {
     /// Slabs of changed orders to start from; their number on large graphs, on others, and on small ones.
     starts: [usize; 3],
+    /// Those of them that go on after a V-cycle. On small graphs all do.
+    finalists: usize,
     /// Refinements by flows, each followed by a V-cycle, at most.
     turns: u32,
     flows: FlowConfig,
+    pulls: PullConfig,
 }
 
 impl Effort {
@@ -26,8 +30,20 @@ impl Effort {
         let flows = |rounds, reach, distance| FlowConfig { rounds, reach, least: 500, share: SHARES[0], distance };
         match preset {
             Preset::Fast => None,
-            Preset::Default => Some(Self { starts: [1, 2, 8], turns: 3, flows: flows(2, 32.0, 4) }),
-            Preset::Quality => Some(Self { starts: [2, 4, 8], turns: 8, flows: flows(3, 64.0, 8) }),
+            Preset::Default => Some(Self {
+                starts: [1, 2, 8],
+                finalists: 1,
+                turns: 3,
+                flows: flows(2, 32.0, 4),
+                pulls: PullConfig { rounds: 2, patience: 3, together: 6 },
+            }),
+            Preset::Quality => Some(Self {
+                starts: [2, 4, 8],
+                finalists: 2,
+                turns: 8,
+                flows: flows(3, 64.0, 8),
+                pulls: PullConfig { rounds: 3, patience: 10, together: 16 },
+            }),
         }
     }
 }
@@ -73,28 +89,44 @@ impl<W: Weight> Work<'_, '_, W> {
                 let starts = if self.is_small() { small } else { large };
                 let from = |&how: &Arrangement| {
                     let start = arranged_slabs(self.graph, self.caps, how, &self.request.stop);
-                    self.in_turns(&start, &effort)
+                    self.cycle(&start, 0)
                 };
-                let found: Vec<Scored> = ARRANGEMENTS[..starts].par_iter().map(from).collect();
+                let mut begun: Vec<Scored> = ARRANGEMENTS[..starts].par_iter().map(from).collect();
+                if !self.is_small() {
+                    begun.sort_by_key(|begun| begun.score);
+                    begun.truncate(effort.finalists);
+                }
+                let found: Vec<Scored> = begun.into_par_iter().map(|begun| self.in_turns(begun, &effort)).collect();
                 match found.into_iter().min_by_key(|found| found.score) {
                     Some(best) if best.score <= slabs.score => best,
                     // Heavy vertices, perhaps: from the slabs it can only get better.
-                    _ => self.in_turns(&slabs.block_of, &effort),
+                    _ => self.in_turns(self.cycle(&slabs.block_of, 0), &effort),
                 }
             }
         };
         if found.score <= slabs.score { found } else { slabs }
     }
 
-    /// A V-cycle, then flows and V-cycles in turn.
-    fn in_turns(&self, start: &[u32], effort: &Effort) -> Scored {
-        let mut best = self.cycle(start, 0);
+    /// Moves of closed sets, flows and V-cycles in turn.
+    fn in_turns(&self, begun: Scored, effort: &Effort) -> Scored {
+        // Searches from single vertices soon meet a hub, and then know everyone.
+        let pulls = (!self.graph.has_hubs()).then_some(effort.pulls);
+        let mut best = begun;
+        let mut pulling = Pulls::default();
+        let mut pull = |found: Scored| {
+            let Some(config) = &pulls else { return found };
+            let mut block_of = found.block_of;
+            pulling.refine(self.graph, self.caps, &mut block_of, config, &self.request.stop);
+            self.scored(block_of)
+        };
+        best = pull(best);
         for turn in 0..effort.turns {
             let before = best.score;
             let share = SHARES[turn as usize % SHARES.len()];
             let flows = FlowConfig { share, ..effort.flows };
             refine_by_flows(self.graph, self.caps, &mut best.block_of, &flows, &self.request.stop);
             best = self.scored(best.block_of);
+            best = pull(best);
             let next = self.cycle(&best.block_of, 1 + u64::from(turn));
             if next.score < best.score {
                 best = next;

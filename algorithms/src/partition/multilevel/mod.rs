@@ -21,6 +21,7 @@ mod overlay;
 mod pairs;
 mod pool;
 mod propagate;
+mod pull;
 mod random;
 mod refine;
 mod region;
@@ -112,7 +113,8 @@ impl std::str::FromStr for Coarsening {
 /// partitioning by exploiting community structure. SEA 2017, doi:10.4230/LIPIcs.SEA.2017.21. Localised FM: P. Sanders,
 /// C. Schulz: Engineering multilevel graph partitioning algorithms. ESA 2011, doi:10.1007/978-3-642-23719-5_40. Acyclic blocks: J. Herrmann, M. Y. Özkaya, B. Uçar, K. Kaya,
 /// Ü. V. Çatalyürek: Multilevel algorithms for acyclic partitioning of directed acyclic graphs. SIAM Journal on Scientific
-/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865. Borders by flows: P. Sanders, C. Schulz 2011, as above;
+/// Computing 41 (2019), A2117–A2145, doi:10.1137/18M1176865; O. Moreira, M. Popp, C. Schulz: Graph partitioning with
+/// acyclicity constraints. SEA 2017, doi:10.4230/LIPIcs.SEA.2017.30. Borders by flows: P. Sanders, C. Schulz 2011, as above;
 /// balance by piercing: M. Hamann, B. Strasser: Graph bisection with Pareto optimization. ACM Journal of Experimental
 /// Algorithmics 23 (2018), doi:10.1145/3173045.
 ///
@@ -126,10 +128,12 @@ impl std::str::FromStr for Coarsening {
 /// # Deviations
 /// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
 /// be a topological order (see [`TopologicalView`](super::TopologicalView)), and every edge leads to the same or a later
-/// block. The partition begins with slabs, of the vertices' order and of orders that minimum cuts have changed. Then a vertex
-/// moves only between its predecessors' last block and its successors' first, and whole sets move between near blocks by
-/// minimum cuts that go against no edge (on the finest level, and not with the preset `fast`). It is never worse than
-/// [`LevelSlabs`](super::LevelSlabs). Coarsening joins vertices of one block only, so that its clusters need not be acyclic.
+/// block. The partition begins with slabs, of the vertices' order and of orders that minimum cuts have changed. Then a
+/// vertex moves only between its predecessors' last block and its successors' first. On the finest level, and not with the
+/// preset `fast`, whole sets move: in graphs without hubs searches from single vertices take along up to 5 predecessors or
+/// successors that are in the way (15 with `quality`), and minimum cuts that go against no edge divide near blocks anew. It
+/// is never worse than [`LevelSlabs`](super::LevelSlabs). Coarsening joins vertices of one block only, so that its clusters
+/// need not be acyclic.
 /// For the communication volume the finest level of a partition of small cut is refined greedily.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
