@@ -111,22 +111,20 @@ impl<W: Weight> Work<'_, '_, W> {
     fn in_turns(&self, begun: Scored, effort: &Effort) -> Scored {
         // Searches from single vertices soon meet a hub, and then know everyone.
         let pulls = (!self.graph.has_hubs()).then_some(effort.pulls);
-        let mut best = begun;
         let mut pulling = Pulls::default();
-        let mut pull = |found: Scored| {
-            let Some(config) = &pulls else { return found };
-            let mut block_of = found.block_of;
-            pulling.refine(self.graph, self.caps, &mut block_of, config, &self.request.stop);
+        let mut pull = |mut block_of: Vec<u32>| {
+            if let Some(config) = &pulls {
+                pulling.refine(self.graph, self.caps, &mut block_of, config, &self.request.stop);
+            }
             self.scored(block_of)
         };
-        best = pull(best);
+        let mut best = pull(begun.block_of);
         for turn in 0..effort.turns {
             let before = best.score;
             let share = SHARES[turn as usize % SHARES.len()];
             let flows = FlowConfig { share, ..effort.flows };
             refine_by_flows(self.graph, self.caps, &mut best.block_of, &flows, &self.request.stop);
-            best = self.scored(best.block_of);
-            best = pull(best);
+            best = pull(best.block_of);
             let next = self.cycle(&best.block_of, 1 + u64::from(turn));
             if next.score < best.score {
                 best = next;

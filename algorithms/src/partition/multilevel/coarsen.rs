@@ -405,13 +405,7 @@ mod tests {
                 rows[hub as usize].push((leaf, 9));
             }
         }
-        let mut offsets = vec![0];
-        for row in &rows {
-            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
-        }
-        let neighbours = rows.iter().flatten().map(|&(neighbour, _)| neighbour).collect();
-        let edge_weights: Vec<u32> = rows.iter().flatten().map(|&(_, weight)| weight).collect();
-        Graph { offsets: offsets.into(), neighbours, edge_weights: edge_weights.into(), ..Graph::default() }
+        Graph::of_rows(&rows)
     }
 
     #[test]

@@ -137,13 +137,7 @@ mod tests {
             rows[a as usize].push((b, weight));
             rows[b as usize].push((a, weight));
         }
-        let mut offsets = vec![0];
-        for row in &rows {
-            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
-        }
-        let neighbours = rows.iter().flatten().map(|&(neighbour, _)| neighbour).collect();
-        let edge_weights: Vec<u32> = rows.iter().flatten().map(|&(_, weight)| weight).collect();
-        Graph { offsets: offsets.into(), neighbours, edge_weights: edge_weights.into(), ..Graph::default() }
+        Graph::of_rows(&rows)
     }
 
     #[test]

@@ -242,17 +242,7 @@ pub(super) mod tests {
                 rows[b].push((a as u32, weight));
             }
         }
-        let mut offsets = vec![0];
-        for row in &rows {
-            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
-        }
-        Graph {
-            offsets: offsets.into(),
-            neighbours: Cow::Owned(rows.iter().flatten().map(|&(n, _)| n).collect()),
-            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
-            vertex_weights: (0..200).map(|_| 1 + random.below(4) as u32).collect(),
-            directions: Vec::new(),
-        }
+        Graph { vertex_weights: (0..200).map(|_| 1 + random.below(4) as u32).collect(), ..Graph::of_rows(&rows) }
     }
 
     fn configs() -> [FmConfig; 3] {

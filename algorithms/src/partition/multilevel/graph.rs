@@ -265,3 +265,20 @@ impl<W: Weight> Graph<'_, W> {
         }
     }
 }
+
+#[cfg(test)]
+impl Graph<'static, u32> {
+    /// The graph of rows of neighbours and edge weights, whose vertices all weigh 1.
+    pub(crate) fn of_rows(rows: &[Vec<(u32, u32)>]) -> Self {
+        let ends = rows.iter().scan(0, |end, row| {
+            *end += row.len() as u32;
+            Some(*end)
+        });
+        Self {
+            offsets: std::iter::once(0).chain(ends).collect(),
+            neighbours: rows.iter().flatten().map(|&(neighbour, _)| neighbour).collect(),
+            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
+            ..Self::default()
+        }
+    }
+}

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::graph::Weight;
 use super::heap::Heap;
 use super::pool::{Pool, written_zeros};
-use super::state::{Change, Outlook, Row, State, Target, Tie, targets};
+use super::state::{Change, Outlook, Row, State, Target, Tie, targets, weight_of_tie};
 
 /// A row that no move of the search has changed.
 const SHARED: u32 = u32::MAX;
@@ -204,12 +204,7 @@ impl<W: Weight> Overlay<W> {
         let Slot { vertex, block, row_start, row_len, .. } = self.slots[slot as usize];
         let tie_to_own = || {
             let ties = &self.ties[row_start as usize..(row_start + row_len) as usize];
-            let tie = if state.is_dense(vertex) {
-                ties.get(block as usize)
-            } else {
-                ties.iter().find(|tie| tie.block == block)
-            };
-            tie.map_or(0, |tie| tie.weight.wide())
+            weight_of_tie(ties, block, state.is_dense(vertex))
         };
         change.outlook(block, key, tie_to_own)
     }

@@ -67,22 +67,12 @@ mod tests {
     /// A ladder of 6000 vertices whose edges weigh 1 to 5, and whose order says nothing about who is near whom.
     fn ladder() -> Graph<'static, u32> {
         let count = 6000u32;
-        let (mut offsets, mut neighbours, mut edge_weights) = (vec![0], Vec::new(), Vec::new());
-        for vertex in 0..count {
-            let place = vertex * 2311 % count;
-            for step in [1, 2, count - 1, count - 2] {
-                let other = (place + step) % count * 2791 % count;
-                neighbours.push(other);
-                edge_weights.push(1 + (vertex + other) * 7919 % 5);
-            }
-            offsets.push(neighbours.len() as u32);
-        }
-        Graph {
-            offsets: offsets.into(),
-            neighbours: neighbours.into(),
-            edge_weights: edge_weights.into(),
-            ..Graph::default()
-        }
+        let row = |vertex: u32| {
+            // 2791 undoes 2311.
+            let others = [1, 2, count - 1, count - 2].map(|step| (vertex * 2311 + step) % count * 2791 % count);
+            others.map(|other| (other, 1 + (vertex + other) * 7919 % 5)).to_vec()
+        };
+        Graph::of_rows(&(0..count).map(row).collect::<Vec<_>>())
     }
 
     #[test]

@@ -299,22 +299,19 @@ mod tests {
 
     /// The graph of edges `(a, b, weight)`, each from the lower to the higher number.
     fn graph(count: u32, edges: &[(u32, u32, u32)]) -> Graph<'static, u32> {
-        let mut rows: Vec<Vec<(u32, u32, u8)>> = vec![Vec::new(); count as usize];
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count as usize];
         for &(a, b, weight) in edges {
-            rows[a as usize].push((b, weight, LATER));
-            rows[b as usize].push((a, weight, EARLIER));
+            rows[a as usize].push((b, weight));
+            rows[b as usize].push((a, weight));
         }
-        let mut offsets = vec![0];
-        offsets.extend(rows.iter().scan(0, |sum, row| {
-            *sum += row.len() as u32;
-            Some(*sum)
-        }));
+        let direction = |vertex: u32, other: u32| if other > vertex { LATER } else { EARLIER };
+        let directions = |(vertex, row): (u32, &Vec<(u32, u32)>)| -> Vec<u8> {
+            row.iter().map(|&(other, _)| direction(vertex, other)).collect()
+        };
         Graph {
-            offsets: offsets.into(),
-            neighbours: rows.iter().flatten().map(|entry| entry.0).collect(),
-            edge_weights: rows.iter().flatten().map(|entry| entry.1).collect(),
             vertex_weights: (0..count).map(|vertex| 1 + vertex % 3).collect(),
-            directions: rows.iter().flatten().map(|entry| entry.2).collect(),
+            directions: (0..).zip(&rows).flat_map(directions).collect(),
+            ..Graph::of_rows(&rows)
         }
     }
 

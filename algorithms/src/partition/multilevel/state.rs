@@ -189,6 +189,13 @@ pub(crate) fn targets<W: Weight>(
     (best.map(|(strength, _, block)| target(strength, block)), full.map(|(strength, block)| target(strength, block)))
 }
 
+/// The weight of the tie to a block.
+#[inline]
+pub(crate) fn weight_of_tie<W: Weight>(ties: &[Tie<W>], block: u32, is_dense: bool) -> i64 {
+    let tie = if is_dense { ties.get(block as usize) } else { ties.iter().find(|tie| tie.block == block) };
+    tie.map_or(0, |tie| tie.weight.wide())
+}
+
 /// A partition under change.
 ///
 /// Rows of ties exist only for vertices that are or were at a boundary. The row of a vertex with at least as many
@@ -388,10 +395,7 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             let inside = self.block_of[vertex as usize] == block;
             return if inside { self.graph.edges(vertex).map(|(_, weight)| weight.wide()).sum() } else { 0 };
         }
-        let row = self.row(vertex);
-        let tie =
-            if self.is_dense(vertex) { row.get(block as usize) } else { row.iter().find(|tie| tie.block == block) };
-        tie.map_or(0, |tie| tie.weight.wide())
+        weight_of_tie(self.row(vertex), block, self.is_dense(vertex))
     }
 
     /// The blocks into which the vertex has edges of some weight.

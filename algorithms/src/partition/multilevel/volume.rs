@@ -64,8 +64,6 @@ fn change<W: Weight>(state: &State<'_, '_, W>, vertex: u32, to: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
 
     fn volume(graph: &Graph<'_, u32>, block_of: &[u32]) -> i64 {
@@ -78,16 +76,12 @@ mod tests {
 
     /// The complete bipartite graph of three and six vertices, and a path through the six.
     fn graph() -> Graph<'static, u32> {
-        let mut rows: Vec<Vec<u32>> = vec![(3..9).collect(); 3];
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![(3..9).map(|near| (near, 1)).collect(); 3];
         for at in 3..9u32 {
             let along = [at - 1, at + 1].into_iter().filter(|near| (3..9).contains(near));
-            rows.push((0..3).chain(along).collect());
+            rows.push((0..3).chain(along).map(|near| (near, 1)).collect());
         }
-        let mut offsets = vec![0];
-        for row in &rows {
-            offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
-        }
-        Graph { offsets: offsets.into(), neighbours: Cow::Owned(rows.concat()), ..Graph::default() }
+        Graph::of_rows(&rows)
     }
 
     #[test]
