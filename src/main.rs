@@ -1,13 +1,13 @@
 //! The `placebench` command: flat verbs, one file each under `cmd/`.
 
 mod cmd;
-mod heap;
 mod output;
 mod progress;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use placebench_partition::output::{exit_code, quiet_decoders};
 
 /// Makes, places and judges dataflow graphs: on which device should each operation run, and how good is the answer?
 #[derive(Parser)]
@@ -21,23 +21,16 @@ struct Cli {
 fn main() -> ExitCode {
     quiet_contained_panics();
     let verb = Cli::parse().verb.unwrap_or_default();
-    match verb.execute() {
-        Ok(code) => code,
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", output::one_line(&error));
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(verb.execute())
 }
 
 /// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
 /// progress bar.
 fn quiet_contained_panics() {
+    quiet_decoders();
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let in_cell = std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD);
-        if !in_cell && !placebench::datasets::format::is_decoding() {
+        if std::thread::current().name() != Some(placebench::harness::runner::CELL_THREAD) {
             default(info);
         }
     }));

@@ -1,29 +1,18 @@
-//! Standard output that survives a closed pipe (`placebench list | head`).
+//! What verbs write besides what they print.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
 
-/// Prints a text to standard output.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
-}
+use anyhow::Context;
+use placebench::datasets::format::write_whole;
 
-/// Whether an error is that nobody reads standard output any more: no error to the user.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// An error and its causes in one line; a cause that the message above it quotes is not repeated.
-pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    let mut line = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !line.contains(&cause) {
-            line = format!("{line}: {cause}");
-        }
-    }
-    line.replace('\n', " ")
+/// Writes a file beside its place, then moves it there, so that nobody meets half of it.
+pub(crate) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    write_whole(path, |error| error, write).with_context(|| path.display().to_string())
 }
 
 /// Wraps prose at `width` columns.
@@ -46,14 +35,6 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn causes_are_told_once() {
-        let cause = std::io::Error::other("disk full");
-        let quoting = anyhow::Error::new(cause).context("x.csv: disk full");
-        assert_eq!(super::one_line(&quoting), "x.csv: disk full");
-        assert_eq!(super::one_line(&anyhow::anyhow!("disk full").context("x.csv")), "x.csv: disk full");
-    }
-
     #[test]
     fn prose_is_wrapped_between_words() {
         assert_eq!(super::wrap("one two  three four", 9), "one two\nthree\nfour");

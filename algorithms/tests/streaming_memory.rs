@@ -5,14 +5,8 @@ mod rmat;
 
 use placebench_algorithms::partition::Request;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg, edge_partitioner};
+use placebench_datasets::process::peak_rss_bytes;
 use placebench_datasets::stream::{EdgeFile, RowFile, write_edges, write_rows_from_edges};
-
-/// The most memory that this process has had at once, where the system tells.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
 
 #[test]
 fn a_million_edges_on_disk_are_partitioned_in_less_memory_than_they_take() {

@@ -5,6 +5,8 @@
 
 pub mod catalogue;
 pub mod format;
+pub mod process;
+pub mod significant;
 pub mod stream;
 
 mod builder;

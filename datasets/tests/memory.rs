@@ -1,6 +1,7 @@
 //! The memory that the documentation of a graph promises, on one of 20 M edges. One test, since it looks at the peak of the
 //! whole process.
 
+use placebench_datasets::process::peak_rss_bytes;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, GraphBuilder, KindSet, OpId, OpSpec};
 
 /// Ops that read up to `degree` others, anywhere before them; sources of each op ascend.
@@ -26,13 +27,6 @@ fn random_parts(ops: u32, degree: u32) -> BackwardParts {
         parts.in_offsets.push(parts.in_sources.len() as u32);
     }
     parts
-}
-
-/// The most memory that this process has had at once, where the system tells.
-fn peak_rss_bytes() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.split_whitespace().next()?.parse::<usize>().ok()? * 1024)
 }
 
 #[test]

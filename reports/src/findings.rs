@@ -1,8 +1,8 @@
 //! One paragraph that says what a run found, from its numbers.
 
-use crate::Summary;
-use crate::optimality;
-use crate::terminal::bytes_text;
+use placebench_datasets::significant::bytes_text;
+
+use crate::{Summary, optimality};
 
 /// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {

@@ -29,4 +29,4 @@ pub use reproduction::{
     FigureEntry, Figures, Kind, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, write_figures,
 };
 pub use summary::{Entry, Scenario, SchedulerComparison, Summary};
-pub use terminal::{bytes_text, failures_table, full_table, summary_tables, time_text};
+pub use terminal::{failures_table, full_table, summary_tables};

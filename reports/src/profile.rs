@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use placebench_datasets::significant::significant;
 use placebench_harness::table::Row;
 
-use crate::terminal::{WIDTH, finish, new_table, significant};
+use crate::terminal::{WIDTH, finish, new_table};
 
 /// The factors at which profiles are printed.
 const FACTORS: [f64; 9] = [1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];

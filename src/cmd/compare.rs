@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use placebench::harness::comparison::{Comparison, Options, QualityMetric, RunTable};
 use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
-
-use crate::output::print;
+use placebench_partition::output::print;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
 pub(super) const BAD_INPUT: u8 = 2;
@@ -142,6 +141,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says why there is no verdict.
 pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", crate::output::one_line(error));
+    eprintln!("error: {}", placebench_partition::output::one_line(error));
     ExitCode::from(BAD_INPUT)
 }

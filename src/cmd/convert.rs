@@ -10,10 +10,8 @@ use placebench::datasets::format::undirected::{
 };
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{Cluster, DataflowGraph, View, ViewOptions};
-
-use super::partition::undirected_format;
-use super::source;
-use crate::output::print;
+use placebench_partition::output::print;
+use placebench_partition::source::{self, undirected_format};
 
 /// Arguments of `convert`.
 #[derive(clap::Args)]

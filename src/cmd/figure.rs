@@ -9,10 +9,10 @@ use clap::ValueEnum;
 use placebench::harness::runner::read_run;
 use placebench::harness::table::Row;
 use placebench::reports::figure::{Figure, NamedFigure, RowFigure, RowMetric, Style, Theme};
+use placebench_partition::output::print;
 
 use super::figure_cell;
-use super::source::write_file;
-use crate::output::print;
+use crate::output::write_file;
 
 /// Arguments of `figure`.
 #[derive(clap::Args)]

@@ -13,10 +13,10 @@ use placebench::generator::{
     ClusterParams, GraphParams, LeveledParams, Manifest, RmatParams, TrainingParams, cluster_preset, generate_cluster,
     generate_leveled, generate_training, graph_sha256, grid, random_geometric, rmat,
 };
+use placebench_partition::output::print;
 
 use super::convert::{extension, write_cluster, write_graph, write_view};
-use super::source::write_file;
-use crate::output::print;
+use crate::output::write_file;
 
 /// Arguments of `generate`.
 #[derive(clap::Args)]

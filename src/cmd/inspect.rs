@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use placebench::datasets::Properties;
-
-use super::source;
-use crate::output::print;
+use placebench_partition::output::print;
+use placebench_partition::source;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]

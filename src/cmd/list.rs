@@ -11,8 +11,7 @@ use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::BUILT_IN;
-
-use crate::output::print;
+use placebench_partition::output::print;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `placebench place`: one placement, judged and written down.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::{ONLINE, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
+use placebench::datasets::significant::{bytes_text, time_text};
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::objective::SimulatedObjective;
@@ -15,12 +17,11 @@ use placebench::harness::simulator::NetworkModel;
 use placebench::harness::suite::{ClusterEntry, GraphEntry, Group, Plan, time_unit};
 use placebench::harness::table::Status;
 use placebench::harness::trace::write_chrome_trace;
-use placebench::reports::{bytes_text, time_text};
-use std::io::Write;
+use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use placebench_partition::output::print;
+use placebench_partition::source;
 
-use super::run::{INTERRUPTED, stop_on_ctrl_c};
-use super::source;
-use crate::output::print;
+use crate::output::write_file;
 
 /// Arguments of `place`.
 #[derive(clap::Args)]
@@ -141,13 +142,13 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let placed = PlacedGraph::new(&instance, &decision.placement);
     if let Some(path) = &args.placement {
-        source::write_file(path, |out| write_placement(out, &instance, &placed))?;
+        write_file(path, |out| write_placement(out, &instance, &placed))?;
     }
     if let Some(path) = &args.timeline {
-        source::write_file(path, |out| write_timeline(out, &instance, &placed, &judgement))?;
+        write_file(path, |out| write_timeline(out, &instance, &placed, &judgement))?;
     }
     if let Some(path) = &args.trace {
-        source::write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
+        write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
     }
     print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &unit))?;
     Ok(ExitCode::SUCCESS)

@@ -8,9 +8,9 @@ use clap::ValueEnum;
 use placebench::harness::comparison::{Candidates, RankMetric, RankOptions, Ranking, RunTable, TimeKind};
 use placebench::harness::table::Row;
 use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
+use placebench_partition::output::print;
 
 use super::compare::{bad_input, quality};
-use crate::output::print;
 
 const EXAMPLES: &str = "\
 An instance is a graph on a cluster under a network model in one repetition (and placed by one placer, where schedulers are

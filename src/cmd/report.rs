@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use placebench::datasets::significant::bytes_text;
 use placebench::harness::runner::{read_environment, read_run, read_suite};
 use placebench::harness::suite::Plan;
-use placebench::reports::{ReportInput, Timelines, bytes_text, html_report};
+use placebench::reports::{ReportInput, Timelines, html_report};
+use placebench_partition::output::print;
 
-use super::source;
-use crate::output::print;
+use crate::output::write_file;
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -60,7 +61,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let folder = folder.trim_end_matches('/').to_owned();
     let report = html_report(&ReportInput { folder, rows, suite_text, plan, environment, timelines });
     let path = args.out.clone().unwrap_or_else(|| args.folder.join("report.html"));
-    source::write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
+    write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
     let size = bytes_text(report.html.len() as f64);
     print(&format!("{}: {size}, {} timelines; open it in a browser\n", path.display(), report.timelines))?;
     Ok(ExitCode::SUCCESS)

@@ -8,9 +8,10 @@ use placebench::algorithms::nearest;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;
 use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
+use placebench_partition::interrupt::INTERRUPTED;
+use placebench_partition::output::print;
 
 use super::run;
-use crate::output::print;
 
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
@@ -49,7 +50,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions);
             match run::run_to_the_end(&run_args)? {
                 Some(finished) => (finished.suite, finished.rows, finished.folder),
-                None => return Ok(ExitCode::from(run::INTERRUPTED)),
+                None => return Ok(ExitCode::from(INTERRUPTED)),
             }
         }
     };

@@ -12,8 +12,10 @@ use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, 
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
+use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use placebench_partition::output::print;
 
-use crate::output::{print, wrap};
+use crate::output::wrap;
 use crate::progress::Progress;
 
 /// Arguments of `run`.
@@ -62,9 +64,6 @@ impl Args {
         Self { suite: Some(name.to_owned()), quiet, repetitions, ..Self::default() }
     }
 }
-
-/// Exit code of a run that Ctrl-C stopped: 128 + SIGINT, as shells have it.
-pub(super) const INTERRUPTED: u8 = 130;
 
 /// With fewer instances than this a performance profile says less than the table of ratios.
 const PROFILE_INSTANCES: usize = 10;
@@ -210,19 +209,6 @@ fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh:
         }
         _ => folder(next),
     }
-}
-
-/// Stops the token at the first Ctrl-C, and the process at the second.
-pub(super) fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<()> {
-    let stop = stop.clone();
-    ctrlc::set_handler(move || {
-        if stop.is_stopped() {
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-        eprintln!("stopping; once more to stop at once");
-        stop.stop();
-    })
-    .context("cannot listen for Ctrl-C")
 }
 
 fn environment(threads: usize) -> Environment {

@@ -8,9 +8,9 @@ use anyhow::bail;
 use placebench::harness::runner::read_run;
 use placebench::reports::export::{TextFormat, metric_table};
 use placebench::reports::figure::RowMetric;
+use placebench_partition::output::print;
 
-use super::source::write_file;
-use crate::output::print;
+use crate::output::write_file;
 
 /// Arguments of `table`.
 #[derive(clap::Args)]

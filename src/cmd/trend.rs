@@ -8,9 +8,9 @@ use clap::ValueEnum;
 use placebench::harness::comparison::{History, RunTable};
 use placebench::reports::figure::{Figure, Style};
 use placebench::reports::{Trend, TrendMetric};
+use placebench_partition::output::print;
 
 use super::compare::bad_input;
-use crate::output::print;
 
 const EXAMPLES: &str = "\
 A history is a CSV file with one line a run and placer; docs/NIGHTLY.md has its columns and a recipe for nightly jobs.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use placebench_algorithms::bounds::{self, LowerBound};
 use placebench_algorithms::{Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Scheduler, StopToken};
+use placebench_datasets::process::peak_rss_bytes;
 use placebench_datasets::{Instance, PlacedGraph};
 use rayon::ThreadPool;
 
@@ -262,12 +263,4 @@ fn measured(row: Row, decision: &Decision, judgement: &Judgement, yardstick: &Ya
         peak_rss_bytes: peak_rss_bytes(),
         ..row
     }
-}
-
-/// The most memory that this process has had resident, where the system tells.
-pub fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
 }

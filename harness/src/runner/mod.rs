@@ -14,7 +14,7 @@ use placebench_datasets::Instance;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-pub use cell::{Judgement, Yardstick, judge, judge_online, peak_rss_bytes};
+pub use cell::{Judgement, Yardstick, judge, judge_online};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
 pub use replay::{Replay, instance_of, replay, replay_within};

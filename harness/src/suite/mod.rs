@@ -12,4 +12,4 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use ccr::scale_to_ccr;
 pub use cells::{Cell, Group, Plan};
 pub use definition::{ClusterEntry, GraphEntry, Suite, SuiteError, Weights};
-pub use sources::{SourceError, cluster_preset, graph_preset, load_cluster, load_graph, read_cluster, time_unit};
+pub use sources::{SourceError, cluster_preset, graph_preset, load_cluster, load_graph, time_unit};

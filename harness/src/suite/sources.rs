@@ -1,7 +1,5 @@
 //! Turns the graph and cluster entries of a suite into graphs and clusters.
 
-use std::path::Path;
-
 use placebench_datasets::format::{self, FormatError, GraphHeader};
 use placebench_datasets::{Cluster, ClusterError, DataflowGraph, Kind, catalogue};
 use placebench_generator::{ClusterParams, Costs, GeneratorError, GraphParams, KindProbabilities, redraw_costs};
@@ -118,7 +116,7 @@ pub fn graph_preset(name: &str) -> Result<GraphParams, SourceError> {
 /// If it does not exist, cannot be read, or has too few devices.
 pub fn load_cluster(entry: &ClusterEntry, seed: u64) -> Result<Cluster, SourceError> {
     let mut cluster = if let Some(path) = &entry.file {
-        read_cluster(path)?
+        format::read_cluster(path)?
     } else {
         cluster_preset(entry.preset.as_deref().unwrap_or_default(), seed)?
     };
@@ -151,12 +149,4 @@ pub fn cluster_preset(name: &str, seed: u64) -> Result<Cluster, SourceError> {
             nearest: placebench_algorithms::nearest(name, ClusterParams::PRESETS),
         }),
     }
-}
-
-/// A cluster from a file, TOML or CSV.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn read_cluster(path: &Path) -> Result<Cluster, SourceError> {
-    Ok(format::read_cluster(path)?)
 }

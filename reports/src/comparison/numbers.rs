@@ -1,6 +1,6 @@
 //! Numbers of comparisons in as many digits as it takes to see the difference.
 
-use crate::terminal::{bytes_text, time_text};
+use placebench_datasets::significant::{bytes_text, time_text};
 use placebench_harness::comparison::{CellChange, QualityMetric};
 
 /// A factor with four decimals, or so many that it is not 1; `1` only if it is exactly that.

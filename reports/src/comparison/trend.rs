@@ -1,12 +1,13 @@
 //! How results move over many runs.
 
+use placebench_datasets::significant::significant;
 use placebench_harness::comparison::{History, HistoryLine};
 use serde::Serialize;
 
 use super::numbers::counted;
 use crate::export::{Table, number_text};
 use crate::figure::{Curve, Estimate, Quantity, TrendLines, Unit};
-use crate::terminal::{aligned, significant};
+use crate::terminal::aligned;
 
 /// A column of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow, bail};
-use placebench::algorithms::nearest;
-use placebench::datasets::format::{self, GraphHeader, write_whole};
-use placebench::datasets::{Cluster, DataflowGraph, catalogue};
-use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
-use placebench::harness::suite::read_cluster;
+use anyhow::{anyhow, bail};
+use placebench_algorithms::nearest;
+use placebench_datasets::format::undirected::UndirectedFormat;
+use placebench_datasets::format::{self, GraphHeader};
+use placebench_datasets::{Cluster, DataflowGraph, catalogue};
+use placebench_generator::{ClusterParams, GraphParams, cluster_preset};
 
 /// The graph that `text` names: a catalogue name first, then a preset, then a path.
-pub(super) fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, DataflowGraph)> {
+///
+/// # Errors
+/// If nothing has that name, with the nearest name that there is; if a file cannot be read.
+pub fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, DataflowGraph)> {
     if catalogue::entries().iter().any(|entry| entry.name == text) {
         return Ok(catalogue::load(text)?);
     }
@@ -25,14 +28,23 @@ pub(super) fn graph(text: &str, seed: u64) -> anyhow::Result<(GraphHeader, Dataf
 }
 
 /// The cluster that `text` names: a preset, or a path.
-pub(super) fn cluster(text: &str, seed: u64) -> anyhow::Result<Cluster> {
+///
+/// # Errors
+/// As [`graph`].
+pub fn cluster(text: &str, seed: u64) -> anyhow::Result<Cluster> {
     if let Some(cluster) = cluster_preset(text, seed) {
         return Ok(cluster?);
     }
     if Path::new(text).exists() {
-        return Ok(read_cluster(Path::new(text))?);
+        return Ok(format::read_cluster(Path::new(text))?);
     }
     unknown("cluster", text, ClusterParams::PRESETS.into_iter(), "clusters")
+}
+
+/// The format of partitioners that a path tells by its extension.
+pub fn undirected_format(text: &str) -> Option<UndirectedFormat> {
+    let path = Path::new(text);
+    UndirectedFormat::of_path(path).filter(|_| !path.is_dir())
 }
 
 fn unknown<'a, T>(what: &str, text: &str, names: impl Iterator<Item = &'a str>, list: &str) -> anyhow::Result<T> {
@@ -40,12 +52,4 @@ fn unknown<'a, T>(what: &str, text: &str, names: impl Iterator<Item = &'a str>, 
         Some(nearest) => bail!("no file and no {what} is named '{text}': did you mean '{nearest}'?"),
         None => bail!("no file and no {what} is named '{text}': see 'placebench list {list}'"),
     }
-}
-
-/// Writes a file beside its place, then moves it there, so that nobody meets half of it.
-pub(super) fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> std::io::Result<()>,
-) -> anyhow::Result<()> {
-    write_whole(path, |error| error, write).with_context(|| path.display().to_string())
 }
