@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use placebench_algorithms::partition::registry::PARTITIONERS;
 use placebench_partition::{Args, execute, output};
 
 /// Partitions a graph into blocks, or judges a partition.
 ///
-/// This is the verb `partition` of the command placebench as a program of its own, which starts in less memory. What the help
-/// calls `placebench list` and `convert` are verbs of the whole command.
+/// The verb `partition` of the command placebench as a program of its own, which is built sooner and starts in less memory.
+/// `convert` and `placebench list` are of the whole command: https://github.com/placebench/placebench
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = partitioners())]
 struct Cli {
     #[command(flatten)]
     args: Args,
@@ -19,4 +20,23 @@ struct Cli {
 fn main() -> ExitCode {
     output::quiet_decoders();
     output::exit_code(execute(&Cli::parse().args))
+}
+
+/// All partitioners with their parameters and defaults, as `--algorithm` takes them.
+fn partitioners() -> String {
+    let mut text = "Partitioners:".to_owned();
+    for entry in PARTITIONERS {
+        text.push_str("\n  ");
+        text.push_str(entry.name);
+        for (number, param) in entry.params.iter().enumerate() {
+            text.push_str(if number == 0 { "(" } else { "," });
+            text.push_str(param.name);
+            text.push('=');
+            text.push_str(param.default);
+        }
+        if !entry.params.is_empty() {
+            text.push(')');
+        }
+    }
+    text
 }
