@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use placebench::datasets::significant::time_text;
 use placebench::harness::table::Row;
-use placebench::reports::time_text;
 use serde_json::Value;
 
 /// One graph that options of `place` can name, one that only the run can.

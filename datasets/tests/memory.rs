@@ -52,6 +52,6 @@ fn twenty_million_edges_take_the_memory_that_is_documented() {
         let built = peak - before;
         println!("graph {} MB, peak while built {} MB", graph.heap_bytes() / 1_000_000, built / 1_000_000);
         // Scratch: 2 bytes an edge and some blocks.
-        assert!(built < graph.heap_bytes() + 6 * edges, "peak {built} for a graph of {}", graph.heap_bytes());
+        assert!(built < (graph.heap_bytes() + 6 * edges) as u64, "peak {built} for a graph of {}", graph.heap_bytes());
     }
 }
