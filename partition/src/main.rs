@@ -9,7 +9,7 @@ use placebench_partition::{Args, execute, output};
 /// Partitions a graph into blocks, or judges a partition.
 ///
 /// The verb `partition` of the command placebench as a program of its own, which is built sooner and starts in less memory.
-/// `convert` and `placebench list` are of the whole command: https://github.com/placebench/placebench
+/// What the help calls `convert` and `placebench list` are verbs of the whole command.
 #[derive(Parser)]
 #[command(version, max_term_width = 100, after_help = partitioners())]
 struct Cli {
