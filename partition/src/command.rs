@@ -38,7 +38,7 @@ pub struct Args {
     algorithm: Option<String>,
 
     /// Where the partition goes, one block a line, as METIS writes it; `-` for standard output, and then the report
-    /// goes to standard error. An existing file is replaced [default: <graph>.part.<K> in this folder].
+    /// goes to standard error. An existing file is replaced [default: GRAPH.part.K in this folder].
     #[arg(long, short, value_name = "FILE", conflicts_with = "evaluate")]
     output: Option<PathBuf>,
 
