@@ -254,7 +254,9 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         let lengths: Vec<usize> =
             stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
         let mut row_len = vec![0; count];
-        let mut ties = vec![Tie { block: 0, weight: W::default() }; lengths.iter().sum()];
+        // Threads share in touching the pages for the first time.
+        let none = |_| Tie { block: 0, weight: W::default() };
+        let mut ties: Vec<Tie<W>> = (0..lengths.iter().sum()).into_par_iter().with_min_len(STRETCH).map(none).collect();
         let (mut rest, mut before) = (ties.as_mut_slice(), 0u32);
         let stretches = row_start.chunks_mut(STRETCH).zip(row_len.chunks_mut(STRETCH)).zip(&lengths).enumerate();
         let stretches: Vec<_> = stretches
