@@ -178,6 +178,7 @@ impl Multilevel {
             let (start, begun) = rayon::join(find_start, || work.begin(0));
             work.best(start?, begun)
         };
+        work.settings.effort = work.settings.effort_again;
         // Acyclic blocks have had theirs.
         for cycle in 0..if self.acyclic { 0 } else { work.settings.cycles } {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
