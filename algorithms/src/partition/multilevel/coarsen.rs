@@ -300,7 +300,6 @@ impl<W: Weight> Joining<'_, '_, W> {
     fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties<W>>) {
         let left = self.singles(order);
         let new_ties = || Ties::new(self.graph.len());
-        let mut ties = new_ties();
         for turn in 0..TURNS {
             let vertices: Vec<u32> = left.iter().copied().skip(turn).step_by(TURNS).collect();
             let choose = |vertices: &[u32]| -> Vec<Choice> {
@@ -311,7 +310,7 @@ impl<W: Weight> Joining<'_, '_, W> {
             let choices: Vec<Vec<Choice>> = vertices.par_chunks(STRETCH).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
                 if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
-                    if let Some(choice) = self.choice(vertex, &mut ties) {
+                    if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {
                         self.join(vertex, choice.leader);
                     }
                 } else if self.is_single(vertex) {

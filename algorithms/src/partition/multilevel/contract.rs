@@ -7,38 +7,45 @@ use rayon::prelude::*;
 use super::graph::{Graph, Weight};
 use super::pool::written_zeros;
 
-/// The members of every cluster, cluster by cluster, ascending.
+/// The members of each cluster of a range, cluster by cluster, ascending.
 struct Members {
+    first: usize,
     starts: Vec<u32>,
     vertices: Vec<u32>,
 }
 
 impl Members {
-    fn new(cluster_of: &[u32], clusters: usize) -> Self {
-        let mut starts = vec![0u32; clusters + 1];
+    fn new(cluster_of: &[u32], range: Range<usize>) -> Self {
+        let mut starts = vec![0u32; range.len() + 1];
         for &cluster in cluster_of {
-            starts[cluster as usize + 1] += 1;
+            if let Some(count) = starts[1..].get_mut((cluster as usize).wrapping_sub(range.start)) {
+                *count += 1;
+            }
         }
-        for cluster in 0..clusters {
+        for cluster in 0..range.len() {
             starts[cluster + 1] += starts[cluster];
         }
-        let mut vertices = vec![0; cluster_of.len()];
-        let mut cursor = starts.clone();
+        let mut vertices = vec![0; starts[range.len()] as usize];
+        let mut cursor = starts[..range.len()].to_vec();
         for (vertex, &cluster) in cluster_of.iter().enumerate() {
-            let slot = &mut cursor[cluster as usize];
-            vertices[*slot as usize] = vertex as u32;
-            *slot += 1;
+            if let Some(slot) = cursor.get_mut((cluster as usize).wrapping_sub(range.start)) {
+                vertices[*slot as usize] = vertex as u32;
+                *slot += 1;
+            }
         }
-        Self { starts, vertices }
+        Self { first: range.start, starts, vertices }
     }
 
     fn of(&self, cluster: usize) -> &[u32] {
-        &self.vertices[self.starts[cluster] as usize..self.starts[cluster + 1] as usize]
+        let at = cluster - self.first;
+        &self.vertices[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 }
 
 /// Entries of a graph below which threads cost more than they bring.
 const SMALL: usize = 20_000;
+/// Numbers that a thread copies in one go.
+const LONG: usize = 65_536;
 
 /// The graph of the clusters: `cluster_of` gives each vertex a cluster below `clusters`. Threads make the rows of ranges of
 /// clusters, which do not depend on each other.
@@ -46,13 +53,12 @@ const SMALL: usize = 20_000;
 /// # Complexity
 /// O(vertices + entries), without hashing: a slot a cluster says where the current row has its entry.
 pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clusters: usize) -> Graph<'static, W> {
-    let members = Members::new(cluster_of, clusters);
     let parts = if graph.entries() < SMALL { 1 } else { rayon::current_num_threads() };
     let border = |part: usize| clusters * part / parts;
     let rows = |part: usize| {
         // The first has room for all, since the others are added to it.
-        let room = if part == 0 { graph.entries() } else { graph.entries() / parts };
-        contract_range(graph, cluster_of, &members, border(part)..border(part + 1), room)
+        let room = if part == 0 { (clusters, graph.entries()) } else { (clusters / parts, graph.entries() / parts) };
+        contract_range(graph, cluster_of, clusters, border(part)..border(part + 1), room)
     };
     let made: Vec<Graph<'static, W>> = (0..parts).into_par_iter().map(rows).collect();
     let mut made = made.into_iter();
@@ -65,23 +71,24 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
     coarse
 }
 
-/// The rows of some clusters; offsets begin with 0.
+/// The rows of some clusters, with room for so many rows and entries; offsets begin with 0.
 fn contract_range<W: Weight>(
     graph: &Graph<'_, W>,
     cluster_of: &[u32],
-    members: &Members,
+    clusters: usize,
     range: Range<usize>,
-    room: usize,
+    (rows, entries): (usize, usize),
 ) -> Graph<'static, W> {
-    let mut offsets = Vec::with_capacity(range.len() + 1);
-    let mut vertex_weights = Vec::with_capacity(range.len());
+    let members = Members::new(cluster_of, range.clone());
+    let mut offsets = Vec::with_capacity(rows + 1);
+    let mut vertex_weights = Vec::with_capacity(rows);
     // Pages that are not written cost nothing, and the rest is given back at the end.
-    let mut neighbours: Vec<u32> = Vec::with_capacity(room);
-    let mut edge_weights: Vec<W> = Vec::with_capacity(room);
+    let mut neighbours: Vec<u32> = Vec::with_capacity(entries);
+    let mut edge_weights: Vec<W> = Vec::with_capacity(entries);
     let directed = !graph.directions.is_empty();
     let mut directions = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
-    let mut slot_of: Vec<u32> = written_zeros(members.starts.len() - 1);
+    let mut slot_of: Vec<u32> = written_zeros(clusters);
     offsets.push(0);
     for cluster in range {
         let first = neighbours.len();
@@ -127,10 +134,15 @@ fn contract_range<W: Weight>(
 fn append<W: Weight>(first: &mut Graph<'static, W>, next: &Graph<'static, W>) {
     let before = first.entries() as u32;
     first.offsets.to_mut().extend(next.offsets[1..].iter().map(|offset| before + offset));
-    first.neighbours.to_mut().extend_from_slice(&next.neighbours);
-    first.edge_weights.to_mut().extend_from_slice(&next.edge_weights);
-    first.vertex_weights.to_mut().extend_from_slice(&next.vertex_weights);
-    first.directions.extend_from_slice(&next.directions);
+    extend(first.neighbours.to_mut(), &next.neighbours);
+    extend(first.edge_weights.to_mut(), &next.edge_weights);
+    extend(first.vertex_weights.to_mut(), &next.vertex_weights);
+    extend(&mut first.directions, &next.directions);
+}
+
+/// Adds further numbers. They go to pages that nobody has touched yet, which threads share in.
+fn extend<T: Copy + Send + Sync>(first: &mut Vec<T>, next: &[T]) {
+    first.par_extend(next.par_iter().with_min_len(LONG).copied());
 }
 
 #[cfg(test)]

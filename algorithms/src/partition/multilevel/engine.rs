@@ -38,7 +38,8 @@ pub(crate) fn prepare<'a, W: Weight>(
 
 /// Passes over the whole boundary.
 fn passes(count: u32) -> Effort {
-    let global = FmConfig { rounds: count, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX };
+    let global =
+        FmConfig { rounds: count, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX, worthwhile: 0.0 };
     Effort { balance_anywhere: true, propagation: 0, global: Some(global), local: None, local_share: 1.0 }
 }
 

@@ -22,7 +22,12 @@ pub(crate) struct FmConfig {
     pub(crate) seeds: usize,
     /// Moves without a new best after which a search ends.
     pub(crate) patience: u32,
+    /// A search ends where [`STRIDE`] moves lowered the cut by a smaller share.
+    pub(crate) worthwhile: f64,
 }
+
+/// Moves after which a search asks whether it is still worth its while.
+const STRIDE: usize = 1000;
 
 /// Boundary vertices from which on a search from all of them is cut short.
 const MANY: usize = 20_000;
@@ -169,8 +174,9 @@ impl<W: Weight> Fm<W> {
                 waiting.push(vertex, full);
             }
         }
+        let least = if config.worthwhile > 0.0 { (config.worthwhile * state.cut() as f64) as i64 } else { 0 };
         let (mut gain, mut best, mut best_len) = (0i64, 0i64, 0usize);
-        let mut in_vain = 0;
+        let (mut in_vain, mut best_before) = (0, 0);
         while let Some((vertex, key)) = heap.pop() {
             // Room has changed since the key was made.
             let Some(target) = state.best_target(vertex) else { continue };
@@ -216,6 +222,12 @@ impl<W: Weight> Fm<W> {
                     break;
                 }
             }
+            if trail.len().is_multiple_of(STRIDE) {
+                if best - best_before < least {
+                    break;
+                }
+                best_before = best;
+            }
         }
         for &(vertex, from) in trail[best_len..].iter().rev() {
             state.relocate(vertex, from, |_, _, _| ());
@@ -246,7 +258,8 @@ pub(super) mod tests {
     }
 
     fn configs() -> [FmConfig; 3] {
-        let config = FmConfig { rounds: 10, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX };
+        let config =
+            FmConfig { rounds: 10, min_improvement: 0.0, seeds: usize::MAX, patience: u32::MAX, worthwhile: 0.0 };
         [config, FmConfig { patience: 5, ..config }, FmConfig { seeds: 1, patience: 15, ..config }]
     }
 

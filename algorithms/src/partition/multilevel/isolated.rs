@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use placebench_datasets::{Numbers, UndirectedGraph};
+use rayon::prelude::*;
 
 use super::graph::{EARLIER, Graph, LATER, Scale, Weight};
 
@@ -29,7 +30,7 @@ pub(crate) fn set_aside<W: Weight>(
     directed: bool,
 ) -> Split<'_, W> {
     let aside = |vertex: &u32| original.degree(*vertex) == 0 && original.vertex_weight(*vertex) <= light;
-    let set_aside: Vec<u32> = original.vertices().filter(aside).collect();
+    let set_aside: Vec<u32> = (0..original.vertex_count() as u32).into_par_iter().filter(aside).collect();
     let edge_weights = scale.edges(original.edge_weights());
     let direction = |vertex: u32| {
         original.neighbours(vertex).iter().map(move |&neighbour| if neighbour > vertex { LATER } else { EARLIER })

@@ -178,6 +178,7 @@ impl Multilevel {
             let (start, begun) = rayon::join(find_start, || work.begin(0));
             work.best(start?, begun)
         };
+        work.settings.effort = work.settings.effort_again;
         // Acyclic blocks have had theirs.
         for cycle in 0..if self.acyclic { 0 } else { work.settings.cycles } {
             best = work.cycle(&best.block_of, 1 + u64::from(cycle));
@@ -254,7 +255,10 @@ impl<W: Weight> Work<'_, '_, W> {
     /// carried to the end.
     fn best(&self, start: Option<Start>, begun: Begun<W>) -> Scored {
         let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
-        let others = (1..runs).map(|run| (run, None));
+        // Threads share in coarsening better than in refining: they do the one together, and then a run each the other. One
+        // thread has the levels of one run at a time.
+        let at_first = !self.is_small() && rayon::current_num_threads() > 1;
+        let others = (1..runs).map(|run| (run, at_first.then(|| self.begin(run))));
         let all: Vec<(u64, Option<Begun<W>>)> = std::iter::once((0, Some(begun))).chain(others).collect();
         let finish = |(run, begun): (u64, Option<Begun<W>>)| {
             let begun = begun.unwrap_or_else(|| self.begin(run));

@@ -206,7 +206,8 @@ impl<W: Weight> Overlay<W> {
             let ties = &self.ties[row_start as usize..(row_start + row_len) as usize];
             weight_of_tie(ties, block, state.is_dense(vertex))
         };
-        change.outlook(block, key, tie_to_own)
+        let fits = || self.room(state, change.to) >= state.graph.weight(vertex);
+        change.outlook(block, key, tie_to_own, fits)
     }
 
     /// Considers a vertex for a move.

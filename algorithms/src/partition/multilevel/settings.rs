@@ -50,12 +50,17 @@ pub(crate) struct Settings {
     pub(crate) initial: Effort,
     /// Refinement at each level.
     pub(crate) effort: Effort,
+    /// As much in V-cycles.
+    pub(crate) effort_again: Effort,
 }
 
 impl Preset {
     pub(crate) fn settings(self) -> Settings {
-        let global = |rounds, patience| Some(FmConfig { rounds, min_improvement: 0.002, seeds: usize::MAX, patience });
-        let local = |rounds, patience| Some(FmConfig { rounds, min_improvement: 0.002, seeds: 1, patience });
+        let search = |seeds, rounds, patience| {
+            Some(FmConfig { rounds, min_improvement: 0.002, seeds, patience, worthwhile: 0.0 })
+        };
+        let global = |rounds, patience| search(usize::MAX, rounds, patience);
+        let local = |rounds, patience| search(1, rounds, patience);
         let initial =
             Effort { balance_anywhere: false, propagation: 2, global: global(3, 100), local: None, local_share: 1.0 };
         let shared = Settings {
@@ -68,10 +73,12 @@ impl Preset {
             cycles: 0,
             initial,
             effort: initial,
+            effort_again: initial,
         };
         match self {
             Self::Fast => {
-                Settings { effort: Effort { balance_anywhere: true, global: global(1, 200), ..initial }, ..shared }
+                let global = global(1, 200).map(|global| FmConfig { worthwhile: 0.0003, ..global });
+                Settings { effort: Effort { balance_anywhere: true, global, ..initial }, ..shared }
             }
             Self::Default => {
                 let effort = Effort {
@@ -91,7 +98,10 @@ impl Preset {
                     local: local(10, 20),
                     local_share: 1.0,
                 };
-                Settings { trials: 32, trials_if_small: 16, runs: 2, runs_if_small: 4, cycles: 2, effort, ..shared }
+                // What takes longer hardly ever finds something the second time.
+                let effort_again = Effort { global: global(3, 1000), ..effort };
+                let runs = Settings { runs: 2, runs_if_small: 4, cycles: 2, ..shared };
+                Settings { trials: 32, trials_if_small: 16, effort, effort_again, ..runs }
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The state of a refinement: who is in which block, what each block weighs, and how strongly the vertices near a
 //! boundary are tied to the blocks around them.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 
 use super::graph::{Graph, Weight};
@@ -124,19 +126,34 @@ pub(crate) enum Outlook {
 
 impl Change {
     /// For a vertex in block `own` whose best move gains `gain`. Ties to blocks other than the two are as they were, so
-    /// that nothing can change if neither is tied as strongly as the best.
+    /// that nothing changes if neither is tied as strongly as the best. `tie_to_own` is asked for if need be, and `fits`:
+    /// whether the block where the neighbour is now has room.
     #[inline]
-    pub(crate) fn outlook(&self, own: u32, gain: i64, tie_to_own: impl FnOnce() -> i64) -> Outlook {
+    pub(crate) fn outlook(
+        &self,
+        own: u32,
+        gain: i64,
+        tie_to_own: impl FnOnce() -> i64,
+        fits: impl FnOnce() -> bool,
+    ) -> Outlook {
+        let gain_if_it_fits = |gain| if fits() { Outlook::Gain(gain) } else { Outlook::Open };
         if own == self.from {
             // All blocks gain alike. Those without room, too, of which nobody who waits for them is told.
-            return if self.after - self.before < gain { Outlook::Gain(gain + self.weight) } else { Outlook::Open };
+            let (others, to) = (gain + self.weight, self.after - (self.before - self.weight));
+            return if to < others { Outlook::Gain(others) } else { gain_if_it_fits(to) };
         }
         if own == self.to {
             let is_other = self.before - (self.after - self.weight) < gain;
             return if is_other { Outlook::Gain(gain - self.weight) } else { Outlook::Open };
         }
         let tie_to_own = tie_to_own();
-        if self.before - tie_to_own < gain && self.after - tie_to_own < gain { Outlook::Same } else { Outlook::Open }
+        let (from, to) = (self.before - tie_to_own, self.after - tie_to_own);
+        match (from.cmp(&gain), to.cmp(&gain)) {
+            (Ordering::Less, Ordering::Less) => Outlook::Same,
+            // It was the best; or had no room, and may have some now.
+            (Ordering::Equal, Ordering::Less) | (Ordering::Greater, _) => Outlook::Open,
+            _ => gain_if_it_fits(to),
+        }
     }
 }
 
@@ -254,7 +271,9 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
         let lengths: Vec<usize> =
             stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
         let mut row_len = vec![0; count];
-        let mut ties = vec![Tie { block: 0, weight: W::default() }; lengths.iter().sum()];
+        // Threads share in touching the pages for the first time.
+        let none = |_| Tie { block: 0, weight: W::default() };
+        let mut ties: Vec<Tie<W>> = (0..lengths.iter().sum()).into_par_iter().with_min_len(STRETCH).map(none).collect();
         let (mut rest, mut before) = (ties.as_mut_slice(), 0u32);
         let stretches = row_start.chunks_mut(STRETCH).zip(row_len.chunks_mut(STRETCH)).zip(&lengths).enumerate();
         let stretches: Vec<_> = stretches
@@ -377,7 +396,8 @@ impl<'g, 'a, W: Weight> State<'g, 'a, W> {
             // Where directions matter, a neighbour's move changes also where the vertex may go.
             (Some(key), Some(change)) if self.graph.directions.is_empty() => {
                 let own = self.block_of[vertex as usize];
-                change.outlook(own, key, || self.tie_to(vertex, own))
+                let fits = || self.room(change.to) >= self.graph.weight(vertex);
+                change.outlook(own, key, || self.tie_to(vertex, own), fits)
             }
             _ => Outlook::Open,
         }
@@ -466,27 +486,30 @@ mod tests {
         let mut seen = [0; 3];
         for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 40)] {
             let graph = tangle(seed);
-            // Room for all, so that gains depend on ties alone.
-            let caps = vec![graph.total_weight(); blocks];
-            let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
-            let mut state = State::new(&graph, &caps, block_of, |_| true);
-            let mut random = Random::new(seed, 7);
-            let gain = |state: &State<'_, '_, u32>, vertex: u32| state.best_target(vertex).map(|target| target.gain);
-            for _ in 0..2000 {
-                let (vertex, to) = (random.below(200) as u32, random.below(blocks) as u32);
-                if state.block_of[vertex as usize] == to {
-                    continue;
-                }
-                let known: Vec<Option<i64>> = (0..200).map(|vertex| gain(&state, vertex)).collect();
-                state.relocate(vertex, to, |state, neighbour, change| {
-                    let known = known[neighbour as usize];
-                    let now = gain(state, neighbour);
-                    match state.outlook(neighbour, known, change) {
-                        Outlook::Same => assert_eq!((now, seen[0] += 1), (known, ())),
-                        Outlook::Gain(gain) => assert_eq!((now, seen[1] += 1), (Some(gain), ())),
-                        Outlook::Open => seen[2] += 1,
+            // Room for all, so that gains depend on ties alone; and room for hardly more than are there.
+            for room in [graph.total_weight(), graph.total_weight() / blocks as i64 * 11 / 10 + 2] {
+                let caps = vec![room; blocks];
+                let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+                let mut state = State::new(&graph, &caps, block_of, |_| true);
+                let mut random = Random::new(seed, 7);
+                let gain =
+                    |state: &State<'_, '_, u32>, vertex: u32| state.best_target(vertex).map(|target| target.gain);
+                for _ in 0..2000 {
+                    let (vertex, to) = (random.below(200) as u32, random.below(blocks) as u32);
+                    if state.block_of[vertex as usize] == to || state.room(to) < graph.weight(vertex) {
+                        continue;
                     }
-                });
+                    let known: Vec<Option<i64>> = (0..200).map(|vertex| gain(&state, vertex)).collect();
+                    state.relocate(vertex, to, |state, neighbour, change| {
+                        let known = known[neighbour as usize];
+                        let now = gain(state, neighbour);
+                        match state.outlook(neighbour, known, change) {
+                            Outlook::Same => assert_eq!((now, seen[0] += 1), (known, ())),
+                            Outlook::Gain(gain) => assert_eq!((now, seen[1] += 1), (Some(gain), ())),
+                            Outlook::Open => seen[2] += 1,
+                        }
+                    });
+                }
             }
         }
         assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
