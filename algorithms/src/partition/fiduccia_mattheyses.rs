@@ -2,7 +2,7 @@
 
 use placebench_datasets::UndirectedGraph;
 
-use super::multilevel::engine::{self, Weight};
+use super::multilevel::engine::{self, Scale, Weight};
 use super::{Partition, PartitionError, Partitioner, Request};
 
 /// How [`FiducciaMattheyses`] comes to k blocks.
@@ -55,8 +55,11 @@ pub struct FiducciaMattheyses {
 impl Partitioner for FiducciaMattheyses {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
-        let block_of =
-            if engine::is_narrow(graph) { self.run::<u32>(graph, request)? } else { self.run::<u64>(graph, request)? };
+        let scale = Scale::of(graph);
+        let block_of = match scale.is_narrow() {
+            true => self.run::<u32>(graph, scale, request)?,
+            false => self.run::<u64>(graph, scale, request)?,
+        };
         if request.stop.is_stopped() {
             return Err(PartitionError::Stopped);
         }
@@ -65,10 +68,15 @@ impl Partitioner for FiducciaMattheyses {
 }
 
 impl FiducciaMattheyses {
-    fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
+    fn run<W: Weight>(
+        &self,
+        graph: &UndirectedGraph,
+        scale: Scale,
+        request: &Request,
+    ) -> Result<Vec<u32>, PartitionError> {
         match self.scheme {
-            FmScheme::Direct => engine::flat::<W>(graph, request, self.passes),
-            FmScheme::Recursive => engine::flat_bisections::<W>(graph, request, self.passes),
+            FmScheme::Direct => engine::flat::<W>(graph, scale, request, self.passes),
+            FmScheme::Recursive => engine::flat_bisections::<W>(graph, scale, request, self.passes),
         }
     }
 }

@@ -93,6 +93,8 @@ const RANGES: usize = 16;
 const TURNS: usize = 11;
 /// Vertices that a thread deals with in one go.
 const STRETCH: usize = 4096;
+/// As many where each takes long.
+const FEW: usize = 512;
 
 /// The cluster that a vertex would join.
 struct Choice {
@@ -307,7 +309,7 @@ impl<W: Weight> Joining<'_, '_, W> {
                     |ties: &mut Ties<W>| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
                 pool.with(new_ties, choices)
             };
-            let choices: Vec<Vec<Choice>> = vertices.par_chunks(STRETCH).with_max_len(1).map(choose).collect();
+            let choices: Vec<Vec<Choice>> = vertices.par_chunks(FEW).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
                 if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
                     if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {

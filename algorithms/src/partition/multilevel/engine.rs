@@ -3,8 +3,7 @@
 use placebench_datasets::UndirectedGraph;
 
 use super::fm::FmConfig;
-use super::graph::Scale;
-pub(crate) use super::graph::Weight;
+pub(crate) use super::graph::{Scale, Weight};
 use super::initial::{InitialConfig, recursive_bisection};
 use super::isolated::{Split, set_aside};
 use super::random::Random;
@@ -12,28 +11,23 @@ use super::refine::{Effort, refine};
 use super::state::State;
 use crate::partition::{PartitionError, Request};
 
-/// Whether 32 bits hold all totals of weights.
-pub(crate) fn is_narrow(graph: &UndirectedGraph) -> bool {
-    Scale::of(graph).is_narrow()
-}
-
 /// What every method begins with: the working graph and what blocks may weigh in it.
 pub(crate) fn prepare<'a, W: Weight>(
     graph: &'a UndirectedGraph,
+    scale: Scale,
     request: &Request,
     directed: bool,
-) -> Result<(Split<'a, W>, Scale, Vec<i64>), PartitionError> {
+) -> Result<(Split<'a, W>, Vec<i64>), PartitionError> {
     if u32::try_from(graph.all_neighbours().len()).is_err() {
         let what = "the two ends of edges are counted with 32 bits: this graph has too many edges";
         return Err(PartitionError::Unsupported(what.to_owned()));
     }
-    let scale = Scale::of(graph);
     let total = graph.total_vertex_weight();
     let caps: Vec<i64> = (0..request.blocks).map(|block| scale.cap(request.capacity(block, total))).collect();
     let even = Request { epsilon: 0.0, ..request.clone() };
     let slack = |block| request.capacity(block, total).saturating_sub(even.capacity(block, total));
     let light = (0..request.blocks).map(slack).min().unwrap_or(0).max(1);
-    Ok((set_aside::<W>(graph, scale, light, directed), scale, caps))
+    Ok((set_aside::<W>(graph, scale, light, directed), caps))
 }
 
 /// Passes over the whole boundary.
@@ -46,10 +40,11 @@ fn passes(count: u32) -> Effort {
 /// FM between all blocks, from random ones.
 pub(crate) fn flat<W: Weight>(
     graph: &UndirectedGraph,
+    scale: Scale,
     request: &Request,
     count: u32,
 ) -> Result<Vec<u32>, PartitionError> {
-    let (split, scale, caps) = prepare::<W>(graph, request, false)?;
+    let (split, caps) = prepare::<W>(graph, scale, request, false)?;
     let mut random = Random::new(request.seed, 0);
     let mut order: Vec<u32> = (0..split.graph.len() as u32).collect();
     random.shuffle(&mut order);
@@ -62,10 +57,11 @@ pub(crate) fn flat<W: Weight>(
 /// FM between two blocks, recursively.
 pub(crate) fn flat_bisections<W: Weight>(
     graph: &UndirectedGraph,
+    scale: Scale,
     request: &Request,
     count: u32,
 ) -> Result<Vec<u32>, PartitionError> {
-    let (split, scale, caps) = prepare::<W>(graph, request, false)?;
+    let (split, caps) = prepare::<W>(graph, scale, request, false)?;
     let effort = passes(count);
     let config = InitialConfig {
         epsilon: request.epsilon,
@@ -103,22 +99,23 @@ mod tests {
     fn what_lies_in_memory_as_needed_is_not_copied() {
         let request = Request::new(4, 0.03, 1);
         let (narrow, wide) = (band(20), band(1 << 32));
-        let (split, ..) = prepare::<u32>(&narrow, &request, false).unwrap();
-        assert!(is_narrow(&narrow) && is_same(&split.graph.offsets, Some(narrow.offsets())));
+        let (split, _) = prepare::<u32>(&narrow, Scale::of(&narrow), &request, false).unwrap();
+        assert!(Scale::of(&narrow).is_narrow() && is_same(&split.graph.offsets, Some(narrow.offsets())));
         assert!(is_same(&split.graph.edge_weights, narrow.edge_weights()));
         // Two vertices are set aside and weigh nothing here.
         assert!(!is_same(&split.graph.vertex_weights, narrow.vertex_weights()));
         assert_eq!((split.graph.weight(399), narrow.vertex_weight(399)), (0, 1));
-        let (split, ..) = prepare::<u64>(&wide, &request, false).unwrap();
-        assert!(!is_narrow(&wide) && is_same(&split.graph.edge_weights, wide.edge_weights()));
-        let (split, ..) = prepare::<u64>(&narrow, &request, false).unwrap();
+        let (split, _) = prepare::<u64>(&wide, Scale::of(&wide), &request, false).unwrap();
+        assert!(!Scale::of(&wide).is_narrow() && is_same(&split.graph.edge_weights, wide.edge_weights()));
+        let (split, _) = prepare::<u64>(&narrow, Scale::of(&narrow), &request, false).unwrap();
         assert!(!is_same(&split.graph.edge_weights, narrow.edge_weights()));
     }
 
     #[test]
     fn weights_beyond_61_bits_are_scaled_in_a_copy() {
         let graph = band(u64::MAX / 4);
-        let (split, scale, _) = prepare::<u64>(&graph, &Request::new(2, 0.03, 1), false).unwrap();
+        let scale = Scale::of(&graph);
+        let (split, _) = prepare::<u64>(&graph, scale, &Request::new(2, 0.03, 1), false).unwrap();
         assert!(!is_same(&split.graph.edge_weights, graph.edge_weights()));
         let expected: i64 = graph.edges_of(5).map(|(_, weight)| scale.edge(weight)).sum();
         assert_eq!(split.graph.edges(5).map(|(_, weight)| weight.wide()).sum::<i64>(), expected);
@@ -128,11 +125,15 @@ mod tests {
     #[test]
     fn the_width_of_weights_makes_no_difference() {
         let graph = band(20);
+        let scale = Scale::of(&graph);
         for blocks in [2, 5, 8] {
             let request = Request::new(blocks, 0.05, 3);
-            assert_eq!(flat::<u32>(&graph, &request, 4), flat::<u64>(&graph, &request, 4));
+            assert_eq!(flat::<u32>(&graph, scale, &request, 4), flat::<u64>(&graph, scale, &request, 4));
             // Bisections partition sub-graphs.
-            assert_eq!(flat_bisections::<u32>(&graph, &request, 4), flat_bisections::<u64>(&graph, &request, 4));
+            assert_eq!(
+                flat_bisections::<u32>(&graph, scale, &request, 4),
+                flat_bisections::<u64>(&graph, scale, &request, 4)
+            );
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BinaryHeap;
 
+use rayon::prelude::*;
+
 use super::graph::Weight;
 use super::greedy::{greedy, most_promising};
 use super::heap::Heap;
@@ -37,6 +39,9 @@ const GREEDY_ROUNDS: u32 = 12;
 const SPARSE: usize = 64;
 /// Searches at the same time, at most.
 const MOST_TOGETHER: usize = 512;
+
+/// Seeds that a thread looks at in one go.
+const FEW: usize = 1024;
 
 /// Scratch space, kept between passes.
 pub(crate) struct Fm<W: Weight> {
@@ -165,8 +170,10 @@ impl<W: Weight> Fm<W> {
         heap.admit(state.graph.len());
         heap.clear();
         trail.clear();
-        for &vertex in seeds.iter().filter(|&&vertex| !moved[vertex as usize]) {
-            let (target, full) = state.targets(vertex);
+        let seeds: Vec<u32> = seeds.iter().copied().filter(|&vertex| !moved[vertex as usize]).collect();
+        let look = |&vertex: &u32| (vertex, state.targets(vertex));
+        let looks: Vec<_> = seeds.par_iter().with_min_len(FEW).map(look).collect();
+        for (vertex, (target, full)) in looks {
             if let Some(target) = target {
                 heap.set(vertex, target.gain);
             }
@@ -302,6 +309,32 @@ pub(super) mod tests {
         }
         assert_eq!(again.loads, state.loads);
         assert_eq!((state.block_of.len(), state.loads.iter().sum::<i64>()), (blocks.len(), loads.iter().sum()));
+    }
+
+    #[test]
+    fn a_search_ends_where_it_is_not_worth_its_while() {
+        // A path whose vertices lie in random halves: nearly every move helps, but none by much of the cut.
+        let count = 8000u32;
+        let near = |vertex: u32| [vertex.checked_sub(1), (vertex + 1 < count).then_some(vertex + 1)];
+        let rows: Vec<Vec<(u32, u32)>> =
+            (0..count).map(|vertex| near(vertex).into_iter().flatten().map(|other| (other, 1)).collect()).collect();
+        let graph = Graph::of_rows(&rows);
+        let caps = [i64::from(count); 2];
+        let gained = |worthwhile: f64| {
+            let block_of = (0..count).map(|vertex| vertex * 7919 % 104_729 % 2).collect();
+            let mut state = State::new(&graph, &caps, block_of, |_| true);
+            let (cut, seeds) = (state.cut(), state.boundary());
+            let config = FmConfig { worthwhile, ..configs()[0] };
+            let gain = Fm::new(count as usize).search(&mut state, &seeds, &config);
+            assert_eq!(state.cut(), cut - gain);
+            (gain, gain as f64 / cut as f64)
+        };
+        let (all, share) = gained(0.0);
+        assert!(share > 0.9, "{share}");
+        // The first thousand moves bring more than a tenth, and less than all.
+        assert_eq!(gained(0.1).0, all);
+        let (some, share) = gained(0.9);
+        assert!(some < all && (0.1..0.9).contains(&share), "{some} of {all}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use rayon::prelude::*;
 
 use self::coarsen::{CoarsenConfig, Level, coarsen};
 use self::communities::communities;
-use self::graph::{Graph, Weight};
+use self::graph::{Graph, Scale, Weight};
 use self::initial::{InitialConfig, recursive_bisection};
 use self::random::Random;
 use self::refine::{Scored, uncoarsen};
@@ -150,15 +150,23 @@ pub struct Multilevel {
 impl Partitioner for Multilevel {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
-        let block_of =
-            if engine::is_narrow(graph) { self.run::<u32>(graph, request)? } else { self.run::<u64>(graph, request)? };
+        let scale = Scale::of(graph);
+        let block_of = match scale.is_narrow() {
+            true => self.run::<u32>(graph, scale, request)?,
+            false => self.run::<u64>(graph, scale, request)?,
+        };
         Ok(Partition { blocks: request.blocks, block_of })
     }
 }
 
 impl Multilevel {
-    fn run<W: Weight>(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<u32>, PartitionError> {
-        let (split, scale, caps) = engine::prepare::<W>(graph, request, self.acyclic)?;
+    fn run<W: Weight>(
+        &self,
+        graph: &UndirectedGraph,
+        scale: Scale,
+        request: &Request,
+    ) -> Result<Vec<u32>, PartitionError> {
+        let (split, caps) = engine::prepare::<W>(graph, scale, request, self.acyclic)?;
         let kept = split.kept.as_deref();
         let mut settings = self.preset.settings();
         if self.coarsening == Coarsening::Matching {

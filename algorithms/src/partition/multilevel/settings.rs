@@ -84,7 +84,7 @@ impl Preset {
                 let effort = Effort {
                     balance_anywhere: true,
                     propagation: 0,
-                    global: global(2, 500),
+                    global: global(2, 500).map(|global| FmConfig { worthwhile: 0.0002, ..global }),
                     local: local(2, 15),
                     local_share: 0.4,
                 };

@@ -11,7 +11,7 @@ use super::graph::{Graph, Weight};
 const NO_ROW: u32 = u32::MAX;
 
 /// Vertices whose rows a thread fills in one go.
-const STRETCH: usize = 16_384;
+const STRETCH: usize = 2048;
 
 /// One tie of a vertex: the weight of its edges into a block.
 #[derive(Clone, Copy, Debug)]
