@@ -399,6 +399,7 @@ def verdicts(results):
         most = [pair for pair in most if not math.isnan(pair[0])]
         if most:
             worst = max(most)
+            line(f"`{tool}`: MB ÷ metis's", "≤ 1", tool, "metis", memory)
             lines.append(f"| `{tool}`: MB ÷ metis's, worst graph | ≤ 1 | {worst[0]:.3f} ({worst[1]}) |")
     slabs = [ratio for graph in LEVELED for ratio in results.ratios("quality", "level_slabs", cut, graph)]
     if slabs:
