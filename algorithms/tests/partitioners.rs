@@ -238,6 +238,10 @@ fn the_number_of_threads_changes_nothing_where_they_share_the_work() {
         let partition = on_any_number_of_threads(spec, &graph, &request, &[3]);
         assert!(fits(&graph, &partition, &request), "{spec}");
     }
+    // Threads coarsen for all runs before they refine one each; one thread begins a run when it has finished the last.
+    let (graph, request) = (grid(180, 160), Request::new(6, 0.03, 7));
+    let partition = on_any_number_of_threads("multilevel(preset=quality)", &graph, &request, &[2, 3]);
+    assert!(fits(&graph, &partition, &request));
 }
 
 #[test]
