@@ -170,10 +170,15 @@ impl<W: Weight> Fm<W> {
         heap.admit(state.graph.len());
         heap.clear();
         trail.clear();
-        let seeds: Vec<u32> = seeds.iter().copied().filter(|&vertex| !moved[vertex as usize]).collect();
-        let look = |&vertex: &u32| (vertex, state.targets(vertex));
-        let looks: Vec<_> = seeds.par_iter().with_min_len(FEW).map(look).collect();
-        for (vertex, (target, full)) in looks {
+        let looks = |seeds: &[u32]| -> Vec<_> {
+            let free = seeds.iter().filter(|&&vertex| !moved[vertex as usize]);
+            free.map(|&vertex| (vertex, state.targets(vertex))).collect()
+        };
+        let looks: Vec<Vec<_>> = match seeds.len() {
+            ..=FEW => vec![looks(seeds)],
+            _ => seeds.par_chunks(FEW).with_max_len(1).map(looks).collect(),
+        };
+        for (vertex, (target, full)) in looks.into_iter().flatten() {
             if let Some(target) = target {
                 heap.set(vertex, target.gain);
             }
