@@ -6,6 +6,7 @@ pub mod comparison;
 pub mod memory;
 pub mod metrics;
 pub mod objective;
+pub mod problem;
 pub mod runner;
 pub mod simulator;
 pub mod suite;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::output::print;
 use clap::ValueEnum;
 use placebench::harness::comparison::{Comparison, Options, QualityMetric, RunTable};
 use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
-use placebench_partition::output::print;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
 pub(super) const BAD_INPUT: u8 = 2;
@@ -141,6 +141,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says why there is no verdict.
 pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", placebench_partition::output::one_line(error));
+    eprintln!("error: {}", crate::output::one_line(error));
     ExitCode::from(BAD_INPUT)
 }

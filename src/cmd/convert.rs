@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::partition::undirected_format;
+use crate::output::print;
 use anyhow::{Context, bail};
 use placebench::datasets::format::graphdef::{self, LoopPolicy, ReadOptions};
 use placebench::datasets::format::undirected::{
@@ -10,8 +12,7 @@ use placebench::datasets::format::undirected::{
 };
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{Cluster, DataflowGraph, View, ViewOptions};
-use placebench_partition::output::print;
-use placebench_partition::source::{self, undirected_format};
+use placebench::harness::problem::{ClusterEntry, GraphEntry};
 
 /// Arguments of `convert`.
 #[derive(clap::Args)]
@@ -51,7 +52,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{}: exists: --force replaces it", output.display());
     }
     if args.cluster {
-        let cluster = source::cluster(&args.input, args.seed)?;
+        let cluster = ClusterEntry::named(&args.input)?.load(args.seed)?;
         write_cluster(output, &cluster)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -66,7 +67,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             print(&format!("{report}\n"))?;
             (GraphHeader::named(input.file_stem().unwrap_or_default().to_string_lossy()), graph)
         }
-        _ => source::graph(&args.input, args.seed)?,
+        _ => GraphEntry::named(&args.input)?.load(args.seed)?,
     };
     write_graph(output, &header, &graph)?;
     print(&format!("{}: {} ops, {} edges\n", output.display(), graph.op_count(), graph.edge_count()))?;
@@ -78,7 +79,7 @@ fn convert_undirected(args: &Args, format: UndirectedFormat) -> anyhow::Result<E
     let read = match undirected_format(&args.input) {
         Some(format) => read_undirected(Path::new(&args.input), format, false)?,
         None => {
-            let (_, graph) = source::graph(&args.input, args.seed)?;
+            let (_, graph) = GraphEntry::named(&args.input)?.load(args.seed)?;
             seen_as(&graph, format).with_context(|| args.input.clone())?
         }
     };

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::output::print;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::harness::runner::read_run;
 use placebench::harness::table::Row;
 use placebench::reports::figure::{Figure, NamedFigure, RowFigure, RowMetric, Style, Theme};
-use placebench_partition::output::print;
 
 use super::figure_cell;
 use crate::output::write_file;

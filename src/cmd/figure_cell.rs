@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{StopToken, nearest};
 use placebench::datasets::{DataflowGraph, PlacedGraph};
-use placebench::harness::runner::{instance_of, replay};
-use placebench::harness::suite::{Cell, Plan, Suite, load_graph};
+use placebench::harness::problem::Problem;
+use placebench::harness::runner::replay;
+use placebench::harness::suite::{Cell, Plan, Suite};
 use placebench::harness::table::Row;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
@@ -29,7 +30,7 @@ pub(super) fn of_cells(
 
 fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
     let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
-    let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group]).map_err(|error| anyhow!(error))?;
+    let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
     let simulated = replay(plan, cell, &instance, &StopToken::default()).map_err(|error| anyhow!(error))?;
     let placed = PlacedGraph::new(&instance, &simulated.decision.placement);
     let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
@@ -49,7 +50,7 @@ pub(super) fn colocation(run: &Path) -> anyhow::Result<Vec<NamedFigure>> {
     let suite = suite_of(run)?;
     let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
     for entry in &suite.graphs {
-        let (_, graph) = load_graph(entry, suite.seed)?;
+        let (_, graph) = entry.load(suite.seed)?;
         // The same structure with other costs has the same groups.
         if graph.colocation().group_count() > 0
             && graphs.iter().all(|(_, known)| known.colocation() != graph.colocation())

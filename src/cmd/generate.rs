@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::output::print;
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::nearest;
 use placebench::datasets::format::undirected::{UndirectedFormat, write_undirected};
@@ -13,7 +14,6 @@ use placebench::generator::{
     ClusterParams, GraphParams, LeveledParams, Manifest, RmatParams, TrainingParams, cluster_preset, generate_cluster,
     generate_leveled, generate_training, graph_sha256, grid, random_geometric, rmat,
 };
-use placebench_partition::output::print;
 
 use super::convert::{extension, write_cluster, write_graph, write_view};
 use crate::output::write_file;

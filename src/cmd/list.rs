@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::output::print;
 use clap::ValueEnum;
 use placebench::algorithms::partition::Partitioner;
 use placebench::algorithms::partition::registry::PARTITIONERS;
@@ -11,7 +12,6 @@ use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::suite::BUILT_IN;
-use placebench_partition::output::print;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]

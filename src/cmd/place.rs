@@ -6,22 +6,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use placebench::algorithms::{ONLINE, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
 use placebench::datasets::significant::{bytes_text, time_text};
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::objective::SimulatedObjective;
-use placebench::harness::runner::{Judgement, Yardstick, instance_of, judge, judge_online, read_suite};
+use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
+use placebench::harness::runner::{Judgement, Yardstick, judge, judge_online, read_suite};
 use placebench::harness::simulator::NetworkModel;
-use placebench::harness::suite::{ClusterEntry, GraphEntry, Group, Plan, time_unit};
+use placebench::harness::suite::{Group, Plan};
 use placebench::harness::table::Status;
 use placebench::harness::trace::write_chrome_trace;
-use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use placebench_partition::output::print;
-use placebench_partition::source;
 
-use crate::output::write_file;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::{print, write_file};
 
 /// Arguments of `place`.
 #[derive(clap::Args)]
@@ -102,7 +101,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let Problem { instance, unit, placer } = match &args.run {
+    let (Problem { instance, time_unit }, placer) = match &args.run {
         Some(folder) => problem_of_run(args, folder)?,
         None => problem(args)?,
     };
@@ -150,40 +149,22 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.trace {
         write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
     }
-    print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &unit))?;
+    print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &time_unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be placed, and by what.
-struct Problem {
-    instance: Instance,
-    /// Unit of the instance's times.
-    unit: String,
-    placer: Box<dyn Placer>,
-}
-
-/// The problem that the arguments describe.
-fn problem(args: &Args) -> anyhow::Result<Problem> {
+/// The problem that the arguments describe, and the placer.
+fn problem(args: &Args) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
     let placer = placer(args)?;
-    // A wrong name is told before a large graph is read.
+    // A wrong name is reported before a large graph is read.
     scheduler_name(args, &*placer)?;
-    let (header, graph) = source::graph(&args.graph, args.seed)?;
-    let unit = time_unit(&header, &graph).to_owned();
-    let mut cluster = source::cluster(&args.cluster, args.seed)?;
-    if let Some(devices) = args.devices {
-        let count = cluster.device_count();
-        cluster = cluster
-            .first_devices(devices)
-            .with_context(|| format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster))?;
-    }
-    if args.unlimited_memory {
-        cluster = cluster.without_memory_limits();
-    }
-    Ok(Problem { instance: Instance::new(graph, cluster)?, unit, placer })
+    let (devices, unlimited_memory) = (args.devices, args.unlimited_memory);
+    let cluster = ClusterEntry { devices, unlimited_memory, ..ClusterEntry::named(&args.cluster)? };
+    Ok((Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, placer))
 }
 
-/// The problem that the arguments name in a run.
-fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<Problem> {
+/// The problem that the arguments name in a run, and the placer.
+fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
     let suite = read_suite(folder)?.1?;
     let known = |what: &str, name: &str, names: Vec<String>| match names.iter().position(|known| known == name) {
         Some(index) => Ok(index),
@@ -193,12 +174,12 @@ fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<Problem> {
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
     let mut plan = Plan::new(suite)?;
     let group = Group { graph, cluster, repetition: 0, seed: args.seed };
-    let (instance, unit) = instance_of(&plan, &group).map_err(|reason| anyhow!(reason))?;
+    let problem = plan.problem(&group)?;
     let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
         Some(index) => plan.placers.swap_remove(index).1,
         None => placer(args)?,
     };
-    Ok(Problem { instance, unit, placer })
+    Ok((problem, placer))
 }
 
 /// The placer that the arguments name.

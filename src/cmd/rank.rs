@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::output::print;
 use anyhow::bail;
 use clap::ValueEnum;
 use placebench::harness::comparison::{Candidates, RankMetric, RankOptions, Ranking, RunTable, TimeKind};
 use placebench::harness::table::Row;
 use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
-use placebench_partition::output::print;
 
 use super::compare::{bad_input, quality};
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::output::print;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::datasets::significant::bytes_text;
 use placebench::harness::runner::{read_environment, read_run, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{ReportInput, Timelines, html_report};
-use placebench_partition::output::print;
 
 use crate::output::write_file;
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::print;
 use anyhow::{Context, bail};
 use placebench::algorithms::{StopToken, nearest};
 use placebench::harness::comparison::utc;
@@ -12,8 +14,6 @@ use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, 
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
-use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use placebench_partition::output::print;
 
 use crate::output::wrap;
 use crate::progress::Progress;

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::output::print;
 use anyhow::bail;
 use placebench::harness::runner::read_run;
 use placebench::reports::export::{TextFormat, metric_table};
 use placebench::reports::figure::RowMetric;
-use placebench_partition::output::print;
 
 use crate::output::write_file;
 

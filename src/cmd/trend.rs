@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::output::print;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::harness::comparison::{History, RunTable};
 use placebench::reports::figure::{Figure, Style};
 use placebench::reports::{Trend, TrendMetric};
-use placebench_partition::output::print;
 
 use super::compare::bad_input;
 

@@ -17,8 +17,9 @@ use rayon::prelude::*;
 pub use cell::{Judgement, Yardstick, judge, judge_online};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
-pub use replay::{Replay, instance_of, replay, replay_within};
+pub use replay::{Replay, replay, replay_within};
 
+use crate::problem::Problem;
 use crate::suite::{Cell, Group, Plan};
 use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
@@ -165,7 +166,7 @@ struct Judged {
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
-        let (instance, time_unit) = instance_of(&plan, &group)?;
+        let Problem { instance, time_unit } = plan.problem(&group).map_err(|error| error.to_string())?;
         let yardstick = Yardstick::new(&instance);
         Ok(Judged { instance, time_unit, yardstick })
     })

@@ -9,26 +9,8 @@ use placebench_datasets::{Instance, PlacedGraph};
 use super::guard::{Outcome, guarded};
 use crate::objective::SimulatedObjective;
 use crate::simulator::{Options, simulate_online, simulate_with};
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
+use crate::suite::{Cell, Plan};
 use crate::timeline::Timeline;
-
-/// The instance of a group, made as its suite says, and the unit of its times.
-///
-/// # Errors
-/// One line that says what is wrong: a file that is gone, say.
-pub fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String> {
-    let entry = &plan.suite.graphs[group.graph];
-    let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
-    let sized = entry.for_devices(cluster.device_count());
-    let (header, graph) = sized.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
-    let graph = match entry.ccr {
-        None => graph,
-        Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label()).map_err(|error| error.to_string())?,
-    };
-    let unit = time_unit(&header, &graph).to_owned();
-    let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
-    Ok((instance, unit))
-}
 
 /// What a cell did.
 #[derive(Clone, Debug)]
@@ -53,7 +35,7 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
     }
 }
 
-/// Places and simulates a cell again, on the instance of its group ([`instance_of`]). The outcome is that of the run, byte
+/// Places and simulates a cell again, on the instance of its group ([`Plan::problem`]). The outcome is that of the run, byte
 /// for byte, as long as the version of placebench is the same. Every choice of a device is recorded, unless the placer
 /// decides during the run. Nothing is validated: the run did that.
 ///
@@ -110,9 +92,14 @@ mod tests {
         let outcome = run(&plan, Vec::new(), &StopToken::default(), &Silent, |_| Ok::<(), ()>(())).unwrap();
         let RunOutcome::Complete(rows) = outcome else { panic!("{outcome:?}") };
         for (&cell, row) in plan.cells.iter().zip(&rows) {
-            let (instance, unit) = instance_of(&plan, &plan.groups[cell.group]).unwrap();
-            let replay = replay_within(&plan, cell, &instance, Duration::from_secs(60)).unwrap();
-            assert_eq!((Some(replay.timeline.makespan()), &unit), (row.makespan, &row.time_unit), "{:?}", row.key());
+            let problem = plan.problem(&plan.groups[cell.group]).unwrap();
+            let replay = replay_within(&plan, cell, &problem.instance, Duration::from_secs(60)).unwrap();
+            assert_eq!(
+                (Some(replay.timeline.makespan()), &problem.time_unit),
+                (row.makespan, &row.time_unit),
+                "{:?}",
+                row.key()
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
 use super::Suite;
+use crate::problem::{Problem, ProblemError};
 use crate::simulator::NetworkModel;
 use crate::table::CellKey;
 
@@ -108,6 +109,14 @@ impl Plan {
                 }
             }
         }
+    }
+
+    /// The instance of a group, made as the suite says.
+    ///
+    /// # Errors
+    /// If a file is gone or cannot be read, or graph and cluster do not fit together.
+    pub fn problem(&self, group: &Group) -> Result<Problem, ProblemError> {
+        Problem::new(&self.suite.graphs[group.graph], &self.suite.clusters[group.cluster], group.seed)
     }
 
     /// What identifies a cell.

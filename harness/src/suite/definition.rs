@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::catalogue;
-use placebench_generator::{GraphParams, LeveledParams, TrainingParams};
 use serde::{Deserialize, Serialize};
 
-use super::sources::{SourceError, cluster_preset, graph_preset};
 use crate::command_placer::CommandPlacer;
+use crate::problem::{ClusterEntry, GraphEntry};
 use crate::simulator::NetworkModel;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
@@ -61,76 +59,6 @@ fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
 }
 
-/// A graph of a suite: exactly one of `catalogue`, `file`, `preset`, `leveled`, `training_steps`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GraphEntry {
-    /// Name in tables; by default that of the catalogue entry, preset or file.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// A graph of the catalogue (`placebench list graphs`).
-    #[serde(default)]
-    pub catalogue: Option<String>,
-    /// A file or folder in any format that `placebench convert` reads.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-    /// A preset of the generator (`placebench list presets`).
-    #[serde(default)]
-    pub preset: Option<String>,
-    /// Parameters of the leveled generator.
-    #[serde(default)]
-    pub leveled: Option<LeveledParams>,
-    /// Parameters of data-parallel training steps. Without a number of workers there are as many as the cell's cluster has
-    /// devices, less the servers; so also for a preset of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub training_steps: Option<TrainingParams>,
-    /// Draws new costs for the graph's structure.
-    #[serde(default)]
-    pub weights: Option<Weights>,
-    /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
-    /// [`scale_to_ccr`](super::scale_to_ccr).
-    #[serde(default)]
-    pub ccr: Option<f64>,
-    /// Names of the clusters that this graph runs on; by default all.
-    #[serde(default)]
-    pub clusters: Option<Vec<String>>,
-    /// Repetitions for this graph; by default the suite's.
-    #[serde(default)]
-    pub repetitions: Option<u32>,
-}
-
-/// How costs are drawn for a graph that has its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Weights {
-    /// L §6.2: operations, tensor sizes and memory from U\[1, 100\], whatever the graph says.
-    Laich,
-}
-
-/// A cluster of a suite: exactly one of `preset` and `file`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterEntry {
-    /// Name in tables; by default that of the preset or file.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// A preset of the generator (`placebench list clusters`).
-    #[serde(default)]
-    pub preset: Option<String>,
-    /// A cluster file, TOML or CSV.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-    /// Only the first so many devices.
-    #[serde(default)]
-    pub devices: Option<usize>,
-    /// Whether memory is unlimited.
-    #[serde(default)]
-    pub unlimited_memory: bool,
-    /// What a send costs its sender, in operations; overrides the cluster's own.
-    #[serde(default)]
-    pub send_ops: Option<f64>,
-}
-
 /// Why a suite is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SuiteError {
@@ -162,70 +90,6 @@ pub enum SuiteError {
         /// What is wrong and what to do.
         reason: String,
     },
-}
-
-impl GraphEntry {
-    /// The name in tables.
-    pub fn label(&self) -> String {
-        self.name
-            .clone()
-            .or_else(|| self.catalogue.clone())
-            .or_else(|| self.preset.clone())
-            .or_else(|| self.file.as_deref().map(stem))
-            .unwrap_or_else(|| if self.training_steps.is_some() { "training_steps" } else { "leveled" }.to_owned())
-    }
-}
-
-impl GraphEntry {
-    /// The parameters of the entry's graph, if a preset or a table gives them.
-    ///
-    /// # Errors
-    /// If the preset does not exist.
-    pub fn params(&self) -> Result<Option<GraphParams>, SourceError> {
-        Ok(match (&self.preset, &self.leveled, &self.training_steps) {
-            (Some(name), _, _) => Some(graph_preset(name)?),
-            (_, Some(params), _) => Some(GraphParams::Leveled(params.clone())),
-            (_, _, Some(params)) => Some(GraphParams::TrainingSteps(params.clone())),
-            (None, None, None) => None,
-        })
-    }
-
-    /// The entry for a cluster of so many devices: training steps that leave the number of workers open get one a device.
-    ///
-    /// # Errors
-    /// If the preset does not exist.
-    pub fn for_devices(&self, devices: usize) -> Result<Self, SourceError> {
-        Ok(match self.params()? {
-            Some(GraphParams::TrainingSteps(params)) => {
-                let training_steps = Some(params.for_devices(devices));
-                Self { name: Some(self.label()), preset: None, training_steps, ..self.clone() }
-            }
-            _ => self.clone(),
-        })
-    }
-}
-
-impl ClusterEntry {
-    /// The name in tables.
-    pub fn label(&self) -> String {
-        let base = self.name.clone().or_else(|| self.preset.clone()).or_else(|| self.file.as_deref().map(stem));
-        base.unwrap_or_default()
-    }
-}
-
-/// Whether the catalogue's graph or the preset exists, and the generator's parameters make sense.
-fn check_names(graph: &GraphEntry) -> Result<(), SourceError> {
-    if let Some(name) = &graph.catalogue {
-        catalogue::find(name)?;
-    }
-    if let Some(params) = graph.params()? {
-        params.check()?;
-    }
-    Ok(())
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl Suite {
@@ -341,7 +205,7 @@ impl Suite {
                     "ccr must be above 0 and at most 1e9".to_owned(),
                 ));
             }
-            check_names(graph).map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
+            graph.check().map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
             for cluster in graph.clusters.iter().flatten() {
                 if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
                     let reason = format!("names cluster '{cluster}', but the suite has no such [[cluster]]");
@@ -354,10 +218,8 @@ impl Suite {
                 let reason = "give exactly one of preset, file".to_owned();
                 return Err(refuse(format!("cluster '{}'", cluster.label()), reason));
             }
-            if let Some(preset) = &cluster.preset {
-                let item = || format!("cluster '{}'", cluster.label());
-                cluster_preset(preset, 0).map_err(|error| refuse(item(), error.to_string()))?;
-            }
+            let item = || format!("cluster '{}'", cluster.label());
+            cluster.check().map_err(|error| refuse(item(), error.to_string()))?;
         }
         let mut labels: Vec<String> = self.graphs.iter().map(GraphEntry::label).collect();
         self.check_unique(&mut labels, "graph").map_err(|(label, reason)| refuse(label, reason))?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
-use placebench_harness::runner::{instance_of, replay_within};
+use placebench_harness::runner::replay_within;
 use placebench_harness::suite::{Cell, Plan};
 use placebench_harness::table::{CellKey, Row};
 
@@ -138,12 +138,12 @@ fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((group, positions)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let instance = instance_of(plan, &plan.groups[*group]);
+            let problem = plan.problem(&plan.groups[*group]);
             for &position in positions {
                 let (row, cell) = chosen[position];
-                let outcome = match &instance {
-                    Ok((instance, _)) => one(plan, &rows[row], cell, instance),
-                    Err(reason) => Err(format!("the graph is not to be had any more: {reason}")),
+                let outcome = match &problem {
+                    Ok(problem) => one(plan, &rows[row], cell, &problem.instance),
+                    Err(reason) => Err(format!("the graph cannot be made again: {reason}")),
                 };
                 outcomes.lock().unwrap_or_else(PoisonError::into_inner)[position] = Some(outcome);
             }

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{Cluster, DataflowGraph, ccr};
 
-use super::SourceError;
+use super::error::ProblemError;
 
 /// How far the ratio may be off after sizes are rounded to whole bytes.
 const TOLERANCE: f64 = 0.01;
@@ -25,8 +25,8 @@ pub fn scale_to_ccr(
     cluster: &Cluster,
     wanted: f64,
     name: &str,
-) -> Result<DataflowGraph, SourceError> {
-    let refuse = |reason: String| SourceError::Ccr { graph: name.to_owned(), wanted, reason };
+) -> Result<DataflowGraph, ProblemError> {
+    let refuse = |reason: String| ProblemError::Ccr { graph: name.to_owned(), wanted, reason };
     let scaled = |factor: f64| {
         let bytes = (0..graph.tensor_count() as u32).map(placebench_datasets::TensorId);
         let bytes = bytes.map(|tensor| (graph.tensor_bytes(tensor) as f64 * factor).round() as u64);

@@ -1,4 +1,7 @@
-//! The options of `partition`, and doing what they say.
+//! `placebench partition`: partitions a graph into blocks, or judges a partition.
+
+mod input;
+mod report;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -6,23 +9,23 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use placebench_algorithms::partition::{Partition, PartitionError, Request, registry};
-use placebench_algorithms::{Spec, StopToken};
-use placebench_datasets::UndirectedGraph;
-use placebench_datasets::format::undirected::write_partition;
+use placebench::algorithms::partition::{Partition, PartitionError, Request, registry};
+use placebench::algorithms::{Spec, StopToken};
+use placebench::datasets::UndirectedGraph;
+use placebench::datasets::format::undirected::write_partition;
 
-use crate::heap;
-use crate::input::{Input, Seen};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::print;
-use crate::report::Report;
+pub(super) use input::undirected_format;
+use input::{Input, Seen};
+use report::Report;
 
 /// Arguments of `partition`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// A METIS graph (.graph), an hMETIS hypergraph (.hgr), a Matrix Market file (.mtx), a list of edges (.edges, .txt,
     /// .tsv; .pbedges in binary), or a dataflow graph: of the catalogue, a preset, or in any format that `convert` reads.
-    pub(crate) graph: String,
+    graph: String,
 
     /// Number of blocks; with --evaluate as many as the partition has, if left out.
     #[arg(long, short = 'k', value_name = "K")]
@@ -48,29 +51,29 @@ pub struct Args {
 
     /// Format of the graph, if its extension does not tell: metis, hmetis, mtx, edges, binary.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    format: Option<String>,
 
     /// Of a dataflow graph: whether vertices are ops, or units of colocated ops.
     #[arg(long, value_name = "WHAT", default_value = "ops")]
-    pub(crate) vertices: String,
+    vertices: String,
 
     /// What a vertex weighs. Of a dataflow graph: work (the default), count (1 for each op) or memory; of others: given
     /// (the default: what the file says) or count (1).
     #[arg(long, value_name = "WEIGHT")]
-    pub(crate) vertex_weight: Option<String>,
+    vertex_weight: Option<String>,
 
     /// What an edge weighs. Of a dataflow graph: bytes (the default), time (with --cluster) or count; of others: given (the
     /// default) or count (1).
     #[arg(long, value_name = "WEIGHT")]
-    pub(crate) edge_weight: Option<String>,
+    edge_weight: Option<String>,
 
     /// Turns the operations and bytes of a dataflow graph into times on this cluster: a preset or a file.
     #[arg(long, short)]
-    pub(crate) cluster: Option<String>,
+    cluster: Option<String>,
 
     /// Seed of all randomness, presets included.
     #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    seed: u64,
 
     /// Threads for partitioners that use several; the partition does not depend on it [default: one for each core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -80,14 +83,7 @@ pub struct Args {
 /// More blocks are surely a mistake, and would take memory for nothing.
 const MOST_BLOCKS: u32 = 1 << 24;
 
-/// Partitions a graph or judges a partition, writes the partition and prints a report.
-///
-/// Call it while there is one thread, since it sets how threads get memory, and once, since it listens for Ctrl-C.
-///
-/// # Errors
-/// If an option makes no sense, a file cannot be read or written, or the partitioner refuses the graph. A message and its
-/// causes are one line, with a remedy: see [`one_line`](crate::output::one_line).
-pub fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if !(args.epsilon.is_finite() && args.epsilon >= 0.0) {
         bail!("--epsilon is {}: it must be a number from 0, such as 0.03 for 3 %", args.epsilon);
     }
@@ -100,7 +96,6 @@ pub fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name);
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     let partitioner = registry::partitioner(&spec)?;
-    heap::share_one();
     let started = Instant::now();
     let input = Input::read(args)?;
     let mut report = Report { read: started.elapsed().as_secs_f64(), ..Report::default() };

@@ -5,36 +5,43 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use placebench_datasets::format::undirected::{Undirected, UndirectedFormat, read_partition, read_undirected};
-use placebench_datasets::{
+use placebench::datasets::format::undirected::{Undirected, UndirectedFormat, read_partition, read_undirected};
+use placebench::datasets::{
     DataflowGraph, EdgeWeight, Hypergraph, Instance, UndirectedGraph, VertexWeight, Vertices, View, ViewOptions,
 };
 
-use crate::Args;
-use crate::source::{self, undirected_format};
+use placebench::harness::problem::{ClusterEntry, GraphEntry};
+
+use super::Args;
+
+/// The partitioners' format that a path has by its extension.
+pub(crate) fn undirected_format(text: &str) -> Option<UndirectedFormat> {
+    let path = Path::new(text);
+    UndirectedFormat::of_path(path).filter(|_| !path.is_dir())
+}
 
 /// Where the graph that a partitioner sees comes from.
-pub(crate) enum Seen {
+pub(super) enum Seen {
     Undirected(UndirectedGraph),
     Dataflow(Arc<DataflowGraph>, View),
 }
 
 /// A graph to be partitioned.
-pub(crate) struct Input {
+pub(super) struct Input {
     /// Name for files.
-    pub(crate) name: String,
+    pub(super) name: String,
     /// What it is, in words.
-    pub(crate) what: String,
-    pub(crate) seen: Seen,
+    pub(super) what: String,
+    pub(super) seen: Seen,
     /// What communication is counted on, if there is more than the graph.
-    pub(crate) nets: Option<Hypergraph>,
+    pub(super) nets: Option<Hypergraph>,
     /// Whether edges weigh bytes.
-    pub(crate) bytes: bool,
+    pub(super) bytes: bool,
 }
 
 impl Input {
     /// Reads what the options name.
-    pub(crate) fn read(args: &Args) -> anyhow::Result<Self> {
+    pub(super) fn read(args: &Args) -> anyhow::Result<Self> {
         let format = args.format.as_deref().map(|text| text.parse().map_err(|error| anyhow!("--format: {error}")));
         match format.transpose()?.or_else(|| undirected_format(&args.graph)) {
             Some(format) => Self::of_file(args, format),
@@ -83,9 +90,10 @@ impl Input {
             vertex_weight: option::<VertexWeight>("--vertex-weight", args.vertex_weight.as_deref())?,
             edge_weight: option::<EdgeWeight>("--edge-weight", args.edge_weight.as_deref())?,
         };
-        let (_, graph) = source::graph(&args.graph, args.seed)?;
+        let (_, graph) = GraphEntry::named(&args.graph)?.load(args.seed)?;
         let graph = Arc::new(graph);
-        let cluster = args.cluster.as_deref().map(|cluster| source::cluster(cluster, args.seed)).transpose()?;
+        let cluster =
+            args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
         let view = match cluster {
             None => View::of_graph(&graph, options),
             Some(cluster) => View::of_instance(&Instance::new(Arc::clone(&graph), cluster)?, options),
@@ -105,7 +113,7 @@ impl Input {
     }
 
     /// What the partitioner sees.
-    pub(crate) fn graph(&self) -> &UndirectedGraph {
+    pub(super) fn graph(&self) -> &UndirectedGraph {
         match &self.seen {
             Seen::Undirected(graph) => graph,
             Seen::Dataflow(_, view) => view.graph(),
@@ -113,7 +121,7 @@ impl Input {
     }
 
     /// Reads a partition: a line for each vertex, or for each op of a dataflow graph.
-    pub(crate) fn read_partition(&self, path: &Path, blocks: Option<u32>) -> anyhow::Result<Vec<u32>> {
+    pub(super) fn read_partition(&self, path: &Path, blocks: Option<u32>) -> anyhow::Result<Vec<u32>> {
         let (graph, view) = match &self.seen {
             Seen::Undirected(graph) => return Ok(read_partition(path, graph.vertex_count(), blocks)?),
             Seen::Dataflow(graph, view) => (graph, view),

@@ -3,28 +3,28 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use placebench_algorithms::partition::{Partition, Request, quality};
-use placebench_datasets::process::peak_rss_bytes;
-use placebench_datasets::significant::bytes_text;
+use placebench::algorithms::partition::{Partition, Request, quality};
+use placebench::datasets::process::peak_rss_bytes;
+use placebench::datasets::significant::bytes_text;
 
-use crate::input::{Input, Seen};
+use super::input::{Input, Seen};
 
 /// What there is to say about a partition besides its quality.
 #[derive(Default)]
-pub(crate) struct Report {
+pub(super) struct Report {
     /// Who made the partition, or where it was read.
-    pub(crate) by: String,
+    pub(super) by: String,
     /// Seconds of reading.
-    pub(crate) read: f64,
+    pub(super) read: f64,
     /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
-    pub(crate) partitioned: Option<(f64, f64)>,
+    pub(super) partitioned: Option<(f64, f64)>,
     /// Where the partition went, unless to standard output.
-    pub(crate) written: Option<PathBuf>,
+    pub(super) written: Option<PathBuf>,
 }
 
 impl Report {
     /// The report.
-    pub(crate) fn text(&self, input: &Input, partition: &Partition, request: &Request) -> anyhow::Result<String> {
+    pub(super) fn text(&self, input: &Input, partition: &Partition, request: &Request) -> anyhow::Result<String> {
         let graph = input.graph();
         let amount = |value: u64| match input.bytes {
             true => format!("{value} ({})", bytes_text(value as f64)),
