@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sources::{SourceError, cluster_preset, graph_preset};
 use crate::command_placer::CommandPlacer;
-use crate::simulator::NetworkModel;
+use crate::execute::simulate::network_model;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -386,7 +386,7 @@ impl Suite {
                 .map_err(|error| ("schedulers", error.to_string()))?;
         }
         for text in &self.networks {
-            text.parse::<NetworkModel>().map_err(|error| ("networks", error.to_string()))?;
+            network_model(text).map_err(|error| ("networks", error.to_string()))?;
         }
         for (list, names) in
             [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)]
