@@ -3,12 +3,13 @@
 
 pub mod command_placer;
 pub mod comparison;
+pub mod evaluate;
+pub mod execute;
 pub mod memory;
 pub mod metrics;
 pub mod objective;
 pub mod problem;
 pub mod runner;
-pub mod simulator;
 pub mod suite;
 pub mod table;
 pub mod timeline;

@@ -11,6 +11,7 @@ use placebench::algorithms::{Entry, ParamSpec};
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
+use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
 
 /// Arguments of `list`.
@@ -87,13 +88,9 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
                 .map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?))))
                 .collect::<anyhow::Result<_>>()?
         }
-        What::Networks => vec![
-            (
-                "contention_free".to_owned(),
-                "a transfer takes latency + bytes / rate, whatever else is under way (L)".to_owned(),
-            ),
-            ("one_port".to_owned(), "a device sends one tensor at a time and receives one at a time".to_owned()),
-        ],
+        What::Networks => {
+            NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
+        }
         What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
     })
 }

@@ -3,29 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use placebench_algorithms::{Decision, PlaceContext, StopToken};
-use placebench_datasets::{Instance, PlacedGraph};
+use placebench_algorithms::StopToken;
+use placebench_datasets::Instance;
 
 use super::guard::{Outcome, guarded};
-use crate::objective::SimulatedObjective;
-use crate::simulator::{Options, simulate_online, simulate_with};
+use crate::evaluate::{Evaluation, Evaluator};
+use crate::execute::simulate::Simulator;
 use crate::suite::{Cell, Plan};
-use crate::timeline::Timeline;
-
-/// What a cell did.
-#[derive(Clone, Debug)]
-pub struct Replay {
-    /// The placement, with the plan of placers that make one.
-    pub decision: Decision,
-    /// When everything happened.
-    pub timeline: Timeline,
-}
 
 /// As [`replay`], but a panic or a placer that takes too long is an error, too.
 ///
 /// # Errors
 /// One line that says what went wrong: the placer refuses, panics, or is not done within `limit`.
-pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Replay, String> {
+pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Evaluation, String> {
     let (plan, instance) = (Arc::clone(plan), instance.clone());
     let work = move |stop: StopToken| replay(&plan, cell, &instance, &stop);
     match guarded(Some(limit), &StopToken::default(), work) {
@@ -37,34 +27,21 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
 
 /// Places and simulates a cell again, on the instance of its group ([`Plan::problem`]). The outcome is that of the run, byte
 /// for byte, as long as the version of placebench is the same. Every choice of a device is recorded, unless the placer
-/// decides during the run. Nothing is validated: the run did that.
+/// decides during the run. There are no ratios to reference values.
 ///
 /// # Errors
 /// One line, if the cell fails, which its row would say, too.
 ///
 /// # Complexity
 /// That of the cell.
-pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Replay, String> {
+pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
     let network = plan.networks[cell.network].1;
-    let placer = &*plan.placers[cell.placer].1;
-    if let Some(online) = placer.online() {
-        let options = Options { network, stop: stop.clone(), ..Options::default() };
-        let run = simulate_online(instance, online, &options).map_err(|error| error.to_string())?;
-        return Ok(Replay { decision: Decision::placement(run.placement), timeline: run.timeline });
-    }
-    let scheduler = cell.scheduler.ok_or("the cell names no scheduler")?;
-    let context = PlaceContext {
-        seed: plan.groups[cell.group].seed,
-        stop: stop.clone(),
-        objective: Some(Arc::new(SimulatedObjective { network })),
-    };
-    let decision = placer.place(instance, &context).map_err(|error| error.to_string())?;
-    decision.placement.check(instance).map_err(|error| error.to_string())?;
-    let placed = PlacedGraph::new(instance, &decision.placement);
-    let options = Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), record_choices: true };
-    let timeline =
-        simulate_with(&placed, &*plan.schedulers[scheduler].1, &options).map_err(|error| error.to_string())?;
-    Ok(Replay { decision, timeline })
+    let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
+    let evaluator = Evaluator { instance, reference: None, seed: plan.groups[cell.group].seed, stop };
+    let simulator = Simulator { record_choices: true, ..Simulator::new(network) };
+    let placed = evaluator.place(&*plan.placers[cell.placer].1, network);
+    let evaluation = placed.and_then(|placed| evaluator.execute(&placed, scheduler, &simulator));
+    evaluation.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
 use super::Suite;
+use crate::execute::simulate::{NetworkModel, network_model};
 use crate::problem::{Problem, ProblemError};
-use crate::simulator::NetworkModel;
 use crate::table::CellKey;
 
 /// One graph on one cluster in one repetition: what shares an instance.
@@ -42,7 +42,7 @@ pub struct Plan {
     /// Schedulers with their specs as written.
     pub schedulers: Vec<(String, Box<dyn Scheduler>)>,
     /// Network models with their names.
-    pub networks: Vec<(String, NetworkModel)>,
+    pub networks: Vec<(String, &'static dyn NetworkModel)>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<Group>,
     /// All cells: groups, then placers, then networks, then schedulers.
@@ -69,8 +69,8 @@ impl Plan {
             .iter()
             .map(|text| Ok((text.clone(), registry::scheduler(&parse(text)?)?)))
             .collect::<Result<Vec<_>, SpecError>>()?;
-        let networks: Vec<(String, NetworkModel)> =
-            suite.networks.iter().filter_map(|text| Some((text.clone(), text.parse().ok()?))).collect();
+        let networks =
+            suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
         let mut plan = Self { suite, placers, schedulers, networks, groups: Vec::new(), cells: Vec::new() };
         plan.list_groups();
         for group in 0..plan.groups.len() {

@@ -6,8 +6,8 @@ use placebench_algorithms::{Spec, registry};
 use serde::{Deserialize, Serialize};
 
 use crate::command_placer::CommandPlacer;
+use crate::execute::simulate::network_model;
 use crate::problem::{ClusterEntry, GraphEntry};
-use crate::simulator::NetworkModel;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -248,7 +248,7 @@ impl Suite {
                 .map_err(|error| ("schedulers", error.to_string()))?;
         }
         for text in &self.networks {
-            text.parse::<NetworkModel>().map_err(|error| ("networks", error.to_string()))?;
+            network_model(text).map_err(|error| ("networks", error.to_string()))?;
         }
         for (list, names) in
             [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)]
