@@ -337,7 +337,7 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
             Err(error) => return Err(TestCaseError::fail(format!("{name}: {error}"))),
         };
         prop_assert_eq!(&placer.place(&instance, &context).unwrap(), &decision);
-        for scheduler_entry in registry::SCHEDULERS {
+        for scheduler_entry in registry::SCHEDULERS.iter() {
             let scheduler = registry::scheduler(&scheduler_entry.name.parse().unwrap()).unwrap();
             if scheduler.needs_plan() && decision.plan.is_none() {
                 continue;

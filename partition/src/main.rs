@@ -25,16 +25,17 @@ fn main() -> ExitCode {
 /// All partitioners with their parameters and defaults, as `--algorithm` takes them.
 fn partitioners() -> String {
     let mut text = "Partitioners:".to_owned();
-    for entry in PARTITIONERS {
+    for entry in PARTITIONERS.iter() {
         text.push_str("\n  ");
-        text.push_str(entry.name);
-        for (number, param) in entry.params.iter().enumerate() {
+        text.push_str(&entry.name);
+        let params = entry.params();
+        for (number, param) in params.iter().enumerate() {
             text.push_str(if number == 0 { "(" } else { "," });
             text.push_str(param.name);
             text.push('=');
-            text.push_str(param.default);
+            text.push_str(&param.default);
         }
-        if !entry.params.is_empty() {
+        if !params.is_empty() {
             text.push(')');
         }
     }

@@ -90,11 +90,11 @@ fn the_help_says_what_it_is_and_names_every_partitioner() {
     let folder = tempfile::tempdir().unwrap();
     let help = said(folder.path(), &["--help"]);
     assert!(help.contains("Usage: placebench-partition") && help.contains("verb `partition`"), "{help}");
-    for entry in placebench_algorithms::partition::registry::PARTITIONERS {
+    for entry in placebench_algorithms::partition::registry::PARTITIONERS.iter() {
         assert!(help.contains(&format!("\n  {}", entry.name)), "{help}");
         let spec: placebench_algorithms::Spec = help
             .lines()
-            .find_map(|line| line.trim().starts_with(entry.name).then(|| line.trim().parse().unwrap()))
+            .find_map(|line| line.trim().starts_with(&entry.name).then(|| line.trim().parse().unwrap()))
             .unwrap();
         assert!(placebench_algorithms::partition::registry::partitioner(&spec).is_ok(), "{}", entry.name);
     }
