@@ -351,7 +351,7 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
         prop_assert_eq!(&placer.place(&instance, &context).unwrap(), &decision);
         let has_plan = decision.plan.is_some();
         let placed = Placed::Before { decision, took: Duration::ZERO };
-        for scheduler_entry in registry::SCHEDULERS {
+        for scheduler_entry in registry::SCHEDULERS.iter() {
             let scheduler = registry::scheduler(&scheduler_entry.name.parse().unwrap()).unwrap();
             if scheduler.needs_plan() && !has_plan {
                 continue;

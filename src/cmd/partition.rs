@@ -93,7 +93,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         _ => {}
     }
     // A wrong name is told before anything is read.
-    let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name);
+    let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     let partitioner = registry::partitioner(&spec)?;
     let started = Instant::now();

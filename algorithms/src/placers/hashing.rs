@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance};
 
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Deals the assignment units out to the devices in turn, groups first; where a device is not feasible, the next one is.
 ///
@@ -20,6 +20,16 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 /// L counts from 0 again for the single ops or goes on counting (the text allows both); here it goes on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashing;
+
+impl Algorithm for Hashing {
+    const NAME: &str = "hashing";
+    const SUMMARY: &str = "deals units out to devices in turn";
+    const SOURCE: &str = "L §4.2";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for Hashing {
     fn place(&self, instance: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {

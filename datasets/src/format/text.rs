@@ -16,17 +16,10 @@ impl fmt::Display for Number {
     }
 }
 
-/// A remedy for a word that is not among the known ones.
+/// A remedy for a word that is not among the known ones: the nearest of them, or all.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let lower = word.to_lowercase();
-    let close = known
-        .clone()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
-        // A third of the letters may be wrong.
-        .filter(|&(distance, candidate)| 3 * distance <= word.len().max(candidate.len()))
-        .min_by_key(|&(distance, _)| distance);
-    match close {
-        Some((_, candidate)) => format!("did you mean '{candidate}'?"),
+    match crate::nearest(word, known.clone()) {
+        Some(near) => format!("did you mean '{near}'?"),
         None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
