@@ -21,4 +21,4 @@ pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
 pub use placer::{Decision, ExternalFault, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken};
 pub use registry::Entry;
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};
-pub use spec::{ParamSpec, Params, Spec, SpecError, nearest};
+pub use spec::{ParamSpec, Params, Spec, SpecError};

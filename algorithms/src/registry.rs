@@ -1,8 +1,9 @@
 //! All algorithms by name, one line each.
 
+use placebench_datasets::nearest;
+
 use crate::partition::Partitioner;
 use crate::partition::registry::PARTITIONERS;
-use crate::spec::nearest;
 use crate::{ParamSpec, Params, Placer, Scheduler, Spec, SpecError};
 use crate::{placers, schedulers};
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use placebench_datasets::nearest;
+
 /// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
@@ -169,22 +171,6 @@ impl Params {
     }
 }
 
-/// The known name nearest to a misspelt one, if any is near (Damerau–Levenshtein distance up to a third of the length,
-/// at least 2). Of equally near ones it is one of the same length, since letters are swapped more often than forgotten.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let length = name.chars().count();
-    let limit = (length / 3).max(2);
-    known
-        .into_iter()
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(name, candidate);
-            (distance, candidate.chars().count().abs_diff(length), candidate)
-        })
-        .filter(|&(distance, _, candidate)| distance <= limit || candidate.starts_with(name))
-        .min()
-        .map(|(_, _, candidate)| candidate.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,13 +192,5 @@ mod tests {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }
         assert!(matches!("heft(a=1,a=2)".parse::<Spec>(), Err(SpecError::RepeatedParam { .. })));
-    }
-
-    #[test]
-    fn a_misspelt_name_suggests_the_nearest_and_a_wild_one_nothing() {
-        assert_eq!(nearest("hetf", ["heft", "mite"]), Some("heft".into()));
-        assert_eq!(nearest("iterated", ["heft", "iterated_critical_path"]), Some("iterated_critical_path".into()));
-        assert_eq!(nearest("hetf", ["etf", "heft"]), Some("heft".to_owned()));
-        assert_eq!(nearest("simulated_annealing", ["heft", "mite"]), None);
     }
 }

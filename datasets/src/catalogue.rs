@@ -4,6 +4,7 @@
 
 use crate::DataflowGraph;
 use crate::format::{FormatError, GraphHeader, NativeBytes};
+use crate::suggest::nearest;
 
 /// A graph of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +83,7 @@ pub fn load(name: &str) -> Result<(GraphHeader, DataflowGraph), CatalogueError> 
 /// As [`load`].
 pub fn find(name: &str) -> Result<&'static CatalogueEntry, CatalogueError> {
     ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = ENTRIES
-            .iter()
-            .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
-            .min()
-            .filter(|&(distance, _)| distance <= (name.len() / 3).max(2))
-            .map(|(_, name)| name.to_owned());
+        let nearest = nearest(name, ENTRIES.iter().map(|entry| entry.name));
         CatalogueError::Unknown { name: name.to_owned(), nearest }
     })
 }

@@ -10,6 +10,7 @@ use placebench_algorithms::partition::{Partition, PartitionError, Request, regis
 use placebench_algorithms::{Spec, StopToken};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::format::undirected::write_partition;
+use placebench_datasets::format::{Holds, format_marks, format_names};
 
 use crate::heap;
 use crate::input::{Input, Seen};
@@ -20,8 +21,12 @@ use crate::report::Report;
 /// Arguments of `partition`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A METIS graph (.graph), an hMETIS hypergraph (.hgr), a Matrix Market file (.mtx), a list of edges (.edges, .txt,
-    /// .tsv; .pbedges in binary), or a dataflow graph: of the catalogue, a preset, or in any format that `convert` reads.
+    #[arg(help = format!(
+        "An undirected graph ({}), a hypergraph ({}), or a dataflow graph: of the catalogue, a preset, or in any format \
+         that 'convert' reads",
+        format_marks(|holds| matches!(holds, Holds::Undirected { .. })),
+        format_marks(|holds| matches!(holds, Holds::Hypergraph { .. }))
+    ))]
     pub(crate) graph: String,
 
     /// Number of blocks; with --evaluate as many as the partition has, if left out.
@@ -46,8 +51,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     evaluate: Option<PathBuf>,
 
-    /// Format of the graph, if its extension does not tell: metis, hmetis, mtx, edges, binary.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format!(
+        "Format of the graph, if its extension does not say it: {}",
+        format_names(|holds| matches!(holds, Holds::Undirected { .. } | Holds::Hypergraph { .. }))
+    ))]
     pub(crate) format: Option<String>,
 
     /// Of a dataflow graph: whether vertices are ops, or units of colocated ops.

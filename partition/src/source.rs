@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use placebench_algorithms::nearest;
-use placebench_datasets::format::undirected::UndirectedFormat;
-use placebench_datasets::format::{self, GraphHeader};
-use placebench_datasets::{Cluster, DataflowGraph, catalogue};
+use placebench_datasets::format::{self, Format, GraphHeader};
+use placebench_datasets::{Cluster, DataflowGraph, catalogue, nearest};
 use placebench_generator::{ClusterParams, GraphParams, cluster_preset};
 
 /// The graph that `text` names: a catalogue name first, then a preset, then a path.
@@ -42,9 +40,8 @@ pub fn cluster(text: &str, seed: u64) -> anyhow::Result<Cluster> {
 }
 
 /// The format of partitioners that a path tells by its extension.
-pub fn undirected_format(text: &str) -> Option<UndirectedFormat> {
-    let path = Path::new(text);
-    UndirectedFormat::of_path(path).filter(|_| !path.is_dir())
+pub fn undirected_format(text: &str) -> Option<&'static Format> {
+    format::undirected_format(text)
 }
 
 fn unknown<'a, T>(what: &str, text: &str, names: impl Iterator<Item = &'a str>, list: &str) -> anyhow::Result<T> {

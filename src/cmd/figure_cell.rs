@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::{StopToken, nearest};
+use placebench::algorithms::StopToken;
+use placebench::datasets::nearest;
 use placebench::datasets::{DataflowGraph, PlacedGraph};
 use placebench::harness::runner::{instance_of, replay};
 use placebench::harness::suite::{Cell, Plan, Suite, load_graph};

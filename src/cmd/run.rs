@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use placebench::algorithms::{StopToken, nearest};
+use placebench::algorithms::StopToken;
+use placebench::datasets::nearest;
 use placebench::harness::comparison::utc;
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};

@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
-use crate::{Decision, PlaceContext, PlaceError, Placer, nearest};
+use crate::{Decision, PlaceContext, PlaceError, Placer};
 
 /// Which device is to run everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

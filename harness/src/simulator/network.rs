@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_algorithms::nearest;
+use placebench_datasets::nearest;
 
 /// How transfers share the network. Makespans under different models do not compare, so every table names the model.
 ///

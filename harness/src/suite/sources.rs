@@ -105,7 +105,7 @@ pub fn graph_preset(name: &str) -> Result<GraphParams, SourceError> {
         None => Err(SourceError::UnknownPreset {
             what: "graph",
             name: name.to_owned(),
-            nearest: placebench_algorithms::nearest(name, GraphParams::presets()),
+            nearest: placebench_datasets::nearest(name, GraphParams::presets()),
         }),
     }
 }
@@ -146,7 +146,7 @@ pub fn cluster_preset(name: &str, seed: u64) -> Result<Cluster, SourceError> {
         None => Err(SourceError::UnknownPreset {
             what: "cluster",
             name: name.to_owned(),
-            nearest: placebench_algorithms::nearest(name, ClusterParams::PRESETS),
+            nearest: placebench_datasets::nearest(name, ClusterParams::PRESETS),
         }),
     }
 }
