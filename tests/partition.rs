@@ -75,7 +75,10 @@ fn a_dataflow_graph_is_partitioned_by_op_or_by_unit_and_travels_as_a_view() {
     }
     assert!(placebench(folder.path(), &["convert", "a.mtx", "b.graph"]).status.success());
     let back = placebench(folder.path(), &["convert", "a.hgr", "c.graph"]);
-    assert_one_line_error(&back, "a.hgr: is a hypergraph, and c.graph would be a graph: use .hgr");
+    assert_one_line_error(
+        &back,
+        "c.graph: the format 'metis' holds undirected graphs, and this is a hypergraph: use .hgr",
+    );
     let in_time = partition(&["recurrent", "-k", "2", "-c", "gtx1080x4", "--edge-weight", "time", "-o", "p"]);
     assert!(in_time.status.success(), "{}", text(&in_time.stderr));
 }

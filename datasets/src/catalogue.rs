@@ -2,8 +2,9 @@
 //!
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README there.
 
+use crate::DataflowGraph;
 use crate::format::{FormatError, GraphHeader, NativeBytes};
-use crate::{DataflowGraph, nearest};
+use crate::suggest::nearest;
 
 /// A graph of the catalogue.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::{StopToken, nearest};
+use placebench::algorithms::StopToken;
+use placebench::datasets::nearest;
 use placebench::datasets::{DataflowGraph, PlacedGraph};
 use placebench::harness::problem::Problem;
 use placebench::harness::runner::replay;

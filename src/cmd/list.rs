@@ -7,11 +7,14 @@ use clap::ValueEnum;
 use placebench::algorithms::Entry;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
+use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
+
+use crate::output::print;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
@@ -95,7 +98,7 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
         What::Networks => {
             NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
         }
-        What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
+        What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
     })
 }
 
@@ -103,20 +106,6 @@ const FAMILIES: &[(&str, &str)] = &[
     ("grid", "undirected: square grid, --side"),
     ("random_geometric", "undirected: points in a square tied to those nearby, --vertices and --degree"),
     ("rmat", "undirected: R-MAT with hubs, --scale, --degree, --drop-isolated"),
-];
-
-const FORMATS: &[(&str, &str)] = &[
-    ("folder", "graph: Parquet tables and a TOML header; read and written"),
-    (".csv", "graph, or cluster with its rate matrix; read and written"),
-    (".pb, .pbtxt", "graph: TensorFlow GraphDef; read and written"),
-    ("extractor's folder", "graph: GraphDef with measured costs beside it; read"),
-    (".toml", "cluster; read and written"),
-    (".graph", "undirected graph of METIS; partitioned, and written as the view of a dataflow graph"),
-    (".hgr", "hypergraph of hMETIS; partitioned, and written with tensors as nets"),
-    (".mtx", "undirected graph as a Matrix Market file; partitioned and written"),
-    (".edges, .txt, .tsv", "undirected graph as a list of edges; partitioned and written"),
-    (".pbedges", "undirected graph as a binary list of edges; partitioned and written"),
-    (".dot", "graph, for Graphviz; written"),
 ];
 
 fn preset_text(name: &str) -> Option<String> {

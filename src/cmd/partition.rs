@@ -13,18 +13,22 @@ use placebench::algorithms::partition::{Partition, PartitionError, Request, regi
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
+use placebench::datasets::format::{Holds, format_marks, format_names};
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::print;
-pub(super) use input::undirected_format;
 use input::{Input, Seen};
 use report::Report;
 
 /// Arguments of `partition`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A METIS graph (.graph), an hMETIS hypergraph (.hgr), a Matrix Market file (.mtx), a list of edges (.edges, .txt,
-    /// .tsv; .pbedges in binary), or a dataflow graph: of the catalogue, a preset, or in any format that `convert` reads.
+    #[arg(help = format!(
+        "An undirected graph ({}), a hypergraph ({}), or a dataflow graph: of the catalogue, a preset, or in any format \
+         that 'convert' reads",
+        format_marks(|holds| matches!(holds, Holds::Undirected { .. })),
+        format_marks(|holds| matches!(holds, Holds::Hypergraph { .. }))
+    ))]
     graph: String,
 
     /// Number of blocks; with --evaluate as many as the partition has, if left out.
@@ -49,8 +53,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     evaluate: Option<PathBuf>,
 
-    /// Format of the graph, if its extension does not tell: metis, hmetis, mtx, edges, binary.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format!(
+        "Format of the graph, if its extension does not say it: {}",
+        format_names(|holds| matches!(holds, Holds::Undirected { .. } | Holds::Hypergraph { .. }))
+    ))]
     format: Option<String>,
 
     /// Of a dataflow graph: whether vertices are ops, or units of colocated ops.

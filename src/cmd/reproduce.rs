@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::interrupt::INTERRUPTED;
 use crate::output::print;
 use anyhow::{anyhow, bail};
-use placebench::algorithms::nearest;
+use placebench::datasets::nearest;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;
 use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};

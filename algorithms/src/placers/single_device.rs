@@ -1,9 +1,9 @@
 //! Single device: everything in one place, the baseline that distribution has to beat.
 
-use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, nearest};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Which device is to run everything.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::FormatError;
-use super::text::nearest;
+use crate::suggest::did_you_mean;
 
 /// The keys that a table may have, and those of the tables below it. A key without [`Keys`] holds a value or a table
 /// of free content.
@@ -52,7 +52,7 @@ impl TomlText<'_> {
             let name = key.get_ref();
             let Some((_, below)) = keys.0.iter().find(|(known, _)| known == name) else {
                 let error = self.at(key.span(), format!("unknown key '{name}'"));
-                return Err(error.remedy(nearest(name, keys.0.iter().map(|&(known, _)| known))));
+                return Err(error.remedy(did_you_mean(name, keys.0.iter().map(|&(known, _)| known))));
             };
             if let Some(below) = below {
                 self.check_value(value, below)?;

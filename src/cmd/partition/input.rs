@@ -5,20 +5,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use placebench::datasets::format::undirected::{Undirected, UndirectedFormat, read_partition, read_undirected};
+use placebench::datasets::format::undirected::{Undirected, read_partition, read_undirected};
+use placebench::datasets::format::{Format, undirected_format, undirected_format_named};
 use placebench::datasets::{
     DataflowGraph, EdgeWeight, Hypergraph, Instance, UndirectedGraph, VertexWeight, Vertices, View, ViewOptions,
 };
-
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 
 use super::Args;
-
-/// The partitioners' format that a path has by its extension.
-pub(crate) fn undirected_format(text: &str) -> Option<UndirectedFormat> {
-    let path = Path::new(text);
-    UndirectedFormat::of_path(path).filter(|_| !path.is_dir())
-}
 
 /// Where the graph that a partitioner sees comes from.
 pub(super) enum Seen {
@@ -42,30 +36,38 @@ pub(super) struct Input {
 impl Input {
     /// Reads what the options name.
     pub(super) fn read(args: &Args) -> anyhow::Result<Self> {
-        let format = args.format.as_deref().map(|text| text.parse().map_err(|error| anyhow!("--format: {error}")));
+        let named = |name| undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"));
+        let format = args.format.as_deref().map(named);
         match format.transpose()?.or_else(|| undirected_format(&args.graph)) {
             Some(format) => Self::of_file(args, format),
             None => Self::of_dataflow(args),
         }
     }
 
-    fn of_file(args: &Args, format: UndirectedFormat) -> anyhow::Result<Self> {
+    fn of_file(args: &Args, format: &Format) -> anyhow::Result<Self> {
         for (option, given) in [("--cluster", args.cluster.is_some()), ("--vertices units", args.vertices != "ops")] {
             if given {
-                bail!("{option} is for dataflow graphs, and {} is read as {format}: leave it out", args.graph);
+                bail!("{option} is for dataflow graphs, and {} is read as {}: leave it out", args.graph, format.name);
             }
         }
         let is_count = |option: &str, text: &Option<String>| match text.as_deref() {
             None | Some("given") => Ok(false),
             Some("count") => Ok(true),
-            Some(other) => bail!("{option} is '{other}', and {} is read as {format}: use given or count", args.graph),
+            Some(other) => {
+                bail!("{option} is '{other}', and {} is read as {}: use given or count", args.graph, format.name)
+            }
         };
         let (plain_vertices, plain_edges) =
             (is_count("--vertex-weight", &args.vertex_weight)?, is_count("--edge-weight", &args.edge_weight)?);
         let path = Path::new(&args.graph);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let input =
-            |graph, nets| Self { name, what: format.to_string(), seen: Seen::Undirected(graph), nets, bytes: false };
+        let input = |graph, nets| Self {
+            name,
+            what: format.name.to_owned(),
+            seen: Seen::Undirected(graph),
+            nets,
+            bytes: false,
+        };
         Ok(match read_undirected(path, format, plain_edges)? {
             Undirected::Graph(graph) => {
                 input(if plain_vertices { graph.without_vertex_weights() } else { graph }, None)
