@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use placebench::harness::runner::Observer;
-use placebench::harness::table::Row;
+use placebench::harness::results::Row;
 
 /// Progress of a run on standard error.
 pub(crate) struct Progress {

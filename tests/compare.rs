@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use placebench::harness::runner::read_run;
-use placebench::harness::table::{Row, write_table};
+use placebench::harness::results::{Row, write_table};
 
 const SUITE: &str = r#"
 name = "tiny"

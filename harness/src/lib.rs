@@ -2,14 +2,14 @@
 //! compares runs.
 
 pub mod command_placer;
-pub mod comparison;
+pub mod compare;
 pub mod memory;
 pub mod metrics;
 pub mod objective;
+pub mod results;
 pub mod runner;
 pub mod simulator;
 pub mod suite;
-pub mod table;
 pub mod timeline;
 pub mod trace;
 pub mod validator;

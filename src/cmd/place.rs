@@ -15,7 +15,7 @@ use placebench::harness::objective::SimulatedObjective;
 use placebench::harness::runner::{Judgement, Yardstick, instance_of, judge, judge_online, read_suite};
 use placebench::harness::simulator::NetworkModel;
 use placebench::harness::suite::{ClusterEntry, GraphEntry, Group, Plan, time_unit};
-use placebench::harness::table::Status;
+use placebench::harness::results::Status;
 use placebench::harness::trace::write_chrome_trace;
 use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use placebench_partition::output::print;

@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::objective::SimulatedObjective;
 use crate::simulator::{NetworkModel, OnlineError, Options, SimulationError, simulate_online, simulate_with};
 use crate::suite::{Cell, Plan};
-use crate::table::{Row, Status};
+use crate::results::{CellKey, Row, Status};
 use crate::timeline::Timeline;
 use crate::validator;
 
@@ -212,16 +212,16 @@ fn bounded_row(plan: &Plan, cell: Cell, judged: &Judged) -> Row {
 /// A row with what is known of a cell before it runs.
 pub(super) fn blank_row(plan: &Plan, cell: Cell, judged: Option<&Judged>) -> Row {
     let instance = judged.map(|judged| &judged.instance);
-    let (graph, cluster, placer, scheduler, network, repetition) = plan.key(cell);
+    let CellKey { suite, graph, cluster, network, placer, scheduler, repetition, seed } = plan.key(cell);
     Row {
-        suite: plan.suite.name.clone(),
+        suite,
         graph,
         cluster,
         placer,
         scheduler,
         network,
         repetition,
-        seed: plan.groups[cell.group].seed,
+        seed,
         devices: instance.map_or(0, |instance| instance.cluster().device_count() as u32),
         ops: instance.map_or(0, |instance| instance.graph().op_count() as u64),
         time_unit: judged.map_or_else(String::new, |judged| judged.time_unit.clone()),

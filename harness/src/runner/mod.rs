@@ -20,7 +20,7 @@ pub use guard::CELL_THREAD;
 pub use replay::{Replay, instance_of, replay, replay_within};
 
 use crate::suite::{Cell, Group, Plan};
-use crate::table::{CellKey, Row, Status};
+use crate::results::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
 /// Hears of the run as it goes on; called from several threads.

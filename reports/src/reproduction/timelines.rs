@@ -4,7 +4,7 @@ use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::runner::{instance_of, replay};
 use placebench_harness::suite::Plan;
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 
 use super::{Kind, Panel, key_of};
 use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
