@@ -31,7 +31,7 @@ fn stable_table(path: &Path) -> String {
     let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     let stable = |row: &serde_json::Value| {
         let mut row = row.as_object().unwrap().clone();
-        for column in placebench::harness::table::Row::MEASURED_COLUMNS {
+        for column in placebench::harness::results::Row::MEASURED_COLUMNS {
             row.remove(column);
         }
         serde_json::Value::Object(row).to_string()

@@ -15,7 +15,7 @@ use crate::execute::{ExecutionError, Executor, OnlineRun, Order};
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::objective::SimulatedObjective;
-use crate::table::{Row, Status};
+use crate::results::{Row, Status};
 use crate::timeline::Timeline;
 use crate::validator::{self, Violation};
 

@@ -1,5 +1,4 @@
 //! `placebench convert`: from any graph format to any other, and clusters likewise.
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

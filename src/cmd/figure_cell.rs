@@ -7,9 +7,9 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::datasets::{DataflowGraph, PlacedGraph};
 use placebench::harness::problem::Problem;
+use placebench::harness::results::{CellKey, Row};
 use placebench::harness::runner::replay;
 use placebench::harness::suite::{Cell, Plan, Suite};
-use placebench::harness::table::Row;
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
 /// The figures of cells of a run, which are placed and simulated once more: what each device did, or else how many ops
@@ -30,7 +30,7 @@ pub(super) fn of_cells(
 }
 
 fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
-    let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
+    let CellKey { graph, cluster, placer, scheduler, network, .. } = plan.key(cell);
     let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
     let simulated = replay(plan, cell, &instance, &StopToken::default()).map_err(|error| anyhow!(error))?;
     let placed = PlacedGraph::new(&instance, &simulated.decision.placement);
@@ -87,7 +87,7 @@ fn best_cell(plan: &Plan, rows: &[Row]) -> Option<Cell> {
 /// The first repetition of the cell with a name.
 fn find_cell(plan: &Plan, wanted: &str) -> anyhow::Result<Cell> {
     let names = |cell: Cell| {
-        let (graph, cluster, placer, scheduler, ..) = plan.key(cell);
+        let CellKey { graph, cluster, placer, scheduler, .. } = plan.key(cell);
         [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")]
     };
     if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {

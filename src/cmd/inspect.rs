@@ -1,10 +1,10 @@
 //! `placebench inspect`: the property sheet of a graph.
-
 use std::process::ExitCode;
 
-use crate::output::print;
 use placebench::datasets::Properties;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
+
+use crate::output::print;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]

@@ -1,5 +1,4 @@
 //! `placebench list`: what there is to name.
-
 use std::process::ExitCode;
 
 use anyhow::bail;

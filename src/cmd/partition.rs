@@ -2,23 +2,22 @@
 
 mod input;
 mod report;
-
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use input::{Input, Seen};
 use placebench::algorithms::partition::{Partition, PartitionError, Request, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
 use placebench::datasets::format::{Holds, format_marks, format_names};
+use report::Report;
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::print;
-use input::{Input, Seen};
-use report::Report;
 
 /// Arguments of `partition`.
 #[derive(clap::Args)]

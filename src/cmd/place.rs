@@ -1,5 +1,4 @@
 //! `placebench place`: one placement, judged and written down.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,11 +1,9 @@
 //! `placebench report`: a run as one HTML file.
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::output::print;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::datasets::significant::bytes_text;
@@ -13,7 +11,7 @@ use placebench::harness::runner::{read_environment, read_run, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{ReportInput, Timelines, html_report};
 
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]

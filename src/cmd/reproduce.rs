@@ -1,10 +1,7 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::interrupt::INTERRUPTED;
-use crate::output::print;
 use anyhow::{anyhow, bail};
 use placebench::datasets::nearest;
 use placebench::harness::runner::read_run;
@@ -12,6 +9,8 @@ use placebench::harness::suite::Suite;
 use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
 
 use super::run;
+use crate::interrupt::INTERRUPTED;
+use crate::output::print;
 
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]

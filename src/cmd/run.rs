@@ -1,22 +1,20 @@
 //! `placebench run`: runs a suite and prints its table.
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::print;
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
-use placebench::harness::comparison::utc;
+use placebench::harness::compare::utc;
+use placebench::harness::results::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
-use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
 
-use crate::output::wrap;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::{print, wrap};
 use crate::progress::Progress;
 
 /// Arguments of `run`.

@@ -1,16 +1,14 @@
 //! `placebench table`: the results of a run as a table for a paper.
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::output::print;
 use anyhow::bail;
+use placebench::harness::results::Metric;
 use placebench::harness::runner::read_run;
 use placebench::reports::export::{TextFormat, metric_table};
-use placebench::reports::figure::RowMetric;
 
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `table`.
 #[derive(clap::Args)]
@@ -21,7 +19,7 @@ pub(crate) struct Args {
     /// What the numbers are: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory, executable or
     /// place_time.
     #[arg(long, short, default_value = "makespan")]
-    metric: RowMetric,
+    metric: Metric,
 
     /// markdown, latex (with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown")]
@@ -37,7 +35,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if rows.is_empty() {
         bail!("{}: has no finished cell to show", args.run.display());
     }
-    let name = args.metric.quantity(&rows[0].time_unit).name;
+    let name = args.metric.title();
     let caption = format!("Mean {name} of each placer with its best scheduler");
     let text = metric_table(&rows, args.metric).to_text(args.format, &caption);
     match &args.out {

@@ -6,8 +6,8 @@ use rayon::ThreadPool;
 use super::Prepared;
 use crate::evaluate::{EvaluationError, Evaluator, Placed};
 use crate::execute::simulate::Simulator;
+use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Plan};
-use crate::table::{Row, Status};
 
 /// Runs cells that share a placement, searches on the threads of `pool`; `None` if the whole run was told to stop meanwhile.
 pub(super) fn run(
@@ -72,16 +72,16 @@ fn bounded_row(plan: &Plan, cell: Cell, prepared: &Prepared) -> Row {
 /// A row with what is known of a cell before it runs.
 pub(super) fn blank_row(plan: &Plan, cell: Cell, prepared: Option<&Prepared>) -> Row {
     let instance = prepared.map(|prepared| &prepared.instance);
-    let (graph, cluster, placer, scheduler, network, repetition) = plan.key(cell);
+    let CellKey { suite, graph, cluster, network, placer, scheduler, repetition, seed } = plan.key(cell);
     Row {
-        suite: plan.suite.name.clone(),
+        suite,
         graph,
         cluster,
         placer,
         scheduler,
         network,
         repetition,
-        seed: plan.groups[cell.group].seed,
+        seed,
         devices: instance.map_or(0, |instance| instance.cluster().device_count() as u32),
         ops: instance.map_or(0, |instance| instance.graph().op_count() as u64),
         time_unit: prepared.map_or_else(String::new, |prepared| prepared.time_unit.clone()),

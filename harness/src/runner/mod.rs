@@ -20,8 +20,8 @@ pub use replay::{replay, replay_within};
 
 use crate::evaluate::Reference;
 use crate::problem::Problem;
+use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Group, Plan};
-use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
 /// Hears of the run as it goes on; called from several threads.

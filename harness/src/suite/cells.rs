@@ -5,7 +5,7 @@ use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry
 use super::Suite;
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::problem::{Problem, ProblemError};
-use crate::table::CellKey;
+use crate::results::CellKey;
 
 /// One graph on one cluster in one repetition: what shares an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,13 +122,17 @@ impl Plan {
     /// What identifies a cell.
     pub fn key(&self, cell: Cell) -> CellKey {
         let group = &self.groups[cell.group];
-        (
-            self.suite.graphs[group.graph].label(),
-            self.suite.clusters[group.cluster].label(),
-            self.placers[cell.placer].0.clone(),
-            cell.scheduler.map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
-            self.networks[cell.network].0.clone(),
-            group.repetition,
-        )
+        CellKey {
+            suite: self.suite.name.clone(),
+            graph: self.suite.graphs[group.graph].label(),
+            cluster: self.suite.clusters[group.cluster].label(),
+            network: self.networks[cell.network].0.clone(),
+            placer: self.placers[cell.placer].0.clone(),
+            scheduler: cell
+                .scheduler
+                .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
+            repetition: group.repetition,
+            seed: group.seed,
+        }
     }
 }

@@ -82,7 +82,7 @@ fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::table::Row;
+    use placebench_harness::results::Row;
 
     use super::*;
 

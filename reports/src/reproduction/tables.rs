@@ -3,11 +3,11 @@
 use placebench_generator::{GraphParams, generate_leveled};
 use placebench_harness::suite::Suite;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::{Figures, TableEntry, are_one_cell, distinct};
 use crate::export::{Table, number_text};
-use crate::query::{Column, Metric, Results};
+use crate::query::{Column, Results};
 
 /// The properties of those of a table's graphs that the suite has, as the first repetition makes them.
 ///

@@ -3,9 +3,9 @@
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::problem::Problem;
+use placebench_harness::results::Row;
 use placebench_harness::runner::replay;
 use placebench_harness::suite::Plan;
-use placebench_harness::table::Row;
 
 use super::{Kind, Panel, key_of};
 use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};

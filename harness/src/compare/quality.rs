@@ -5,55 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::CellId;
 use super::matching::Pair;
 use super::statistics::{geometric_mean, holm, mean, signed_rank};
-use crate::table::Row;
-
-/// A number that is better when it is smaller and that is the same on every run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QualityMetric {
-    /// When the last device finishes.
-    Makespan,
-    /// Makespan relative to the critical path of least costs.
-    Slr,
-    /// Makespan relative to the largest lower bound.
-    Gap,
-    /// Bytes moved.
-    TrafficBytes,
-}
-
-impl QualityMetric {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Makespan, Self::Slr, Self::Gap, Self::TrafficBytes];
-
-    /// Its column.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Makespan => "makespan",
-            Self::Slr => "slr",
-            Self::Gap => "gap",
-            Self::TrafficBytes => "traffic_bytes",
-        }
-    }
-
-    /// Its value in a row, if the row has one.
-    pub fn of(self, row: &Row) -> Option<f64> {
-        match self {
-            Self::Makespan => row.makespan,
-            Self::Slr => row.slr,
-            Self::Gap => row.gap,
-            Self::TrafficBytes => row.traffic_bytes.map(|bytes| bytes as f64),
-        }
-    }
-}
+use crate::results::{CellKey, Metric};
 
 /// A cell whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellChange {
     /// The cell.
-    pub cell: CellId,
+    pub cell: CellKey,
     /// Unit of the values, where a row has one.
     pub time_unit: String,
     /// The value in the old run.
@@ -68,7 +28,7 @@ pub struct CellChange {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QualityComparison {
     /// The metric.
-    pub metric: QualityMetric,
+    pub metric: Metric,
     /// All cells together.
     pub total: QualityGroup,
     /// By placer, those that got worse most first.
@@ -106,7 +66,7 @@ pub struct QualityGroup {
 
 impl QualityComparison {
     /// Compares a metric over pairs of rows that are both `ok` and of one problem.
-    pub(super) fn new(metric: QualityMetric, pairs: &[&Pair<'_>]) -> Self {
+    pub(super) fn new(metric: Metric, pairs: &[&Pair<'_>]) -> Self {
         let values: Vec<Value<'_>> = pairs.iter().filter_map(|pair| Value::new(metric, pair)).collect();
         let mut by_placer: BTreeMap<&str, Vec<&Value<'_>>> = BTreeMap::new();
         for value in &values {
@@ -145,8 +105,8 @@ struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn new(metric: QualityMetric, pair: &'a Pair<'a>) -> Option<Self> {
-        Some(Self { pair, old: metric.of(pair.old)?, new: metric.of(pair.new)? })
+    fn new(metric: Metric, pair: &'a Pair<'a>) -> Option<Self> {
+        Some(Self { pair, old: metric.value(pair.old)?, new: metric.value(pair.new)? })
     }
 
     fn ratio(&self) -> f64 {
@@ -193,7 +153,7 @@ impl QualityGroup {
 fn observations(values: &[&Value<'_>]) -> Vec<f64> {
     let mut instances: BTreeMap<_, Vec<&Value<'_>>> = BTreeMap::new();
     for &value in values {
-        let CellId { suite, graph, cluster, network, placer, repetition, seed, .. } = &value.pair.id;
+        let CellKey { suite, graph, cluster, network, placer, repetition, seed, .. } = &value.pair.id;
         let scenario = (suite, graph, cluster, network, placer);
         instances.entry((scenario, repetition, seed)).or_default().push(value);
     }

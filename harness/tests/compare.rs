@@ -1,10 +1,9 @@
 //! Laws of comparing runs, over tables that are made up.
 
-use placebench_harness::comparison::{
-    Candidates, Comparison, ComparisonError, Effect, History, Options, QualityMetric, RankMetric, RankOptions, Ranking,
-    Regression, RunTable, TimeKind,
+use placebench_harness::compare::{
+    Candidates, Comparison, ComparisonError, Effect, History, Options, RankOptions, Ranking, Regression, RunTable,
 };
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -55,7 +54,8 @@ fn compare(old: &RunTable, new: &RunTable) -> Comparison {
 }
 
 fn all_metrics() -> Options {
-    Options { metrics: QualityMetric::ALL.to_vec(), ..Options::default() }
+    let metrics = vec![Metric::Makespan, Metric::Slr, Metric::Gap, Metric::TrafficBytes];
+    Options { metrics, ..Options::default() }
 }
 
 /// Noise as a busy machine makes it: log-normal, and now and then something several times as slow. A placement's time is
@@ -189,7 +189,7 @@ fn traffic_from_nothing_is_worse_without_spoiling_the_mean() {
     let (old, mut new) = (run(1), run(1));
     new.rows[0].traffic_bytes = Some(5);
     let comparison = Comparison::new(&old, &new, &all_metrics()).unwrap();
-    let traffic = comparison.quality.iter().find(|quality| quality.metric == QualityMetric::TrafficBytes).unwrap();
+    let traffic = comparison.quality.iter().find(|quality| quality.metric == Metric::TrafficBytes).unwrap();
     assert_eq!((traffic.total.worse, traffic.total.zeros, traffic.total.mean_ratio), (1, 1, Some(1.0)));
     assert!(comparison.is_regression());
 }
@@ -224,7 +224,7 @@ fn a_placer_that_takes_twice_as_long_is_found_through_noise() {
         let comparison = compare(&old, &new);
         comparison.regressions.iter().any(|regression| match regression {
             Regression::Time(change) => {
-                change.kind == TimeKind::Place && change.algorithm == "mite" && change.place.is_empty()
+                change.metric == Metric::PlaceSeconds && change.algorithm == "mite" && change.place.is_empty()
             }
             _ => false,
         })
@@ -280,7 +280,7 @@ fn a_ranking_counts_only_what_all_candidates_finish() {
     let schedulers = Ranking::new(&runs, &schedulers).unwrap();
     assert_eq!((schedulers.instances, schedulers.common), (40, 38));
     assert!((schedulers.entries[1].mean_ratio - 1.5).abs() < 1e-12);
-    let seconds = RankOptions { metric: RankMetric::Seconds(TimeKind::Place), ..RankOptions::default() };
+    let seconds = RankOptions { metric: Metric::PlaceSeconds, ..RankOptions::default() };
     assert!((Ranking::new(&runs, &seconds).unwrap().entries[3].mean_ratio - 4.0).abs() < 1e-12);
 }
 

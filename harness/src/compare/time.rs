@@ -7,29 +7,10 @@ use serde::Serialize;
 use super::matching::Pair;
 use super::quality::descending;
 use super::statistics::{mean, median, t_exceeded};
+use crate::results::Metric;
 
-/// What was timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeKind {
-    /// Placing, by placer.
-    Place,
-    /// Simulating, by scheduler.
-    Simulate,
-}
-
-impl TimeKind {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Place, Self::Simulate];
-
-    /// Its column.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Place => "place_seconds",
-            Self::Simulate => "simulate_seconds",
-        }
-    }
-}
+/// What is timed: placing, by placer, and simulating, by scheduler.
+pub const TIMED: [Metric; 2] = [Metric::PlaceSeconds, Metric::SimulateSeconds];
 
 /// Chance that noise alone, within this model of it, makes any change of a comparison count.
 pub const FALSE_ALARM: f64 = 0.01;
@@ -52,7 +33,7 @@ const MEDIAN_TO_MEAN: f64 = 1.253_314_137_315_5;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeComparison {
     /// What was timed.
-    pub kind: TimeKind,
+    pub metric: Metric,
     /// Geometric mean of new / old over all.
     pub mean_ratio: f64,
     /// Placers, or schedulers: geometric means over their groups, the slowest first.
@@ -65,7 +46,7 @@ pub struct TimeComparison {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeChange {
     /// What was timed.
-    pub kind: TimeKind,
+    pub metric: Metric,
     /// The placer or scheduler.
     pub algorithm: String,
     /// Where: empty for the algorithm as a whole.
@@ -97,20 +78,20 @@ impl TimeChange {
 type Times = Vec<(f64, f64)>;
 
 impl TimeComparison {
-    /// Compares both kinds. Times below `least_seconds` count as that.
+    /// Compares both. Times below `least_seconds` count as that.
     pub(super) fn all(pairs: &[&Pair<'_>], least_seconds: f64) -> Vec<Self> {
-        let groups = TimeKind::ALL.map(|kind| (kind, grouped(kind, pairs, least_seconds)));
+        let groups = TIMED.map(|metric| (metric, grouped(metric, pairs, least_seconds)));
         let tests = groups.iter().map(|(_, groups)| groups.len() + algorithms(groups).len()).sum();
-        groups.iter().filter_map(|(kind, groups)| Self::new(*kind, groups, tests)).collect()
+        groups.iter().filter_map(|(metric, groups)| Self::new(*metric, groups, tests)).collect()
     }
 
-    fn new(kind: TimeKind, groups: &BTreeMap<(String, String), Times>, tests: usize) -> Option<Self> {
+    fn new(metric: Metric, groups: &BTreeMap<(String, String), Times>, tests: usize) -> Option<Self> {
         let noise = Noise::new(groups, tests);
         let mut changes = Vec::new();
         for ((algorithm, place), times) in groups {
             let seconds = |side: fn(&(f64, f64)) -> f64| median(&times.iter().map(side).collect::<Vec<_>>());
             changes.push(TimeChange {
-                kind,
+                metric,
                 algorithm: algorithm.clone(),
                 place: place.clone(),
                 old_seconds: seconds(|times| times.0)?,
@@ -127,7 +108,7 @@ impl TimeComparison {
             let errors: Option<Vec<f64>> = own.iter().map(|change| noise.error(algorithm, change.pairs)).collect();
             let error = errors.map(|errors| errors.iter().map(|e| e * e).sum::<f64>().sqrt() / own.len() as f64);
             wholes.push(TimeChange {
-                kind,
+                metric,
                 algorithm: algorithm.to_owned(),
                 place: String::new(),
                 old_seconds: own.iter().map(|change| change.old_seconds).sum(),
@@ -142,7 +123,7 @@ impl TimeComparison {
         for list in [&mut changes, &mut wholes] {
             list.sort_by(|a, b| descending(a.ratio, b.ratio));
         }
-        Some(Self { kind, mean_ratio, algorithms: wholes, groups: changes })
+        Some(Self { metric, mean_ratio, algorithms: wholes, groups: changes })
     }
 }
 
@@ -158,19 +139,14 @@ fn log_ratios(times: &Times) -> Vec<f64> {
 
 /// The distinct times by algorithm and place. A placement is timed once for all the schedulers and networks that it is judged
 /// under: rows that repeat a pair of times of their repetition are one observation.
-fn grouped(kind: TimeKind, pairs: &[&Pair<'_>], least_seconds: f64) -> BTreeMap<(String, String), Times> {
+fn grouped(metric: Metric, pairs: &[&Pair<'_>], least_seconds: f64) -> BTreeMap<(String, String), Times> {
     let mut seen: BTreeMap<(String, String), BTreeMap<_, (f64, f64)>> = BTreeMap::new();
     for pair in pairs {
         let id = &pair.id;
-        let (old, new, group) = match kind {
-            TimeKind::Place => {
-                let place = format!("{}@{}", id.graph, id.cluster);
-                (pair.old.place_seconds, pair.new.place_seconds, (id.placer.clone(), place))
-            }
-            TimeKind::Simulate => {
-                let place = format!("{} by {}", id.scenario(), id.placer);
-                (pair.old.simulate_seconds, pair.new.simulate_seconds, (id.scheduler.clone(), place))
-            }
+        let (old, new) = (metric.value(pair.old), metric.value(pair.new));
+        let group = match metric {
+            Metric::SimulateSeconds => (id.scheduler.clone(), format!("{} by {}", id.scenario(), id.placer)),
+            _ => (id.placer.clone(), format!("{}@{}", id.graph, id.cluster)),
         };
         let (Some(old), Some(new)) = (old, new) else { continue };
         let observation = (id.repetition, id.seed, old.to_bits(), new.to_bits());

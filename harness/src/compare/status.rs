@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::CellId;
 use super::matching::Pair;
-use crate::table::{Row, Status};
+use crate::results::{CellKey, Row, Status};
 
 /// What a change of status means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -22,7 +21,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatusChange {
     /// The cell.
-    pub cell: CellId,
+    pub cell: CellKey,
     /// What the change means.
     pub effect: Effect,
     /// The status in the old run.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::matching::cells;
 use super::statistics::geometric_mean;
 use super::verdict::problem;
-use super::{CellId, ComparisonError, RunTable};
-use crate::table::Row;
+use super::{ComparisonError, RunTable};
+use crate::results::{CellKey, Metric, Row};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,20 @@ pub struct HistoryLine {
     pub place_seconds: f64,
     /// Seconds of all simulations.
     pub simulate_seconds: f64,
+}
+
+impl HistoryLine {
+    /// A metric of the line; `None` if it has no value, or is none of [`Metric::OF_HISTORY`].
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::MakespanRatio => self.makespan_ratio,
+            Metric::Gap => self.gap,
+            Metric::PlaceSeconds => Some(self.place_seconds),
+            Metric::SimulateSeconds => Some(self.simulate_seconds),
+            Metric::Failed => Some(self.failed as f64),
+            _ => None,
+        }
+    }
 }
 
 /// Lines by suite, then date, then commit, then placer.
@@ -138,15 +152,15 @@ impl History {
 
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
     let known = cells(reference, false)?;
-    let mut placers: BTreeMap<(String, String), Vec<(CellId, &Row)>> = BTreeMap::new();
+    let mut placers: BTreeMap<(String, String), Vec<(CellKey, &Row)>> = BTreeMap::new();
     for (id, row) in cells(run, false)? {
         placers.entry((id.suite.clone(), id.placer.clone())).or_default().push((id, row));
     }
     let date_and_commit =
         |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let line = |((suite, placer), cells): ((String, String), Vec<(CellId, &Row)>)| {
+    let line = |((suite, placer), cells): ((String, String), Vec<(CellKey, &Row)>)| {
         let ok = || cells.iter().filter(|(_, row)| row.is_ok());
-        let ratio = |(id, row): &(CellId, &Row)| {
+        let ratio = |(id, row): &(CellKey, &Row)| {
             let before = known.get(id).filter(|before| before.is_ok() && problem(before) == problem(row))?;
             let (old, new) = (before.makespan?, row.makespan?);
             Some(if old == new { 1.0 } else { new / old }).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -171,7 +185,7 @@ fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, Compa
 }
 
 /// Seconds of all placements: one that several schedulers and networks share counts once.
-fn place_seconds(cells: &[(CellId, &Row)]) -> f64 {
+fn place_seconds(cells: &[(CellKey, &Row)]) -> f64 {
     let mut placements: BTreeMap<_, f64> = BTreeMap::new();
     for (id, row) in cells {
         if let Some(seconds) = row.place_seconds.filter(|_| row.is_ok()) {

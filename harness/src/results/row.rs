@@ -3,6 +3,7 @@
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::CellKey;
 use super::columns::ColumnValue;
 
 /// Version of the columns below; it changes when one is renamed, removed or changes its meaning.
@@ -187,21 +188,20 @@ impl Row {
         self.status == Status::Ok.name()
     }
 
-    /// What identifies the cell within its suite.
+    /// What identifies the cell.
     pub fn key(&self) -> CellKey {
-        (
-            self.graph.clone(),
-            self.cluster.clone(),
-            self.placer.clone(),
-            self.scheduler.clone(),
-            self.network.clone(),
-            self.repetition,
-        )
+        CellKey {
+            suite: self.suite.clone(),
+            graph: self.graph.clone(),
+            cluster: self.cluster.clone(),
+            network: self.network.clone(),
+            placer: self.placer.clone(),
+            scheduler: self.scheduler.clone(),
+            repetition: self.repetition,
+            seed: self.seed,
+        }
     }
 }
-
-/// Graph, cluster, placer, scheduler, network, repetition.
-pub type CellKey = (String, String, String, String, String, u32);
 
 #[cfg(test)]
 mod tests {

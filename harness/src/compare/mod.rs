@@ -3,7 +3,6 @@
 //! Numbers that do not depend on the clock are compared exactly, because runs are deterministic; seconds are compared
 //! against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
 
-mod cell;
 mod history;
 mod matching;
 mod quality;
@@ -14,14 +13,15 @@ mod status;
 mod time;
 mod verdict;
 
-pub use cell::CellId;
 pub use history::{History, HistoryError, HistoryLine};
-pub use quality::{CellChange, QualityComparison, QualityGroup, QualityMetric};
-pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankMetric, RankOptions, Ranking};
+pub use quality::{CellChange, QualityComparison, QualityGroup};
+pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
-pub use time::{FALSE_ALARM, LEAST_NOISE, TimeChange, TimeComparison, TimeKind};
+pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
 pub use verdict::{Comparison, Options, Regression, Side};
+
+use crate::results::CellKey;
 
 /// Why runs do not compare.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum ComparisonError {
         /// The run.
         run: String,
         /// The cell.
-        cell: Box<CellId>,
+        cell: Box<CellKey>,
     },
     /// No cell is in both runs.
     #[error("{old} and {new} have no cell in common: {reason}")]

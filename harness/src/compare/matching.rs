@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::{CellId, ComparisonError, RunTable};
-use crate::table::Row;
+use super::{ComparisonError, RunTable};
+use crate::results::{CellKey, Row};
 
-/// The cells of two runs, each list in the order of [`CellId`].
+/// The cells of two runs, each list in the order of [`CellKey`].
 #[derive(Debug)]
 pub(super) struct Matching<'a> {
     /// Cells in both runs: the old row and the new one.
     pub(super) pairs: Vec<Pair<'a>>,
     /// Cells only in the old run.
-    pub(super) only_old: Vec<CellId>,
+    pub(super) only_old: Vec<CellKey>,
     /// Cells only in the new run.
-    pub(super) only_new: Vec<CellId>,
+    pub(super) only_new: Vec<CellKey>,
 }
 
 /// A cell of two runs.
 #[derive(Debug)]
 pub(super) struct Pair<'a> {
-    pub(super) id: CellId,
+    pub(super) id: CellKey,
     pub(super) old: &'a Row,
     pub(super) new: &'a Row,
 }
@@ -47,10 +47,10 @@ impl<'a> Matching<'a> {
 }
 
 /// The rows of a run by identity.
-pub(super) fn cells(run: &RunTable, any_suite: bool) -> Result<BTreeMap<CellId, &Row>, ComparisonError> {
+pub(super) fn cells(run: &RunTable, any_suite: bool) -> Result<BTreeMap<CellKey, &Row>, ComparisonError> {
     let mut cells = BTreeMap::new();
     for row in &run.rows {
-        let mut id = CellId::of(row);
+        let mut id = row.key();
         if any_suite {
             id.suite.clear();
         }

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::matching::cells;
 use super::statistics::{geometric_mean, holm, mean, signed_rank};
-use super::{CellId, ComparisonError, QualityMetric, RunTable};
-use crate::table::Row;
+use super::{ComparisonError, RunTable};
+use crate::results::{CellKey, Metric};
 
 /// What is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,41 +24,13 @@ pub enum Candidates {
     Pair,
 }
 
-/// A number to rank by: smaller is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum RankMetric {
-    /// A number that is the same on every run.
-    Quality(QualityMetric),
-    /// Wall-clock seconds.
-    Seconds(super::TimeKind),
-}
-
-impl RankMetric {
-    /// Its column.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Quality(metric) => metric.name(),
-            Self::Seconds(kind) => kind.name(),
-        }
-    }
-
-    fn of(self, row: &Row) -> Option<f64> {
-        match self {
-            Self::Quality(metric) => metric.of(row),
-            Self::Seconds(super::TimeKind::Place) => row.place_seconds,
-            Self::Seconds(super::TimeKind::Simulate) => row.simulate_seconds,
-        }
-    }
-}
-
 /// What to rank, by what, over what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankOptions {
     /// What is ranked.
     pub by: Candidates,
     /// The number.
-    pub metric: RankMetric,
+    pub metric: Metric,
     /// Candidates without a result on more than this share of the instances do not take part; `None` keeps all.
     pub drop_failing: Option<f64>,
     /// Resamples of the bootstrap.
@@ -69,13 +41,7 @@ pub struct RankOptions {
 
 impl Default for RankOptions {
     fn default() -> Self {
-        Self {
-            by: Candidates::Placer,
-            metric: RankMetric::Quality(QualityMetric::Makespan),
-            drop_failing: None,
-            resamples: 10_000,
-            seed: 0,
-        }
+        Self { by: Candidates::Placer, metric: Metric::Makespan, drop_failing: None, resamples: 10_000, seed: 0 }
     }
 }
 
@@ -91,7 +57,7 @@ pub struct Ranking {
     /// What is ranked.
     pub by: Candidates,
     /// The number.
-    pub metric: RankMetric,
+    pub metric: Metric,
     /// Instances in the runs.
     pub instances: usize,
     /// Instances that count: every ranked candidate has a result.
@@ -212,9 +178,9 @@ impl Ranking {
 }
 
 /// The least value of each candidate on each instance. An instance's identity leaves out what the candidates differ in.
-fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellId, Values>, ComparisonError> {
-    let mut instances: BTreeMap<CellId, Values> = BTreeMap::new();
-    let mut seen: BTreeMap<CellId, &str> = BTreeMap::new();
+fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKey, Values>, ComparisonError> {
+    let mut instances: BTreeMap<CellKey, Values> = BTreeMap::new();
+    let mut seen: BTreeMap<CellKey, &str> = BTreeMap::new();
     for run in runs {
         for (mut id, row) in cells(run, false)? {
             if let Some(other) = seen.insert(id.clone(), &run.name) {
@@ -231,10 +197,9 @@ fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellId
             };
             let scheduler = std::mem::take(&mut id.scheduler);
             let candidate = if options.by == Candidates::Scheduler { scheduler } else { candidate };
-            let value =
-                options.metric.of(row).filter(|_| row.is_ok()).ok_or_else(|| {
-                    if row.is_ok() { format!("no {}", options.metric.name()) } else { row.status.clone() }
-                });
+            let value = options.metric.value(row).ok_or_else(|| {
+                if row.is_ok() { format!("no {}", options.metric.column()) } else { row.status.clone() }
+            });
             let known = instances.entry(id).or_default().entry(candidate).or_insert_with(|| value.clone());
             if let Ok(value) = value {
                 let best = known.as_ref().map_or(value, |known| known.min(value));
@@ -245,7 +210,7 @@ fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellId
     Ok(instances)
 }
 
-fn gap(name: &str, instances: &BTreeMap<CellId, Values>, drop_failing: Option<f64>) -> Option<Gap> {
+fn gap(name: &str, instances: &BTreeMap<CellKey, Values>, drop_failing: Option<f64>) -> Option<Gap> {
     let mut gap = Gap { name: name.to_owned(), failed: BTreeMap::new(), not_run: 0, dropped: false };
     for values in instances.values() {
         match values.get(name) {
@@ -276,7 +241,7 @@ struct Draw {
 
 /// The instances by graph and repetition. Repetitions of a graph that gave every candidate the same are one draw: they drew
 /// nothing new.
-fn draws(common: &[(&CellId, Vec<f64>)]) -> Vec<Draw> {
+fn draws(common: &[(&CellKey, Vec<f64>)]) -> Vec<Draw> {
     let mut by_repetition: BTreeMap<_, Vec<&Vec<f64>>> = BTreeMap::new();
     for (id, ratios) in common {
         by_repetition.entry((&id.suite, &id.graph, id.repetition, id.seed)).or_default().push(ratios);
@@ -298,11 +263,11 @@ fn draws(common: &[(&CellId, Vec<f64>)]) -> Vec<Draw> {
     distinct.into_values().collect()
 }
 
-fn entries(names: &[String], common: &[(&CellId, Vec<f64>)], options: &RankOptions) -> Vec<RankEntry> {
+fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOptions) -> Vec<RankEntry> {
     let intervals = bootstrap(&draws(common), names.len(), options);
     let entry = |(column, name): (usize, &String)| {
         let own = || common.iter().map(|(_, ratios)| ratios[column]);
-        let rank = |(_, ratios): &(&CellId, Vec<f64>)| {
+        let rank = |(_, ratios): &(&CellKey, Vec<f64>)| {
             let better = ratios.iter().filter(|&&ratio| ratio < ratios[column]).count();
             let equal = ratios.iter().filter(|&&ratio| ratio == ratios[column]).count();
             better as f64 + (equal as f64 + 1.0) / 2.0

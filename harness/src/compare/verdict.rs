@@ -6,16 +6,15 @@ use super::matching::{Matching, Pair};
 use super::quality::descending;
 use super::time::TimeComparison;
 use super::{
-    CellChange, CellId, ComparisonError, Effect, QualityComparison, QualityMetric, RunTable, StatusChange, TimeChange,
-    environment_differences,
+    CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
 };
-use crate::table::Row;
+use crate::results::{CellKey, Metric, Row};
 
 /// What to compare, and what counts as a regression. Limits are factors, new / old.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The metrics to compare.
-    pub metrics: Vec<QualityMetric>,
+    pub metrics: Vec<Metric>,
     /// How much a cell's metric may grow.
     pub max_cell: f64,
     /// How much the geometric mean of a placer's metric may grow.
@@ -35,7 +34,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            metrics: vec![QualityMetric::Makespan],
+            metrics: vec![Metric::Makespan],
             max_cell: 1.001,
             max_mean: 1.001,
             max_time: Some(1.3),
@@ -71,12 +70,12 @@ pub enum Regression {
     /// The new run lacks a cell, or has it of another problem.
     Missing {
         /// The cell.
-        cell: CellId,
+        cell: CellKey,
     },
     /// A placer's geometric mean.
     Mean {
         /// The metric.
-        metric: QualityMetric,
+        metric: Metric,
         /// The placer.
         placer: String,
         /// New / old.
@@ -87,7 +86,7 @@ pub enum Regression {
     /// One cell.
     Cell {
         /// The metric.
-        metric: QualityMetric,
+        metric: Metric,
         /// The change.
         change: CellChange,
     },
@@ -113,11 +112,11 @@ pub struct Comparison {
     /// Cells that end differently, regressions first.
     pub status_changes: Vec<StatusChange>,
     /// Cells only in the old run.
-    pub only_old: Vec<CellId>,
+    pub only_old: Vec<CellKey>,
     /// Cells only in the new run.
-    pub only_new: Vec<CellId>,
+    pub only_new: Vec<CellKey>,
     /// Cells whose graph, cluster or unit of time is not the same in both runs, although their names are.
-    pub other_problems: Vec<CellId>,
+    pub other_problems: Vec<CellKey>,
     /// The metrics.
     pub quality: Vec<QualityComparison>,
     /// Seconds to place and to simulate; empty if they are not compared.
