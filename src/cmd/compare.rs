@@ -1,4 +1,5 @@
 //! `placebench compare`: what got worse between two runs.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! `placebench convert`: from any graph format to any other, and clusters likewise.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! `placebench figure`: the figures of a run, as SVG and PNG, with their data beside them.
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by; or
 //! an undirected graph for partitioners.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! `placebench inspect`: the property sheet of a graph.
+
 use std::process::ExitCode;
 
 use placebench::datasets::Properties;

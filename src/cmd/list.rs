@@ -1,4 +1,5 @@
 //! `placebench list`: what there is to name.
+
 use std::process::ExitCode;
 
 use anyhow::bail;

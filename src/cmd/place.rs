@@ -1,4 +1,5 @@
 //! `placebench place`: one placement, judged and written down.
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

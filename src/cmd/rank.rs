@@ -1,4 +1,5 @@
 //! `placebench rank`: which algorithm is best over the instances that all of them finish.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 

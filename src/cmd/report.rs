@@ -1,4 +1,5 @@
 //! `placebench report`: a run as one HTML file.
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! `placebench run`: runs a suite and prints its table.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! `placebench table`: the results of a run as a table for a paper.
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

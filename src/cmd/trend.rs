@@ -1,4 +1,5 @@
 //! `placebench trend`: how results move over many runs.
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
