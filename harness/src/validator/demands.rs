@@ -15,8 +15,15 @@ pub enum Demands {
 pub enum TransferLaw {
     /// A transfer takes latency + bytes / rate.
     ExactTime,
+    /// A transfer takes latency + bytes / rate or longer.
+    LeastTime,
     /// A device sends one transfer at a time and receives one at a time.
     OneAtATime,
+    /// The transfers that use a link of [`Cluster::shared_links`](placebench_datasets::Cluster::shared_links) move no more
+    /// bytes in any stretch of time than the link carries. What a transfer moves when is not recorded, so that the bytes of
+    /// those that happened within a stretch count, their latencies left out. Stretches are looked at that begin with a busy
+    /// period of the link and end with a transfer, or begin with a transfer and end with the period.
+    LinkCapacity,
 }
 
 impl Demands {

@@ -4,6 +4,7 @@
 //! cluster, the placement and plain [`Records`], and works everything else out for itself.
 
 mod demands;
+mod links;
 mod memory;
 mod records;
 mod transfers;
@@ -57,6 +58,9 @@ pub fn validate(
     run.check_overlap(records)?;
     if demands.has(TransferLaw::OneAtATime) {
         transfers.check_ports(&run)?;
+    }
+    if demands.has(TransferLaw::LinkCapacity) {
+        links::check(&run, records)?;
     }
     memory::check(&run, &transfers, &last_uses)
 }

@@ -10,7 +10,9 @@ use placebench_algorithms::{OnlinePlacer, Plan, Scheduler, StopToken};
 use placebench_datasets::{Instance, PlacedGraph};
 
 use fixed::Fixed;
-pub use network::{ContentionFree, NETWORK_MODELS, NetworkModel, OnePort, UnknownNetworkModel, network_model};
+pub use network::{
+    ContentionFree, FairShare, NETWORK_MODELS, NetworkModel, OnePort, UnknownNetworkModel, network_model,
+};
 
 use super::{ExecutionError, Executor, OnlineRun, Order};
 use crate::timeline::Timeline;

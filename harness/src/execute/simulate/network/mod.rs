@@ -1,6 +1,7 @@
 //! Network models: how transfers share the network. One file each, and one line each in [`NETWORK_MODELS`].
 
 mod contention_free;
+mod fair_share;
 mod one_port;
 
 use std::fmt;
@@ -9,12 +10,13 @@ use placebench_algorithms::nearest;
 use placebench_datasets::{Cluster, Time, Transfer, TransferId};
 
 pub use contention_free::ContentionFree;
+pub use fair_share::FairShare;
 pub use one_port::OnePort;
 
 use crate::validator::{Demands, TransferLaw};
 
 /// All network models, in the order in which tables list them.
-pub static NETWORK_MODELS: [&dyn NetworkModel; 2] = [&ContentionFree, &OnePort];
+pub static NETWORK_MODELS: [&dyn NetworkModel; 3] = [&ContentionFree, &OnePort, &FairShare];
 
 /// How transfers share the network. Makespans under different models do not compare, so every table names the model.
 ///
@@ -130,6 +132,9 @@ mod tests {
             error("contention-free"),
             "unknown network model 'contention-free': did you mean 'contention_free'?"
         );
-        assert_eq!(error("token_ring"), "unknown network model 'token_ring': use contention_free or one_port");
+        assert_eq!(
+            error("token_ring"),
+            "unknown network model 'token_ring': use contention_free, one_port or fair_share"
+        );
     }
 }
