@@ -2,9 +2,8 @@
 
 mod support;
 
-use placebench_algorithms::registry::{placer as placer_of, scheduler as scheduler_of};
 use placebench_algorithms::schedulers::Fifo;
-use placebench_algorithms::{PlaceError, Plan, Scheduler, StopToken};
+use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator, simulate};
 use placebench_harness::execute::{ExecutionError, Executor, Order};
@@ -12,13 +11,17 @@ use placebench_harness::memory::MemoryUse;
 use placebench_harness::timeline::Timeline;
 use placebench_harness::validator::{Violation, validate};
 use proptest::prelude::*;
+use proptest::sample;
 
 use support::naive;
 use support::random::{PLAIN, Variant, instance, shapes};
 
-const ONLINE: [&str; 5] = ["cats", "cats(steal=both)", "cpath", "hybrid", "dheft"];
-
-const SCHEDULERS: [&str; 4] = ["fifo", "pct", "msr", "static"];
+/// The placers that decide during the run, and one with other parameters.
+fn online() -> Vec<Box<dyn Placer>> {
+    let placers = registry::placer_names().into_iter().map(|name| registry::placer(&name.parse().unwrap()).unwrap());
+    let stealing = registry::placer(&"cats(steal=both)".parse().unwrap()).unwrap();
+    placers.chain([stealing]).filter(|placer| placer.online().is_some()).collect()
+}
 
 fn networks() -> impl Strategy<Value = &'static dyn NetworkModel> {
     prop::sample::select(NETWORK_MODELS.to_vec())
@@ -67,11 +70,11 @@ proptest! {
         shape in shapes(),
         network in networks(),
         relabelled: bool,
-        scheduler in 0..SCHEDULERS.len(),
+        scheduler in sample::select(registry::SCHEDULERS.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()),
     ) {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
-        let scheduler = scheduler_of(&SCHEDULERS[scheduler].parse().unwrap()).unwrap();
+        let scheduler = registry::scheduler(&scheduler.parse().unwrap()).unwrap();
         let plan = Plan { order: instance.graph().topological_order().collect(), makespan: 0.0 };
         let timeline = simulate(&placed, &*scheduler, Some(&plan), network).unwrap();
         prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network.demands()), Ok(()));
@@ -83,15 +86,13 @@ proptest! {
         network in networks(),
         relabelled: bool,
         limited: bool,
-        placer in 0..ONLINE.len(),
+        placer: sample::Index,
     ) {
         let (mut instance, _) = instance(shape, Variant { relabelled, ..PLAIN });
         if !limited {
             instance = with_memory(&instance, |_| None);
         }
-        let placer = placer_of(&ONLINE[placer].parse().unwrap()).unwrap();
-        let simulator = Simulator::new(network);
-        let run = || simulator.execute_online(&instance, placer.online().unwrap(), &StopToken::default());
+use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
         match run() {
             Ok(first) => {
                 let placed = PlacedGraph::new(&instance, &first.placement);

@@ -2,6 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance};
 
+use super::load::STOP_INTERVAL;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Deals the assignment units out to the devices in turn, groups first; where a device is not feasible, the next one is.
@@ -32,10 +33,13 @@ impl Algorithm for Hashing {
 }
 
 impl Placer for Hashing {
-    fn place(&self, instance: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let devices = instance.cluster().device_count();
         let mut assignment = Assignment::new(instance);
         for (assigned, unit) in instance.units().ids().enumerate() {
+            if assigned % STOP_INTERVAL == 0 {
+                context.stop.check()?;
+            }
             let device = (0..devices)
                 .map(|step| DeviceId::new((assigned + step) % devices))
                 .find(|&device| assignment.is_feasible(unit, device))

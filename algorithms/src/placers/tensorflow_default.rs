@@ -29,7 +29,7 @@ pub struct TensorflowDefault;
 impl Algorithm for TensorflowDefault {
     const NAME: &str = "tensorflow_default";
     const SUMMARY: &str = "the first GPU that supports an op, else the first CPU";
-    const SOURCE: &str = "TensorFlow 2.15";
+    const SOURCE: &str = "TensorFlow 2.15, B §6.1";
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

@@ -1,9 +1,12 @@
 //! What a suite file says, and the checks that need no graph.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use serde::{Deserialize, Serialize};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::command_placer::CommandPlacer;
 use crate::execute::simulate::network_model;
@@ -34,9 +37,14 @@ pub struct Suite {
     /// Network models.
     #[serde(default = "contention_free")]
     pub networks: Vec<String>,
-    /// Placers, as `name` or `name(parameter=value)`.
-    #[serde(default)]
+    /// Placers, as `name` or `name(parameter=value)`. In a file it may be `"all"`, which stands for the names of all placers
+    /// that there are, in the order in which `placebench list placers` prints them.
+    #[serde(default, deserialize_with = "names_or_all")]
     pub placers: Vec<String>,
+    /// With `placers = "all"`: names that it does not stand for; `partitioners` are those of all partitioners. Empty in a
+    /// suite that was read: [`Suite::placers`] has the names that are left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// Schedulers; `static` runs only with placers that make a schedule of their own, and none runs with placers that choose
     /// devices during the run.
     pub schedulers: Vec<String>,
@@ -57,6 +65,32 @@ fn one() -> u32 {
 
 fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
+}
+
+/// What `placers = "all"` reads as, until [`Suite::parse`] puts names in its place.
+const ALL: &str = "all";
+
+/// A list of names, or `"all"`.
+fn names_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct NamesOrAll;
+
+    impl<'de> Visitor<'de> for NamesOrAll {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of placers, or \"all\"")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            if text == ALL { Ok(vec![ALL.to_owned()]) } else { Err(E::invalid_value(Unexpected::Str(text), &self)) }
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<String>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(NamesOrAll)
 }
 
 /// Why a suite is refused.
@@ -134,13 +168,37 @@ impl Suite {
     /// # Errors
     /// As [`Suite::read`].
     pub fn parse(text: &str, path: &str) -> Result<Self, SuiteError> {
-        let suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+        let mut suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
             path: path.to_owned(),
             line: error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1),
             reason: error.message().replace('\n', " "),
         })?;
+        suite.name_placers().map_err(|reason| SuiteError::Item {
+            path: path.to_owned(),
+            item: "except".to_owned(),
+            reason,
+        })?;
         suite.check(path)?;
         Ok(suite)
+    }
+
+    /// Puts names in the place of `"all"`, without those in `except`.
+    fn name_placers(&mut self) -> Result<(), String> {
+        let except = std::mem::take(&mut self.except);
+        if self.placers != [ALL] {
+            return if except.is_empty() { Ok(()) } else { Err("goes with placers = \"all\"".to_owned()) };
+        }
+        let group = |name: &String| match name.as_str() {
+            "partitioners" => registry::BLOCK_PLACERS.iter().map(|entry| entry.name.clone()).collect(),
+            _ => vec![name.clone()],
+        };
+        let except: Vec<String> = except.iter().flat_map(group).collect();
+        let all = registry::placer_names();
+        for name in except.iter().filter(|name| !all.contains(name)) {
+            registry::placer(&Spec { name: name.clone(), params: Vec::new() }).map_err(|error| error.to_string())?;
+        }
+        self.placers = all.into_iter().filter(|name| !except.contains(name)).collect();
+        Ok(())
     }
 
     /// The suite as TOML.
@@ -320,6 +378,22 @@ preset = "laich7"
     }
 
     #[test]
+    fn all_placers_are_those_of_the_registry_without_exceptions_and_stored_by_name() {
+        let all = |except: &str| {
+            let text = GOOD.replace("[\"hashing\"]", &format!("\"all\"\n{except}"));
+            let suite = Suite::parse(&text, "s.toml").unwrap();
+            assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+            suite.placers
+        };
+        assert_eq!(all(""), registry::placer_names());
+        let own: Vec<&str> = registry::PLACERS.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(all("except = [\"partitioners\"]"), own);
+        let some = all("except = [\"heft\", \"multilevel\", \"hashing_blocks\"]");
+        assert_eq!(some.len() + 3, registry::placer_names().len());
+        assert!(!some.contains(&"heft".to_owned()) && some.contains(&"hashing".to_owned()));
+    }
+
+    #[test]
     fn each_mistake_is_one_line_with_place_and_remedy() {
         let cases = [
             (GOOD.replace("schedulers", "scheduler"), "s.toml:4: unknown field `scheduler`, expected"),
@@ -328,6 +402,18 @@ preset = "laich7"
                 "s.toml:3: invalid type: string \"hashing\", expected a [[placer]] table",
             ),
             (GOOD.replace("[\"hashing\"]", "[]"), "s.toml: placers: give at least one, there or as [[placer]]"),
+            (
+                GOOD.replace("[\"hashing\"]", "\"every\""),
+                "s.toml:3: invalid value: string \"every\", expected a list of placers, or \"all\"",
+            ),
+            (
+                GOOD.replace("[\"hashing\"]", "\"all\"\nexcept = [\"hetf\"]"),
+                "s.toml: except: unknown placer 'hetf': did you mean 'heft'?",
+            ),
+            (
+                GOOD.replace("[\"hashing\"]", "[\"hashing\"]\nexcept = [\"heft\"]"),
+                "s.toml: except: goes with placers = \"all\"",
+            ),
             (format!("{GOOD}[[placer]]\nname = \"a\"\n"), "s.toml:11: missing field `command`"),
             (with_placer("heft", "command = [\"x\"]"), "s.toml: placer 'heft': placebench has a placer of that name"),
             (with_placer("a b", "command = [\"x\"]"), "s.toml: placer 'a b': name: use letters"),
