@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::catalogue;
+use placebench_datasets::{TomlFault, catalogue, parse_toml};
 use placebench_generator::{GraphParams, LeveledParams, TrainingParams};
 use serde::{Deserialize, Serialize};
 
@@ -270,10 +270,10 @@ impl Suite {
     /// # Errors
     /// As [`Suite::read`].
     pub fn parse(text: &str, path: &str) -> Result<Self, SuiteError> {
-        let suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+        let suite: Self = parse_toml(text).map_err(|TomlFault { line, message }| SuiteError::Syntax {
             path: path.to_owned(),
-            line: error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1),
-            reason: error.message().replace('\n', " "),
+            line: line.unwrap_or(1) as usize,
+            reason: message,
         })?;
         suite.check(path)?;
         Ok(suite)
