@@ -135,7 +135,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_suggests_the_nearest() {
-        assert_eq!(load("lstm").unwrap_err().to_string(), "the catalogue has no graph 'lstm'",);
-        assert!(load("resnet").unwrap_err().to_string().ends_with("did you mean 'resnet50'?"));
+        assert_eq!(load("dense").unwrap_err().to_string(), "the catalogue has no graph 'dense'");
+        for (name, near) in [("resnet", "resnet50"), ("lstm", "lstm_lm"), ("nmtt", "nmt")] {
+            assert!(load(name).unwrap_err().to_string().ends_with(&format!("did you mean '{near}'?")));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
-use crate::{DeviceId, Kind, SharedLinks, Time, Topology};
+use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology};
 
 /// A processor that runs one op at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,15 +13,6 @@ pub struct Device {
     pub memory_bytes: Option<u64>,
     /// Operations per time unit.
     pub speed: f64,
-}
-
-/// What a transfer between two devices costs: `latency + bytes / rate`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// Bytes per time unit.
-    pub rate: f64,
-    /// Time before the first byte arrives.
-    pub latency: Time,
 }
 
 /// Why a cluster cannot be made.

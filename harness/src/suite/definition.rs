@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
+use placebench_datasets::{TomlFault, parse_toml};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -168,10 +169,10 @@ impl Suite {
     /// # Errors
     /// As [`Suite::read`].
     pub fn parse(text: &str, path: &str) -> Result<Self, SuiteError> {
-        let mut suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+        let mut suite: Self = parse_toml(text).map_err(|TomlFault { line, message }| SuiteError::Syntax {
             path: path.to_owned(),
-            line: error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1),
-            reason: error.message().replace('\n', " "),
+            line: line.unwrap_or(1) as usize,
+            reason: message,
         })?;
         suite.name_placers().map_err(|reason| SuiteError::Item {
             path: path.to_owned(),

@@ -20,7 +20,7 @@ use super::{binary, import};
 use crate::format::entry::{Format, GraphFile, Holds, Mark};
 use crate::format::options::{ReadOption, ReadOptions};
 use crate::format::{FormatError, GraphHeader};
-use crate::{DataflowGraph, Kind};
+use crate::{DataflowGraph, Kind, parse_toml};
 
 /// The line of the table of formats.
 pub(in crate::format) static FORMAT: Format = Format {
@@ -127,13 +127,7 @@ fn read_tensors(path: &Path, structure: &mut Structure) -> Result<(), FormatErro
 
 fn read_provenance(path: &Path) -> Result<toml::Table, FormatError> {
     let text = fs::read_to_string(path).map_err(|error| FormatError::io(path, error))?;
-    toml::Table::from_str(&text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start].matches('\n').count() as u64 + 1);
-        match line {
-            Some(line) => FormatError::at_line(path, line, error.message()),
-            None => FormatError::file(path, error.message()),
-        }
-    })
+    parse_toml(&text).map_err(|fault| FormatError::toml(path, fault))
 }
 
 /// Reads a table with a fixed header, row by row.
