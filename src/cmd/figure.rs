@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use placebench::harness::runner::read_run;
-use placebench::harness::results::{Metric, Row};
+use placebench::harness::results::{Metric, Row, Table};
 use placebench::reports::figure::{Figure, NamedFigure, RowFigure, Style, Theme};
 use placebench_partition::output::print;
 
 use super::figure_cell;
+use super::filter::Where;
 use crate::output::write_file;
 
 /// Arguments of `figure`.
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// executable or place_time.
     #[arg(long, short, default_value = "makespan")]
     metric: Metric,
+
+    #[command(flatten)]
+    only: Where,
 
     /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler; may be given
     /// several times [default: the least makespan on the run's first graph].
@@ -132,7 +135,7 @@ enum Page {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = read_run(&args.run)?;
+    let rows = args.only.rows_of(&args.run)?;
     let (all, kinds) = match args.kind.is_empty() {
         true => (true, Kind::value_variants().to_vec()),
         false => (false, args.kind.clone()),
@@ -144,9 +147,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             bail!("{}: has no data for the figure '{}': {}", args.run.display(), kind.name(), needs(kind));
         }
         figures.extend(own);
-    }
-    if figures.is_empty() {
-        bail!("{}: has no finished cell to show", args.run.display());
     }
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -166,7 +166,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn of_kind(args: &Args, kind: Kind, rows: &[Row]) -> anyhow::Result<Vec<NamedFigure>> {
     match (kind, kind.of_rows()) {
-        (_, Some(kind)) => Ok(kind.of_rows(rows, args.metric)),
+        (_, Some(kind)) => Ok(kind.of_rows(&Table::new(rows)?, args.metric)?),
         (Kind::Colocation, None) => figure_cell::colocation(&args.run),
         (kind, None) => figure_cell::of_cells(&args.run, rows, &args.cell, kind == Kind::Gantt),
     }

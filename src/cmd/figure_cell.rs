@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{StopToken, nearest};
 use placebench::datasets::{DataflowGraph, PlacedGraph};
+use placebench::harness::results::{CellKey, Row};
 use placebench::harness::runner::{instance_of, replay};
 use placebench::harness::suite::{Cell, Plan, Suite, load_graph};
-use placebench::harness::results::{CellKey, Row};
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
 /// The figures of cells of a run, which are placed and simulated once more: what each device did, or else how many ops

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::harness::compare::{History, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
-use placebench::reports::figure::{Figure, Style};
 use placebench::reports::Trend;
+use placebench::reports::figure::{Figure, Style};
 use placebench_partition::output::print;
 
 use super::compare::bad_input;

@@ -18,7 +18,7 @@ pub use quality::{CellChange, QualityComparison, QualityGroup};
 pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
-pub use time::{FALSE_ALARM, LEAST_NOISE, TimeChange, TimeComparison, TIMED};
+pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
 pub use verdict::{Comparison, Options, Regression, Side};
 
 use crate::results::CellKey;
@@ -34,6 +34,9 @@ pub enum ComparisonError {
         /// The cell.
         cell: Box<CellKey>,
     },
+    /// The table library refuses.
+    #[error(transparent)]
+    Table(#[from] polars::error::PolarsError),
     /// No cell is in both runs.
     #[error("{old} and {new} have no cell in common: {reason}")]
     NothingInCommon {

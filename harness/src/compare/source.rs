@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::runner::{Environment, FolderError, RunState, read_environment, read_run, table_of};
 use crate::results::{Row, SCHEMA_VERSION, TableError, read_table};
+use crate::runner::{Environment, FolderError, RunState, read_environment, read_run, table_of};
 
 /// A run with what is known of it.
 #[derive(Clone, Debug, Default, PartialEq)]

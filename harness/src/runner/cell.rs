@@ -13,9 +13,9 @@ use super::Judged;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::objective::SimulatedObjective;
+use crate::results::{CellKey, Row, Status};
 use crate::simulator::{NetworkModel, OnlineError, Options, SimulationError, simulate_online, simulate_with};
 use crate::suite::{Cell, Plan};
-use crate::results::{CellKey, Row, Status};
 use crate::timeline::Timeline;
 use crate::validator;
 

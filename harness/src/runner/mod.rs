@@ -19,8 +19,8 @@ pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment
 pub use guard::CELL_THREAD;
 pub use replay::{Replay, instance_of, replay, replay_within};
 
-use crate::suite::{Cell, Group, Plan};
 use crate::results::{CellKey, Row, Status};
+use crate::suite::{Cell, Group, Plan};
 use guard::{Outcome, guarded};
 
 /// Hears of the run as it goes on; called from several threads.

@@ -3,8 +3,8 @@
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
 use super::Suite;
-use crate::simulator::NetworkModel;
 use crate::results::CellKey;
+use crate::simulator::NetworkModel;
 
 /// One graph on one cluster in one repetition: what shares an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,9 @@ impl Plan {
             cluster: self.suite.clusters[group.cluster].label(),
             network: self.networks[cell.network].0.clone(),
             placer: self.placers[cell.placer].0.clone(),
-            scheduler: cell.scheduler.map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
+            scheduler: cell
+                .scheduler
+                .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
             repetition: group.repetition,
             seed: group.seed,
         }

@@ -53,9 +53,7 @@ mod sweep;
 mod trend;
 
 pub use critical_difference::CriticalDifference;
-pub use drawing::{
-    Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme,
-};
+pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
 pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};

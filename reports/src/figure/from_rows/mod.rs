@@ -9,10 +9,11 @@ mod series;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Column, Metric, Table};
+use polars::prelude::PolarsResult;
 
 use super::Figure;
-use crate::results::Results;
+use crate::scores::{Scores, in_registry_order};
 
 /// The kinds of figures that rows alone can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,24 +91,27 @@ impl RowFigure {
         name.trim_end_matches('_').to_owned()
     }
 
-    /// The figures of this kind that `rows` have data for: none, one or many.
+    /// The figures of this kind that the table has data for: none, one or many.
     ///
     /// # Complexity
     /// O(rows · log rows) for each figure.
-    pub fn of_rows(self, rows: &[Row], metric: Metric) -> Vec<NamedFigure> {
-        let results = Results::new(rows, metric);
-        if results.placers.is_empty() || results.scenarios.is_empty() {
-            return Vec::new();
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
+        let scores = Scores::new(table, metric, in_registry_order(table.distinct(Column::PlacerSpec)?))?;
+        if scores.placers.is_empty() || scores.scenarios.is_empty() {
+            return Ok(Vec::new());
         }
         let mut figures = match self {
-            Self::Bars => results.bars(rows),
-            Self::Clusters => results.clusters(),
-            Self::Heat => results.heat(),
-            Self::Profile => results.profile(rows),
-            Self::Pareto => results.pareto(rows),
-            Self::Ranks => results.ranks(),
-            Self::Scaling => results.scaling(),
-            Self::Sweep => results.sweeps(rows),
+            Self::Bars => scores.bars(),
+            Self::Clusters => scores.clusters(),
+            Self::Heat => scores.heat(),
+            Self::Profile => scores.profile(table)?,
+            Self::Pareto => scores.pareto(table)?,
+            Self::Ranks => scores.ranks(),
+            Self::Scaling => scores.scaling(),
+            Self::Sweep => scores.sweeps(),
         };
         let mut taken: BTreeMap<String, usize> = BTreeMap::new();
         for figure in &mut figures {
@@ -116,7 +120,7 @@ impl RowFigure {
             *before += 1;
             figure.name = if *before > 1 { format!("{name}-{before}") } else { name };
         }
-        figures
+        Ok(figures)
     }
 }
 
