@@ -7,6 +7,8 @@ mod claims;
 mod comparison;
 mod findings;
 mod html;
+mod kinds;
+mod metric_table;
 mod optimality;
 mod profile;
 mod reproduction;
@@ -21,10 +23,12 @@ pub use comparison::{
 };
 pub use findings::{finding_sentences, findings};
 pub use html::{Report, ReportInput, Timelines, html_report};
+pub use kinds::{CellsError, FigureKind, UnknownFigure};
+pub use metric_table::metric_table;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
 pub use reproduction::{
-    FigureEntry, Figures, Kind, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, training_steps,
+    FigureEntry, Figures, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, training_steps,
     write_figures,
 };
 pub use summary::{Entry, SchedulerComparison, Summary};

@@ -48,9 +48,6 @@ impl Best {
     }
 }
 
-/// Columns that repetitions share.
-const REPEATED: [&str; 5] = ["graph", "cluster", "network", "placer", "scheduler"];
-
 impl Scores {
     /// The scores of these placers, in their order.
     pub(crate) fn new(table: &Table, metric: Metric, placers: Vec<String>) -> PolarsResult<Self> {
@@ -58,12 +55,11 @@ impl Scores {
         let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
         let scenarios = scenarios(&known)?;
         let labels = scenarios.iter().map(|own| label(own, &scenarios)).collect();
-        let value = || col("value");
         let repeated = table
             .lazy()
             .with_column(metric.expr().alias("value"))
-            .group_by_stable(REPEATED)
-            .agg([value().alias("values"), value().mean().alias("mean"), value().null_count().alias("missing")])
+            .group_by_stable(["graph", "cluster", "network", "placer", "scheduler"])
+            .agg([col("value").alias("values"), col("value").null_count().alias("missing")])
             .collect()?;
         let mut scores = Self {
             best: vec![vec![None; scenarios.len()]; placers.len()],
@@ -76,7 +72,7 @@ impl Scores {
             labels,
         };
         scores.set_cells(&repeated)?;
-        scores.set_best(repeated)?;
+        scores.set_best();
         Ok(scores)
     }
 
@@ -91,28 +87,22 @@ impl Scores {
         Ok(())
     }
 
-    fn set_best(&mut self, repeated: DataFrame) -> PolarsResult<()> {
-        let mean = col("mean");
-        let extreme = if self.metric.more_is_better() { mean.clone().max() } else { mean.clone().min() };
-        let best = repeated
-            .lazy()
-            .filter(col("missing").eq(lit(0)))
-            .group_by_stable([&SCENARIO[..], &["placer"]].concat())
-            .agg(["scheduler", "values"].map(|name| col(name).filter(mean.clone().eq(extreme.clone())).first()))
-            .collect()?;
-        let (rows, columns) = (positions(&self.placers), positions(&self.scenarios));
-        let results = values::<String>(&best, "scheduler")?.into_iter().zip(lists(&best, "values")?);
-        let cells = scenarios(&best)?.into_iter().zip(values::<String>(&best, "placer")?);
-        let found: Vec<_> = cells
-            .zip(results)
-            .filter_map(|((scenario, placer), (scheduler, values))| {
-                Some((*rows.get(&placer)?, *columns.get(&scenario)?, Best { scheduler, values }))
-            })
-            .collect();
-        for (row, column, best) in found {
-            self.best[row][column] = Some(best);
+    /// Sums in the order of the rows, so that equal repetitions tie to the last bit: a sum of Polars may take another.
+    fn set_best(&mut self) {
+        let placers = positions(&self.placers);
+        for (column, cells) in self.cells.iter().enumerate() {
+            for Repeated { placer, scheduler, values } in cells {
+                let (Some(&row), Some(values)) = (placers.get(placer), values) else { continue };
+                let own = Best { scheduler: scheduler.clone(), values: values.clone() };
+                let better = |best: &Best| match self.metric.more_is_better() {
+                    true => own.mean() > best.mean(),
+                    false => own.mean() < best.mean(),
+                };
+                if self.best[row][column].as_ref().is_none_or(better) {
+                    self.best[row][column] = Some(own);
+                }
+            }
         }
-        Ok(())
     }
 
     pub(crate) fn quantity(&self, scenario: usize) -> Quantity {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::compare::statistics::{geometric_mean, mean};
 use placebench_harness::results::{CellKey, Column, Metric, Scenario, Status, Table, lists, scenarios, values};
 use placebench_harness::suite::ONLINE;
 use polars::prelude::*;
@@ -135,21 +135,21 @@ impl Summary {
 /// Mean SLR, gap, traffic and seconds to place of each placer under each scheduler; `None` where a repetition has none.
 fn means(table: &Table) -> PolarsResult<BTreeMap<CellKey, [Option<f64>; 4]>> {
     let metrics = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
-    let mean = |metric: Metric| {
-        let value = || col(metric.column());
-        when(value().null_count().eq(lit(0))).then(value().mean()).otherwise(lit(NULL)).alias(metric.column())
+    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let columns = metrics.map(|metric| col(metric.column())).into_iter().chain([len()]).collect::<Vec<_>>();
+    let frame = table.lazy().with_columns(metrics.map(Metric::expr)).group_by_stable(by).agg(columns).collect()?;
+    let repetitions = counts(&frame, "len")?;
+    let numbers = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
+    let own = |column: usize, row: usize| {
+        let values: &[f64] = &numbers[column][row];
+        mean(values.iter().copied()).filter(|_| values.len() == repetitions[row])
     };
-    let by = [col("graph"), col("cluster"), col("network"), col("placer"), col("scheduler")];
-    let frame =
-        table.lazy().with_columns(metrics.map(Metric::expr)).group_by_stable(by).agg(metrics.map(mean)).collect()?;
-    let columns: Vec<Vec<Option<f64>>> =
-        metrics.iter().map(|metric| values(&frame, metric.column())).collect::<PolarsResult<_>>()?;
     let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
     let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network }, names)| {
         let (placer, scheduler) = names;
         CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }
     });
-    Ok(keys.enumerate().map(|(row, key)| (key, [0, 1, 2, 3].map(|column| columns[column][row]))).collect())
+    Ok(keys.enumerate().map(|(row, key)| (key, [0, 1, 2, 3].map(|column| own(column, row)))).collect())
 }
 
 /// The counts in a column of a data frame.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use placebench_algorithms::registry;
 use placebench_harness::results::{Metric, Row, Table as Results};
+use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, RowFigure, Shape, Step, Style, Sweep, Task, Theme,
-    Unit,
+    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, Theme, Unit,
 };
 
 const GRAPHS: [&str; 7] = [
@@ -63,8 +63,8 @@ fn rows() -> Vec<Row> {
 /// Every kind of figure, crowded.
 fn all_figures() -> Vec<NamedFigure> {
     let table = Results::new(&rows()).unwrap();
-    let mut figures: Vec<NamedFigure> = RowFigure::ALL
-        .into_iter()
+    let mut figures: Vec<NamedFigure> = FigureKind::all()
+        .filter(|kind| kind.is_of_rows())
         .flat_map(|kind| {
             let figures = kind.of_rows(&table, Metric::Makespan).unwrap();
             assert!(!figures.is_empty(), "{}", kind.name());
@@ -73,7 +73,7 @@ fn all_figures() -> Vec<NamedFigure> {
         })
         .collect();
     figures.extend(
-        [RowFigure::Heat, RowFigure::Pareto]
+        [FigureKind::Heat, FigureKind::Pareto]
             .into_iter()
             .flat_map(|kind| kind.of_rows(&table, Metric::TrafficBytes).unwrap()),
     );
@@ -187,8 +187,8 @@ fn figures_are_the_same_bytes_each_time() {
 #[test]
 fn names_of_files_are_unique_and_safe() {
     let table = Results::new(&rows()).unwrap();
-    let names: Vec<String> = RowFigure::ALL
-        .into_iter()
+    let names: Vec<String> = FigureKind::all()
+        .filter(|kind| kind.is_of_rows())
         .flat_map(|kind| kind.of_rows(&table, Metric::Makespan).unwrap())
         .map(|figure| figure.name)
         .collect();
@@ -266,7 +266,7 @@ fn every_datum_of_a_run_is_one_mark() {
     let table = Results::new(&rows).unwrap();
     let placers: BTreeSet<&str> = rows.iter().map(|row| row.placer.as_str()).collect();
     let scenarios = 2 * GRAPHS.len();
-    let count = |kind: RowFigure| -> Vec<usize> {
+    let count = |kind: FigureKind| -> Vec<usize> {
         let draw = |figure: NamedFigure| {
             let drawing = figure.figure.draw(&Style::double_column());
             let keys: BTreeSet<&str> = drawing.marks().map(|(datum, _)| datum.key.as_str()).collect();
@@ -275,16 +275,16 @@ fn every_datum_of_a_run_is_one_mark() {
         };
         kind.of_rows(&table, Metric::Makespan).unwrap().into_iter().map(draw).collect()
     };
-    assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
-    assert_eq!(count(RowFigure::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
-    assert_eq!(count(RowFigure::Heat), [placers.len() * scenarios]);
-    assert_eq!(count(RowFigure::Profile), [placers.len()]);
-    assert_eq!(count(RowFigure::Ranks), [placers.len()]);
+    assert_eq!(count(FigureKind::Bars), vec![placers.len() * 3; scenarios]);
+    assert_eq!(count(FigureKind::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
+    assert_eq!(count(FigureKind::Heat), [placers.len() * scenarios]);
+    assert_eq!(count(FigureKind::Profile), [placers.len()]);
+    assert_eq!(count(FigureKind::Ranks), [placers.len()]);
     // A placer that failed on one graph has no mean over all of them, and no line on that graph.
-    assert!(count(RowFigure::Pareto)[0] > placers.len() / 2);
-    assert!(count(RowFigure::Scaling).into_iter().all(|marks| marks > placers.len() && marks <= 2 * placers.len()));
+    assert!(count(FigureKind::Pareto)[0] > placers.len() / 2);
+    assert!(count(FigureKind::Scaling).into_iter().all(|marks| marks > placers.len() && marks <= 2 * placers.len()));
     // Three values of alpha under three schedulers.
-    assert!(count(RowFigure::Sweep).into_iter().all(|marks| marks == 9 || marks == 6));
+    assert!(count(FigureKind::Sweep).into_iter().all(|marks| marks == 9 || marks == 6));
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
         (row.status, row.makespan) = ("infeasible".into(), None);
     }
     let table = Results::new(&rows).unwrap();
-    for kind in RowFigure::ALL {
+    for kind in FigureKind::all().filter(|kind| kind.is_of_rows()) {
         assert!(kind.of_rows(&Results::new(&[]).unwrap(), Metric::Makespan).unwrap().is_empty());
         for figure in kind.of_rows(&table, Metric::Makespan).unwrap() {
             figure.figure.draw(&Style::single_column());

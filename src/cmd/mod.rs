@@ -3,7 +3,6 @@
 mod compare;
 mod convert;
 mod figure;
-mod figure_cell;
 mod filter;
 mod generate;
 mod inspect;

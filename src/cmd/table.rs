@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use placebench::harness::results::{Metric, Table};
-use placebench::reports::export::{TextFormat, metric_table};
+use placebench::reports::export::TextFormat;
+use placebench::reports::metric_table;
 use placebench_partition::output::print;
 
 use super::filter::Where;

@@ -151,10 +151,13 @@ impl History {
     }
 }
 
+/// What a history is made from.
+const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSeconds, Metric::SimulateSeconds];
+
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
     let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-    let own = cells(run, false)?.sort(CELL, SortMultipleOptions::default()).collect()?;
-    let before = cells(reference, false)?;
+    let own = cells(run, &METRICS, false)?.sort(CELL, SortMultipleOptions::default()).collect()?;
+    let before = cells(reference, &METRICS, false)?;
     let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
     let args = args.with_suffix(Some("_before".into()));
     let joined = own.clone().lazy().join(before, CELL.map(col), CELL.map(col), args);

@@ -14,7 +14,7 @@ const COMPARED: [&str; 6] = ["status", "error", "devices", "ops", "edges", "time
 #[derive(Debug)]
 pub(super) struct Matching {
     /// Cells in both runs: the columns [`CELL`], and those of the old run and, with `_new` after their names, of the new
-    /// run: [`COMPARED`] and the metrics of [`Metric::judging`].
+    /// run: [`COMPARED`] and the metrics.
     pub(super) pairs: DataFrame,
     /// Cells only in the old run.
     pub(super) only_old: Vec<CellKey>,
@@ -23,12 +23,17 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Matches rows by their identity; without suites if `any_suite`.
+    /// Matches rows by their identity, without suites if `any_suite`, and keeps these metrics of them.
     ///
     /// # Complexity
     /// O(n log n).
-    pub(super) fn new(old: &RunTable, new: &RunTable, any_suite: bool) -> Result<Self, ComparisonError> {
-        let (old_cells, new_cells) = (cells(old, any_suite)?, cells(new, any_suite)?);
+    pub(super) fn new(
+        old: &RunTable,
+        new: &RunTable,
+        metrics: &[Metric],
+        any_suite: bool,
+    ) -> Result<Self, ComparisonError> {
+        let (old_cells, new_cells) = (cells(old, metrics, any_suite)?, cells(new, metrics, any_suite)?);
         let join = |left: &LazyFrame, right: &LazyFrame, how: JoinType| {
             let args = JoinArgs::new(how).with_suffix(Some("_new".into()));
             let joined = left.clone().join(right.clone(), CELL.map(col), CELL.map(col), args);
@@ -46,14 +51,14 @@ impl Matching {
     }
 }
 
-/// The rows of a run: the columns [`CELL`], [`COMPARED`] and the metrics of [`Metric::judging`].
-pub(super) fn cells(run: &RunTable, any_suite: bool) -> Result<LazyFrame, ComparisonError> {
+/// The rows of a run: the columns [`CELL`], [`COMPARED`] and these metrics.
+pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Result<LazyFrame, ComparisonError> {
     let suite = if any_suite { lit("").alias("suite") } else { col("suite") };
     let columns: Vec<Expr> = [suite]
         .into_iter()
         .chain(CELL[1..].iter().map(|&name| col(name)))
         .chain(COMPARED.map(col))
-        .chain(Metric::judging().into_iter().map(Metric::expr))
+        .chain(metrics.iter().map(|metric| metric.expr()))
         .collect();
     let cells = Table::new(&run.rows)?.lazy().select(columns);
     let twice = cells.clone().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;

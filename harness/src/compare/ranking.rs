@@ -182,7 +182,7 @@ impl Ranking {
 fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKey, Values>, ComparisonError> {
     let mut all = Vec::new();
     for run in runs {
-        all.push(cells(run, false)?.with_column(lit(run.name.as_str()).alias("run")));
+        all.push(cells(run, &[options.metric], false)?.with_column(lit(run.name.as_str()).alias("run")));
     }
     let all = concat(all, UnionArgs::default())?.collect()?.lazy();
     if let Some(twice) = first_duplicate(&all)? {

@@ -1,11 +1,13 @@
 //! The comparison of two runs, and what of it is a regression.
 
+use std::collections::BTreeSet;
+
 use polars::prelude::*;
 use serde::Serialize;
 
 use super::matching::Matching;
 use super::quality::descending;
-use super::time::TimeComparison;
+use super::time::{TIMED, TimeComparison};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
 };
@@ -133,7 +135,9 @@ impl Comparison {
     /// # Complexity
     /// O(n log n) in the number of rows.
     pub fn new(old: &RunTable, new: &RunTable, options: &Options) -> Result<Self, ComparisonError> {
-        let Matching { pairs, only_old, only_new } = Matching::new(old, new, options.any_suite)?;
+        let metrics: BTreeSet<Metric> = options.metrics.iter().copied().chain(TIMED).collect();
+        let metrics: Vec<Metric> = metrics.into_iter().collect();
+        let Matching { pairs, only_old, only_new } = Matching::new(old, new, &metrics, options.any_suite)?;
         let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
         let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
         let same = same.unwrap_or_else(|| lit(true));

@@ -270,3 +270,56 @@ fn split(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
     }
     parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Row;
+
+    fn table() -> Table {
+        let row = |placer: &str, graph: &str, repetition| Row {
+            placer: placer.into(),
+            graph: graph.into(),
+            repetition,
+            ..Row::default()
+        };
+        let rows = [
+            row("heft", "nmt", 0),
+            row("heft(average=speed)", "nmt", 1),
+            row("scoring(alpha=1,fringe=2)", "it's drawn", 0),
+        ];
+        Table::new(&rows).unwrap()
+    }
+
+    fn rows(text: &str) -> Vec<u32> {
+        let filter: Filter = text.parse().unwrap();
+        crate::results::values(table().filter(filter.expr()).unwrap().frame(), "row").unwrap()
+    }
+
+    #[test]
+    fn each_column_must_have_one_of_its_values_and_a_placer_goes_by_name_or_in_full() {
+        assert_eq!(rows(""), [0, 1, 2]);
+        assert_eq!(rows("placer=heft"), [0, 1]);
+        assert_eq!(rows("placer=heft(average=speed)"), [1]);
+        assert_eq!(rows("placer_spec=heft"), [0]);
+        assert_eq!(rows("placer=heft graph=nmt repetition=1"), [1]);
+        assert_eq!(rows("placer=heft(average=speed),scoring(alpha=1,fringe=2)"), [1, 2]);
+        assert_eq!(rows("graph=it's drawn placer=scoring"), [2]);
+        let both = "placer=heft".parse::<Filter>().unwrap().and(&"placer=scoring".parse().unwrap());
+        assert_eq!(both, "placer=heft,scoring".parse().unwrap());
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_what_may_be_meant() {
+        let error = |text: &str| match text.parse::<Filter>() {
+            Ok(filter) => filter.check(&[&table()]).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error("heft").contains("write column=value"));
+        assert!(error("placer=").contains("write column=value"));
+        assert_eq!(error("placr=heft"), "no column 'placr' to filter by: did you mean 'placer'?");
+        assert_eq!(error("graph=nmtt"), "no row has graph 'nmtt': did you mean 'nmt'?");
+        assert_eq!(error("graph=nmt placer=scoring"), "no row has all of 'graph=nmt placer=scoring'");
+        assert!("graph=nmt".parse::<Filter>().unwrap().check(&[&table()]).is_ok());
+    }
+}

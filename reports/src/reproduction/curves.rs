@@ -3,7 +3,8 @@
 use placebench_algorithms::Spec;
 use placebench_harness::results::{Column, Table};
 
-use super::{Figures, Kind, Panel, grouped};
+use super::{Figures, Panel, grouped};
+use crate::FigureKind;
 use crate::figure::{Curve, Drawing, Estimate, Figure, Quantity, Scaling, Style, Sweep, Unit};
 
 /// The curves of a panel over rows that were selected already.
@@ -41,7 +42,7 @@ pub(super) fn curves(
     }
     let quantity = panel.quantity(metric, table).map_err(polars)?;
     Ok(match panel.kind {
-        Kind::Sweep => {
+        FigureKind::Sweep => {
             let parameter = Quantity::new(panel.parameter.as_deref().unwrap_or("parameter"), Unit::One);
             Sweep { title, parameter, quantity, curves }.draw(style)
         }

@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 pub use write::{Made, Outputs, write_figures};
 
+use crate::FigureKind;
 use crate::figure::{Quantity, Unit};
 
 /// The figures and tables of a source.
@@ -65,7 +66,7 @@ pub struct Panel {
     #[serde(default)]
     pub title: String,
     /// What is drawn.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// Rows that count, by column.
     #[serde(default, rename = "where")]
     pub only: Filter,
@@ -97,22 +98,6 @@ pub struct Panel {
 
 fn one() -> f64 {
     1.0
-}
-
-/// What a panel draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A bar for each group and series, with the standard deviation over repetitions.
-    Bars,
-    /// A curve for each series over the number of devices.
-    Scaling,
-    /// A curve for each series over a parameter.
-    Sweep,
-    /// Who executes what, when: of the first repetition.
-    Gantt,
-    /// Executable ops on each device when it decides: of the first repetition.
-    ExecutableOps,
 }
 
 /// A table of the source.
@@ -272,7 +257,7 @@ mod tests {
                     known(Column::Cluster, &clusters);
                     known(Column::PlacerSpec, &suite.placers);
                     known(Column::Scheduler, &suite.schedulers);
-                    let drawn = matches!(panel.kind, Kind::Gantt | Kind::ExecutableOps);
+                    let drawn = matches!(panel.kind, FigureKind::Gantt | FigureKind::Executable);
                     assert!(drawn == panel.metrics.is_empty(), "{}", figure.number);
                 }
             }

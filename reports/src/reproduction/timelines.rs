@@ -6,7 +6,8 @@ use placebench_harness::results::{CellKey, Table, cell_keys};
 use placebench_harness::runner::{instance_of, replay};
 use placebench_harness::suite::Plan;
 
-use super::{Kind, Panel};
+use super::Panel;
+use crate::FigureKind;
 use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
 
 /// The picture of the first repetition of the one cell that a table is of.
@@ -32,7 +33,7 @@ pub(super) fn timeline(
     let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group])?;
     let replayed = replay(plan, cell, &instance, &StopToken::default())?;
     match panel.kind {
-        Kind::ExecutableOps => {
+        FigureKind::Executable => {
             let figure = executable_ops(instance.cluster(), &replayed.timeline, title);
             Ok(figure.ok_or("no device had a choice")?.draw(style))
         }

@@ -7,8 +7,9 @@ use placebench_harness::suite::{Plan, Suite};
 
 use polars::prelude::{PolarsError, col, lit};
 
-use super::{FigureEntry, Figures, Kind, Panel, ReproductionError};
+use super::{FigureEntry, Figures, Panel, ReproductionError};
 use super::{bars, curves, tables, timelines};
+use crate::FigureKind;
 use crate::export::{Table, TextFormat};
 use crate::figure::{Drawing, Figure, Style};
 
@@ -176,9 +177,10 @@ impl Maker<'_> {
     fn draw(&self, panel: &Panel, rows: &results::Table, title: String) -> Result<Drawing, String> {
         let style = Style::double_column();
         match panel.kind {
-            Kind::Bars => Ok(bars::bars(self.figures, panel, rows, title)?.draw(&style)),
-            Kind::Scaling | Kind::Sweep => curves::curves(self.figures, panel, rows, title, &style),
-            Kind::Gantt | Kind::ExecutableOps => timelines::timeline(panel, self.plan, rows, title, &style),
+            FigureKind::Bars => Ok(bars::bars(self.figures, panel, rows, title)?.draw(&style)),
+            FigureKind::Scaling | FigureKind::Sweep => curves::curves(self.figures, panel, rows, title, &style),
+            FigureKind::Gantt | FigureKind::Executable => timelines::timeline(panel, self.plan, rows, title, &style),
+            other => Err(format!("a panel cannot be of the kind '{}'", other.name())),
         }
     }
 

@@ -6,11 +6,11 @@ use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::{PolarsResult, col, lit};
 
-use super::{ALPHA, NamedFigure, capitalised, plural};
+use super::{ALPHA, capitalised, plural};
 use crate::Profiles;
 use crate::figure::{
-    Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, Pareto, ParetoPoint, PerformanceProfile,
-    Quantity, Unit,
+    Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
+    PerformanceProfile, Quantity, Unit,
 };
 use crate::scores::{Scores, distinct, mark};
 
@@ -195,13 +195,13 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::RowFigure;
+    use crate::FigureKind;
     use crate::summary::tests::{rows, table};
 
     #[test]
     fn the_profile_drawn_is_the_profile_printed() {
         let printed = Profiles::new(&table(), Metric::Makespan).unwrap();
-        let drawn = RowFigure::Profile.of_rows(&table(), Metric::Makespan).unwrap().remove(0).figure.table();
+        let drawn = FigureKind::Profile.of_rows(&table(), Metric::Makespan).unwrap().remove(0).figure.table();
         for profile in &printed.placers {
             let own = drawn.rows.iter().filter(|row| row[0] == profile.placer);
             for (factor, share) in own.map(|row| (row[1].parse().unwrap(), row[2].parse::<f64>().unwrap())) {
@@ -218,7 +218,7 @@ mod tests {
             row.utilization = row.makespan.map(|_| if row.placer == "heft" { 0.8 } else { 0.2 });
         }
         let table = Table::new(&rows).unwrap();
-        let heat = |metric| RowFigure::Heat.of_rows(&table, metric).unwrap().remove(0).figure.table().rows;
+        let heat = |metric| FigureKind::Heat.of_rows(&table, metric).unwrap().remove(0).figure.table().rows;
         assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
         assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
         // heft moves nothing.

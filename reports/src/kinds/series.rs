@@ -2,8 +2,8 @@
 
 use placebench_algorithms::Spec;
 
-use super::{NamedFigure, capitalised};
-use crate::figure::{Curve, Estimate, Quantity, Scaling, Sweep, Unit};
+use super::capitalised;
+use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
 use crate::scores::{Scores, distinct, mark};
 
 impl Scores {

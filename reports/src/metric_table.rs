@@ -4,7 +4,7 @@ use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{self, Column, Metric};
 use polars::prelude::PolarsResult;
 
-use super::{Table, number_text};
+use crate::export::{Table, number_text};
 use crate::figure::Estimate;
 use crate::scores::{Scores, in_registry_order};
 
