@@ -177,7 +177,7 @@ fn a_ranking_comes_in_five_formats_and_says_what_it_left_out() {
     let text = said(folder, 0, &["rank", "fails.csv", "--drop-failing", "0.5"]);
     assert!(text.contains("dropped: mite on 3 of 3 (3 infeasible)"), "{text}");
     assert_refused(folder, &["rank", "a", "a"], "a and a: has more than one row");
-    assert_refused(folder, &["rank", "a", "--where", "graph=x"], "no row has what --where asks for");
+    assert_refused(folder, &["rank", "a", "--where", "graph=x"], "no row has graph 'x': use one of convnet");
 }
 
 #[test]

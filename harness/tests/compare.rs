@@ -200,21 +200,23 @@ fn noise_alone_is_a_regression_in_less_than_one_comparison_of_a_hundred() {
     for (scatter, outliers, repetitions) in
         [(0.05, 0.0, 3), (0.3, 0.0, 5), (0.1, 0.05, 5), (0.1, 0.02, 3), (0.2, 0.0, 1)]
     {
-        let alarms = (0..300).filter(|_| {
+        // Times alone: what they are compared by does not depend on the metrics.
+        let options = Options { metrics: Vec::new(), ..Options::default() };
+        let alarms = (0..100).filter(|_| {
             let (mut old, mut new) = (run(repetitions), run(repetitions));
             shake(&mut old, scatter, outliers, &mut random);
             shake(&mut new, scatter, outliers, &mut random);
-            compare(&old, &new).is_regression()
+            Comparison::new(&old, &new, &options).unwrap().is_regression()
         });
         let alarms = alarms.count();
-        assert!(alarms <= 3, "{alarms} of 300 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
+        assert!(alarms <= 1, "{alarms} of 100 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
     }
 }
 
 #[test]
 fn a_placer_that_takes_twice_as_long_is_found_through_noise() {
     let mut random = Pcg64::seed_from_u64(2);
-    let found = (0..200).filter(|_| {
+    let found = (0..50).filter(|_| {
         let (mut old, mut new) = (run(3), run(3));
         shake(&mut old, 0.1, 0.01, &mut random);
         shake(&mut new, 0.1, 0.01, &mut random);
@@ -230,7 +232,7 @@ fn a_placer_that_takes_twice_as_long_is_found_through_noise() {
         })
     });
     let found = found.count();
-    assert!(found >= 190, "found in {found} of 200");
+    assert!(found >= 47, "found in {found} of 50");
 }
 
 #[test]
@@ -316,6 +318,8 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
     #[test]
     fn swapping_the_runs_inverts_every_ratio(factors in proptest::collection::vec(0.5f64..2.0, 40)) {
         let (old, mut new) = (run(1), run(1));

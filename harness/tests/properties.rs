@@ -92,7 +92,10 @@ proptest! {
         if !limited {
             instance = with_memory(&instance, |_| None);
         }
-use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
+        let placers = online();
+        let placer = &placers[placer.index(placers.len())];
+        let simulator = Simulator::new(network);
+        let run = || simulator.execute_online(&instance, placer.online().unwrap(), &StopToken::default());
         match run() {
             Ok(first) => {
                 let placed = PlacedGraph::new(&instance, &first.placement);

@@ -84,7 +84,7 @@ fn finishes(program: &Path, input: &Path, case: &str) -> Vec<f64> {
 }
 
 /// The input of the program; its format is described there.
-fn text(placed: &PlacedGraph<'_>, timeline: &Timeline, network: &dyn NetworkModel) -> String {
+fn text(placed: &PlacedGraph<'_>, timeline: &Timeline, network: &'static dyn NetworkModel) -> String {
     let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     let (shared, n) = (cluster.shared_links(), cluster.device_count());
     let mut out = format!("{network}\n{n} {} {} ", shared.count(), graph.op_count());

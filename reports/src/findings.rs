@@ -138,7 +138,7 @@ fn failures(summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, summary_of};
 
     #[test]
     fn of_many_winners_only_the_first_are_named() {
@@ -149,14 +149,14 @@ mod tests {
                 row
             }));
         }
-        let sentence = winner(&Summary::new(&all)).unwrap();
+        let sentence = winner(&summary_of(&all)).unwrap();
         assert!(sentence.starts_with("p0 is best on 2 of 2 graphs, p1 on 2, "), "{sentence}");
         assert!(sentence.contains("p8 on 2, 3 more on 2 or fewer;"), "{sentence}");
     }
 
     #[test]
     fn the_paragraph_names_winner_schedulers_and_failures() {
-        let text = findings(&Summary::new(&rows()));
+        let text = findings(&summary_of(&rows()));
         assert_eq!(
             text,
             "heft is best on 2 of 2 graphs; over the 1 that all placers finish, the geometric mean of makespan / best runs \

@@ -7,11 +7,12 @@ mod claims;
 mod comparison;
 mod findings;
 mod html;
+mod kinds;
+mod metric_table;
 mod optimality;
 mod profile;
-mod query;
 mod reproduction;
-mod results;
+mod scores;
 mod summary;
 mod terminal;
 
@@ -22,11 +23,13 @@ pub use comparison::{
 };
 pub use findings::{finding_sentences, findings};
 pub use html::{Report, ReportInput, Timelines, html_report};
+pub use kinds::{CellsError, FigureKind, UnknownFigure};
+pub use metric_table::metric_table;
 pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
 pub use profile::{Profile, Profiles, profile_table};
-pub use query::{Column, Results, Selection};
 pub use reproduction::{
-    FigureEntry, Figures, Kind, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, write_figures,
+    FigureEntry, Figures, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, training_steps,
+    write_figures,
 };
 pub use summary::{Entry, SchedulerComparison, Summary};
 pub use terminal::{failures_table, full_table, summary_tables};

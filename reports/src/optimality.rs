@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Row, Scenario};
+use placebench_harness::results::{
+    CellKey, Metric, SCENARIO, Status, Table, cell_keys, left_join, lists, scenarios, values,
+};
+use polars::prelude::*;
 
-use crate::{Entry, Summary};
+use crate::Summary;
+use crate::scores::{Scores, positions};
 
 /// Makespans relative to those that the placer `optimal` has proven, under the network model that it proves them for.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,68 +60,42 @@ const TOLERANCE: f64 = 1e-9;
 /// The network model under which the optimum is proven.
 const NETWORK: &str = "contention_free";
 
+/// The name of the placer that proves optima.
+const OPTIMAL: &str = "optimal";
+
 /// Whether a placer, as a suite spells it, is the one that proves optima.
 pub(crate) fn is_optimal(placer: &str) -> bool {
-    placer.split('(').next().is_some_and(|name| name.trim() == "optimal")
+    placer.split('(').next().is_some_and(|name| name.trim() == OPTIMAL)
 }
 
 impl Optimality {
-    /// The comparison of rows that have been condensed; `None` if no optimum was proven.
-    pub(crate) fn new(
-        rows: &[Row],
-        scenarios: &[Scenario],
-        placers: &[String],
-        entries: &[Vec<Option<Entry>>],
-    ) -> Option<Self> {
-        let index = |row: &Row| scenarios.iter().position(|known| *known == row.key().scenario()).unwrap_or_default();
-        let mut optima: BTreeMap<(usize, u32), f64> = BTreeMap::new();
-        for row in rows.iter().filter(|row| is_optimal(&row.placer) && row.is_ok() && row.network == NETWORK) {
-            if let Some(makespan) = row.planned_makespan {
-                optima.insert((index(row), row.repetition), makespan);
-            }
+    /// The comparison of rows whose makespans have been condensed to scores; `None` if no optimum was proven.
+    pub(crate) fn new(table: &Table, scores: &Scores) -> PolarsResult<Option<Self>> {
+        let instance = ["graph", "cluster", "network", "repetition"];
+        let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
+        let optima = table
+            .lazy()
+            .filter(proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null()))
+            .group_by_stable(instance)
+            .agg([col("planned_makespan").last().alias("optimum")]);
+        let rows = left_join(table.lazy().with_column(Metric::Makespan.expr()), optima, &instance)
+            .with_column(col("optimum").null_count().over(SCENARIO.map(col))?.alias("unproven"));
+        let known = rows.clone().filter(col("unproven").eq(lit(0))).group_by_stable(SCENARIO);
+        let known = known.agg([col("repetition").n_unique().alias("instances")]).collect()?;
+        if known.height() == 0 {
+            return Ok(None);
         }
-        let proven = |row: &Row| optima.get(&(index(row), row.repetition)).copied();
-        let all_proven =
-            |scenario: usize| rows.iter().filter(|row| index(row) == scenario).all(|row| proven(row).is_some());
-        let columns: Vec<usize> = (0..scenarios.len()).filter(|&scenario| all_proven(scenario)).collect();
-        if columns.is_empty() {
-            return None;
-        }
-        let mut ratios: BTreeMap<(&str, &str, usize), Vec<f64>> = BTreeMap::new();
-        let mut impossible = Vec::new();
-        for row in rows.iter().filter(|row| row.is_ok()) {
-            let (Some(optimum), Some(makespan)) = (proven(row), row.makespan) else { continue };
-            let ratio = if makespan == optimum { 1.0 } else { makespan / optimum };
-            ratios.entry((&row.placer, &row.scheduler, index(row))).or_default().push(ratio);
-            if ratio < 1.0 - TOLERANCE {
-                impossible.push(Impossible {
-                    placer: row.placer.clone(),
-                    scheduler: row.scheduler.clone(),
-                    graph: row.graph.clone(),
-                    repetition: row.repetition,
-                    ratio,
-                });
-            }
-        }
-        let entry = |placer: usize, column: usize| {
-            let scheduler = &entries[placer][column].as_ref()?.scheduler;
-            let ratios = ratios.get(&(placers[placer].as_str(), scheduler.as_str(), column))?;
-            Some(OptimalityEntry {
-                scheduler: scheduler.clone(),
-                mean: geometric_mean(ratios.iter().copied())?,
-                max: ratios.iter().copied().fold(0.0, f64::max),
-                optimal: ratios.iter().filter(|&&ratio| ratio <= 1.0 + TOLERANCE).count(),
-                instances: ratios.len(),
-            })
-        };
-        Some(Self {
-            entries: (0..placers.len())
-                .map(|placer| columns.iter().map(|&column| entry(placer, column)).collect())
-                .collect(),
-            instances: optima.keys().filter(|(scenario, _)| columns.contains(scenario)).count(),
+        let at = positions(&scores.scenarios);
+        let mut columns: Vec<usize> = scenarios(&known)?.iter().map(|scenario| at[scenario]).collect();
+        columns.sort_unstable();
+        let ratio = col("makespan") / col("optimum");
+        let ratios = rows.filter(ratio.clone().is_not_null()).with_column(ratio.alias("ratio")).collect()?;
+        Ok(Some(Self {
+            entries: entries(&ratios, scores, &columns)?,
+            instances: values::<u32>(&known, "instances")?.iter().map(|&count| count as usize).sum(),
             scenarios: columns,
-            impossible,
-        })
+            impossible: impossible(&ratios)?,
+        }))
     }
 
     /// The geometric mean over all instances, and the share of them solved to optimality; `None` if the placer failed
@@ -132,6 +110,42 @@ impl Optimality {
         }
         Some(((logarithm / instances as f64).exp(), optimal as f64 / instances as f64))
     }
+}
+
+/// The ratios of each placer with its best scheduler in these scenarios.
+fn entries(ratios: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResult<Vec<Vec<Option<OptimalityEntry>>>> {
+    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let frame = ratios.clone().lazy().group_by_stable(by).agg([col("ratio")]).collect()?;
+    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+    let found: BTreeMap<_, Vec<f64>> = scenarios(&frame)?.into_iter().zip(names).zip(lists(&frame, "ratio")?).collect();
+    let entry = |placer: usize, column: usize| {
+        let scheduler = &scores.best[placer][column].as_ref()?.scheduler;
+        let names = (scores.placers[placer].clone(), scheduler.clone());
+        let ratios = found.get(&(scores.scenarios[column].clone(), names))?;
+        Some(OptimalityEntry {
+            scheduler: scheduler.clone(),
+            mean: geometric_mean(ratios.iter().copied())?,
+            max: ratios.iter().copied().fold(0.0, f64::max),
+            optimal: ratios.iter().filter(|&&ratio| ratio <= 1.0 + TOLERANCE).count(),
+            instances: ratios.len(),
+        })
+    };
+    let placers = 0..scores.placers.len();
+    Ok(placers.map(|placer| columns.iter().map(|&column| entry(placer, column)).collect()).collect())
+}
+
+/// The rows below the optimum.
+fn impossible(ratios: &DataFrame) -> PolarsResult<Vec<Impossible>> {
+    let frame = ratios.clone().lazy().filter(col("ratio").lt(lit(1.0 - TOLERANCE))).collect()?;
+    let ratios = values::<f64>(&frame, "ratio")?;
+    let impossible = |(key, ratio): (CellKey, f64)| Impossible {
+        placer: key.placer,
+        scheduler: key.scheduler,
+        graph: key.graph,
+        repetition: key.repetition,
+        ratio,
+    };
+    Ok(cell_keys(&frame)?.into_iter().zip(ratios).map(impossible).collect())
 }
 
 /// The table of ratios to the optimum, in blocks that fit the width; empty if no optimum was proven.
@@ -175,7 +189,8 @@ fn column_lines(summary: &Summary, optimality: &Optimality, column: usize) -> Ve
             format!("{:>5} {:>5} {share:>3}% {}", ratio(entry.mean, 3), ratio(entry.max, 2), entry.scheduler)
         }
     });
-    let header = [summary.label(optimality.scenarios[column]), format!("{:>5} {:>5} {:>4} by", "mean", "max", "opt")];
+    let header =
+        [summary.label(optimality.scenarios[column]).to_owned(), format!("{:>5} {:>5} {:>4} by", "mean", "max", "opt")];
     let lines: Vec<String> = header.into_iter().chain(entries).collect();
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     lines.into_iter().map(|line| format!("{line}{}", " ".repeat(width - line.chars().count()))).collect()
@@ -227,8 +242,11 @@ pub(crate) fn sentence(summary: &Summary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use placebench_harness::results::Row;
+
     use super::*;
     use crate::findings;
+    use crate::summary::tests::summary_of;
 
     /// Two scenarios of two instances; the optima are 10 and 20.
     fn rows() -> Vec<Row> {
@@ -266,7 +284,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_instance_by_instance_with_the_best_scheduler() {
-        let summary = Summary::new(&rows());
+        let summary = summary_of(&rows());
         let optimality = summary.optimality.as_ref().unwrap();
         assert_eq!((optimality.instances, optimality.scenarios.as_slice()), (4, [0, 1].as_slice()));
         let heft = optimality.entries[1][0].as_ref().unwrap();
@@ -279,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_column_a_scenario_and_fits_the_width() {
-        let table = optimality_table(&Summary::new(&rows()), 100);
+        let table = optimality_table(&summary_of(&rows()), 100);
         let expected = "\
 Makespan / proven optimum, instance by instance: geometric mean, maximum, share optimal, scheduler
          ccr1                     ccr5
@@ -289,14 +307,14 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
 
 ";
         assert_eq!(table, expected, "\n{table}");
-        let narrow = optimality_table(&Summary::new(&rows()), 40);
+        let narrow = optimality_table(&summary_of(&rows()), 40);
         assert_eq!(narrow.matches("placer ").count(), 2, "{narrow}");
         assert!(narrow.lines().filter(|line| !line.starts_with("Makespan")).all(|line| line.len() <= 40), "{narrow}");
     }
 
     #[test]
     fn the_findings_say_who_is_nearest() {
-        let text = findings(&Summary::new(&rows()));
+        let text = findings(&summary_of(&rows()));
         assert!(
             text.contains(
                 "Against the proven optimum of 4 instances, heft is nearest, 1.414 times it in the geometric mean and \
@@ -311,24 +329,24 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
     fn a_result_below_the_optimum_is_called_a_bug_loudly() {
         let mut rows = rows();
         rows[2].makespan = Some(9.999);
-        let text = findings(&Summary::new(&rows));
+        let text = findings(&summary_of(&rows));
         assert!(text.starts_with("BUG: 1 results are BELOW the proven optimum, the lowest 0.999900000"), "{text}");
         assert!(text.contains("(heft with static on ccr1, repetition 0)"), "{text}");
         rows[2].makespan = Some(10.0 * (1.0 - 1e-10));
-        assert!(!findings(&Summary::new(&rows)).contains("BUG"));
+        assert!(!findings(&summary_of(&rows)).contains("BUG"));
     }
 
     #[test]
     fn without_a_proven_optimum_nothing_is_said() {
         let mut rows = rows();
         rows.iter_mut().for_each(|row| row.network = "one_port".to_owned());
-        let summary = Summary::new(&rows);
+        let summary = summary_of(&rows);
         assert_eq!((summary.optimality.as_ref(), optimality_table(&summary, 100)), (None, String::new()));
         // A scenario in which one repetition was not proven has no column.
         let mut rows = super::tests::rows();
         for row in rows.iter_mut().filter(|row| row.graph == "ccr5" && row.repetition == 1 && row.placer == "optimal") {
             *row = Row { status: "error".to_owned(), makespan: None, planned_makespan: None, ..row.clone() };
         }
-        assert_eq!(Summary::new(&rows).optimality.unwrap().scenarios, [0]);
+        assert_eq!(summary_of(&rows).optimality.unwrap().scenarios, [0]);
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use placebench_datasets::significant::significant;
-use placebench_harness::results::{CellKey, Row};
+use placebench_harness::results::{Metric, Table, lists, values};
+use polars::prelude::*;
 
 use crate::terminal::{WIDTH, finish, new_table};
 
@@ -15,7 +16,7 @@ const TIE: f64 = 1e-9;
 
 /// The performance profiles of the placers of a run.
 ///
-/// An instance is a graph, a cluster, a network model and a repetition. A placer's quality on it is the least makespan
+/// An instance is a graph, a cluster, a network model and a repetition. A placer's quality on it is the best result
 /// that it reaches under any scheduler, divided by the least that any placer reaches; an instance on which it fails under
 /// every scheduler is within no factor.
 ///
@@ -44,40 +45,39 @@ pub struct Profile {
 }
 
 impl Profiles {
-    /// The profiles of all placers in `rows`.
-    pub fn new(rows: &[Row]) -> Self {
-        let mut placers: Vec<String> = Vec::new();
-        let mut best: BTreeMap<_, f64> = BTreeMap::new();
-        let mut own: BTreeMap<_, f64> = BTreeMap::new();
-        let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for row in rows {
-            if !placers.contains(&row.placer) {
-                placers.push(row.placer.clone());
-            }
-            let Some(makespan) = row.makespan.filter(|_| row.is_ok()) else { continue };
-            let CellKey { placer, .. } = row.key();
-            let instance = (row.key().scenario(), row.repetition);
-            let least = |map_value: &mut f64| *map_value = map_value.min(makespan);
-            least(best.entry(instance.clone()).or_insert(f64::INFINITY));
-            least(own.entry((placer.clone(), instance)).or_insert(f64::INFINITY));
-            seconds.entry(placer).or_default().extend(row.place_seconds);
-        }
-        let profile = |placer: String| {
-            let ratio = |(instance, best): (_, &f64)| {
-                let own = *own.get(&(placer.clone(), Clone::clone(instance)))?;
-                Some(if own <= best * (1.0 + TIE) { 1.0 } else { own / best })
-            };
-            let mut ratios: Vec<f64> = best.iter().filter_map(ratio).collect();
-            ratios.sort_by(f64::total_cmp);
-            let seconds = seconds.get(&placer).filter(|seconds| !seconds.is_empty());
-            Profile {
-                failed: best.len() - ratios.len(),
-                place_seconds: seconds.map(|seconds| seconds.iter().sum::<f64>() / seconds.len() as f64),
-                ratios,
-                placer,
-            }
+    /// The profiles of all placers in a table, by a metric.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn new(table: &Table, metric: Metric) -> PolarsResult<Self> {
+        let instance = || ["graph", "cluster", "network", "repetition"].map(col);
+        let value = if metric.more_is_better() { lit(1.0) / metric.expr() } else { metric.expr() };
+        let (own, least) = (col("own"), col("least"));
+        let results = table
+            .lazy()
+            .with_column(value.alias("own"))
+            .filter(own.clone().is_finite())
+            .group_by_stable([&instance()[..], &[col("placer")]].concat())
+            .agg([own.clone().min()])
+            .with_column(own.clone().min().over(instance())?.alias("least"))
+            // Nothing is a multiple of 0.
+            .filter(least.clone().gt(lit(0.0)));
+        let instances = results.clone().group_by(instance()).agg([len()]).collect()?.height();
+        let equal = own.clone().lt_eq(least.clone() * lit(1.0 + TIE));
+        let ratio = when(equal).then(lit(1.0)).otherwise(own / least).alias("ratio");
+        let ratios =
+            results.with_column(ratio).sort(["ratio"], SortMultipleOptions::default().with_maintain_order(true));
+        let ratios = ratios.group_by_stable(["placer"]).agg([col("ratio")]).collect()?;
+        let mut ratios: BTreeMap<String, Vec<f64>> =
+            values::<String>(&ratios, "placer")?.into_iter().zip(lists(&ratios, "ratio")?).collect();
+        let seconds = table.lazy().with_column(Metric::PlaceSeconds.expr()).group_by_stable(["placer"]);
+        let seconds = seconds.agg([col("place_seconds").mean()]).collect()?;
+        let seconds = values::<String>(&seconds, "placer")?.into_iter().zip(values(&seconds, "place_seconds")?);
+        let profile = |(placer, place_seconds): (String, Option<f64>)| {
+            let ratios = ratios.remove(&placer).unwrap_or_default();
+            Profile { failed: instances - ratios.len(), place_seconds, ratios, placer }
         };
-        Self { instances: best.len(), placers: placers.into_iter().map(profile).collect() }
+        Ok(Self { instances, placers: seconds.map(profile).collect() })
     }
 }
 
@@ -123,11 +123,11 @@ pub fn profile_table(profiles: &Profiles) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, table};
 
     #[test]
     fn shares_count_failures_and_take_the_best_scheduler() {
-        let profiles = Profiles::new(&rows());
+        let profiles = Profiles::new(&table(), Metric::Makespan).unwrap();
         // Two graphs, two repetitions; random is twice as slow and fails on one of the four.
         assert_eq!(profiles.instances, 4);
         let shares = |factor: f64| -> Vec<f64> { profiles.placers.iter().map(|p| p.share(factor)).collect() };
@@ -147,7 +147,7 @@ mod tests {
             }
         }
         rows.reverse();
-        let text = profile_table(&Profiles::new(&rows));
+        let text = profile_table(&Profiles::new(&Table::new(&rows).unwrap(), Metric::Makespan).unwrap());
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains("share of the 4 instances"));
         assert!(lines[2].starts_with("heft") && lines[2].contains("100%"), "{text}");

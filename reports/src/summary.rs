@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{CellKey, Row, Scenario};
+use placebench_harness::compare::statistics::{geometric_mean, mean};
+use placebench_harness::results::{CellKey, Column, Metric, Scenario, Status, Table, lists, scenarios, values};
 use placebench_harness::suite::ONLINE;
+use polars::prelude::*;
 
 use crate::Optimality;
+use crate::scores::Scores;
 
 /// A placer in a scenario with its best scheduler: means over the repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,8 @@ pub struct Entry {
 pub struct Summary {
     /// Scenarios, in the order of the rows.
     pub scenarios: Vec<Scenario>,
+    /// What they are called: the graph, and whatever else differs between scenarios.
+    pub labels: Vec<String>,
     /// Placers, in the order of the rows.
     pub placers: Vec<String>,
     /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
@@ -58,26 +62,44 @@ pub struct SchedulerComparison {
 
 impl Summary {
     /// Condenses rows.
-    pub fn new(rows: &[Row]) -> Self {
-        let scenarios = distinct(rows.iter().map(|row| row.key().scenario()));
-        let placers = distinct(rows.iter().map(|row| row.placer.clone()));
-        let mut cells: BTreeMap<(usize, usize), Vec<&Row>> = BTreeMap::new();
-        for row in rows {
-            let at = |list: &[String], item: &String| list.iter().position(|known| known == item).unwrap_or_default();
-            let column = scenarios.iter().position(|known| *known == row.key().scenario()).unwrap_or_default();
-            cells.entry((at(&placers, &row.placer), column)).or_default().push(row);
-        }
-        let mut entries = vec![vec![None; scenarios.len()]; placers.len()];
-        for ((placer, column), rows) in &cells {
-            entries[*placer][*column] = best_entry(rows);
-        }
-        let mut failed = BTreeMap::new();
-        for row in rows.iter().filter(|row| !row.is_ok()) {
-            *failed.entry(row.status.clone()).or_default() += 1;
-        }
-        let ok = rows.iter().filter(|row| row.is_ok()).count();
-        let optimality = Optimality::new(rows, &scenarios, &placers, &entries);
-        Self { scenarios, placers, entries, schedulers: compare_schedulers(rows), optimality, ok, failed }
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn new(table: &Table) -> PolarsResult<Self> {
+        let scores = Scores::new(table, Metric::Makespan, table.distinct(Column::PlacerSpec)?)?;
+        let means = means(table)?;
+        let entry = |placer: usize, scenario: usize| {
+            let best = scores.best[placer][scenario].as_ref()?;
+            let own = CellKey {
+                graph: scores.scenarios[scenario].graph.clone(),
+                cluster: scores.scenarios[scenario].cluster.clone(),
+                network: scores.scenarios[scenario].network.clone(),
+                placer: scores.placers[placer].clone(),
+                scheduler: best.scheduler.clone(),
+                ..CellKey::default()
+            };
+            let &[slr, gap, traffic_bytes, place_seconds] = means.get(&own)?;
+            Some(Entry {
+                scheduler: best.scheduler.clone(),
+                makespan: best.mean(),
+                time_unit: scores.units[scenario].clone(),
+                slr,
+                gap,
+                traffic_bytes: traffic_bytes?,
+                place_seconds: place_seconds?,
+            })
+        };
+        let columns = 0..scores.scenarios.len();
+        let entries: Vec<Vec<Option<Entry>>> = (0..scores.placers.len())
+            .map(|placer| columns.clone().map(|scenario| entry(placer, scenario)).collect())
+            .collect();
+        let by_status = table.lazy().group_by_stable(["status"]).agg([len()]).collect()?;
+        let mut failed: BTreeMap<String, usize> =
+            values::<String>(&by_status, "status")?.into_iter().zip(counts(&by_status, "len")?).collect();
+        let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
+        let optimality = Optimality::new(table, &scores)?;
+        let Scores { scenarios, placers, labels, .. } = scores;
+        Ok(Self { scenarios, placers, labels, entries, schedulers: compare_schedulers(table)?, optimality, ok, failed })
     }
 
     /// The least mean makespan of a scenario.
@@ -105,80 +127,76 @@ impl Summary {
     }
 
     /// The label of a scenario: the graph, and whatever else differs between scenarios.
-    pub fn label(&self, scenario: usize) -> String {
-        let Scenario { graph, cluster, network } = &self.scenarios[scenario];
-        let mut label = graph.clone();
-        if self.scenarios.iter().any(|other| other.cluster != *cluster) {
-            label = format!("{label}@{cluster}");
-        }
-        if self.scenarios.iter().any(|other| other.network != *network) {
-            label = format!("{label}/{network}");
-        }
-        label
+    pub fn label(&self, scenario: usize) -> &str {
+        &self.labels[scenario]
     }
 }
 
-pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    for item in items {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    }
-    seen
-}
-
-fn best_entry(rows: &[&Row]) -> Option<Entry> {
-    let schedulers = distinct(rows.iter().map(|row| row.scheduler.clone()));
-    let entries = schedulers.into_iter().filter_map(|scheduler| {
-        let own: Vec<&&Row> = rows.iter().filter(|row| row.scheduler == scheduler).collect();
-        if own.iter().any(|row| !row.is_ok()) {
-            return None;
-        }
-        let mean = |value: fn(&Row) -> Option<f64>| {
-            let values: Option<Vec<f64>> = own.iter().map(|row| value(row)).collect();
-            values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        Some(Entry {
-            makespan: mean(|row| row.makespan)?,
-            time_unit: own.first()?.time_unit.clone(),
-            slr: mean(|row| row.slr),
-            gap: mean(|row| row.gap),
-            traffic_bytes: mean(|row| row.traffic_bytes.map(|bytes| bytes as f64))?,
-            place_seconds: mean(|row| row.place_seconds)?,
-            scheduler,
-        })
+/// Mean SLR, gap, traffic and seconds to place of each placer under each scheduler; `None` where a repetition has none.
+fn means(table: &Table) -> PolarsResult<BTreeMap<CellKey, [Option<f64>; 4]>> {
+    let metrics = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
+    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let columns = metrics.map(|metric| col(metric.column())).into_iter().chain([len()]).collect::<Vec<_>>();
+    let frame = table.lazy().with_columns(metrics.map(Metric::expr)).group_by_stable(by).agg(columns).collect()?;
+    let repetitions = counts(&frame, "len")?;
+    let numbers = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
+    let own = |column: usize, row: usize| {
+        let values: &[f64] = &numbers[column][row];
+        mean(values.iter().copied()).filter(|_| values.len() == repetitions[row])
+    };
+    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+    let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network }, names)| {
+        let (placer, scheduler) = names;
+        CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }
     });
-    entries.reduce(|best, next| if next.makespan < best.makespan { next } else { best })
+    Ok(keys.enumerate().map(|(row, key)| (key, [0, 1, 2, 3].map(|column| own(column, row)))).collect())
 }
 
-fn compare_schedulers(rows: &[Row]) -> SchedulerComparison {
+/// The counts in a column of a data frame.
+fn counts(frame: &DataFrame, name: &str) -> PolarsResult<Vec<usize>> {
+    Ok(values::<u32>(frame, name)?.into_iter().map(|count| count as usize).collect())
+}
+
+fn compare_schedulers(table: &Table) -> PolarsResult<SchedulerComparison> {
     let compares = |name: &String| name != "static" && name != ONLINE;
-    let schedulers: Vec<String> =
-        distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(compares).collect();
-    let mut placements: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.is_ok()) {
-        let placement = CellKey { scheduler: String::new(), ..row.key() };
-        placements.entry(placement).or_default().push(row);
-    }
-    let complete: Vec<Vec<f64>> = placements
-        .values()
-        .filter_map(|rows| {
-            let makespan =
-                |name: &String| rows.iter().find(|row| row.scheduler == *name)?.makespan.filter(|&m| m > 0.0);
-            schedulers.iter().map(makespan).collect()
-        })
-        .collect();
-    let ratios = schedulers.iter().enumerate().filter_map(|(column, name)| {
-        let ratio = |makespans: &Vec<f64>| makespans[column] / makespans.iter().copied().fold(f64::INFINITY, f64::min);
-        Some((name.clone(), geometric_mean(complete.iter().map(ratio))?))
-    });
-    SchedulerComparison { placements: complete.len(), ratios: ratios.collect() }
+    let schedulers: Vec<String> = table.distinct(Column::Scheduler)?.into_iter().filter(compares).collect();
+    let placement = ["graph", "cluster", "network", "placer", "repetition"].map(col);
+    let frame = table
+        .lazy()
+        .with_column(Metric::Makespan.expr())
+        .filter(col("makespan").gt(lit(0.0)))
+        .filter(col("scheduler").neq(lit("static")).and(col("scheduler").neq(lit(ONLINE))))
+        .with_columns([
+            (col("makespan") / col("makespan").min().over(placement.clone())?).alias("ratio"),
+            len().over(placement)?.alias("schedulers"),
+        ])
+        .filter(col("schedulers").eq(lit(schedulers.len() as u32)))
+        .group_by_stable(["scheduler"])
+        .agg([col("ratio")])
+        .collect()?;
+    let ratios: BTreeMap<String, Vec<f64>> =
+        values::<String>(&frame, "scheduler")?.into_iter().zip(lists(&frame, "ratio")?).collect();
+    let mean = |name: String| geometric_mean(ratios.get(&name)?.iter().copied()).map(|mean| (name, mean));
+    Ok(SchedulerComparison {
+        placements: ratios.values().next().map_or(0, Vec::len),
+        ratios: schedulers.into_iter().filter_map(mean).collect(),
+    })
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use placebench_harness::results::Row;
+
     use super::*;
+
+    /// The table of [`rows`].
+    pub(crate) fn table() -> Table {
+        Table::new(&rows()).unwrap()
+    }
+
+    pub(crate) fn summary_of(rows: &[Row]) -> Summary {
+        Summary::new(&Table::new(rows).unwrap()).unwrap()
+    }
 
     /// Two graphs, two placers, two schedulers, two repetitions; on `b` random fails once.
     pub(crate) fn rows() -> Vec<Row> {
@@ -214,7 +232,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_placer_is_judged_by_its_best_scheduler_and_failures_leave_holes() {
-        let summary = Summary::new(&rows());
+        let summary = summary_of(&rows());
         assert_eq!(summary.placers, ["heft", "random"]);
         assert_eq!(summary.entries[1][0].as_ref().unwrap().scheduler, "pct");
         assert_eq!(summary.ratio(1, 0), Some(2.0));
@@ -225,7 +243,7 @@ pub(crate) mod tests {
 
     #[test]
     fn schedulers_compare_over_the_placements_that_all_of_them_finished() {
-        let comparison = Summary::new(&rows()).schedulers;
+        let comparison = summary_of(&rows()).schedulers;
         assert_eq!(comparison.placements, 7);
         assert_eq!(comparison.ratios[0].0, "pct");
         assert!((comparison.ratios[0].1 - 1.0).abs() < 1e-12 && (comparison.ratios[1].1 - 1.5).abs() < 1e-12);
@@ -236,8 +254,8 @@ pub(crate) mod tests {
         let mut rows = rows();
         let online = |row: &Row| Row { placer: "cats".into(), scheduler: ONLINE.into(), ..row.clone() };
         rows.push(online(&rows[0]));
-        let summary = Summary::new(&rows);
+        let summary = summary_of(&rows);
         assert_eq!(summary.entries[2][0].as_ref().unwrap().scheduler, ONLINE);
-        assert_eq!(summary.schedulers, Summary::new(&rows[..rows.len() - 1]).schedulers);
+        assert_eq!(summary.schedulers, summary_of(&rows[..rows.len() - 1]).schedulers);
     }
 }

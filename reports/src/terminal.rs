@@ -2,7 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_datasets::significant::{bytes_text, significant, time_text};
-use placebench_harness::results::Row;
+use placebench_harness::results::{Row, Status, values};
+use polars::prelude::{PolarsResult, col, len, lit};
 
 use crate::{Summary, optimality_table};
 
@@ -27,7 +28,7 @@ pub fn summary_tables(summary: &Summary) -> String {
 fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
-    header.extend(columns.iter().map(|&column| summary.label(column)));
+    header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     header.push("mean".to_owned());
     table.set_header(header);
     for (placer, name) in summary.placers.iter().enumerate() {
@@ -57,7 +58,7 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
 fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
-    header.extend(columns.iter().map(|&column| summary.label(column)));
+    header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     table.set_header(header);
     for (placer, name) in summary.placers.iter().enumerate() {
         let mut cells = vec![name.clone()];
@@ -93,17 +94,23 @@ pub fn full_table(rows: &[Row]) -> String {
 }
 
 /// The cells that failed, each distinct reason once; empty if none did.
-pub fn failures_table(rows: &[Row]) -> String {
-    let mut reasons: Vec<(String, usize)> = Vec::new();
-    for row in rows.iter().filter(|row| !row.is_ok()) {
-        let error = row.error.as_deref().unwrap_or("no reason given");
-        let text = format!("{} on {}@{}: {}: {error}", row.placer, row.graph, row.cluster, row.status);
-        match reasons.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((text, 1)),
-        }
-    }
-    reasons.iter().map(|(text, count)| format!("{count} × {text}\n")).collect()
+///
+/// # Errors
+/// If Polars refuses.
+pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResult<String> {
+    let columns = ["placer", "graph", "cluster", "status", "error"];
+    let failed = table.lazy().filter(col("status").neq(lit(Status::Ok.name()))).group_by_stable(columns);
+    let failed = failed.agg([len().alias("count")]).collect()?;
+    let [placers, graphs, clusters, statuses] =
+        ["placer", "graph", "cluster", "status"].map(|name| values::<String>(&failed, name));
+    let (placers, graphs, clusters, statuses) = (placers?, graphs?, clusters?, statuses?);
+    let (errors, counts) = (values::<Option<String>>(&failed, "error")?, values::<u32>(&failed, "count")?);
+    let line = |row: usize| {
+        let error = errors[row].as_deref().unwrap_or("no reason given");
+        let (placer, graph, cluster, status) = (&placers[row], &graphs[row], &clusters[row], &statuses[row]);
+        format!("{} × {placer} on {graph}@{cluster}: {status}: {error}\n", counts[row])
+    };
+    Ok((0..failed.height()).map(line).collect())
 }
 
 /// Splits scenarios into blocks that fit the width.
@@ -161,11 +168,11 @@ fn ratio_text(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, summary_of, table};
 
     #[test]
     fn the_tables_mark_the_best_and_say_what_failed() {
-        let text = summary_tables(&Summary::new(&rows()));
+        let text = summary_tables(&summary_of(&rows()));
         let expected = "\
 Makespan relative to the best of the graph (*), each placer with its best scheduler
 placer                     a       b  mean
@@ -186,7 +193,7 @@ random   3.50  -
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
         assert_eq!(squeeze(&text), squeeze(expected), "\n{text}");
-        assert!(failures_table(&rows()).starts_with("2 × random on b@c: infeasible: no feasible device"));
+        assert!(failures_table(&table()).unwrap().starts_with("2 × random on b@c: infeasible: no feasible device"));
     }
 
     #[test]
@@ -199,7 +206,7 @@ random   3.50  -
                 all.push(row);
             }
         }
-        for line in summary_tables(&Summary::new(&all)).lines() {
+        for line in summary_tables(&summary_of(&all)).lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
     }

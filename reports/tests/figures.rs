@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::registry;
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Metric, Row, Table as Results};
+use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, RowFigure, Shape, Step, Style, Sweep, Task, Theme,
-    Unit,
+    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, Theme, Unit,
 };
 
 const GRAPHS: [&str; 7] = [
@@ -62,18 +62,20 @@ fn rows() -> Vec<Row> {
 
 /// Every kind of figure, crowded.
 fn all_figures() -> Vec<NamedFigure> {
-    let rows = rows();
-    let mut figures: Vec<NamedFigure> = RowFigure::ALL
-        .into_iter()
+    let table = Results::new(&rows()).unwrap();
+    let mut figures: Vec<NamedFigure> = FigureKind::all()
+        .filter(|kind| kind.is_of_rows())
         .flat_map(|kind| {
-            let figures = kind.of_rows(&rows, Metric::Makespan);
+            let figures = kind.of_rows(&table, Metric::Makespan).unwrap();
             assert!(!figures.is_empty(), "{}", kind.name());
             // Of one a graph and cluster, some are enough.
             figures.into_iter().step_by(3)
         })
         .collect();
     figures.extend(
-        [RowFigure::Heat, RowFigure::Pareto].into_iter().flat_map(|kind| kind.of_rows(&rows, Metric::TrafficBytes)),
+        [FigureKind::Heat, FigureKind::Pareto]
+            .into_iter()
+            .flat_map(|kind| kind.of_rows(&table, Metric::TrafficBytes).unwrap()),
     );
     let mut more = |name: &str, figure: Box<dyn Figure>| {
         figures.push(NamedFigure { name: name.into(), caption: String::new(), figure });
@@ -184,10 +186,10 @@ fn figures_are_the_same_bytes_each_time() {
 
 #[test]
 fn names_of_files_are_unique_and_safe() {
-    let rows = rows();
-    let names: Vec<String> = RowFigure::ALL
-        .into_iter()
-        .flat_map(|kind| kind.of_rows(&rows, Metric::Makespan))
+    let table = Results::new(&rows()).unwrap();
+    let names: Vec<String> = FigureKind::all()
+        .filter(|kind| kind.is_of_rows())
+        .flat_map(|kind| kind.of_rows(&table, Metric::Makespan).unwrap())
         .map(|figure| figure.name)
         .collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
@@ -261,27 +263,28 @@ fn vertical(shape: &Shape) -> Option<f64> {
 #[test]
 fn every_datum_of_a_run_is_one_mark() {
     let rows = rows();
+    let table = Results::new(&rows).unwrap();
     let placers: BTreeSet<&str> = rows.iter().map(|row| row.placer.as_str()).collect();
     let scenarios = 2 * GRAPHS.len();
-    let count = |kind: RowFigure| -> Vec<usize> {
+    let count = |kind: FigureKind| -> Vec<usize> {
         let draw = |figure: NamedFigure| {
             let drawing = figure.figure.draw(&Style::double_column());
             let keys: BTreeSet<&str> = drawing.marks().map(|(datum, _)| datum.key.as_str()).collect();
             assert_eq!(keys.len(), drawing.marks().count(), "{}", figure.name);
             keys.len()
         };
-        kind.of_rows(&rows, Metric::Makespan).into_iter().map(draw).collect()
+        kind.of_rows(&table, Metric::Makespan).unwrap().into_iter().map(draw).collect()
     };
-    assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
-    assert_eq!(count(RowFigure::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
-    assert_eq!(count(RowFigure::Heat), [placers.len() * scenarios]);
-    assert_eq!(count(RowFigure::Profile), [placers.len()]);
-    assert_eq!(count(RowFigure::Ranks), [placers.len()]);
+    assert_eq!(count(FigureKind::Bars), vec![placers.len() * 3; scenarios]);
+    assert_eq!(count(FigureKind::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
+    assert_eq!(count(FigureKind::Heat), [placers.len() * scenarios]);
+    assert_eq!(count(FigureKind::Profile), [placers.len()]);
+    assert_eq!(count(FigureKind::Ranks), [placers.len()]);
     // A placer that failed on one graph has no mean over all of them, and no line on that graph.
-    assert!(count(RowFigure::Pareto)[0] > placers.len() / 2);
-    assert!(count(RowFigure::Scaling).into_iter().all(|marks| marks > placers.len() && marks <= 2 * placers.len()));
+    assert!(count(FigureKind::Pareto)[0] > placers.len() / 2);
+    assert!(count(FigureKind::Scaling).into_iter().all(|marks| marks > placers.len() && marks <= 2 * placers.len()));
     // Three values of alpha under three schedulers.
-    assert!(count(RowFigure::Sweep).into_iter().all(|marks| marks == 9 || marks == 6));
+    assert!(count(FigureKind::Sweep).into_iter().all(|marks| marks == 9 || marks == 6));
 }
 
 #[test]
@@ -374,9 +377,10 @@ fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
     for row in &mut rows {
         (row.status, row.makespan) = ("infeasible".into(), None);
     }
-    for kind in RowFigure::ALL {
-        assert!(kind.of_rows(&[], Metric::Makespan).is_empty());
-        for figure in kind.of_rows(&rows, Metric::Makespan) {
+    let table = Results::new(&rows).unwrap();
+    for kind in FigureKind::all().filter(|kind| kind.is_of_rows()) {
+        assert!(kind.of_rows(&Results::new(&[]).unwrap(), Metric::Makespan).unwrap().is_empty());
+        for figure in kind.of_rows(&table, Metric::Makespan).unwrap() {
             figure.figure.draw(&Style::single_column());
         }
     }

@@ -8,6 +8,7 @@ use placebench::harness::compare::{Comparison, Options, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
 
+use super::filter::Where;
 use crate::output::print;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// Metrics to compare.
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
     metrics: Vec<Metric>,
+
+    #[command(flatten)]
+    only: Where,
 
     /// A cell's metric may grow to this factor; `inf` for any.
     #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
@@ -125,8 +129,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         all_cells: args.all_cells,
     };
     let compared = || -> anyhow::Result<Comparison> {
-        let (old, new) = (RunTable::read(&args.old)?, RunTable::read(&args.new)?);
-        Ok(Comparison::new(&old, &new, &options)?)
+        let mut runs = [RunTable::read(&args.old)?, RunTable::read(&args.new)?];
+        args.only.keep(&mut runs)?;
+        Ok(Comparison::new(&runs[0], &runs[1], &options)?)
     };
     let comparison = match compared() {
         Ok(comparison) => comparison,

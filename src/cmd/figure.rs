@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use placebench::harness::results::{Metric, Row};
-use placebench::harness::runner::read_run;
-use placebench::reports::figure::{Figure, NamedFigure, RowFigure, Style, Theme};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use placebench::harness::results::{Metric, Table};
+use placebench::reports::FigureKind;
+use placebench::reports::figure::{Figure, NamedFigure, Style, Theme};
 
-use super::figure_cell;
+use super::filter::Where;
 use crate::output::{print, write_file};
 
 /// Arguments of `figure`.
@@ -20,13 +21,16 @@ pub(crate) struct Args {
     run: PathBuf,
 
     /// Kinds of figures, separated by commas [default: all that the run has data for].
-    #[arg(long, short, value_enum, value_delimiter = ',')]
-    kind: Vec<Kind>,
+    #[arg(long, short, value_delimiter = ',', value_parser = kinds())]
+    kind: Vec<FigureKind>,
 
     /// What bars, lines and ranks are about: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory,
     /// executable or place_time.
     #[arg(long, short, default_value = "makespan")]
     metric: Metric,
+
+    #[command(flatten)]
+    only: Where,
 
     /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler; may be given
     /// several times [default: the least makespan on the run's first graph].
@@ -58,52 +62,10 @@ pub(crate) struct Args {
     dpi: u32,
 }
 
-/// Kinds of figures.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// Bars: placers under schedulers, a figure a graph and cluster.
-    Bars,
-    /// Bars: placers on clusters, a figure a graph.
-    Clusters,
-    /// Heat map: placer by graph, relative to the best.
-    Heat,
-    /// Performance profiles.
-    Profile,
-    /// Quality against time to place.
-    Pareto,
-    /// Critical-difference diagram.
-    Ranks,
-    /// Against the number of devices.
-    Scaling,
-    /// Against a placer's parameter.
-    Sweep,
-    /// What each device does when, in one cell.
-    Gantt,
-    /// Executable ops on each device over its decisions, in one cell.
-    Executable,
-    /// Sizes of the colocation groups of the run's graphs.
-    Colocation,
-}
-
-impl Kind {
-    /// The kind of figures from rows that it is; `None` for those that need graphs.
-    fn of_rows(self) -> Option<RowFigure> {
-        Some(match self {
-            Self::Bars => RowFigure::Bars,
-            Self::Clusters => RowFigure::Clusters,
-            Self::Heat => RowFigure::Heat,
-            Self::Profile => RowFigure::Profile,
-            Self::Pareto => RowFigure::Pareto,
-            Self::Ranks => RowFigure::Ranks,
-            Self::Scaling => RowFigure::Scaling,
-            Self::Sweep => RowFigure::Sweep,
-            Self::Gantt | Self::Executable | Self::Colocation => return None,
-        })
-    }
-
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
+/// Reads a kind of figure; the help lists all of them.
+fn kinds() -> impl TypedValueParser<Value = FigureKind> {
+    let values = FigureKind::all().map(|kind| PossibleValue::new(kind.name()).help(kind.doc()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<FigureKind>())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -131,21 +93,17 @@ enum Page {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = read_run(&args.run)?;
-    let (all, kinds) = match args.kind.is_empty() {
-        true => (true, Kind::value_variants().to_vec()),
-        false => (false, args.kind.clone()),
-    };
+    let rows = args.only.rows_of(&args.run)?;
+    let table = Table::new(&rows)?;
+    let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
     let mut figures = Vec::new();
     for kind in kinds {
-        let own = of_kind(args, kind, &rows).with_context(|| format!("figure {}", kind.name()))?;
-        if own.is_empty() && !all {
-            bail!("{}: has no data for the figure '{}': {}", args.run.display(), kind.name(), needs(kind));
+        let own = kind.of_run(&args.run, &table, args.metric, &args.cell);
+        let own = own.with_context(|| format!("figure {}", kind.name()))?;
+        if own.is_empty() && !args.kind.is_empty() {
+            bail!("{}: has no data for the figure '{}': {}", args.run.display(), kind.name(), kind.needs());
         }
         figures.extend(own);
-    }
-    if figures.is_empty() {
-        bail!("{}: has no finished cell to show", args.run.display());
     }
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -161,29 +119,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     print(&format!("{lines}{} figures in {}\n", figures.len(), folder.display()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn of_kind(args: &Args, kind: Kind, rows: &[Row]) -> anyhow::Result<Vec<NamedFigure>> {
-    match (kind, kind.of_rows()) {
-        (_, Some(kind)) => Ok(kind.of_rows(rows, args.metric)),
-        (Kind::Colocation, None) => figure_cell::colocation(&args.run),
-        (kind, None) => figure_cell::of_cells(&args.run, rows, &args.cell, kind == Kind::Gantt),
-    }
-}
-
-/// What a kind of figure needs.
-fn needs(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Scaling => "it needs a graph on clusters of one family, such as gtx1080x2 and gtx1080x4",
-        Kind::Clusters => "it needs a graph on several clusters",
-        Kind::Sweep => {
-            "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)"
-        }
-        Kind::Ranks => "it needs at least two placers and two graphs or clusters",
-        Kind::Executable => "placers that decide online leave devices nothing to choose; name another --cell",
-        Kind::Colocation => "none of its graphs has colocation groups",
-        _ => "it needs a cell that is ok and has the metric",
-    }
 }
 
 fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, style: &Style) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 mod compare;
 mod convert;
 mod figure;
-mod figure_cell;
+mod filter;
 mod generate;
 mod inspect;
 mod list;

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::ValueEnum;
 use placebench::harness::compare::{Candidates, RankOptions, Ranking, RunTable};
-use placebench::harness::results::{Metric, Row, UnknownMetric};
+use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
 
 use super::compare::bad_input;
+use super::filter::Where;
 use crate::output::print;
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,7 @@ ranked). Placers are judged with their best scheduler on each instance.
 Examples:
   placebench rank runs/algorithms-1
   placebench rank runs/algorithms-1 --by scheduler
-  placebench rank runs/a runs/b --where network=one_port --where scheduler=pct --drop-failing 0.1
+  placebench rank runs/a runs/b --where 'network=one_port scheduler=pct' --drop-failing 0.1
   placebench rank table.parquet --metric place_seconds --format latex";
 
 /// Arguments of `rank`.
@@ -38,9 +39,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "placer")]
     by: By,
 
-    /// Only rows with this value: suite, graph, cluster, network, placer or scheduler.
-    #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = filter)]
-    filters: Vec<(String, String)>,
+    #[command(flatten)]
+    only: Where,
 
     /// Candidates without a result on more than this share of the instances do not take part (0 to 1).
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -93,26 +93,6 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is between 0 and 1".to_owned()) }
 }
 
-fn filter(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
-    if column(&Row::default(), name).is_none() {
-        return Err("the column is one of suite, graph, cluster, network, placer, scheduler".to_owned());
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-fn column<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
-    Some(match name {
-        "suite" => &row.suite,
-        "graph" => &row.graph,
-        "cluster" => &row.cluster,
-        "network" => &row.network,
-        "placer" => &row.placer,
-        "scheduler" => &row.scheduler,
-        _ => return None,
-    })
-}
-
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let ranking = match rank(args) {
         Ok(ranking) => ranking,
@@ -134,12 +114,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn rank(args: &Args) -> anyhow::Result<Ranking> {
     let mut runs = args.runs.iter().map(|path| RunTable::read(path)).collect::<Result<Vec<_>, _>>()?;
-    for run in &mut runs {
-        run.rows.retain(|row| args.filters.iter().all(|(name, value)| column(row, name) == Some(value)));
-    }
-    if runs.iter().all(|run| run.rows.is_empty()) {
-        bail!("no row has what --where asks for");
-    }
+    args.only.keep(&mut runs)?;
     let options = RankOptions {
         by: match args.by {
             By::Placer => Candidates::Placer,

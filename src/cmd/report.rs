@@ -12,6 +12,7 @@ use placebench::harness::runner::{read_environment, read_run, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{ReportInput, Timelines, html_report};
 
+use super::filter::Where;
 use crate::output::{print, write_file};
 
 /// Arguments of `report`.
@@ -23,6 +24,9 @@ pub(crate) struct Args {
     /// The file to write [default: report.html in the run folder].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    #[command(flatten)]
+    only: Where,
 
     /// Which cells are simulated again for a timeline.
     #[arg(long, value_enum, default_value_t)]
@@ -47,6 +51,8 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if rows.is_empty() {
         bail!("{folder}: no cell of this run is done yet: run it first");
     }
+    let rows = args.only.rows(rows)?;
+    let only = args.only.filter();
     let (suite_text, suite) = read_suite(&args.folder)?;
     let plan = suite
         .map_err(|error| error.to_string())
@@ -58,7 +64,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let environment = read_environment(&args.folder)?;
     let folder = folder.trim_end_matches('/').to_owned();
-    let report = html_report(&ReportInput { folder, rows, suite_text, plan, environment, timelines });
+    let report = html_report(&ReportInput { folder, rows, suite_text, plan, environment, timelines, only })?;
     let path = args.out.clone().unwrap_or_else(|| args.folder.join("report.html"));
     write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
     let size = bytes_text(report.html.len() as f64);

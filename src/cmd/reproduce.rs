@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use placebench::datasets::nearest;
+use placebench::algorithms::nearest;
+use placebench::harness::results::Table;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;
-use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
+use placebench::reports::{SOURCES, claims_markdown, claims_of, figures_of, training_steps, write_figures};
 
 use super::run;
 use crate::interrupt::INTERRUPTED;
@@ -57,8 +58,8 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if rows.iter().any(|row| row.suite != claims.suite) {
         bail!("{}: is no run of the suite {}", folder.display(), claims.suite);
     }
-    let results = Results::new(rows, &suite);
-    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &results)))?;
+    let results = Table::new(&rows)?.with_steps(&training_steps(&suite))?;
+    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &results)?))?;
     if !args.no_figures {
         print(&figures(&args.source, &results, &suite, &folder)?)?;
     }
@@ -67,7 +68,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Makes the figures and tables of a source in the run folder, and tells which.
-fn figures(source: &str, results: &Results, suite: &Suite, run: &Path) -> anyhow::Result<String> {
+fn figures(source: &str, results: &Table, suite: &Suite, run: &Path) -> anyhow::Result<String> {
     let Some(figures) = figures_of(source) else { return Ok(String::new()) };
     let figures = figures.map_err(|error| anyhow!("the figures of {source}: {error}"))?;
     let folder = run.join("figures");

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
-use placebench::harness::results::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
+use placebench::harness::results::{Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
@@ -143,7 +143,8 @@ fn verdict(rows: &[Row]) -> ExitCode {
 }
 
 fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
-    let summary = Summary::new(rows);
+    let table = Table::new(rows)?;
+    let summary = Summary::new(&table)?;
     let mut text = String::new();
     if !suite.title.is_empty() {
         text.push_str(&format!("{}: {}\n\n", suite.name, suite.title));
@@ -154,12 +155,12 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
     } else {
         text.push_str(&summary_tables(&summary));
     }
-    let profiles = Profiles::new(rows);
+    let profiles = Profiles::new(&table, Metric::Makespan)?;
     if !full && profiles.instances >= PROFILE_INSTANCES {
         text.push_str(&profile_table(&profiles));
         text.push_str("\n\n");
     }
-    let failures = failures_table(rows);
+    let failures = failures_table(&table)?;
     if !failures.is_empty() {
         text.push_str(&format!("Failed cells\n{failures}\n"));
     }

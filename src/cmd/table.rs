@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
-use placebench::harness::results::Metric;
-use placebench::harness::runner::read_run;
-use placebench::reports::export::{TextFormat, metric_table};
+use placebench::harness::results::{Metric, Table};
+use placebench::reports::export::TextFormat;
+use placebench::reports::metric_table;
 
+use super::filter::Where;
 use crate::output::{print, write_file};
 
 /// Arguments of `table`.
@@ -22,6 +22,9 @@ pub(crate) struct Args {
     #[arg(long, short, default_value = "makespan")]
     metric: Metric,
 
+    #[command(flatten)]
+    only: Where,
+
     /// markdown, latex (with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown")]
     format: TextFormat,
@@ -32,13 +35,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = read_run(&args.run)?;
-    if rows.is_empty() {
-        bail!("{}: has no finished cell to show", args.run.display());
-    }
+    let rows = args.only.rows_of(&args.run)?;
     let name = args.metric.title();
     let caption = format!("Mean {name} of each placer with its best scheduler");
-    let text = metric_table(&rows, args.metric).to_text(args.format, &caption);
+    let text = metric_table(&Table::new(&rows)?, args.metric)?.to_text(args.format, &caption);
     match &args.out {
         Some(path) => write_file(path, |out| out.write_all(text.as_bytes()))?,
         None => print(&text)?,

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::write_whole;
+use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::matching::cells;
 use super::statistics::geometric_mean;
-use super::verdict::problem;
+use super::verdict::PROBLEM;
 use super::{ComparisonError, RunTable};
-use crate::results::{CellKey, Metric, Row};
+use crate::results::{CELL, Metric, Status, lists, values};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,47 +151,70 @@ impl History {
     }
 }
 
+/// What a history is made from.
+const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSeconds, Metric::SimulateSeconds];
+
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
-    let known = cells(reference, false)?;
-    let mut placers: BTreeMap<(String, String), Vec<(CellKey, &Row)>> = BTreeMap::new();
-    for (id, row) in cells(run, false)? {
-        placers.entry((id.suite.clone(), id.placer.clone())).or_default().push((id, row));
-    }
+    let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
+    let own = cells(run, &METRICS, false)?.sort(CELL, SortMultipleOptions::default()).collect()?;
+    let before = cells(reference, &METRICS, false)?;
+    let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+    let args = args.with_suffix(Some("_before".into()));
+    let joined = own.clone().lazy().join(before, CELL.map(col), CELL.map(col), args);
+    let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_before"))));
+    let compared = same.into_iter().fold(ok("status").and(ok("status_before")), Expr::and);
+    let (old, new) = (col("makespan_before"), col("makespan"));
+    let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new / old);
+    let counts = |ratio: Expr| ratio.clone().is_finite().and(ratio.gt(lit(0.0)));
+    let frame = joined
+        .with_column(when(compared).then(ratio).otherwise(lit(NULL)).alias("ratio"))
+        .group_by_stable(["suite", "placer"])
+        .agg([
+            ok("status").sum().alias("ok"),
+            len().alias("cells"),
+            col("ratio").filter(counts(col("ratio"))).alias("ratios"),
+            col("gap").filter(col("gap").gt(lit(0.0))).alias("gaps"),
+            col("simulate_seconds").drop_nulls(),
+        ])
+        .collect()?;
+    let names = values::<String>(&frame, "suite")?.into_iter().zip(values::<String>(&frame, "placer")?);
+    let counted = values::<u32>(&frame, "ok")?.into_iter().zip(values::<u32>(&frame, "cells")?);
+    let (ratios, gaps, simulated) =
+        (lists(&frame, "ratios")?, lists(&frame, "gaps")?, lists(&frame, "simulate_seconds")?);
+    let placed = place_seconds(own)?;
     let date_and_commit =
         |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let line = |((suite, placer), cells): ((String, String), Vec<(CellKey, &Row)>)| {
-        let ok = || cells.iter().filter(|(_, row)| row.is_ok());
-        let ratio = |(id, row): &(CellKey, &Row)| {
-            let before = known.get(id).filter(|before| before.is_ok() && problem(before) == problem(row))?;
-            let (old, new) = (before.makespan?, row.makespan?);
-            Some(if old == new { 1.0 } else { new / old }).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-        };
-        let ratios: Vec<f64> = ok().filter_map(ratio).collect();
-        HistoryLine {
-            date: run.date.clone().unwrap_or_default(),
-            commit: run.commit().unwrap_or_default().to_owned(),
-            suite,
-            placer,
-            ok: ok().count(),
-            failed: cells.len() - ok().count(),
-            reference: date_and_commit(reference),
-            compared: ratios.len(),
-            makespan_ratio: geometric_mean(ratios),
-            gap: geometric_mean(ok().filter_map(|(_, row)| row.gap).filter(|&gap| gap > 0.0)),
-            place_seconds: place_seconds(&cells),
-            simulate_seconds: ok().filter_map(|(_, row)| row.simulate_seconds).sum(),
-        }
+    let line = |(row, ((suite, placer), (ok, cells))): (usize, ((String, String), (u32, u32)))| HistoryLine {
+        date: run.date.clone().unwrap_or_default(),
+        commit: run.commit().unwrap_or_default().to_owned(),
+        place_seconds: placed.get(&(suite.clone(), placer.clone())).copied().unwrap_or_default(),
+        suite,
+        placer,
+        ok: ok as usize,
+        failed: (cells - ok) as usize,
+        reference: date_and_commit(reference),
+        compared: ratios[row].len(),
+        makespan_ratio: geometric_mean(ratios[row].iter().copied()),
+        gap: geometric_mean(gaps[row].iter().copied()),
+        simulate_seconds: simulated[row].iter().sum(),
     };
-    Ok(placers.into_iter().map(line).collect())
+    let mut lines: Vec<HistoryLine> = names.zip(counted).enumerate().map(line).collect();
+    lines.sort_by(|a, b| (&a.suite, &a.placer).cmp(&(&b.suite, &b.placer)));
+    Ok(lines)
 }
 
-/// Seconds of all placements: one that several schedulers and networks share counts once.
-fn place_seconds(cells: &[(CellKey, &Row)]) -> f64 {
-    let mut placements: BTreeMap<_, f64> = BTreeMap::new();
-    for (id, row) in cells {
-        if let Some(seconds) = row.place_seconds.filter(|_| row.is_ok()) {
-            placements.insert((&id.graph, &id.cluster, id.repetition, id.seed, seconds.to_bits()), seconds);
-        }
-    }
-    placements.into_values().sum()
+/// Seconds of all placements of each suite and placer: one that several schedulers and networks share counts once.
+fn place_seconds(cells: DataFrame) -> PolarsResult<BTreeMap<(String, String), f64>> {
+    let placement = ["suite", "placer", "graph", "cluster", "repetition", "seed", "place_seconds"];
+    let frame = cells
+        .lazy()
+        .filter(col("place_seconds").is_not_null())
+        .group_by(placement.map(col))
+        .agg([len()])
+        .sort(placement, SortMultipleOptions::default())
+        .group_by_stable(["suite", "placer"])
+        .agg([col("place_seconds")])
+        .collect()?;
+    let names = values::<String>(&frame, "suite")?.into_iter().zip(values::<String>(&frame, "placer")?);
+    Ok(names.zip(lists(&frame, "place_seconds")?.iter().map(|seconds| seconds.iter().sum())).collect())
 }

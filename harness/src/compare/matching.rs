@@ -1,93 +1,96 @@
 //! Finds the cells that two runs share.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use polars::prelude::*;
 
 use super::{ComparisonError, RunTable};
-use crate::results::{CellKey, Row};
+use crate::results::{CELL, CellKey, Column, Metric, Table, cell_keys};
+
+/// Columns beside the key and the metrics that a comparison looks at.
+const COMPARED: [&str; 6] = ["status", "error", "devices", "ops", "edges", "time_unit"];
 
 /// The cells of two runs, each list in the order of [`CellKey`].
 #[derive(Debug)]
-pub(super) struct Matching<'a> {
-    /// Cells in both runs: the old row and the new one.
-    pub(super) pairs: Vec<Pair<'a>>,
+pub(super) struct Matching {
+    /// Cells in both runs: the columns [`CELL`], and those of the old run and, with `_new` after their names, of the new
+    /// run: [`COMPARED`] and the metrics.
+    pub(super) pairs: DataFrame,
     /// Cells only in the old run.
     pub(super) only_old: Vec<CellKey>,
     /// Cells only in the new run.
     pub(super) only_new: Vec<CellKey>,
 }
 
-/// A cell of two runs.
-#[derive(Debug)]
-pub(super) struct Pair<'a> {
-    pub(super) id: CellKey,
-    pub(super) old: &'a Row,
-    pub(super) new: &'a Row,
-}
-
-impl<'a> Matching<'a> {
-    /// Matches rows by their identity; without suites if `any_suite`.
+impl Matching {
+    /// Matches rows by their identity, without suites if `any_suite`, and keeps these metrics of them.
     ///
     /// # Complexity
     /// O(n log n).
-    pub(super) fn new(old: &'a RunTable, new: &'a RunTable, any_suite: bool) -> Result<Self, ComparisonError> {
-        let old_cells = cells(old, any_suite)?;
-        let mut new_cells = cells(new, any_suite)?;
-        let (mut pairs, mut only_old) = (Vec::new(), Vec::new());
-        for (id, row) in old_cells {
-            match new_cells.remove(&id) {
-                Some(new) => pairs.push(Pair { id, old: row, new }),
-                None => only_old.push(id),
-            }
+    pub(super) fn new(
+        old: &RunTable,
+        new: &RunTable,
+        metrics: &[Metric],
+        any_suite: bool,
+    ) -> Result<Self, ComparisonError> {
+        let (old_cells, new_cells) = (cells(old, metrics, any_suite)?, cells(new, metrics, any_suite)?);
+        let join = |left: &LazyFrame, right: &LazyFrame, how: JoinType| {
+            let args = JoinArgs::new(how).with_suffix(Some("_new".into()));
+            let joined = left.clone().join(right.clone(), CELL.map(col), CELL.map(col), args);
+            joined.sort(CELL, SortMultipleOptions::default()).collect()
+        };
+        let pairs = join(&old_cells, &new_cells, JoinType::Inner)?;
+        if pairs.height() == 0 {
+            return Err(nothing_in_common(old, new, any_suite)?);
         }
-        if pairs.is_empty() {
-            return Err(nothing_in_common(old, new, any_suite));
-        }
-        Ok(Self { pairs, only_old, only_new: new_cells.into_keys().collect() })
+        Ok(Self {
+            pairs,
+            only_old: cell_keys(&join(&old_cells, &new_cells, JoinType::Anti)?)?,
+            only_new: cell_keys(&join(&new_cells, &old_cells, JoinType::Anti)?)?,
+        })
     }
 }
 
-/// The rows of a run by identity.
-pub(super) fn cells(run: &RunTable, any_suite: bool) -> Result<BTreeMap<CellKey, &Row>, ComparisonError> {
-    let mut cells = BTreeMap::new();
-    for row in &run.rows {
-        let mut id = row.key();
-        if any_suite {
-            id.suite.clear();
-        }
-        if cells.insert(id.clone(), row).is_some() {
-            return Err(ComparisonError::Duplicate { run: run.name.clone(), cell: Box::new(id) });
-        }
+/// The rows of a run: the columns [`CELL`], [`COMPARED`] and these metrics.
+pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Result<LazyFrame, ComparisonError> {
+    let suite = if any_suite { lit("").alias("suite") } else { col("suite") };
+    let columns: Vec<Expr> = [suite]
+        .into_iter()
+        .chain(CELL[1..].iter().map(|&name| col(name)))
+        .chain(COMPARED.map(col))
+        .chain(metrics.iter().map(|metric| metric.expr()))
+        .collect();
+    let cells = Table::new(&run.rows)?.lazy().select(columns);
+    let twice = cells.clone().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;
+    match cell_keys(&twice)?.into_iter().next() {
+        Some(cell) => Err(ComparisonError::Duplicate { run: run.name.clone(), cell: Box::new(cell) }),
+        None => Ok(cells),
     }
-    Ok(cells)
 }
 
-/// A column as text.
-type TextOf = fn(&Row) -> String;
-
-fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> ComparisonError {
-    let shares = |column: TextOf| {
-        let known: std::collections::BTreeSet<String> = old.rows.iter().map(column).collect();
-        new.rows.iter().any(|row| known.contains(&column(row)))
-    };
-    let first = |run: &RunTable, column: TextOf| run.rows.first().map(column).unwrap_or_default();
-    let columns: [(&str, TextOf); 7] = [
-        ("suite", |row| row.suite.clone()),
-        ("seed", |row| row.seed.to_string()),
-        ("graph", |row| row.graph.clone()),
-        ("cluster", |row| row.cluster.clone()),
-        ("network", |row| row.network.clone()),
-        ("placer", |row| row.placer.clone()),
-        ("scheduler", |row| row.scheduler.clone()),
+fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsResult<ComparisonError> {
+    let tables = [Table::new(&old.rows)?, Table::new(&new.rows)?];
+    let mut reason = "every name is in both runs, but never in the same combination".to_owned();
+    let names = [
+        Column::Suite,
+        Column::Seed,
+        Column::Graph,
+        Column::Cluster,
+        Column::Network,
+        Column::PlacerSpec,
+        Column::Scheduler,
     ];
-    let matters = |name: &str| !any_suite || name != "suite";
-    let differing = columns.into_iter().find(|&(name, column)| matters(name) && !shares(column));
-    let reason = match differing {
-        Some(("suite", column)) => {
-            let (a, b) = (first(old, column), first(new, column));
-            format!("suite '{a}' there, '{b}' here; --ignore suite compares suites of different names")
+    for column in names.into_iter().filter(|&column| !any_suite || column != Column::Suite) {
+        let [there, here] = [tables[0].distinct(column)?, tables[1].distinct(column)?];
+        let known: BTreeSet<&String> = there.iter().collect();
+        if !here.iter().any(|value| known.contains(value)) {
+            let first = |values: &[String]| values.first().cloned().unwrap_or_default();
+            reason = format!("{} '{}' there, '{}' here", column.title(), first(&there), first(&here));
+            if column == Column::Suite {
+                reason.push_str("; --ignore suite compares suites of different names");
+            }
+            break;
         }
-        Some((name, column)) => format!("{name} '{}' there, '{}' here", first(old, column), first(new, column)),
-        None => "every name is in both runs, but never in the same combination".to_owned(),
-    };
-    ComparisonError::NothingInCommon { old: old.name.clone(), new: new.name.clone(), reason }
+    }
+    Ok(ComparisonError::NothingInCommon { old: old.name.clone(), new: new.name.clone(), reason })
 }

@@ -34,6 +34,9 @@ pub enum ComparisonError {
         /// The cell.
         cell: Box<CellKey>,
     },
+    /// The table library refuses.
+    #[error(transparent)]
+    Table(#[from] polars::error::PolarsError),
     /// No cell is in both runs.
     #[error("{old} and {new} have no cell in common: {reason}")]
     NothingInCommon {

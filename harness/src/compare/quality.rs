@@ -1,13 +1,13 @@
 //! Changes of the numbers that do not depend on the clock: exact, since runs are deterministic.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use polars::prelude::*;
 use serde::Serialize;
 
-use super::matching::Pair;
 use super::statistics::{geometric_mean, holm, mean, signed_rank};
-use crate::results::{CellKey, Metric};
+use crate::results::{CellKey, Metric, cell_keys, lists, text_lists, values};
 
 /// A cell whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ pub struct QualityComparison {
 }
 
 /// A metric over a group of cells.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct QualityGroup {
     /// The placer; empty for all.
     pub placer: String,
@@ -65,23 +65,35 @@ pub struct QualityGroup {
 }
 
 impl QualityComparison {
-    /// Compares a metric over pairs of rows that are both `ok` and of one problem.
-    pub(super) fn new(metric: Metric, pairs: &[&Pair<'_>]) -> Self {
-        let values: Vec<Value<'_>> = pairs.iter().filter_map(|pair| Value::new(metric, pair)).collect();
-        let mut by_placer: BTreeMap<&str, Vec<&Value<'_>>> = BTreeMap::new();
-        for value in &values {
-            by_placer.entry(&value.pair.id.placer).or_default().push(value);
+    /// Compares a metric over matched cells that are both `ok` and of one problem.
+    pub(super) fn new(metric: Metric, pairs: &DataFrame) -> PolarsResult<Self> {
+        let (old, new) = (col("old"), col("new"));
+        let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
+        let values = pairs
+            .clone()
+            .lazy()
+            .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
+            .filter(old.is_not_null().and(new.is_not_null()))
+            .with_column(ratio.alias("ratio"))
+            .collect()?;
+        let changes = changes(&values)?;
+        let mut placers =
+            groups(values.clone().lazy().group_by_stable(["placer"]).agg(counted()).collect()?, &changes)?;
+        placers.sort_by(|a, b| a.placer.cmp(&b.placer));
+        for (placer, ratios) in observations(&values)? {
+            let test = signed_rank(&ratios);
+            if let Some(group) = placers.iter_mut().find(|group| group.placer == placer) {
+                (group.tested, group.p) = (test.map_or(0, |test| test.pairs), test.map(|test| test.p));
+            }
         }
-        let mut placers: Vec<QualityGroup> =
-            by_placer.iter().map(|(placer, values)| QualityGroup::new(placer, values)).collect();
         correct(&mut placers);
         placers.sort_by(|a, b| descending(a.mean_ratio.unwrap_or(1.0), b.mean_ratio.unwrap_or(1.0)));
-        let mut changes: Vec<CellChange> = values.iter().filter_map(Value::change).collect();
-        changes.sort_by(|a, b| descending(a.ratio, b.ratio).then_with(|| a.cell.cmp(&b.cell)));
-        let mut total = QualityGroup::new("", &values.iter().collect::<Vec<_>>());
-        // Placers share the graphs, so their observations together are not independent.
-        (total.p, total.p_holm, total.tested) = (None, None, 0);
-        Self { metric, total, placers, changes }
+        // Placers share the graphs, so their observations together are not independent: the total has no test.
+        let all =
+            values.lazy().with_column(lit("").alias("placer")).group_by_stable(["placer"]).agg(counted()).collect()?;
+        let mut total = groups(all, &changes)?.pop().unwrap_or_default();
+        total.worst = changes.first().cloned();
+        Ok(Self { metric, total, placers, changes })
     }
 }
 
@@ -98,70 +110,73 @@ pub(super) fn descending(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }
 
-struct Value<'a> {
-    pair: &'a Pair<'a>,
-    old: f64,
-    new: f64,
+/// The cells whose value changed, those that got worse most first.
+fn changes(compared: &DataFrame) -> PolarsResult<Vec<CellChange>> {
+    let changed = compared.clone().lazy().filter(col("old").neq(col("new"))).collect()?;
+    let [old, new, ratios] = ["old", "new", "ratio"].map(|name| values::<f64>(&changed, name));
+    let numbers = old?.into_iter().zip(new?).zip(ratios?).zip(values::<String>(&changed, "time_unit_new")?);
+    let change = |(cell, (((old, new), ratio), time_unit))| CellChange { cell, time_unit, old, new, ratio };
+    let mut changes: Vec<CellChange> = cell_keys(&changed)?.into_iter().zip(numbers).map(change).collect();
+    changes.sort_by(|a, b| descending(a.ratio, b.ratio));
+    Ok(changes)
 }
 
-impl<'a> Value<'a> {
-    fn new(metric: Metric, pair: &'a Pair<'a>) -> Option<Self> {
-        Some(Self { pair, old: metric.value(pair.old)?, new: metric.value(pair.new)? })
-    }
-
-    fn ratio(&self) -> f64 {
-        if self.old == self.new { 1.0 } else { self.new / self.old }
-    }
-
-    fn change(&self) -> Option<CellChange> {
-        (self.old != self.new).then(|| CellChange {
-            cell: self.pair.id.clone(),
-            time_unit: self.pair.new.time_unit.clone(),
-            old: self.old,
-            new: self.new,
-            ratio: self.ratio(),
-        })
-    }
+/// What is counted of a group of cells.
+fn counted() -> [Expr; 5] {
+    let (old, new) = (|| col("old"), || col("new"));
+    [
+        len().alias("cells"),
+        new().lt(old()).sum().alias("better"),
+        new().eq(old()).sum().alias("equal"),
+        new().gt(old()).sum().alias("worse"),
+        col("ratio").alias("ratios"),
+    ]
 }
 
-impl QualityGroup {
-    fn new(placer: &str, values: &[&Value<'_>]) -> Self {
-        let count = |ordering| values.iter().filter(|v| v.new.partial_cmp(&v.old) == Some(ordering)).count();
-        let finite = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-        let ratios: Vec<f64> = values.iter().map(|value| value.ratio()).collect();
-        let worst = values.iter().copied().filter(|value| value.new != value.old);
-        let worst = worst.reduce(|worst, next| if next.ratio() > worst.ratio() { next } else { worst });
-        let test = signed_rank(&observations(values));
-        Self {
-            placer: placer.to_owned(),
-            cells: values.len(),
-            better: count(Ordering::Less),
-            equal: count(Ordering::Equal),
-            worse: count(Ordering::Greater),
-            mean_ratio: geometric_mean(ratios.iter().copied().filter(finite)),
-            zeros: ratios.iter().filter(|ratio| !finite(ratio)).count(),
-            worst: worst.and_then(Value::change),
-            tested: test.map_or(0, |test| test.pairs),
-            p: test.map(|test| test.p),
-            p_holm: None,
+/// Groups from what is counted of them, without tests.
+fn groups(counted: DataFrame, changes: &[CellChange]) -> PolarsResult<Vec<QualityGroup>> {
+    let count = |name: &str| -> PolarsResult<Vec<usize>> {
+        Ok(values::<u32>(&counted, name)?.into_iter().map(|count| count as usize).collect())
+    };
+    let (cells, better, equal, worse) = (count("cells")?, count("better")?, count("equal")?, count("worse")?);
+    let (placers, ratios) = (values::<String>(&counted, "placer")?, lists(&counted, "ratios")?);
+    let finite = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
+    let group = |(row, placer): (usize, String)| QualityGroup {
+        cells: cells[row],
+        better: better[row],
+        equal: equal[row],
+        worse: worse[row],
+        mean_ratio: geometric_mean(ratios[row].iter().copied().filter(finite)),
+        zeros: ratios[row].iter().filter(|ratio| !finite(ratio)).count(),
+        // Changes come with the worst first.
+        worst: changes.iter().find(|change| change.cell.placer == placer).cloned(),
+        placer,
+        ..QualityGroup::default()
+    };
+    Ok(placers.into_iter().enumerate().map(group).collect())
+}
+
+/// Log ratios by placer, one for each drawn instance. Schedulers of one placement are not independent of each other, so
+/// they are averaged; repetitions that give the same values as another one of their scenario drew nothing new and count
+/// once.
+fn observations(compared: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
+    let scenario = ["suite", "graph", "cluster", "network", "placer"];
+    let instance = [&scenario[..], &["repetition", "seed"]].concat();
+    let frame = compared.clone().lazy().group_by_stable(instance);
+    let frame = frame.agg([col("scheduler"), col("old"), col("new"), col("ratio")]).collect()?;
+    let names = scenario.map(|name| values::<String>(&frame, name));
+    let names = names.into_iter().collect::<PolarsResult<Vec<_>>>()?;
+    let [old, new, ratios] = ["old", "new", "ratio"].map(|name| lists(&frame, name));
+    let (old, new, ratios, schedulers) = (old?, new?, ratios?, text_lists(&frame, "scheduler")?);
+    let mut seen = BTreeSet::new();
+    let mut observations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (row, ratios) in ratios.iter().enumerate() {
+        let scenario: Vec<&String> = names.iter().map(|column| &column[row]).collect();
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let Some(log_ratio) = mean(ratios.iter().map(|ratio| ratio.ln())) else { continue };
+        if seen.insert((scenario, &schedulers[row], bits(&old[row]), bits(&new[row]))) {
+            observations.entry(names[4][row].clone()).or_default().push(log_ratio);
         }
     }
-}
-
-/// Log ratios, one for each placer and drawn instance. Schedulers of one placement are not independent of each other, so
-/// they are averaged; repetitions that give the same values as another one of their scenario drew nothing new and count once.
-fn observations(values: &[&Value<'_>]) -> Vec<f64> {
-    let mut instances: BTreeMap<_, Vec<&Value<'_>>> = BTreeMap::new();
-    for &value in values {
-        let CellKey { suite, graph, cluster, network, placer, repetition, seed, .. } = &value.pair.id;
-        let scenario = (suite, graph, cluster, network, placer);
-        instances.entry((scenario, repetition, seed)).or_default().push(value);
-    }
-    let mut distinct: BTreeMap<_, f64> = BTreeMap::new();
-    for ((scenario, ..), values) in instances {
-        let bits: Vec<_> = values.iter().map(|v| (&v.pair.id.scheduler, v.old.to_bits(), v.new.to_bits())).collect();
-        let Some(log_ratio) = mean(values.iter().map(|value| value.ratio().ln())) else { continue };
-        distinct.insert((scenario, bits), log_ratio);
-    }
-    distinct.into_values().collect()
+    Ok(observations)
 }

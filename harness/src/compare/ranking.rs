@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use placebench_algorithms::ONLINE;
+use polars::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use super::matching::cells;
 use super::statistics::{geometric_mean, holm, mean, signed_rank};
 use super::{ComparisonError, RunTable};
-use crate::results::{CellKey, Metric};
+use crate::results::{CELL, CellKey, Metric, Status, cell_keys, values};
 
 /// What is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -179,35 +180,56 @@ impl Ranking {
 
 /// The least value of each candidate on each instance. An instance's identity leaves out what the candidates differ in.
 fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKey, Values>, ComparisonError> {
-    let mut instances: BTreeMap<CellKey, Values> = BTreeMap::new();
-    let mut seen: BTreeMap<CellKey, &str> = BTreeMap::new();
+    let mut all = Vec::new();
     for run in runs {
-        for (mut id, row) in cells(run, false)? {
-            if let Some(other) = seen.insert(id.clone(), &run.name) {
-                let run = format!("{other} and {}", run.name);
-                return Err(ComparisonError::Duplicate { run, cell: Box::new(id) });
-            }
-            if options.by == Candidates::Scheduler && ["static", ONLINE].contains(&id.scheduler.as_str()) {
-                continue;
-            }
-            let candidate = match options.by {
-                Candidates::Placer => std::mem::take(&mut id.placer),
-                Candidates::Scheduler => String::new(),
-                Candidates::Pair => format!("{} + {}", std::mem::take(&mut id.placer), id.scheduler),
-            };
-            let scheduler = std::mem::take(&mut id.scheduler);
-            let candidate = if options.by == Candidates::Scheduler { scheduler } else { candidate };
-            let value = options.metric.value(row).ok_or_else(|| {
-                if row.is_ok() { format!("no {}", options.metric.column()) } else { row.status.clone() }
-            });
-            let known = instances.entry(id).or_default().entry(candidate).or_insert_with(|| value.clone());
-            if let Ok(value) = value {
-                let best = known.as_ref().map_or(value, |known| known.min(value));
-                *known = Ok(best);
-            }
+        all.push(cells(run, &[options.metric], false)?.with_column(lit(run.name.as_str()).alias("run")));
+    }
+    let all = concat(all, UnionArgs::default())?.collect()?.lazy();
+    if let Some(twice) = first_duplicate(&all)? {
+        return Err(twice);
+    }
+    let (differ, left_out) = match options.by {
+        Candidates::Placer => (&["placer"][..], lit(false)),
+        Candidates::Scheduler => {
+            (&["scheduler"][..], col("scheduler").eq(lit("static")).or(col("scheduler").eq(lit(ONLINE))))
         }
+        Candidates::Pair => (&["placer", "scheduler"][..], lit(false)),
+    };
+    let same: Vec<&str> = match options.by {
+        Candidates::Scheduler => CELL.into_iter().filter(|name| *name != "scheduler").collect(),
+        _ => CELL.into_iter().filter(|name| !["placer", "scheduler"].contains(name)).collect(),
+    };
+    let metric = options.metric.column();
+    let failed = col("status").neq(lit(Status::Ok.name()));
+    let why = when(failed).then(col("status")).otherwise(lit(format!("no {metric}")));
+    let frame = all
+        .filter(left_out.not())
+        .sort(CELL, SortMultipleOptions::default())
+        .group_by_stable([&same[..], differ].concat())
+        .agg([col(metric).min().alias("value"), why.first().alias("why")])
+        .collect()?;
+    let identities = frame.clone().lazy().with_columns(
+        CELL.into_iter().filter(|name| !same.contains(name)).map(|name| lit("").alias(name)).collect::<Vec<_>>(),
+    );
+    let names = differ.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
+    let results = values::<Option<f64>>(&frame, "value")?.into_iter().zip(values::<String>(&frame, "why")?);
+    let mut instances: BTreeMap<CellKey, Values> = BTreeMap::new();
+    for (row, (id, (value, why))) in cell_keys(&identities.collect()?)?.into_iter().zip(results).enumerate() {
+        let candidate = names.iter().map(|column| column[row].as_str()).collect::<Vec<_>>().join(" + ");
+        instances.entry(id).or_default().insert(candidate, value.ok_or(why));
     }
     Ok(instances)
+}
+
+/// The error that names the first cell that is in two runs.
+fn first_duplicate(all: &LazyFrame) -> PolarsResult<Option<ComparisonError>> {
+    let runs = [col("run").first(), col("run").last().alias("other"), len().alias("rows")];
+    let twice = all.clone().group_by_stable(CELL).agg(runs).filter(col("rows").gt(lit(1))).collect()?;
+    let runs = values::<String>(&twice, "run")?.into_iter().zip(values::<String>(&twice, "other")?);
+    Ok(cell_keys(&twice)?.into_iter().zip(runs).next().map(|(cell, (run, other))| ComparisonError::Duplicate {
+        run: format!("{run} and {other}"),
+        cell: Box::new(cell),
+    }))
 }
 
 fn gap(name: &str, instances: &BTreeMap<CellKey, Values>, drop_failing: Option<f64>) -> Option<Gap> {

@@ -1,9 +1,11 @@
 //! Cells that end differently than before.
 
+use std::cmp::Ordering;
+
+use polars::prelude::{DataFrame, IntoLazy, PolarsResult, col};
 use serde::Serialize;
 
-use super::matching::Pair;
-use crate::results::{CellKey, Row, Status};
+use crate::results::{CellKey, Status, cell_keys, values};
 
 /// What a change of status means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -33,26 +35,33 @@ pub struct StatusChange {
 }
 
 impl StatusChange {
-    /// The change, if there is one.
-    pub(super) fn new(pair: &Pair<'_>) -> Option<Self> {
-        let (old, new) = (pair.old, pair.new);
-        (old.status != new.status).then(|| Self {
-            cell: pair.id.clone(),
-            effect: match severity(new).cmp(&severity(old)) {
-                std::cmp::Ordering::Greater => Effect::Regression,
-                std::cmp::Ordering::Equal => Effect::Neutral,
-                std::cmp::Ordering::Less => Effect::Fixed,
+    /// The changes among matched cells, regressions first.
+    pub(super) fn all(pairs: &DataFrame) -> PolarsResult<Vec<Self>> {
+        let changed = pairs.clone().lazy().filter(col("status").neq(col("status_new"))).collect()?;
+        let [old, new] = ["status", "status_new"].map(|name| values::<String>(&changed, name));
+        let [old_error, new_error] = ["error", "error_new"].map(|name| values::<Option<String>>(&changed, name));
+        let reasons = new_error?.into_iter().zip(old_error?).map(|(new, old)| new.or(old));
+        let statuses = old?.into_iter().zip(new?);
+        let change = |((cell, (old, new)), reason): ((CellKey, (String, String)), Option<String>)| Self {
+            cell,
+            effect: match severity(&new).cmp(&severity(&old)) {
+                Ordering::Greater => Effect::Regression,
+                Ordering::Equal => Effect::Neutral,
+                Ordering::Less => Effect::Fixed,
             },
-            old: old.status.clone(),
-            new: new.status.clone(),
-            reason: new.error.clone().or_else(|| old.error.clone()),
-        })
+            old,
+            new,
+            reason,
+        };
+        let mut changes: Vec<Self> = cell_keys(&changed)?.into_iter().zip(statuses).zip(reasons).map(change).collect();
+        changes.sort_by_key(|change| change.effect);
+        Ok(changes)
     }
 }
 
 /// 0 for a result, 1 for none, 2 for something wrong. A word from another version may mean anything but a result.
-fn severity(row: &Row) -> u8 {
-    match row.status() {
+fn severity(status: &str) -> u8 {
+    match Status::named(status) {
         Some(Status::Ok) => 0,
         Some(Status::Infeasible | Status::Error | Status::TimedOut) => 1,
         Some(Status::Panicked | Status::Invalid) | None => 2,

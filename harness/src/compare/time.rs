@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use polars::prelude::*;
 use serde::Serialize;
 
-use super::matching::Pair;
 use super::quality::descending;
 use super::statistics::{mean, median, t_exceeded};
-use crate::results::Metric;
+use crate::results::{Metric, lists, values};
 
 /// What is timed: placing, by placer, and simulating, by scheduler.
 pub const TIMED: [Metric; 2] = [Metric::PlaceSeconds, Metric::SimulateSeconds];
@@ -79,10 +79,13 @@ type Times = Vec<(f64, f64)>;
 
 impl TimeComparison {
     /// Compares both. Times below `least_seconds` count as that.
-    pub(super) fn all(pairs: &[&Pair<'_>], least_seconds: f64) -> Vec<Self> {
-        let groups = TIMED.map(|metric| (metric, grouped(metric, pairs, least_seconds)));
+    pub(super) fn all(pairs: &DataFrame, least_seconds: f64) -> PolarsResult<Vec<Self>> {
+        let mut groups = Vec::new();
+        for metric in TIMED {
+            groups.push((metric, grouped(metric, pairs, least_seconds)?));
+        }
         let tests = groups.iter().map(|(_, groups)| groups.len() + algorithms(groups).len()).sum();
-        groups.iter().filter_map(|(metric, groups)| Self::new(*metric, groups, tests)).collect()
+        Ok(groups.iter().filter_map(|(metric, groups)| Self::new(*metric, groups, tests)).collect())
     }
 
     fn new(metric: Metric, groups: &BTreeMap<(String, String), Times>, tests: usize) -> Option<Self> {
@@ -139,21 +142,38 @@ fn log_ratios(times: &Times) -> Vec<f64> {
 
 /// The distinct times by algorithm and place. A placement is timed once for all the schedulers and networks that it is judged
 /// under: rows that repeat a pair of times of their repetition are one observation.
-fn grouped(metric: Metric, pairs: &[&Pair<'_>], least_seconds: f64) -> BTreeMap<(String, String), Times> {
-    let mut seen: BTreeMap<(String, String), BTreeMap<_, (f64, f64)>> = BTreeMap::new();
-    for pair in pairs {
-        let id = &pair.id;
-        let (old, new) = (metric.value(pair.old), metric.value(pair.new));
-        let group = match metric {
-            Metric::SimulateSeconds => (id.scheduler.clone(), format!("{} by {}", id.scenario(), id.placer)),
-            _ => (id.placer.clone(), format!("{}@{}", id.graph, id.cluster)),
+fn grouped(metric: Metric, pairs: &DataFrame, least_seconds: f64) -> PolarsResult<BTreeMap<(String, String), Times>> {
+    let simulated = metric == Metric::SimulateSeconds;
+    let group = if simulated {
+        &["graph", "cluster", "placer", "scheduler", "network"][..]
+    } else {
+        &["graph", "cluster", "placer"]
+    };
+    let observation = [group, &["repetition", "seed", "old", "new"]].concat();
+    let frame = pairs
+        .clone()
+        .lazy()
+        .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
+        .filter(col("old").is_not_null().and(col("new").is_not_null()))
+        .group_by(observation.iter().map(|&name| col(name)).collect::<Vec<_>>())
+        .agg([len()])
+        .sort(observation, SortMultipleOptions::default())
+        .group_by_stable(group)
+        .agg([col("old"), col("new")])
+        .collect()?;
+    let names = group.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
+    let seconds = lists(&frame, "old")?.into_iter().zip(lists(&frame, "new")?);
+    let mut grouped = BTreeMap::new();
+    for (row, (old, new)) in seconds.enumerate() {
+        let place = format!("{}@{}", names[0][row], names[1][row]);
+        let key = match simulated {
+            true => (names[3][row].clone(), format!("{place}/{} by {}", names[4][row], names[2][row])),
+            false => (names[2][row].clone(), place),
         };
-        let (Some(old), Some(new)) = (old, new) else { continue };
-        let observation = (id.repetition, id.seed, old.to_bits(), new.to_bits());
-        let times = (old.max(least_seconds), new.max(least_seconds));
-        seen.entry(group).or_default().insert(observation, times);
+        let at_least = |seconds: Vec<f64>| seconds.into_iter().map(|seconds| seconds.max(least_seconds));
+        grouped.insert(key, at_least(old).zip(at_least(new)).collect());
     }
-    seen.into_iter().map(|(group, times)| (group, times.into_values().collect())).collect()
+    Ok(grouped)
 }
 
 /// The scatter of log ratios.

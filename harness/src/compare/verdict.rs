@@ -1,14 +1,17 @@
 //! The comparison of two runs, and what of it is a regression.
 
+use std::collections::BTreeSet;
+
+use polars::prelude::*;
 use serde::Serialize;
 
-use super::matching::{Matching, Pair};
+use super::matching::Matching;
 use super::quality::descending;
-use super::time::TimeComparison;
+use super::time::{TIMED, TimeComparison};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
 };
-use crate::results::{CellKey, Metric, Row};
+use crate::results::{CellKey, Metric, Status, cell_keys};
 
 /// What to compare, and what counts as a regression. Limits are factors, new / old.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,27 +135,30 @@ impl Comparison {
     /// # Complexity
     /// O(n log n) in the number of rows.
     pub fn new(old: &RunTable, new: &RunTable, options: &Options) -> Result<Self, ComparisonError> {
-        let Matching { pairs, only_old, only_new } = Matching::new(old, new, options.any_suite)?;
-        let both_ok: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.old.is_ok() && pair.new.is_ok()).collect();
-        let (same, other): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
-            both_ok.into_iter().partition(|pair| problem(pair.old) == problem(pair.new));
-        let mut status_changes: Vec<StatusChange> = pairs.iter().filter_map(StatusChange::new).collect();
-        status_changes.sort_by(|a, b| a.effect.cmp(&b.effect).then_with(|| a.cell.cmp(&b.cell)));
-        let quality = options.metrics.iter().map(|&metric| QualityComparison::new(metric, &same)).collect();
-        let times = options.max_time.map(|_| TimeComparison::all(&same, options.least_seconds)).unwrap_or_default();
+        let metrics: BTreeSet<Metric> = options.metrics.iter().copied().chain(TIMED).collect();
+        let metrics: Vec<Metric> = metrics.into_iter().collect();
+        let Matching { pairs, only_old, only_new } = Matching::new(old, new, &metrics, options.any_suite)?;
+        let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
+        let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
+        let same = same.unwrap_or_else(|| lit(true));
+        let both_ok = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
+        let other = both_ok.clone().filter(same.clone().not()).collect()?;
+        let same = both_ok.filter(same).collect()?;
+        let quality = options.metrics.iter().map(|&metric| QualityComparison::new(metric, &same));
+        let times = options.max_time.map(|_| TimeComparison::all(&same, options.least_seconds)).transpose()?;
         let mut comparison = Self {
             old: Side::new(old),
             new: Side::new(new),
-            matched: pairs.len(),
-            compared: same.len(),
+            matched: pairs.height(),
+            compared: same.height(),
             warnings: warnings(old, new),
             regressions: Vec::new(),
-            status_changes,
+            status_changes: StatusChange::all(&pairs)?,
             only_old,
             only_new,
-            other_problems: other.into_iter().map(|pair| pair.id.clone()).collect(),
-            quality,
-            times,
+            other_problems: cell_keys(&other)?,
+            quality: quality.collect::<PolarsResult<_>>()?,
+            times: times.unwrap_or_default(),
         };
         if comparison.compared == 0 {
             comparison.warnings.push("no cell has a result in both runs: only how cells end was compared".to_owned());
@@ -215,9 +221,7 @@ impl Side {
 }
 
 /// What must be equal for makespans to compare.
-pub(super) fn problem(row: &Row) -> (u32, u64, u64, &str) {
-    (row.devices, row.ops, row.edges, &row.time_unit)
-}
+pub(super) const PROBLEM: [&str; 4] = ["devices", "ops", "edges", "time_unit"];
 
 fn warnings(old: &RunTable, new: &RunTable) -> Vec<String> {
     let unfinished = [old, new].into_iter().filter(|run| run.unfinished);

@@ -3,9 +3,49 @@
 use polars::prelude::*;
 
 /// A type that a column can hold.
-pub(super) trait ColumnValue: Sized {
+pub trait ColumnValue: Sized {
+    /// A column of these values.
     fn column(name: &str, values: Vec<Self>) -> Column;
+
+    /// The values of a column.
+    ///
+    /// # Errors
+    /// If the column is of another type, or has a null where the type has none.
     fn values(column: &Column) -> PolarsResult<Vec<Self>>;
+}
+
+/// The values of a column of a data frame.
+///
+/// # Errors
+/// If there is no such column, it is of another type, or has a null where the type has none.
+pub fn values<T: ColumnValue>(frame: &DataFrame, name: &str) -> PolarsResult<Vec<T>> {
+    T::values(frame.column(name)?)
+}
+
+/// The numbers in each list of a column: what a group of rows has. Nulls are left out.
+///
+/// # Errors
+/// If there is no such column, or it holds no lists of numbers.
+pub fn lists(frame: &DataFrame, name: &str) -> PolarsResult<Vec<Vec<f64>>> {
+    let numbers = |list: Option<Series>| match list {
+        Some(list) => Ok(list.cast(&DataType::Float64)?.f64()?.iter().flatten().collect()),
+        None => Ok(Vec::new()),
+    };
+    let column = frame.column(name)?.list()?;
+    (0..column.len()).map(|row| numbers(column.get_as_series(row))).collect()
+}
+
+/// The texts in each list of a column. Nulls are left out.
+///
+/// # Errors
+/// If there is no such column, or it holds no lists of texts.
+pub fn text_lists(frame: &DataFrame, name: &str) -> PolarsResult<Vec<Vec<String>>> {
+    let column = frame.column(name)?.list()?;
+    let texts = |list: Option<Series>| match list {
+        Some(list) => Ok(list.str()?.iter().flatten().map(str::to_owned).collect()),
+        None => Ok(Vec::new()),
+    };
+    (0..column.len()).map(|row| texts(column.get_as_series(row))).collect()
 }
 
 /// The error that a column holds a null where the schema has none.
@@ -46,6 +86,7 @@ macro_rules! optional {
 required!(String, str, DataType::String);
 required!(u32, u32, DataType::UInt32);
 required!(u64, u64, DataType::UInt64);
+required!(f64, f64, DataType::Float64);
 optional!(String, str, DataType::String);
 optional!(u64, u64, DataType::UInt64);
 optional!(f64, f64, DataType::Float64);

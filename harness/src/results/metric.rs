@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use placebench_algorithms::nearest;
+use polars::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Row;
+use super::Status;
 
 /// A number of a cell. It has two names, and every command and file takes both: that of its column (`traffic_bytes`)
 /// and a short one (`traffic`).
@@ -167,31 +168,18 @@ impl Metric {
         matches!(self, Self::Speedup | Self::Efficiency | Self::Utilization)
     }
 
-    /// Its value in a row that is `ok`; `None` if there is none, or it is not finite. Graphs have one training step here.
-    pub fn value(self, row: &Row) -> Option<f64> {
-        let count = |count: Option<u64>| count.map(|count| count as f64);
+    /// Its values in a [`Table`](super::Table), named as its column: null where a row is not `ok`, has none, or one that
+    /// is not finite.
+    pub fn expr(self) -> Expr {
         let value = match self {
-            Self::Makespan | Self::StepTime => row.makespan,
-            Self::Slr => row.slr,
-            Self::Speedup => row.speedup,
-            Self::Efficiency => row.efficiency,
-            Self::Gap => row.gap,
-            Self::TrafficBytes => count(row.traffic_bytes),
-            Self::CutBytes => count(row.cut_bytes),
-            Self::Transfers => count(row.transfers),
-            Self::CutEdges => count(row.cut_edges),
-            Self::LoadImbalance => row.load_imbalance,
-            Self::Utilization => row.utilization,
-            Self::IdleTime => row.idle_time,
-            Self::PeakMemoryBytes => count(row.peak_memory_bytes),
-            Self::DevicesUsed => count(row.devices_used),
-            Self::ExecutableMean => row.executable_mean,
-            Self::PlaceSeconds => row.place_seconds,
-            Self::SimulateSeconds => row.simulate_seconds,
-            Self::CommunicationTime => communication(row),
-            Self::MakespanRatio | Self::Failed => None,
+            Self::StepTime => col("makespan") / col("steps"),
+            Self::CommunicationTime => communication(),
+            Self::MakespanRatio | Self::Failed => lit(NULL),
+            _ => col(self.column()),
         };
-        value.filter(|value| row.is_ok() && value.is_finite())
+        let value = value.cast(DataType::Float64);
+        let counts = col("status").eq(lit(Status::Ok.name())).and(value.clone().is_finite());
+        when(counts).then(value).otherwise(lit(NULL)).alias(self.column())
     }
 
     /// Whether it depends on the clock: then it differs from run to run.
@@ -209,13 +197,13 @@ impl Metric {
     }
 }
 
-/// What the busiest device waits.
-fn communication(row: &Row) -> Option<f64> {
-    let makespan = row.makespan?;
-    let busy = makespan - row.idle_time? / f64::from(row.devices);
-    let waiting = makespan - busy * row.load_imbalance?;
+/// What the busiest device waits in a step.
+fn communication() -> Expr {
+    let busy = col("makespan") - col("idle_time") / col("devices").cast(DataType::Float64);
+    let waiting = col("makespan") - busy * col("load_imbalance");
     // What is left of subtracting nearly equal numbers is no time.
-    Some(if waiting > makespan * 1e-12 { waiting } else { 0.0 })
+    let rounding = waiting.clone().lt_eq(col("makespan") * lit(1e-12));
+    when(rounding).then(lit(0.0)).otherwise(waiting / col("steps"))
 }
 
 impl FromStr for Metric {

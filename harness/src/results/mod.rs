@@ -3,10 +3,15 @@
 mod cell_key;
 mod columns;
 mod files;
+mod filter;
 mod metric;
 mod row;
+mod table;
 
 pub use cell_key::{CellKey, Scenario};
+pub use columns::{ColumnValue, lists, text_lists, values};
 pub use files::{TableError, TableFormat, read_table, write_table};
+pub use filter::{Column, Filter, FilterError};
 pub use metric::{Measure, Metric, UnknownMetric, names_of};
 pub use row::{Row, SCHEMA_VERSION, Status};
+pub use table::{CELL, SCENARIO, Table, cell_keys, left_join, scenarios};

@@ -33,6 +33,11 @@ impl Status {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Ok, Self::Infeasible, Self::Error, Self::TimedOut, Self::Panicked, Self::Invalid];
 
+    /// The status of this word; `None` if this version does not know it.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == word)
+    }
+
     /// The word in the column `status`.
     pub fn name(self) -> &'static str {
         match self {
@@ -180,7 +185,7 @@ impl Row {
 
     /// How the cell ended; `None` if the column holds a word that this version does not know.
     pub fn status(&self) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.name() == self.status)
+        Status::named(&self.status)
     }
 
     /// Whether the cell was placed, simulated and validated.

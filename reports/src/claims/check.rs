@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Filter, Metric, Table, lists, values};
+use polars::prelude::*;
 
 use super::{Claim, bootstrap};
-use crate::query::{Column, Results, matches};
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,28 +54,32 @@ impl Claim {
     ///
     /// # Complexity
     /// O(rows + pairs) a resample, of which there are 1000.
-    pub fn check(&self, results: &Results) -> Verdict {
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn check(&self, table: &Table) -> PolarsResult<Verdict> {
         let Some(metric) = self.metric else {
             let reason = self.cannot_be_tested.clone().unwrap_or_else(|| "the claim names no metric".to_owned());
-            return Groups::<f64>::default().verdict(self, |_| None, Outcome::CannotBeTested(reason));
+            let none = Groups::<f64> { groups: Vec::new(), runs: 0 };
+            return Ok(none.verdict(|_| None, Outcome::CannotBeTested(reason)));
         };
         let nothing = Outcome::CannotBeTested("the run has no rows to compare".to_owned());
         match self.correlates_with {
             None => {
                 let mean = |logs: &[f64]| Some(logs.iter().sum::<f64>() / logs.len() as f64);
-                let mut verdict = self.ratios(metric, results).verdict(self, mean, nothing);
+                let mut verdict = self.ratios(metric, table)?.verdict(mean, nothing);
                 // Means of logarithms so far.
                 verdict.mean = verdict.mean.map(f64::exp);
                 verdict.interval = verdict.interval.map(|(low, high)| (low.exp(), high.exp()));
                 verdict.ratios.iter_mut().for_each(|(_, ratio)| *ratio = ratio.exp());
-                self.judge(verdict)
+                Ok(self.judge(verdict))
             }
             Some(other) => {
                 let correlation = |cells: &[(f64, f64)]| {
                     let (a, b): (Vec<f64>, Vec<f64>) = cells.iter().copied().unzip();
                     rank_correlation(&a, &b)
                 };
-                self.judge(self.cells(metric, other, results).verdict(self, correlation, nothing))
+                Ok(self.judge(self.cells(metric, other, table)?.verdict(correlation, nothing)))
             }
         }
     }
@@ -94,86 +98,80 @@ impl Claim {
         verdict
     }
 
-    fn key(&self, row: &Row) -> String {
-        self.each.iter().map(|&column| column.of(row)).collect::<Vec<_>>().join(" ")
+    /// The columns of `each` as `each0`, `each1`, …, for queries to group by.
+    fn each(&self) -> Vec<Expr> {
+        self.each.iter().enumerate().map(|(index, column)| column.expr().alias(format!("each{index}"))).collect()
+    }
+
+    /// The label of each row's group.
+    fn labels(&self, frame: &DataFrame) -> PolarsResult<Vec<String>> {
+        let columns = (0..self.each.len()).map(|index| values::<String>(frame, &format!("each{index}")));
+        let columns = columns.collect::<PolarsResult<Vec<_>>>()?;
+        let label = |row: usize| columns.iter().map(|column| column[row].as_str()).collect::<Vec<_>>().join(" ");
+        Ok((0..frame.height()).map(label).collect())
     }
 
     /// For each group the logarithms of its ratios, one a repetition.
-    fn ratios(&self, metric: Metric, results: &Results) -> Groups<f64> {
-        let mut pairs: BTreeMap<String, BTreeMap<u32, [Vec<f64>; 2]>> = BTreeMap::new();
-        for row in results.select(&self.only) {
-            let Some(value) = results.value(metric, row) else { continue };
-            for (side, selection) in [&self.numerator, &self.denominator].into_iter().enumerate() {
-                if matches(row, selection) {
-                    let sides = pairs.entry(self.key(row)).or_default().entry(row.repetition).or_default();
-                    sides[side].push(value);
-                }
+    fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Groups<f64>> {
+        let side = |filter: &Filter, name: &str| col("value").filter(filter.expr()).alias(name);
+        let frame = table
+            .lazy()
+            .filter(self.only.expr())
+            .with_column(metric.expr().alias("value"))
+            .filter(col("value").is_not_null())
+            .group_by_stable([self.each(), vec![col("repetition")]].concat())
+            .agg([side(&self.numerator, "numerator"), side(&self.denominator, "denominator")])
+            .sort(["repetition"], SortMultipleOptions::default().with_maintain_order(true))
+            .collect()?;
+        let sides = lists(&frame, "numerator")?.into_iter().zip(lists(&frame, "denominator")?);
+        let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut runs = 0;
+        for (label, (a, b)) in self.labels(&frame)?.into_iter().zip(sides) {
+            let sides = (self.numerator_takes.of(&a), self.denominator_takes.of(&b));
+            let (Some(numerator), Some(denominator)) = sides else { continue };
+            let ratio = numerator / denominator;
+            if ratio.is_finite() && ratio > 0.0 {
+                groups.entry(label).or_default().push(ratio.ln());
+                runs += a.len() + b.len();
             }
         }
-        let mut groups = Groups::default();
-        for (key, repetitions) in pairs {
-            let mut logs = Vec::new();
-            for [a, b] in repetitions.values() {
-                let sides = (self.numerator_takes.of(a), self.denominator_takes.of(b));
-                let (Some(numerator), Some(denominator)) = sides else { continue };
-                let ratio = numerator / denominator;
-                if ratio.is_finite() && ratio > 0.0 {
-                    logs.push(ratio.ln());
-                    groups.runs += a.len() + b.len();
-                }
-            }
-            groups.push(key, logs);
-        }
-        groups
+        Ok(Groups { groups: groups.into_iter().collect(), runs })
     }
 
     /// For each group the two metrics of its cells, each the mean over the cell's repetitions.
-    fn cells(&self, metric: Metric, other: Metric, results: &Results) -> Groups<(f64, f64)> {
-        let mut groups: BTreeMap<String, BTreeMap<Vec<String>, Sums>> = BTreeMap::new();
-        for row in results.select(&self.only) {
-            let (Some(value), Some(against)) = (results.value(metric, row), results.value(other, row)) else {
-                continue;
-            };
-            let cell = Column::ALL.into_iter().map(|column| column.of(row)).collect();
-            let sums = groups.entry(self.key(row)).or_default().entry(cell).or_default();
-            *sums = Sums { value: sums.value + value, against: sums.against + against, count: sums.count + 1 };
+    fn cells(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Groups<(f64, f64)>> {
+        let cell = ["graph", "cluster", "placer", "scheduler", "network"];
+        let frame = table
+            .lazy()
+            .filter(self.only.expr())
+            .with_columns([metric.expr().alias("value"), other.expr().alias("against")])
+            .filter(col("value").is_not_null().and(col("against").is_not_null()))
+            .group_by_stable([self.each(), cell.map(col).to_vec()].concat())
+            .agg([col("value").mean(), col("against").mean(), len().alias("count")])
+            .sort(cell, SortMultipleOptions::default().with_maintain_order(true))
+            .collect()?;
+        let pairs = values::<f64>(&frame, "value")?.into_iter().zip(values::<f64>(&frame, "against")?);
+        let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        for (label, pair) in self.labels(&frame)?.into_iter().zip(pairs) {
+            groups.entry(label).or_default().push(pair);
         }
-        let mut found = Groups::default();
-        for (key, cells) in groups {
-            found.runs += cells.values().map(|sums| sums.count).sum::<usize>();
-            let mean = |sums: &Sums| (sums.value / sums.count as f64, sums.against / sums.count as f64);
-            found.push(key, cells.values().map(mean).collect());
-        }
-        found
+        let runs = values::<u32>(&frame, "count")?.iter().map(|&count| count as usize).sum();
+        Ok(Groups { groups: groups.into_iter().collect(), runs })
     }
 }
 
-/// Samples by group.
+/// Samples by group, in the order of labels.
 struct Groups<T> {
-    labels: Vec<String>,
-    samples: Vec<Vec<T>>,
+    groups: Vec<(String, Vec<T>)>,
+    /// Rows behind the samples.
     runs: usize,
 }
 
-impl<T> Default for Groups<T> {
-    fn default() -> Self {
-        Self { labels: Vec::new(), samples: Vec::new(), runs: 0 }
-    }
-}
-
 impl<T: Clone> Groups<T> {
-    fn push(&mut self, label: String, samples: Vec<T>) {
-        if !samples.is_empty() {
-            self.labels.push(label);
-            self.samples.push(samples);
-        }
-    }
-
     /// The value of each group, their mean and its interval; groups without a value do not count.
-    fn verdict(self, claim: &Claim, value: impl Fn(&[T]) -> Option<f64>, outcome: Outcome) -> Verdict {
-        debug_assert!(claim.metric.is_some() || self.samples.is_empty());
+    fn verdict(self, value: impl Fn(&[T]) -> Option<f64>, outcome: Outcome) -> Verdict {
         let (mut ratios, mut samples) = (Vec::new(), Vec::new());
-        for (label, group) in self.labels.into_iter().zip(self.samples) {
+        for (label, group) in self.groups {
             if let Some(value) = value(&group) {
                 ratios.push((label, value));
                 samples.push(group);
@@ -193,14 +191,6 @@ impl<T: Clone> Groups<T> {
             outcome,
         }
     }
-}
-
-/// Two metrics of a cell, summed over its repetitions.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    value: f64,
-    against: f64,
-    count: usize,
 }
 
 /// Spearman's rank correlation; equal values share their mean rank. `None` with fewer than three values or if one side
@@ -240,7 +230,7 @@ mod tests {
         let claim = claim(
             "numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph', 'scheduler']\nabove = 1.9\nbelow = 2.1",
         );
-        let verdict = claim.check(&rows().into());
+        let verdict = claim.check(&Table::new(&rows()).unwrap()).unwrap();
         let labels: Vec<&str> = verdict.ratios.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(labels, ["a fifo", "a pct", "b fifo", "b pct"]);
         // On b one of two repetitions failed.
@@ -251,9 +241,9 @@ mod tests {
     #[test]
     fn almost_all_is_a_share_and_nothing_to_compare_is_no_verdict() {
         let text = "numerator = {scheduler = ['fifo']}\ndenominator = {scheduler = ['pct']}\neach = ['graph', 'placer']\nabove = 1.5000001";
-        assert_eq!(claim(text).check(&rows().into()).outcome, Outcome::Fails);
+        assert_eq!(claim(text).check(&Table::new(&rows()).unwrap()).unwrap().outcome, Outcome::Fails);
         let text = "numerator = {placer = ['mite']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nabove = 1";
-        assert_eq!(claim(text).check(&rows().into()).outcome.words(), "cannot be tested");
+        assert_eq!(claim(text).check(&Table::new(&rows()).unwrap()).unwrap().outcome.words(), "cannot be tested");
     }
 
     #[test]
@@ -261,7 +251,7 @@ mod tests {
         // The least of (random pct 0.020, random fifo 0.030) to the geometric mean of (heft pct 0.010, heft fifo 0.015).
         let text = "where = {graph = ['a']}\nnumerator = {placer = ['random']}\nnumerator_takes = 'least'\n\
                     denominator = {placer = ['heft']}\neach = ['graph']\nabove = 1";
-        let verdict = claim(text).check(&rows().into());
+        let verdict = claim(text).check(&Table::new(&rows()).unwrap()).unwrap();
         assert!((verdict.ratios[0].1 - 0.020 / (0.010f64 * 0.015).sqrt()).abs() < 1e-12);
     }
 
@@ -269,7 +259,7 @@ mod tests {
     fn a_claim_of_correlation_is_checked_by_ranks() {
         let text = "where = {graph = ['a']}\ncorrelates_with = 'traffic_bytes'\neach = ['graph']\nabove = 0.5";
         // Makespans 10, 15, 20, 30; traffic 0, 0, 3.5, 3.5: ranks 1 2 3 4 and 1.5 1.5 3.5 3.5.
-        let verdict = claim(text).check(&rows().into());
+        let verdict = claim(text).check(&Table::new(&rows()).unwrap()).unwrap();
         assert!((verdict.ratios[0].1 - 4.0 / 20f64.sqrt()).abs() < 1e-12, "{verdict:?}");
         assert_eq!((verdict.pairs, verdict.outcome.words()), (4, "holds"));
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[9.0, 5.0, 2.0]), Some(-1.0));
@@ -279,7 +269,7 @@ mod tests {
     #[test]
     fn a_claim_about_what_is_not_measured_says_why_it_cannot_be_tested() {
         let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '9'\ntext = 't'\ncannot_be_tested = 'no accuracy'";
-        let verdict = toml::from_str::<Claims>(text).unwrap().claims[0].check(&rows().into());
+        let verdict = toml::from_str::<Claims>(text).unwrap().claims[0].check(&Table::new(&rows()).unwrap()).unwrap();
         assert_eq!(verdict.outcome, Outcome::CannotBeTested("no accuracy".into()));
         assert_eq!((verdict.mean, verdict.interval, verdict.runs), (None, None, 0));
     }
@@ -294,7 +284,7 @@ mod tests {
         }
         let text = "where = {graph = ['a']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\n\
                     each = ['graph', 'scheduler']\nbelow = 2";
-        let verdict = claim(text).check(&rows.into());
+        let verdict = claim(text).check(&Table::new(&rows).unwrap()).unwrap();
         assert_eq!((verdict.outcome, verdict.runs), (Outcome::Fails, 8));
         let (low, high) = verdict.interval.unwrap();
         let mean = verdict.mean.unwrap();
@@ -310,8 +300,8 @@ mod tests {
             row.makespan = row.makespan.map(|makespan| makespan / 3.0);
         }
         let text = "numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nabove = 3\nbelow = 4";
-        assert_eq!(claim(text).check(&rows.clone().into()).outcome, Outcome::Fails);
-        let verdict = claim(&format!("{text}\non_average = true")).check(&rows.into());
+        assert_eq!(claim(text).check(&Table::new(&rows).unwrap()).unwrap().outcome, Outcome::Fails);
+        let verdict = claim(&format!("{text}\non_average = true")).check(&Table::new(&rows).unwrap()).unwrap();
         assert_eq!((verdict.outcome, verdict.within), (Outcome::Holds, 0));
     }
 }

@@ -12,13 +12,11 @@ mod check;
 mod print;
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::Metric;
+use placebench_harness::results::{Column, Filter, Metric};
 use serde::Deserialize;
 
 pub use check::{Outcome, Verdict};
 pub use print::claims_markdown;
-
-use crate::query::{Column, Selection};
 
 /// The claims of one source.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,13 +50,13 @@ pub struct Claim {
     pub metric: Option<Metric>,
     /// Rows that count, by column.
     #[serde(default, rename = "where")]
-    pub only: Selection,
+    pub only: Filter,
     /// What makes a row the numerator.
     #[serde(default)]
-    pub numerator: Selection,
+    pub numerator: Filter,
     /// What makes a row the denominator.
     #[serde(default)]
-    pub denominator: Selection,
+    pub denominator: Filter,
     /// What several rows of one repetition in the numerator count for.
     #[serde(default)]
     pub numerator_takes: Taken,

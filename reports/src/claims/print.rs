@@ -1,7 +1,9 @@
 //! Claims and verdicts as Markdown.
 
+use placebench_harness::results::{self, Column};
+use polars::prelude::{PolarsResult, col, lit};
+
 use super::{Claim, Claims, Outcome, Verdict};
-use crate::query::Results;
 
 impl Claim {
     /// The limits in words.
@@ -42,26 +44,29 @@ impl Verdict {
 
 /// All verdicts as a Markdown table, and below it the single ratios of each claim; with several network models, each
 /// claim is checked under each of them, since makespans under different models do not compare.
-pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
-    let networks = results.networks();
-    let verdicts: Vec<Vec<Verdict>> = networks
-        .iter()
-        .map(|network| results.under(network))
-        .map(|results| claims.claims.iter().map(|claim| claim.check(&results)).collect())
-        .collect();
+///
+/// # Errors
+/// If Polars refuses.
+pub fn claims_markdown(claims: &Claims, table: &results::Table) -> PolarsResult<String> {
+    let networks = table.distinct(Column::Network)?;
+    let mut verdicts: Vec<Vec<Verdict>> = Vec::new();
+    for network in &networks {
+        let under = table.filter(col("network").eq(lit(network.as_str())))?;
+        verdicts.push(claims.claims.iter().map(|claim| claim.check(&under)).collect::<PolarsResult<_>>()?);
+    }
     let under = |network: &str| if networks.len() > 1 { format!("under {network}") } else { String::new() };
-    let mut table = String::from("| # | figure | claim | ratio expected |");
+    let mut text = String::from("| # | figure | claim | ratio expected |");
     for network in &networks {
         let of = if networks.len() > 1 { format!(", {network}") } else { String::new() };
-        table.push_str(&format!(
+        text.push_str(&format!(
             " ratio measured (least – mean – most){of} | 95 % interval of the mean | within | runs | verdict |"
         ));
     }
-    table.push_str(&format!("\n|---|---|---|---|{}\n", "---|---|---|---|---|".repeat(networks.len())));
+    text.push_str(&format!("\n|---|---|---|---|{}\n", "---|---|---|---|---|".repeat(networks.len())));
     let mut details = String::new();
     for (index, claim) in claims.claims.iter().enumerate() {
         let number = index + 1;
-        table.push_str(&format!("| {number} | {} | {} | {} |", claim.figure, claim.text, claim.expectation()));
+        text.push_str(&format!("| {number} | {} | {} | {} |", claim.figure, claim.text, claim.expectation()));
         details.push_str(&format!("{number}."));
         let mut fails = false;
         if let Some(reason) = &claim.cannot_be_tested {
@@ -75,7 +80,7 @@ pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
                 0 => "-".to_owned(),
                 groups => format!("{}/{groups}", verdict.within),
             };
-            table.push_str(&format!(" {range} | {interval} | {within} | {} | {words} |", verdict.runs));
+            text.push_str(&format!(" {range} | {interval} | {within} | {} | {words} |", verdict.runs));
             if claim.cannot_be_tested.is_some() {
                 continue;
             }
@@ -95,7 +100,7 @@ pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
         if let (true, Some(why)) = (fails, &claim.why) {
             details.push_str(&format!(" {why}"));
         }
-        table.push('\n');
+        text.push('\n');
         details.push('\n');
     }
     let counts = networks.iter().zip(&verdicts).map(|(network, verdicts)| {
@@ -107,7 +112,7 @@ pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
         format!("{holds} of {} claims hold{of}{rest}.", verdicts.len())
     });
     let counts = counts.collect::<Vec<_>>().join(" ");
-    format!("{table}\n{counts}\n\n{details}")
+    Ok(format!("{text}\n{counts}\n\n{details}"))
 }
 
 #[cfg(test)]
@@ -115,7 +120,7 @@ mod tests {
     use placebench_harness::results::Row;
 
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, table};
 
     #[test]
     fn each_network_model_has_a_verdict_of_its_own() {
@@ -130,7 +135,7 @@ mod tests {
         rows.extend(slow);
         let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n\
                     numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nbelow = 3";
-        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &rows.into());
+        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &results::Table::new(&rows).unwrap()).unwrap();
         assert!(markdown.contains("| 2.00 – 2.00 – 2.00 | 2.00 – 2.00 | 2/2 | 12 | holds | 4.00 – 4.00 – 4.00 |"));
         assert!(markdown.contains("| 4.00 – 4.00 | 0/2 | 12 | does not hold |"));
         assert!(markdown.contains("1 of 1 claims hold under contention_free. 0 of 1 claims hold under one_port."));
@@ -139,7 +144,7 @@ mod tests {
     #[test]
     fn what_cannot_be_tested_is_counted_apart_and_says_why() {
         let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '9'\ntext = 't'\ncannot_be_tested = 'no accuracy'";
-        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &rows().into());
+        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &table()).unwrap();
         assert!(markdown.contains("| 1 | 9 | t | - | - | - | - | 0 | cannot be tested |"), "{markdown}");
         assert!(markdown.contains("0 of 1 claims hold, 1 cannot be tested."), "{markdown}");
         assert!(markdown.contains("1. cannot be tested: no accuracy.\n"), "{markdown}");

@@ -1,13 +1,10 @@
 //! Plain tables as text: Markdown, LaTeX (booktabs) and CSV.
 
 mod csv_text;
-mod from_rows;
 mod latex;
 mod markdown;
 
 use std::str::FromStr;
-
-pub use from_rows::metric_table;
 
 /// A table of texts: one header, rows of as many cells.
 ///

@@ -29,7 +29,6 @@ mod drawing;
 mod estimate;
 mod executable_ops;
 mod font;
-mod from_rows;
 mod from_run;
 mod gantt;
 mod grouped_bars;
@@ -56,7 +55,6 @@ pub use critical_difference::CriticalDifference;
 pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
-pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};
 pub use from_run::{colocation_histogram, executable_ops, gantt};
 pub use gantt::{Gantt, GanttDevice, Task};
 pub use grouped_bars::{Bar, GroupedBars};
@@ -86,4 +84,26 @@ pub trait Figure {
 
     /// Its data: what the CSV beside it holds.
     fn table(&self) -> Table;
+}
+
+/// A figure with a name for its file.
+pub struct NamedFigure {
+    /// Letters, digits, `-`, `_`, `.`: the file's name without its extension. Unique within what one call returns.
+    pub name: String,
+    /// What it shows, in one sentence: a caption.
+    pub caption: String,
+    /// The figure.
+    pub figure: Box<dyn Figure>,
+}
+
+impl NamedFigure {
+    /// A name that every file system takes, from a text.
+    pub(crate) fn file_name(text: &str) -> String {
+        let safe = |character: char| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => character,
+            _ => '_',
+        };
+        let name: String = text.chars().map(safe).take(150).collect();
+        name.trim_end_matches('_').to_owned()
+    }
 }

@@ -1,13 +1,11 @@
-//! The figures of a report: those of [`RowFigure`], as SVG within the page, for each network model.
+//! The figures of a report: those that rows alone give, as SVG within the page, for each network model.
 
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Column, Metric, Table};
+use polars::prelude::{PolarsResult, col, lit};
 
 use super::escape::escape;
-use crate::figure::{NamedFigure, RowFigure, Style, Theme};
-
-/// Figures that say something of the run as a whole stand open; the others, one a graph or so, are folded away.
-const OPEN: [RowFigure; 4] = [RowFigure::Heat, RowFigure::Profile, RowFigure::Pareto, RowFigure::Ranks];
-const FOLDED: [RowFigure; 4] = [RowFigure::Scaling, RowFigure::Clusters, RowFigure::Bars, RowFigure::Sweep];
+use crate::figure::{NamedFigure, Style, Theme};
+use crate::kinds::{FigureKind, InReport};
 
 /// More than this is no figure any more that a page can show.
 const MOST_BYTES: usize = 400_000;
@@ -26,23 +24,21 @@ pub(super) struct Figures {
 
 /// Draws the figures that fit in `bytes`. A mark's `data-key` names its row but for the network model, which is that of
 /// the figure, `data-network`.
-pub(super) fn figures(rows: &[Row], bytes: usize) -> Figures {
-    let mut networks: Vec<&str> = Vec::new();
-    for row in rows {
-        if !networks.contains(&&*row.network) {
-            networks.push(&row.network);
-        }
-    }
+pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
+    let networks = table.distinct(Column::Network)?;
     let mut made = Figures { html: String::new(), left_out: 0 };
     let mut folded = 0;
-    for kinds in [&OPEN[..], &FOLDED[..]] {
-        for &network in &networks {
+    let mut folding: Vec<FigureKind> = FigureKind::all().collect();
+    folding.retain(|kind| matches!(kind.in_report(), InReport::Folded(_)));
+    folding.sort_by_key(|kind| kind.in_report());
+    let open: Vec<FigureKind> = FigureKind::all().filter(|kind| kind.in_report() == InReport::Open).collect();
+    for (kinds, folds) in [(open, false), (folding, true)] {
+        for network in &networks {
             // Makespans under different network models do not compare, so that no figure mixes them.
-            let rows: Vec<Row> = rows.iter().filter(|row| row.network == network).cloned().collect();
+            let rows = table.filter(col("network").eq(lit(network.as_str())))?;
             let under = if networks.len() > 1 { format!(", {network}") } else { String::new() };
-            for &kind in kinds {
-                for figure in kind.of_rows(&rows, Metric::Makespan) {
-                    let folds = FOLDED.contains(&kind);
+            for &kind in &kinds {
+                for figure in kind.of_rows(&rows, Metric::Makespan)? {
                     folded += usize::from(folds);
                     if folded > MOST_FOLDED || made.html.len() + LEAST_BYTES > bytes {
                         made.left_out += 1;
@@ -58,7 +54,7 @@ pub(super) fn figures(rows: &[Row], bytes: usize) -> Figures {
             }
         }
     }
-    made
+    Ok(made)
 }
 
 fn framed(figure: &NamedFigure, folded: bool, network: &str, under: &str) -> String {

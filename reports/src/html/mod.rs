@@ -15,9 +15,10 @@ mod timelines;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use placebench_harness::results::{Row, SCHEMA_VERSION};
+use placebench_harness::results::{Filter, Row, SCHEMA_VERSION, Table};
 use placebench_harness::runner::Environment;
 use placebench_harness::suite::Plan;
+use polars::prelude::PolarsResult;
 use serde_json::json;
 
 pub use timelines::Timelines;
@@ -42,6 +43,8 @@ pub struct ReportInput {
     pub environment: Environment,
     /// Which cells get a timeline.
     pub timelines: Timelines,
+    /// What the rows were selected by; empty if they are all of the run.
+    pub only: Filter,
 }
 
 /// A report.
@@ -71,24 +74,33 @@ const SCRIPTS: [&str; 5] = [
 ];
 
 /// Makes the report. The same input gives the same bytes.
-pub fn html_report(input: &ReportInput) -> Report {
+///
+/// # Errors
+/// If Polars refuses the rows.
+pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
     let rows = in_order(input);
-    let summary = Summary::new(&rows);
+    let table = Table::new(&rows)?;
+    let summary = Summary::new(&table)?;
     let commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
-    let cells = input.plan.as_ref().map_or(rows.len(), |plan| plan.cells.len().max(rows.len()));
+    let cells = match &input.plan {
+        Ok(plan) if input.only.is_empty() => plan.cells.len().max(rows.len()),
+        _ => rows.len(),
+    };
     let parts = [
         ("about", columns::about_json()),
         ("columns", columns::columns_json(&rows)),
-        ("summary", summary::summary_json(&summary, &rows)),
+        ("summary", summary::summary_json(&summary, &table)?),
         ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
         ("rows", rows.len().to_string()),
     ];
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &input.suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
-    let figures = figures::figures(&rows, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES));
+    let figures = figures::figures(&table, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
     let used = used + figures.html.len();
-    let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, TARGET_BYTES.saturating_sub(used));
+    let candidates = timelines::candidates(&table)?;
+    let left = TARGET_BYTES.saturating_sub(used);
+    let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, candidates, left);
     let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
     let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
     let mut data: Vec<String> = parts.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
@@ -113,7 +125,7 @@ pub fn html_report(input: &ReportInput) -> Report {
         &[
             ("suite", &escape(suite)),
             ("title", &escape(title)),
-            ("counts", &escape(&counts(&summary, cells))),
+            ("counts", &escape(&counts(&summary, cells, &input.only))),
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
             ("environment", &environment(input)),
@@ -128,7 +140,7 @@ pub fn html_report(input: &ReportInput) -> Report {
             ("data", &json_in_script(&format!("{{{}}}", data.join(",")))),
         ],
     );
-    Report { html, timelines: made.strips.len() }
+    Ok(Report { html, timelines: made.strips.len() })
 }
 
 /// The rows in the suite's order. Those of an unfinished run are in the order in which they ended.
@@ -142,12 +154,15 @@ fn in_order(input: &ReportInput) -> Vec<Row> {
     rows
 }
 
-fn counts(summary: &Summary, cells: usize) -> String {
+fn counts(summary: &Summary, cells: usize, only: &Filter) -> String {
     let failed: usize = summary.failed.values().sum();
     let done = summary.ok + failed;
     let mut text = format!("{done} cells");
     if done < cells {
         text = format!("unfinished: {done} of {cells} cells");
+    }
+    if !only.is_empty() {
+        text.push_str(&format!(" where {only}"));
     }
     match failed {
         0 => text + ", none failed",

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::Row;
+use placebench_harness::results::{Scenario, Status, Table, scenarios, values};
+use polars::prelude::{PolarsResult, col, lit};
 use serde_json::{Value, json};
 
 use super::columns::number_text;
@@ -10,28 +11,21 @@ use crate::Summary;
 
 /// `{"scenarios": […], "placers": […], "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
 /// matrices by placer, then by scenario. `row` is the first repetition of the best scheduler, or the first that failed.
-pub(super) fn summary_json(summary: &Summary, rows: &[Row]) -> String {
+pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<String> {
     let scenarios: Vec<Value> = (0..summary.scenarios.len())
         .map(|column| {
             let scenario = &summary.scenarios[column];
             json!([summary.label(column), scenario.graph, scenario.cluster, scenario.network])
         })
         .collect();
-    let mut first: BTreeMap<[&str; 5], usize> = BTreeMap::new();
-    let mut failed: BTreeMap<[&str; 4], usize> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        let key = [&*row.graph, &*row.cluster, &*row.network, &*row.placer];
-        first.entry([key[0], key[1], key[2], key[3], &row.scheduler]).or_insert(index);
-        if !row.is_ok() {
-            failed.entry(key).or_insert(index);
-        }
-    }
-    let row = |placer: usize, column: usize| -> Option<usize> {
-        let (scenario, name) = (&summary.scenarios[column], &summary.placers[placer]);
-        let key = [&*scenario.graph, &*scenario.cluster, &*scenario.network, &**name];
+    let (first, failed) = (first_rows(table)?, first_rows(&table.filter(col("status").neq(lit(Status::Ok.name())))?)?);
+    let row = |placer: usize, column: usize| -> Option<u32> {
+        let own = (summary.scenarios[column].clone(), summary.placers[placer].clone());
         match &summary.entries[placer][column] {
-            Some(entry) => first.get(&[key[0], key[1], key[2], key[3], &entry.scheduler]).copied(),
-            None => failed.get(&key).copied(),
+            Some(entry) => {
+                first.get(&own)?.iter().find(|(scheduler, _)| *scheduler == entry.scheduler).map(|(_, row)| *row)
+            }
+            None => failed.get(&own)?.iter().map(|(_, row)| *row).min(),
         }
     };
     let matrix = |value: &dyn Fn(usize, usize) -> Option<f64>, digits: usize| -> String {
@@ -45,7 +39,7 @@ pub(super) fn summary_json(summary: &Summary, rows: &[Row]) -> String {
     let means: Vec<String> = (0..summary.placers.len())
         .map(|placer| summary.mean_ratio(placer).map_or_else(|| "null".to_owned(), |mean| number_text(mean, 4)))
         .collect();
-    format!(
+    Ok(format!(
         "{{\"scenarios\":{},\"placers\":{},\"common\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
         json!(scenarios),
         json!(summary.placers),
@@ -55,6 +49,19 @@ pub(super) fn summary_json(summary: &Summary, rows: &[Row]) -> String {
         matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
         matrix(&|placer, column| Some(entry(placer, column)?.traffic_bytes), 4),
         matrix(&|placer, column| Some(entry(placer, column)?.place_seconds), 3),
-        matrix(&|placer, column| row(placer, column).map(|row| row as f64), 15),
-    )
+        matrix(&|placer, column| row(placer, column).map(f64::from), 15),
+    ))
+}
+
+/// The first row of each placer in each scenario under each scheduler.
+fn first_rows(table: &Table) -> PolarsResult<BTreeMap<(Scenario, String), Vec<(String, u32)>>> {
+    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let frame = table.lazy().group_by_stable(by).agg([col("row").first()]).collect()?;
+    let places = scenarios(&frame)?.into_iter().zip(values::<String>(&frame, "placer")?);
+    let rows = values::<String>(&frame, "scheduler")?.into_iter().zip(values::<u32>(&frame, "row")?);
+    let mut first: BTreeMap<_, Vec<(String, u32)>> = BTreeMap::new();
+    for (place, row) in places.zip(rows) {
+        first.entry(place).or_default().push(row);
+    }
+    Ok(first)
 }

@@ -21,6 +21,7 @@ fn input(rows: Vec<Row>) -> ReportInput {
             command: vec!["placebench".into(), "run".into(), "a b".into()],
         },
         timelines: Timelines::Auto,
+        only: Filter::default(),
     }
 }
 
@@ -45,7 +46,7 @@ fn a_hostile_name_stays_a_text_wherever_it_turns_up() {
     input.environment.cpu = hostile.into();
     input.environment.command = vec![hostile.into()];
     input.plan = Err(hostile.into());
-    let html = html_report(&input).html;
+    let html = html_report(&input).unwrap().html;
     assert!(!html.contains("<script>alert") && !html.contains("<img"), "markup out of a name");
     assert_eq!(html.matches("<script").count(), 2);
     assert_eq!(html.matches("</script>").count(), 2);
@@ -55,7 +56,7 @@ fn a_hostile_name_stays_a_text_wherever_it_turns_up() {
 
 #[test]
 fn every_placeholder_of_the_page_is_filled() {
-    let html = html_report(&input(rows())).html;
+    let html = html_report(&input(rows())).unwrap().html;
     let page = html.split_once("<script type=\"application/json\"").unwrap().0;
     assert!(!page.contains("{{"), "{:?}", page.split_once("{{"));
 }
@@ -63,12 +64,12 @@ fn every_placeholder_of_the_page_is_filled() {
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let input = input(rows());
-    assert_eq!(html_report(&input).html, html_report(&input).html);
+    assert_eq!(html_report(&input).unwrap().html, html_report(&input).unwrap().html);
 }
 
 #[test]
 fn the_page_forbids_itself_to_load_anything() {
-    let html = html_report(&input(rows())).html;
+    let html = html_report(&input(rows())).unwrap().html;
     assert!(html.contains("default-src 'none'"));
     for address in ["http://", "https://", "src=", "@import", "url("] {
         let found: Vec<&str> =
@@ -136,13 +137,13 @@ fn ten_thousand() -> Vec<Row> {
 fn ten_thousand_rows_take_less_than_three_mebibytes() {
     let rows = ten_thousand();
     assert_eq!(rows.len(), 10_000);
-    let html = html_report(&input(rows)).html;
+    let html = html_report(&input(rows)).unwrap().html;
     assert!(html.len() < 3 * 1024 * 1024, "{} bytes", html.len());
 }
 
 #[test]
 fn a_run_that_is_not_finished_and_one_that_failed_say_so() {
-    let html = html_report(&input(rows())).html;
+    let html = html_report(&input(rows())).unwrap().html;
     assert!(html.contains("16 cells, 2 failed"));
     let text = r#"
         name = "small"
@@ -157,5 +158,5 @@ fn a_run_that_is_not_finished_and_one_that_failed_say_so() {
     let suite = placebench_harness::suite::Suite::parse(text, "small.toml").unwrap();
     let mut input = input(rows()[..3].to_vec());
     input.plan = Ok(Arc::new(Plan::new(suite).unwrap()));
-    assert!(html_report(&input).html.contains("unfinished: 3 of 12 cells, none failed"));
+    assert!(html_report(&input).unwrap().html.contains("unfinished: 3 of 12 cells, none failed"));
 }

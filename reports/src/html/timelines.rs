@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
-use placebench_harness::results::{CellKey, Row};
+use placebench_harness::results::{CellKey, Metric, Row, Scenario, Table, scenarios, values};
 use placebench_harness::runner::replay_within;
 use placebench_harness::suite::{Cell, Plan};
+use polars::prelude::{PolarsResult, SortMultipleOptions, col, lit};
 
 use super::strips::strips;
 
@@ -46,9 +47,14 @@ pub(super) struct Made {
     pub(super) candidates: usize,
 }
 
-/// Makes the timelines of a run that fit in `bytes`.
-pub(super) fn make(choice: Timelines, plan: Option<&Arc<Plan>>, rows: &[Row], bytes: usize) -> Made {
-    let candidates = candidates(rows);
+/// Makes the timelines of those of the [`candidates`] that fit in `bytes`.
+pub(super) fn make(
+    choice: Timelines,
+    plan: Option<&Arc<Plan>>,
+    rows: &[Row],
+    candidates: Vec<usize>,
+    bytes: usize,
+) -> Made {
     let mut made = Made { candidates: candidates.len(), ..Made::default() };
     let (Some(plan), true) = (plan, choice != Timelines::None) else { return made };
     let cells: BTreeMap<CellKey, Cell> = plan.cells.iter().map(|&cell| (plan.key(cell), cell)).collect();
@@ -75,26 +81,25 @@ pub(super) fn make(choice: Timelines, plan: Option<&Arc<Plan>>, rows: &[Row], by
 
 /// The rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
 /// placers of all scenarios come first, then the second best of all, and so on.
-fn candidates(rows: &[Row]) -> Vec<usize> {
-    let mut best: BTreeMap<[&str; 4], (f64, usize)> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        let (true, 0, Some(makespan)) = (row.is_ok(), row.repetition, row.makespan) else { continue };
-        let entry = best.entry([&row.graph, &row.cluster, &row.network, &row.placer]).or_insert((makespan, index));
-        if makespan < entry.0 {
-            *entry = (makespan, index);
-        }
-    }
-    let mut scenarios: BTreeMap<[&str; 3], Vec<(f64, usize)>> = BTreeMap::new();
-    for (&[graph, cluster, network, _], &entry) in &best {
-        scenarios.entry([graph, cluster, network]).or_default().push(entry);
-    }
-    let mut ranked: Vec<(usize, usize)> = Vec::new();
-    for entries in scenarios.values_mut() {
-        entries.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        ranked.extend(entries.iter().enumerate().map(|(rank, &(_, row))| (rank, row)));
+pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<usize>> {
+    let least = col("makespan").eq(col("makespan").min());
+    let frame = table
+        .lazy()
+        .with_column(Metric::Makespan.expr())
+        .filter(col("repetition").eq(lit(0)).and(col("makespan").is_not_null()))
+        .group_by_stable(["graph", "cluster", "network", "placer"])
+        .agg([col("row").filter(least).first(), col("makespan").min()])
+        .sort(["makespan", "row"], SortMultipleOptions::default())
+        .collect()?;
+    let mut before: BTreeMap<Scenario, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, u32)> = Vec::new();
+    for (scenario, row) in scenarios(&frame)?.into_iter().zip(values::<u32>(&frame, "row")?) {
+        let rank = before.entry(scenario).or_default();
+        ranked.push((*rank, row));
+        *rank += 1;
     }
     ranked.sort_unstable();
-    ranked.into_iter().map(|(_, row)| row).collect()
+    Ok(ranked.into_iter().map(|(_, row)| row as usize).collect())
 }
 
 /// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
@@ -178,12 +183,12 @@ fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, table};
 
     #[test]
     fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
         let rows = rows();
-        let chosen: Vec<_> = candidates(&rows).iter().map(|&row| rows[row].key()).collect();
+        let chosen: Vec<_> = candidates(&table()).unwrap().iter().map(|&row| rows[row].key()).collect();
         let names: Vec<_> = chosen
             .iter()
             .map(|key| format!("{} {} {} {}", key.graph, key.placer, key.scheduler, key.repetition))

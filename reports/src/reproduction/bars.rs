@@ -1,45 +1,50 @@
 //! Grouped bars from rows.
 
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Column, Metric, Table};
 
-use super::{Figures, Panel, are_one_cell, distinct, key_of};
-use crate::figure::{Bar, Estimate, GroupedBars};
-use crate::query::{Column, Results};
+use super::{Figures, Panel, grouped};
+use crate::figure::{Bar, Estimate, GroupedBars, Quantity};
+use crate::scores::distinct;
 
 /// The bars of a panel over rows that were selected already.
 ///
 /// # Errors
-/// If the panel names no group or metric, or a bar would mix cells.
-pub(super) fn bars(
-    figures: &Figures,
-    panel: &Panel,
-    results: &Results,
-    rows: &[&Row],
-    title: String,
-) -> Result<GroupedBars, String> {
+/// If the panel names no group or metric, a bar would mix cells, or Polars refuses.
+pub(super) fn bars(figures: &Figures, panel: &Panel, table: &Table, title: String) -> Result<GroupedBars, String> {
     let group = panel.group.ok_or("bars need a column to group by")?;
     let first = *panel.metrics.first().ok_or("bars need a metric")?;
-    let groups = distinct(rows, group);
+    let polars = |error: polars::error::PolarsError| error.to_string();
+    let groups = table.distinct(group).map_err(polars)?;
     let series: Vec<Series> = match panel.series {
-        Some(column) if panel.metrics.len() == 1 => distinct(rows, column)
-            .into_iter()
-            .map(|value| Series { metric: first, only: Some((column, value)) })
-            .collect(),
+        Some(column) if panel.metrics.len() == 1 => {
+            let values = table.distinct(column).map_err(polars)?;
+            values.into_iter().map(|value| Series { metric: first, only: Some((column, value)) }).collect()
+        }
         Some(_) => return Err("bars have several metrics or several series, not both".to_owned()),
         None => panel.metrics.iter().map(|&metric| Series { metric, only: None }).collect(),
     };
-    let mut bars = Vec::with_capacity(groups.len());
-    for name in &groups {
-        let of_group: Vec<&Row> = rows.iter().copied().filter(|row| group.of(row) == *name).collect();
-        bars.push(series.iter().map(|series| bar(panel, results, &of_group, series)).collect::<Result<_, _>>()?);
+    let mut bars: Vec<Vec<Option<Bar>>> = groups.iter().map(|_| series.iter().map(|_| None).collect()).collect();
+    let by: Vec<Column> = [group].into_iter().chain(panel.series).collect();
+    for metric in distinct(series.iter().map(|series| series.metric)) {
+        for own in grouped(table, &by, metric).map_err(polars)? {
+            if !own.is_one_cell {
+                return Err(format!("the bar of {} mixes cells: select by more columns", own.cell.mark()));
+            }
+            let row = groups.iter().position(|name| *name == own.names[0]);
+            let column = series.iter().position(|series| series.is_of(metric, own.names.get(1)));
+            if let (Some(row), Some(column)) = (row, column) {
+                let values: Vec<f64> = own.values.iter().map(|value| value * panel.scale).collect();
+                bars[row][column] = Some(Bar { value: Estimate::of(&values), key: own.cell.mark() });
+            }
+        }
     }
     let several = panel.metrics.len() > 1;
-    let quantity = panel.quantity(first, rows);
+    let quantity = panel.quantity(first, table).map_err(polars)?;
     Ok(GroupedBars {
         title,
-        quantity: if several { crate::figure::Quantity::new("time", quantity.unit) } else { quantity },
-        group: group.name().to_owned(),
-        one_series: panel.series.map_or("metric", Column::name).to_owned(),
+        quantity: if several { Quantity::new("time", quantity.unit) } else { quantity },
+        group: group.title().to_owned(),
+        one_series: panel.series.map_or("metric", Column::title).to_owned(),
         groups: groups.iter().map(|name| figures.label(name)).collect(),
         series: series.iter().map(|series| series.label(figures)).collect(),
         bars,
@@ -56,31 +61,21 @@ impl Series {
     fn label(&self, figures: &Figures) -> String {
         figures.label(self.only.as_ref().map_or(self.metric.title(), |(_, value)| value))
     }
-}
 
-/// `None` if there are no such rows; a bar without a value if all of them failed.
-fn bar(panel: &Panel, results: &Results, rows: &[&Row], series: &Series) -> Result<Option<Bar>, String> {
-    let matching = |row: &&Row| series.only.as_ref().is_none_or(|(column, value)| column.of(row) == *value);
-    let rows: Vec<&Row> = rows.iter().copied().filter(matching).collect();
-    let Some(first) = rows.first() else { return Ok(None) };
-    if !are_one_cell(&rows) {
-        return Err(format!("the bar of {} mixes cells: select by more columns", key_of(first)));
+    fn is_of(&self, metric: Metric, value: Option<&String>) -> bool {
+        self.metric == metric && self.only.as_ref().map(|(_, value)| value) == value
     }
-    let value = Estimate::of(&panel.values(results, series.metric, &rows));
-    Ok(Some(Bar { value, key: key_of(first) }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::table;
 
     fn made(panel: &str) -> Result<GroupedBars, String> {
         let figures: Figures = toml::from_str("suite = 's'\n[labels]\nheft = 'HEFT'").unwrap();
         let panel: Panel = toml::from_str(&format!("kind = 'bars'\n{panel}")).unwrap();
-        let results = Results::from(rows());
-        let rows: Vec<&Row> = results.rows.iter().filter(|row| crate::query::matches(row, &panel.only)).collect();
-        bars(&figures, &panel, &results, &rows, String::new())
+        bars(&figures, &panel, &table().filter(panel.only.expr()).unwrap(), String::new())
     }
 
     #[test]

@@ -11,13 +11,16 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::{Metric, Row};
+use placebench_generator::GraphParams;
+use placebench_harness::results::{CELL, CellKey, Column, Filter, Metric, Table, cell_keys, lists, values};
+use placebench_harness::suite::Suite;
+use polars::prelude::{Expr, PolarsResult, col};
 use serde::Deserialize;
 
 pub use write::{Made, Outputs, write_figures};
 
+use crate::FigureKind;
 use crate::figure::{Quantity, Unit};
-use crate::query::{Column, Results, Selection};
 
 /// The figures and tables of a source.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,10 +66,10 @@ pub struct Panel {
     #[serde(default)]
     pub title: String,
     /// What is drawn.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// Rows that count, by column.
     #[serde(default, rename = "where")]
-    pub only: Selection,
+    pub only: Filter,
     /// What is shown; of several metrics each is a series.
     #[serde(default)]
     pub metrics: Vec<Metric>,
@@ -95,22 +98,6 @@ pub struct Panel {
 
 fn one() -> f64 {
     1.0
-}
-
-/// What a panel draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A bar for each group and series, with the standard deviation over repetitions.
-    Bars,
-    /// A curve for each series over the number of devices.
-    Scaling,
-    /// A curve for each series over a parameter.
-    Sweep,
-    /// Who executes what, when: of the first repetition.
-    Gantt,
-    /// Executable ops on each device when it decides: of the first repetition.
-    ExecutableOps,
 }
 
 /// A table of the source.
@@ -174,6 +161,15 @@ pub fn figures_of(name: &str) -> Option<Result<Figures, String>> {
     Some(toml::from_str(text).map_err(|error| error.message().to_owned()))
 }
 
+/// The training steps in each graph of a suite that consists of them.
+pub fn training_steps(suite: &Suite) -> BTreeMap<String, f64> {
+    let steps = suite.graphs.iter().filter_map(|entry| match entry.params() {
+        Ok(Some(GraphParams::TrainingSteps(params))) => Some((entry.label(), f64::from(params.steps))),
+        _ => None,
+    });
+    steps.collect()
+}
+
 impl Figures {
     /// What a value of a column is called.
     fn label(&self, value: &str) -> String {
@@ -182,43 +178,51 @@ impl Figures {
 }
 
 impl Panel {
-    /// The quantity of a metric over some rows.
-    fn quantity(&self, metric: Metric, rows: &[&Row]) -> Quantity {
-        let time_unit = rows.first().map_or("seconds", |row| &row.time_unit);
-        let quantity = Quantity::of(metric, time_unit);
-        match &self.unit {
+    /// The quantity of a metric over a table.
+    fn quantity(&self, metric: Metric, table: &Table) -> PolarsResult<Quantity> {
+        let units = values::<String>(table.frame(), "time_unit")?;
+        let quantity = Quantity::of(metric, units.first().map_or("seconds", String::as_str));
+        Ok(match &self.unit {
             Some(unit) => Quantity { unit: Unit::of_time(unit), ..quantity },
             None => quantity,
-        }
-    }
-
-    /// The values of some rows, those that have it.
-    fn values(&self, results: &Results, metric: Metric, rows: &[&Row]) -> Vec<f64> {
-        let ok = rows.iter().filter(|row| row.is_ok());
-        ok.filter_map(|row| results.value(metric, row)).map(|value| value * self.scale).collect()
+        })
     }
 }
 
-/// The key by which a report finds the rows of a mark.
-fn key_of(row: &Row) -> String {
-    row.key().mark()
+/// The columns in which the repetitions of a cell agree.
+const REPEATED: [&str; 5] = ["graph", "cluster", "placer", "scheduler", "network"];
+
+/// Rows that a figure shows as one number.
+struct Group {
+    /// The values of the columns that the rows were grouped by.
+    names: Vec<String>,
+    /// The first row's cell.
+    cell: CellKey,
+    /// Whether the rows are repetitions of one cell: means over anything else would be of unlike things.
+    is_one_cell: bool,
+    /// A metric of the rows that have it.
+    values: Vec<f64>,
 }
 
-/// Whether rows are repetitions of one cell: means over anything else would be of unlike things.
-fn are_one_cell(rows: &[&Row]) -> bool {
-    rows.windows(2).all(|pair| Column::ALL.iter().all(|column| column.of(pair[0]) == column.of(pair[1])))
-}
-
-/// The values of a column, in the order of the rows.
-fn distinct(rows: &[&Row], column: Column) -> Vec<String> {
-    let mut values: Vec<String> = Vec::new();
-    for row in rows {
-        let value = column.of(row);
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
+/// Groups the rows of a table by columns, in the order of the rows.
+fn grouped(table: &Table, by: &[Column], metric: Metric) -> PolarsResult<Vec<Group>> {
+    let names: Vec<String> = (0..by.len()).map(|index| format!("by{index}")).collect();
+    let keys: Vec<Expr> = by.iter().zip(&names).map(|(column, name)| column.expr().alias(name.as_str())).collect();
+    let different = REPEATED.map(|name| col(name).n_unique().alias(format!("{name}s")));
+    let mut about = CELL.map(|name| col(name).first()).to_vec();
+    about.extend(different);
+    about.push(metric.expr().drop_nulls().alias("values"));
+    let frame = table.lazy().group_by_stable(keys).agg(about).collect()?;
+    let names = names.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
+    let counts =
+        REPEATED.iter().map(|name| values::<u32>(&frame, &format!("{name}s"))).collect::<PolarsResult<Vec<_>>>()?;
+    let group = |(row, (cell, values)): (usize, (CellKey, Vec<f64>))| Group {
+        names: names.iter().map(|column| column[row].clone()).collect(),
+        cell,
+        is_one_cell: counts.iter().all(|column| column[row] == 1),
+        values,
+    };
+    Ok(cell_keys(&frame)?.into_iter().zip(lists(&frame, "values")?).enumerate().map(group).collect())
 }
 
 #[cfg(test)]
@@ -227,6 +231,12 @@ mod tests {
 
     use super::*;
     use crate::SOURCES;
+
+    #[test]
+    fn steps_come_from_the_suite() {
+        let steps = training_steps(&BuiltIn::find("tolstobrov").unwrap().suite().unwrap());
+        assert_eq!((steps["1_ring"], steps["7_doubling"], steps["9"]), (1.0, 16.0, 512.0));
+    }
 
     #[test]
     fn the_figures_that_come_along_are_valid_and_name_what_their_suites_have() {
@@ -240,14 +250,14 @@ mod tests {
                 assert!(figure.cannot_be_made.is_some() == figure.panels.is_empty(), "{}", figure.number);
                 for panel in &figure.panels {
                     let known = |column: Column, known: &[String]| {
-                        let named = panel.only.get(&column).into_iter().flatten();
+                        let named = panel.only.values(column).iter();
                         assert!(named.clone().all(|name| known.contains(name)), "{} {named:?}", figure.number);
                     };
                     known(Column::Graph, &graphs);
                     known(Column::Cluster, &clusters);
                     known(Column::PlacerSpec, &suite.placers);
                     known(Column::Scheduler, &suite.schedulers);
-                    let drawn = matches!(panel.kind, Kind::Gantt | Kind::ExecutableOps);
+                    let drawn = matches!(panel.kind, FigureKind::Gantt | FigureKind::Executable);
                     assert!(drawn == panel.metrics.is_empty(), "{}", figure.number);
                 }
             }

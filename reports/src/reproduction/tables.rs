@@ -1,13 +1,13 @@
 //! Tables of the properties of graphs, and of a metric of graphs on clusters.
 
 use placebench_generator::{GraphParams, generate_leveled};
+use placebench_harness::compare::statistics::mean;
+use placebench_harness::results::{self, Column, Metric, Status};
 use placebench_harness::suite::Suite;
+use polars::prelude::{Expr, PolarsError, col, lit};
 
-use placebench_harness::results::{Metric, Row};
-
-use super::{Figures, TableEntry, are_one_cell, distinct};
+use super::{Figures, TableEntry, grouped};
 use crate::export::{Table, number_text};
-use crate::query::{Column, Results};
 
 /// The properties of those of a table's graphs that the suite has, as the first repetition makes them.
 ///
@@ -71,18 +71,20 @@ pub(super) fn metric_table(
     figures: &Figures,
     entry: &TableEntry,
     metric: Metric,
-    results: &Results,
+    rows: &results::Table,
 ) -> Result<Table, String> {
-    let rows: Vec<&Row> = results.rows.iter().filter(|row| entry.graphs.contains(&row.graph)).collect();
-    let clusters = distinct(&rows, Column::Cluster);
+    let polars = |error: PolarsError| error.to_string();
+    let listed = entry.graphs.iter().map(|graph| col("graph").eq(lit(graph.as_str()))).reduce(Expr::or);
+    let rows = rows.filter(listed.unwrap_or_else(|| lit(false))).map_err(polars)?;
+    let clusters = rows.distinct(Column::Cluster).map_err(polars)?;
+    let finished = rows.filter(col("status").eq(lit(Status::Ok.name()))).map_err(polars)?;
+    let groups = grouped(&finished, &[Column::Graph, Column::Cluster], metric).map_err(polars)?;
     let value = |graph: &str, cluster: &str| -> Result<Option<f64>, String> {
-        let rows: Vec<&Row> =
-            rows.iter().copied().filter(|row| row.graph == graph && row.cluster == cluster && row.is_ok()).collect();
-        if !are_one_cell(&rows) {
+        let Some(group) = groups.iter().find(|group| group.names == [graph, cluster]) else { return Ok(None) };
+        if !group.is_one_cell {
             return Err(format!("{graph} on {cluster} is more than one cell"));
         }
-        let values: Vec<f64> = rows.iter().filter_map(|row| results.value(metric, row)).collect();
-        Ok((!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
+        Ok(mean(group.values.iter().copied()))
     };
     let mut table =
         Table::new(std::iter::once("graph".to_owned()).chain(clusters.iter().map(|name| figures.label(name))));
@@ -121,6 +123,7 @@ fn without_empty_columns(table: Table) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use placebench_harness::results::Row;
     use placebench_harness::suite::BuiltIn;
 
     use super::*;
@@ -147,7 +150,7 @@ mod tests {
         let rows = vec![row("a", "c", Some(12.3456)), row("b", "c", Some(3.0)), row("b", "d", Some(5.0))];
         let figures: Figures = toml::from_str("suite = 's'\n[labels]\nb = 'B'").unwrap();
         let mut entry = entry(vec!["a".into(), "b".into()], Some(Metric::Makespan));
-        let results = Results::from(rows);
+        let results = results::Table::new(&rows).unwrap();
         let made = |entry: &TableEntry| metric_table(&figures, entry, Metric::Makespan, &results).unwrap();
         assert_eq!(made(&entry).header, ["graph", "c", "d"]);
         assert_eq!(made(&entry).rows, [["a", "12.3", ""], ["B", "3", "5"]]);

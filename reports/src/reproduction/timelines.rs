@@ -3,36 +3,39 @@
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::problem::Problem;
-use placebench_harness::results::Row;
+use placebench_harness::results::{CellKey, Table, cell_keys};
 use placebench_harness::runner::replay;
 use placebench_harness::suite::Plan;
 
-use super::{Kind, Panel, key_of};
+use super::Panel;
+use crate::FigureKind;
 use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
 
-/// The picture of the first repetition of the one cell that `rows` are of.
+/// The picture of the first repetition of the one cell that a table is of.
 ///
 /// # Errors
 /// If rows are of several cells, or the cell fails.
 pub(super) fn timeline(
     panel: &Panel,
     plan: &Plan,
-    rows: &[&Row],
+    table: &Table,
     title: String,
     style: &Style,
 ) -> Result<Drawing, String> {
-    let first = *rows.first().ok_or("no row is selected")?;
-    if !super::are_one_cell(rows) {
-        return Err(format!("a timeline is of one cell: select more than {}", key_of(first)));
+    let keys = cell_keys(table.frame()).map_err(|error| error.to_string())?;
+    // Repetitions come in ascending order.
+    let key = keys.first().ok_or("no row is selected")?;
+    let repeats = |other: &CellKey| CellKey { repetition: key.repetition, seed: key.seed, ..other.clone() } == *key;
+    if !keys.iter().all(repeats) {
+        return Err(format!("a timeline is of one cell: select more than {}", key.mark()));
     }
-    let key = first.key();
-    let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == key);
-    let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key_of(first)))?;
+    let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == *key);
+    let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key.mark()))?;
     let problem = plan.problem(&plan.groups[cell.group]).map_err(|error| error.to_string())?;
     let Problem { instance, time_unit } = problem;
     let replayed = replay(plan, cell, &instance, &StopToken::default())?;
     match panel.kind {
-        Kind::ExecutableOps => {
+        FigureKind::Executable => {
             let figure = executable_ops(instance.cluster(), &replayed.timeline, title);
             Ok(figure.ok_or("no device had a choice")?.draw(style))
         }

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use placebench_harness::results::Row;
+use placebench_harness::results::{self, Column};
 use placebench_harness::suite::{Plan, Suite};
 
-use super::{FigureEntry, Figures, Kind, Panel, ReproductionError, distinct};
+use polars::prelude::{PolarsError, col, lit};
+
+use super::{FigureEntry, Figures, Panel, ReproductionError};
 use super::{bars, curves, tables, timelines};
+use crate::FigureKind;
 use crate::export::{Table, TextFormat};
 use crate::figure::{Drawing, Figure, Style};
-use crate::query::{Results, matches};
 
 /// Why a figure or table is missing that others of the suite could make.
 const NOTHING: &str = "the run has nothing of it";
@@ -60,21 +62,21 @@ impl Outputs {
 /// If a query does not fit its rows, a cell that is run again fails, or a file cannot be written.
 pub fn write_figures(
     figures: &Figures,
-    results: &Results,
+    table: &results::Table,
     suite: &Suite,
     folder: &Path,
 ) -> Result<Outputs, ReproductionError> {
     let plan = Plan::new(suite.clone())
         .map_err(|error| ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() })?;
     create(folder)?;
-    let networks = results.networks();
+    let networks = table.distinct(Column::Network).map_err(refused_by_polars)?;
     let mut outputs = Outputs::default();
     for figure in &figures.figures {
         let mut files = Vec::new();
         for network in networks.iter().filter(|_| figure.cannot_be_made.is_none()) {
             let under = if networks.len() > 1 { network.as_str() } else { "" };
             create(&folder.join(under))?;
-            let maker = Maker { figures, plan: &plan, results: results.under(network), folder, under };
+            let maker = Maker { figures, plan: &plan, table: under_network(table, network)?, folder, under };
             for panel in &figure.panels {
                 maker.panel(figure, panel, &mut files)?;
             }
@@ -110,8 +112,8 @@ pub fn write_figures(
             Some(metric) => {
                 for network in &networks {
                     let under = if networks.len() > 1 { network.as_str() } else { "" };
-                    let table =
-                        tables::metric_table(figures, entry, metric, &results.under(network)).map_err(refused)?;
+                    let rows = under_network(table, network)?;
+                    let table = tables::metric_table(figures, entry, metric, &rows).map_err(refused)?;
                     create(&folder.join(under))?;
                     save(&table, under)?;
                     let heading = [entry.caption.as_str(), under].join(", ");
@@ -131,7 +133,7 @@ struct Maker<'a> {
     figures: &'a Figures,
     plan: &'a Plan,
     /// The rows under one network model.
-    results: Results,
+    table: results::Table,
     folder: &'a Path,
     /// Folder within.
     under: &'a str,
@@ -139,19 +141,19 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn panel(&self, figure: &FigureEntry, panel: &Panel, files: &mut Vec<String>) -> Result<(), ReproductionError> {
-        let rows: Vec<&Row> = self.results.rows.iter().filter(|row| matches(row, &panel.only)).collect();
         let number = format!("{}{}", figure.number, panel.letter);
-        let parts: Vec<(Option<String>, Vec<&Row>)> = match panel.split {
-            None => vec![(None, rows)],
-            Some(column) => distinct(&rows, column)
-                .into_iter()
-                .map(|value| {
-                    let rows = rows.iter().copied().filter(|row| column.of(row) == value).collect();
-                    (Some(value), rows)
-                })
-                .collect(),
-        };
-        for (value, rows) in parts.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        let rows = self.table.filter(panel.only.expr()).map_err(refused_by_polars)?;
+        let mut parts: Vec<(Option<String>, results::Table)> = Vec::new();
+        match panel.split {
+            None => parts.push((None, rows)),
+            Some(column) => {
+                for value in rows.distinct(column).map_err(refused_by_polars)? {
+                    let part = rows.filter(column.expr().eq(lit(value.as_str()))).map_err(refused_by_polars)?;
+                    parts.push((Some(value), part));
+                }
+            }
+        }
+        for (value, rows) in parts.into_iter().filter(|(_, rows)| rows.height() > 0) {
             let label = value.as_deref().map(|value| self.figures.label(value));
             let title = [panel.title.as_str(), label.as_deref().unwrap_or_default()]
                 .into_iter()
@@ -172,16 +174,13 @@ impl Maker<'_> {
         Ok(())
     }
 
-    fn draw(&self, panel: &Panel, rows: &[&Row], title: String) -> Result<Drawing, String> {
+    fn draw(&self, panel: &Panel, rows: &results::Table, title: String) -> Result<Drawing, String> {
         let style = Style::double_column();
         match panel.kind {
-            Kind::Bars => Ok(bars::bars(self.figures, panel, &self.results, rows, title)?.draw(&style)),
-            Kind::Scaling | Kind::Sweep => curves::curves(self.figures, panel, &self.results, rows, title, &style),
-            Kind::Gantt | Kind::ExecutableOps => {
-                let least = rows.iter().map(|row| row.repetition).min();
-                let first: Vec<&Row> = rows.iter().copied().filter(|row| Some(row.repetition) == least).collect();
-                timelines::timeline(panel, self.plan, &first, title, &style)
-            }
+            FigureKind::Bars => Ok(bars::bars(self.figures, panel, rows, title)?.draw(&style)),
+            FigureKind::Scaling | FigureKind::Sweep => curves::curves(self.figures, panel, rows, title, &style),
+            FigureKind::Gantt | FigureKind::Executable => timelines::timeline(panel, self.plan, rows, title, &style),
+            other => Err(format!("a panel cannot be of the kind '{}'", other.name())),
         }
     }
 
@@ -194,6 +193,15 @@ impl Maker<'_> {
         write(&with("png"), &picture)?;
         write(&with("csv"), drawing.table().to_csv().as_bytes())
     }
+}
+
+/// The rows under one network model.
+fn under_network(table: &results::Table, network: &str) -> Result<results::Table, ReproductionError> {
+    table.filter(col("network").eq(lit(network))).map_err(refused_by_polars)
+}
+
+fn refused_by_polars(error: PolarsError) -> ReproductionError {
+    ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() }
 }
 
 /// A value as part of a file's name.

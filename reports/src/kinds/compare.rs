@@ -3,34 +3,27 @@
 use std::collections::BTreeMap;
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Metric, Table, lists, values};
+use polars::prelude::{PolarsResult, col, lit};
 
-use super::{ALPHA, NamedFigure, capitalised, plural};
+use super::{ALPHA, capitalised, plural};
+use crate::Profiles;
 use crate::figure::{
-    Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, Pareto, ParetoPoint, PerformanceProfile,
-    Quantity, Unit,
+    Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
+    PerformanceProfile, Quantity, Unit,
 };
-use crate::results::{Results, mark};
-use crate::summary::distinct;
+use crate::scores::{Scores, distinct, mark};
 
-impl Results {
-    pub(super) fn bars(&self, rows: &[Row]) -> Vec<NamedFigure> {
+impl Scores {
+    pub(super) fn bars(&self) -> Vec<NamedFigure> {
         let all = self.scenarios.iter().enumerate().map(|(index, own)| {
-            let here: Vec<&Row> = rows.iter().filter(|row| row.key().scenario() == *own).collect();
-            let mut series: Vec<String> = Vec::new();
-            let mut cells: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
-            for row in &here {
-                if !series.contains(&row.scheduler) {
-                    series.push(row.scheduler.clone());
-                }
-                cells.entry((&row.placer, &row.scheduler)).or_default().push(row);
-            }
-            let groups: Vec<String> =
-                self.placers.iter().filter(|placer| here.iter().any(|row| row.placer == **placer)).cloned().collect();
+            let here = &self.cells[index];
+            let series = distinct(here.iter().map(|cell| cell.scheduler.clone()));
+            let placers = self.placers.iter().filter(|placer| here.iter().any(|cell| cell.placer == **placer));
+            let groups: Vec<String> = placers.cloned().collect();
             let bar = |placer: &String, scheduler: &String| {
-                let rows = cells.get(&(placer.as_str(), scheduler.as_str()))?;
-                let values: Option<Vec<f64>> = rows.iter().map(|row| self.metric.value(row)).collect();
-                let value = values.and_then(|values| Estimate::of(&values));
+                let cell = here.iter().find(|cell| cell.placer == *placer && cell.scheduler == *scheduler)?;
+                let value = cell.values.as_deref().and_then(Estimate::of);
                 Some(Bar { value, key: mark(own, placer, scheduler) })
             };
             let bars = groups.iter().map(|placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
@@ -111,73 +104,47 @@ impl Results {
         }]
     }
 
-    /// As [`Profiles`](crate::Profiles), of any metric: an instance is a repetition, on which each placer has its best
-    /// scheduler.
-    pub(super) fn profile(&self, rows: &[Row]) -> Vec<NamedFigure> {
-        let mut losses: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-        for row in rows {
-            let Some(loss) = self.metric.value(row).map(|value| self.loss(value)).filter(|loss| loss.is_finite())
-            else {
-                continue;
-            };
-            let placer = self.placers.iter().position(|placer| *placer == row.placer).unwrap_or_default();
-            let instance = losses.entry((row.key().scenario(), row.repetition));
-            let own = &mut instance.or_insert_with(|| vec![f64::INFINITY; self.placers.len()])[placer];
-            *own = own.min(loss);
-        }
-        let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); self.placers.len()];
-        let mut instances = 0;
-        for losses in losses.values() {
-            let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-            // Of a least of 0 nothing is a multiple.
-            if least <= 0.0 {
-                continue;
-            }
-            instances += 1;
-            for (ratios, &own) in ratios.iter_mut().zip(losses).filter(|(_, own)| own.is_finite()) {
-                ratios.push(if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least });
-            }
-        }
-        let profiles = self.placers.iter().zip(ratios).map(|(name, mut ratios)| {
-            ratios.sort_by(f64::total_cmp);
-            let failed = instances - ratios.len();
-            (name.clone(), ratios, failed)
-        });
-        vec![NamedFigure {
+    /// Those of [`Profiles`], in the order of the registry.
+    pub(super) fn profile(&self, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
+        let Profiles { instances, placers } = Profiles::new(table, self.metric)?;
+        let own = |name: &String| {
+            let profile = placers.iter().find(|profile| profile.placer == *name)?;
+            Some((name.clone(), profile.ratios.clone(), profile.failed))
+        };
+        Ok(vec![NamedFigure {
             name: format!("profile-{}", self.metric.short()),
             caption: format!(
                 "Performance profiles: on what share of {instances} instances a placer's {} is within a factor of the best.",
-                self.quantity(0).name
+                self.metric.title()
             ),
             figure: Box::new(PerformanceProfile {
                 title: format!("Within a factor of the best, over {instances} instances"),
-                metric: self.quantity(0).name,
-                profiles: profiles.collect(),
+                metric: self.metric.title().to_owned(),
+                profiles: self.placers.iter().filter_map(own).collect(),
             }),
-        }]
+        }])
     }
 
-    pub(super) fn pareto(&self, rows: &[Row]) -> Vec<NamedFigure> {
+    pub(super) fn pareto(&self, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
+        let seconds = table.lazy().with_column(Metric::PlaceSeconds.expr()).filter(col("place_seconds").gt(lit(0.0)));
+        let seconds = seconds.group_by_stable(["placer"]).agg([col("place_seconds")]).collect()?;
+        let seconds: BTreeMap<String, Vec<f64>> =
+            values::<String>(&seconds, "placer")?.into_iter().zip(lists(&seconds, "place_seconds")?).collect();
         let common: Vec<usize> = (0..self.scenarios.len())
             .filter(|&scenario| (0..self.placers.len()).any(|placer| self.ratio(placer, scenario).is_some()))
             .collect();
         let point = |(placer, name): (usize, &String)| {
             let ratios: Option<Vec<f64>> = common.iter().map(|&scenario| self.ratio(placer, scenario)).collect();
-            let seconds: Vec<f64> = rows
-                .iter()
-                .filter(|row| row.placer == *name)
-                .filter_map(|row| Metric::PlaceSeconds.value(row).filter(|&seconds| seconds > 0.0))
-                .collect();
             Some(ParetoPoint {
                 name: name.clone(),
-                time: geometric_mean(seconds.into_iter())?,
-                quality: geometric_mean(ratios?.into_iter())?,
+                time: geometric_mean(seconds.get(name)?.iter().copied())?,
+                quality: geometric_mean(ratios?)?,
                 key: name.clone(),
             })
         };
         let points: Vec<ParetoPoint> = self.placers.iter().enumerate().filter_map(point).collect();
         if points.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let left_out = self.placers.len() - points.len();
         let left_out = if left_out > 0 {
@@ -186,7 +153,7 @@ impl Results {
             String::new()
         };
         let scenarios = plural(common.len(), "scenario");
-        vec![NamedFigure {
+        Ok(vec![NamedFigure {
             name: format!("pareto-{}", self.metric.short()),
             caption: format!(
                 "{} against the time to place: geometric means over {scenarios}; the line joins what no other placer beats \
@@ -199,7 +166,7 @@ impl Results {
                 quality: Quantity::new(self.ratio_name(), Unit::One),
                 points,
             }),
-        }]
+        }])
     }
 
     pub(super) fn ranks(&self) -> Vec<NamedFigure> {
@@ -209,7 +176,7 @@ impl Results {
         let results: Vec<Vec<Option<f64>>> = (0..self.scenarios.len())
             .map(|scenario| (0..self.placers.len()).map(|placer| result(placer, scenario)).collect())
             .collect();
-        let name = self.quantity(0).name;
+        let name = self.metric.title();
         let title = format!("Mean ranks by {name}, the best at the left");
         let Some(figure) = CriticalDifference::new(title, self.placers.clone(), &results, ALPHA) else {
             return Vec::new();
@@ -228,14 +195,13 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profiles;
-    use crate::figure::RowFigure;
-    use crate::summary::tests::rows;
+    use crate::FigureKind;
+    use crate::summary::tests::{rows, table};
 
     #[test]
     fn the_profile_drawn_is_the_profile_printed() {
-        let printed = Profiles::new(&rows());
-        let drawn = RowFigure::Profile.of_rows(&rows(), Metric::Makespan).remove(0).figure.table();
+        let printed = Profiles::new(&table(), Metric::Makespan).unwrap();
+        let drawn = FigureKind::Profile.of_rows(&table(), Metric::Makespan).unwrap().remove(0).figure.table();
         for profile in &printed.placers {
             let own = drawn.rows.iter().filter(|row| row[0] == profile.placer);
             for (factor, share) in own.map(|row| (row[1].parse().unwrap(), row[2].parse::<f64>().unwrap())) {
@@ -251,7 +217,8 @@ mod tests {
         for row in &mut rows {
             row.utilization = row.makespan.map(|_| if row.placer == "heft" { 0.8 } else { 0.2 });
         }
-        let heat = |metric| RowFigure::Heat.of_rows(&rows, metric).remove(0).figure.table().rows;
+        let table = Table::new(&rows).unwrap();
+        let heat = |metric| FigureKind::Heat.of_rows(&table, metric).unwrap().remove(0).figure.table().rows;
         assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
         assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
         // heft moves nothing.

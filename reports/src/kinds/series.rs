@@ -1,13 +1,12 @@
 //! Figures of a metric against a number: of devices, or a placer's parameter.
 
 use placebench_algorithms::Spec;
-use placebench_harness::results::Row;
 
-use super::{NamedFigure, capitalised};
-use crate::figure::{Curve, Estimate, Quantity, Scaling, Sweep, Unit};
-use crate::results::{Results, mark};
+use super::capitalised;
+use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
+use crate::scores::{Scores, distinct, mark};
 
-impl Results {
+impl Scores {
     pub(super) fn scaling(&self) -> Vec<NamedFigure> {
         let mut families: Vec<((String, String, String), Vec<usize>)> = Vec::new();
         for (index, own) in self.scenarios.iter().enumerate() {
@@ -53,28 +52,21 @@ impl Results {
         figures
     }
 
-    pub(super) fn sweeps(&self, rows: &[Row]) -> Vec<NamedFigure> {
+    pub(super) fn sweeps(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
         for sweep in swept(&self.placers) {
             for (index, own) in self.scenarios.iter().enumerate() {
-                let here: Vec<&Row> = rows.iter().filter(|row| row.key().scenario() == *own).collect();
-                let mut schedulers: Vec<&str> = Vec::new();
-                for row in &here {
-                    if !schedulers.contains(&row.scheduler.as_str()) {
-                        schedulers.push(&row.scheduler);
-                    }
-                }
-                let curve = |scheduler: &&str| {
+                let here = &self.cells[index];
+                let curve = |scheduler: String| {
                     let point = |(value, placer): &(f64, String)| {
-                        let same = |row: &&&Row| row.placer == *placer && row.scheduler == *scheduler;
-                        let values: Option<Vec<f64>> =
-                            here.iter().filter(same).map(|row| self.metric.value(row)).collect();
-                        Some((*value, Estimate::of(&values?)?, mark(own, placer, scheduler)))
+                        let cell = here.iter().find(|cell| cell.placer == *placer && cell.scheduler == scheduler)?;
+                        Some((*value, Estimate::of(cell.values.as_ref()?)?, mark(own, placer, &scheduler)))
                     };
                     let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
-                    (points.len() > 1).then(|| Curve { name: (*scheduler).to_owned(), points })
+                    (points.len() > 1).then_some(Curve { name: scheduler, points })
                 };
-                let curves: Vec<Curve> = schedulers.iter().filter_map(curve).collect();
+                let schedulers = distinct(here.iter().map(|cell| cell.scheduler.clone()));
+                let curves: Vec<Curve> = schedulers.into_iter().filter_map(curve).collect();
                 if curves.is_empty() {
                     continue;
                 }

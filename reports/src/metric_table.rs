@@ -1,34 +1,39 @@
 //! From result rows to tables for papers.
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{self, Column, Metric};
+use polars::prelude::PolarsResult;
 
-use super::{Table, number_text};
+use crate::export::{Table, number_text};
 use crate::figure::Estimate;
-use crate::results::Results;
+use crate::scores::{Scores, in_registry_order};
 
 /// Placer × scenario: mean ± standard deviation of a metric with the placer's best scheduler, in the axis' unit, and the
 /// geometric mean of the ratios to the best, if the placer has a result everywhere. An empty cell is a failure.
-pub fn metric_table(rows: &[Row], metric: Metric) -> Table {
-    let results = Results::new(rows, metric);
-    let scenarios = 0..results.scenarios.len();
+///
+/// # Errors
+/// If Polars refuses.
+pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table> {
+    let placers = in_registry_order(rows.distinct(Column::PlacerSpec)?);
+    let scores = Scores::new(rows, metric, placers)?;
+    let scenarios = 0..scores.scenarios.len();
     // One multiple of the unit a column, so that its numbers compare.
     let units: Vec<(f64, String)> = scenarios
         .clone()
         .map(|scenario| {
-            let means = results.best.iter().filter_map(|row| Some(row[scenario].as_ref()?.mean()));
-            results.quantity(scenario).unit.multiple(means.fold(0.0, f64::max))
+            let means = scores.best.iter().filter_map(|row| Some(row[scenario].as_ref()?.mean()));
+            scores.quantity(scenario).unit.multiple(means.fold(0.0, f64::max))
         })
         .collect();
     let column = |scenario: usize| match units[scenario].1.as_str() {
-        "" => results.labels[scenario].clone(),
-        unit => format!("{} ({unit})", results.labels[scenario]),
+        "" => scores.labels[scenario].clone(),
+        unit => format!("{} ({unit})", scores.labels[scenario]),
     };
     let header = ["placer".to_owned()].into_iter().chain(scenarios.clone().map(column));
     let mut table = Table::new(header.chain(["mean ratio to best".to_owned()]));
-    for (placer, name) in results.placers.iter().enumerate() {
+    for (placer, name) in scores.placers.iter().enumerate() {
         let cell = |scenario: usize| {
-            let values = results.best[placer][scenario].as_ref().map(|best| best.values.as_slice());
+            let values = scores.best[placer][scenario].as_ref().map(|best| best.values.as_slice());
             let Some(estimate) = values.and_then(Estimate::of) else { return String::new() };
             let (mean, deviation) = (estimate.mean / units[scenario].0, estimate.deviation() / units[scenario].0);
             match estimate.count {
@@ -36,12 +41,12 @@ pub fn metric_table(rows: &[Row], metric: Metric) -> Table {
                 _ => format!("{} ± {}", four_digits(mean), four_digits(deviation)),
             }
         };
-        let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| results.ratio(placer, scenario)).collect();
-        let mean = ratios.and_then(|ratios| geometric_mean(ratios.into_iter()));
+        let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
+        let mean = ratios.and_then(|ratios| geometric_mean(ratios));
         let cells = scenarios.clone().map(cell).chain([mean.map_or_else(String::new, |mean| format!("{mean:.3}"))]);
         table.push([name.clone()].into_iter().chain(cells));
     }
-    table
+    Ok(table)
 }
 
 /// Four significant digits, without an exponent where the number is of a usual size.
@@ -56,11 +61,11 @@ fn four_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::table;
 
     #[test]
     fn a_table_has_the_best_scheduler_and_leaves_failures_empty() {
-        let table = metric_table(&rows(), Metric::Makespan);
+        let table = metric_table(&table(), Metric::Makespan).unwrap();
         assert_eq!(table.header, ["placer", "a (ms)", "b (s)", "mean ratio to best"]);
         assert_eq!(table.rows[0], ["heft", "10.00 ± 0", "4.000 ± 0", "1.000"]);
         assert_eq!(table.rows[1], ["random", "20.00 ± 0", "", ""]);

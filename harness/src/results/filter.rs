@@ -1,0 +1,325 @@
+//! Which rows count: what `--where` says on the command line, and `where` in files of claims and figures.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use placebench_algorithms::nearest;
+use polars::prelude::*;
+use serde::Deserialize;
+
+use super::Table;
+
+/// A column that identifies cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Column {
+    /// The suite.
+    Suite,
+    /// The graph.
+    Graph,
+    /// The cluster.
+    Cluster,
+    /// The placer, without its parameters.
+    Placer,
+    /// The placer with its parameters, as the suite writes it.
+    PlacerSpec,
+    /// The scheduler.
+    Scheduler,
+    /// The network model.
+    Network,
+    /// The repetition.
+    Repetition,
+    /// The seed.
+    Seed,
+    /// How the cell ended.
+    Status,
+}
+
+impl Column {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Suite,
+        Self::Graph,
+        Self::Cluster,
+        Self::Placer,
+        Self::PlacerSpec,
+        Self::Scheduler,
+        Self::Network,
+        Self::Repetition,
+        Self::Seed,
+        Self::Status,
+    ];
+
+    /// Its name in filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Suite => "suite",
+            Self::Graph => "graph",
+            Self::Cluster => "cluster",
+            Self::Placer => "placer",
+            Self::PlacerSpec => "placer_spec",
+            Self::Scheduler => "scheduler",
+            Self::Network => "network",
+            Self::Repetition => "repetition",
+            Self::Seed => "seed",
+            Self::Status => "status",
+        }
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        if self == Self::PlacerSpec { "placer" } else { self.name() }
+    }
+
+    /// Its values in a table, as texts.
+    pub fn expr(self) -> Expr {
+        match self {
+            Self::Placer => col("placer_name"),
+            Self::PlacerSpec => col("placer"),
+            Self::Repetition | Self::Seed => col(self.name()).cast(DataType::String),
+            other => col(other.name()),
+        }
+    }
+
+    /// The rows that have one of these values. A placer is meant by its name or by its whole specification.
+    fn is_one_of(self, values: &[String]) -> Expr {
+        let columns = if self == Self::Placer { vec![self, Self::PlacerSpec] } else { vec![self] };
+        let all = columns.iter().flat_map(|column| values.iter().map(|value| column.expr().eq(lit(value.as_str()))));
+        all.reduce(Expr::or).unwrap_or_else(|| lit(false))
+    }
+}
+
+impl FromStr for Column {
+    type Err = FilterError;
+
+    fn from_str(name: &str) -> Result<Self, FilterError> {
+        let found = Self::ALL.into_iter().find(|column| column.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            FilterError::Column { name: name.to_owned(), remedy: remedy(name, &names) }
+        })
+    }
+}
+
+/// The rows that have, in each column named, one of the values listed; all rows if no column is named.
+///
+/// Written as `placer=heft,peft graph=nmt network=one_port`. Commas and spaces within parentheses belong to a value, and
+/// so do spaces that no `column=` follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Filter {
+    columns: BTreeMap<Column, Vec<String>>,
+}
+
+/// Why a filter is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum FilterError {
+    /// A part is not `column=value`.
+    #[error("'{term}' is no filter: write column=value, as in 'placer=heft,peft graph=nmt'")]
+    Syntax {
+        /// The part.
+        term: String,
+    },
+    /// There is no such column.
+    #[error("no column '{name}' to filter by: {remedy}")]
+    Column {
+        /// The name.
+        name: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// No row has the value.
+    #[error("no row has {column} '{value}': {remedy}")]
+    Value {
+        /// The column.
+        column: &'static str,
+        /// The value.
+        value: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// Every value occurs, but no row has all that is asked for.
+    #[error("no row has all of '{filter}'")]
+    Nothing {
+        /// The filter.
+        filter: String,
+    },
+    /// The table library refuses.
+    #[error(transparent)]
+    Table(#[from] PolarsError),
+}
+
+/// The nearest name, or all of them.
+fn remedy(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("did you mean '{nearest}'?"),
+        None => format!("use one of {}", known.join(", ")),
+    }
+}
+
+impl Filter {
+    /// Whether all rows pass.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The values listed for a column.
+    pub fn values(&self, column: Column) -> &[String] {
+        self.columns.get(&column).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows of both: columns that both name must have one of the values of either.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        for (column, values) in &other.columns {
+            self.columns.entry(*column).or_default().extend(values.iter().cloned());
+        }
+        self
+    }
+
+    /// Whether a row passes, as an expression over the columns of a [`Table`].
+    pub fn expr(&self) -> Expr {
+        let columns = self.columns.iter().map(|(column, values)| column.is_one_of(values));
+        columns.reduce(Expr::and).unwrap_or_else(|| lit(true))
+    }
+
+    /// Checks that each value occurs in one of the tables, and that one of them has a row that passes.
+    ///
+    /// # Errors
+    /// What is wrong, with the value that may be meant.
+    pub fn check(&self, tables: &[&Table]) -> Result<(), FilterError> {
+        for (&column, wanted) in &self.columns {
+            for value in wanted {
+                let passes = column.is_one_of(std::slice::from_ref(value));
+                let mut rows = 0;
+                for table in tables {
+                    rows += table.filter(passes.clone())?.height();
+                }
+                if rows == 0 {
+                    let mut known: Vec<String> = Vec::new();
+                    for table in tables {
+                        known.extend(table.distinct(column)?);
+                    }
+                    known.sort_unstable();
+                    known.dedup();
+                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                    let (column, remedy) = (column.title(), remedy(value, &known));
+                    return Err(FilterError::Value { column, value: value.clone(), remedy });
+                }
+            }
+        }
+        for table in tables {
+            if table.filter(self.expr())?.height() > 0 {
+                return Ok(());
+            }
+        }
+        Err(FilterError::Nothing { filter: self.to_string() })
+    }
+}
+
+impl std::fmt::Display for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let term = |(column, values): (&Column, &Vec<String>)| format!("{}={}", column.name(), values.join(","));
+        f.write_str(&self.columns.iter().map(term).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        let mut terms: Vec<String> = Vec::new();
+        for word in split(text, char::is_whitespace) {
+            let names_column = word.split_once('=').is_some_and(|(name, _)| is_identifier(name));
+            match terms.last_mut() {
+                Some(term) if !names_column => *term = format!("{term} {word}"),
+                _ => terms.push(word),
+            }
+        }
+        let mut filter = Self::default();
+        for term in terms {
+            let (name, values) = term.split_once('=').ok_or_else(|| FilterError::Syntax { term: term.clone() })?;
+            let values = split(values, |c| c == ',');
+            if values.is_empty() {
+                return Err(FilterError::Syntax { term: term.clone() });
+            }
+            filter.columns.entry(name.parse()?).or_default().extend(values);
+        }
+        Ok(filter)
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+/// The parts of a text between separators that are outside of parentheses, those without a letter left out.
+fn split(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match parts.last_mut() {
+            Some(part) if depth > 0 || !separates(c) => part.push(c),
+            _ => parts.push(String::new()),
+        }
+    }
+    parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Row;
+
+    fn table() -> Table {
+        let row = |placer: &str, graph: &str, repetition| Row {
+            placer: placer.into(),
+            graph: graph.into(),
+            repetition,
+            ..Row::default()
+        };
+        let rows = [
+            row("heft", "nmt", 0),
+            row("heft(average=speed)", "nmt", 1),
+            row("scoring(alpha=1,fringe=2)", "it's drawn", 0),
+        ];
+        Table::new(&rows).unwrap()
+    }
+
+    fn rows(text: &str) -> Vec<u32> {
+        let filter: Filter = text.parse().unwrap();
+        crate::results::values(table().filter(filter.expr()).unwrap().frame(), "row").unwrap()
+    }
+
+    #[test]
+    fn each_column_must_have_one_of_its_values_and_a_placer_goes_by_name_or_in_full() {
+        assert_eq!(rows(""), [0, 1, 2]);
+        assert_eq!(rows("placer=heft"), [0, 1]);
+        assert_eq!(rows("placer=heft(average=speed)"), [1]);
+        assert_eq!(rows("placer_spec=heft"), [0]);
+        assert_eq!(rows("placer=heft graph=nmt repetition=1"), [1]);
+        assert_eq!(rows("placer=heft(average=speed),scoring(alpha=1,fringe=2)"), [1, 2]);
+        assert_eq!(rows("graph=it's drawn placer=scoring"), [2]);
+        let both = "placer=heft".parse::<Filter>().unwrap().and(&"placer=scoring".parse().unwrap());
+        assert_eq!(both, "placer=heft,scoring".parse().unwrap());
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_what_may_be_meant() {
+        let error = |text: &str| match text.parse::<Filter>() {
+            Ok(filter) => filter.check(&[&table()]).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error("heft").contains("write column=value"));
+        assert!(error("placer=").contains("write column=value"));
+        assert_eq!(error("placr=heft"), "no column 'placr' to filter by: did you mean 'placer'?");
+        assert_eq!(error("graph=nmtt"), "no row has graph 'nmtt': did you mean 'nmt'?");
+        assert_eq!(error("graph=nmt placer=scoring"), "no row has all of 'graph=nmt placer=scoring'");
+        assert!("graph=nmt".parse::<Filter>().unwrap().check(&[&table()]).is_ok());
+    }
+}

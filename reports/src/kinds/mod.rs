@@ -1,0 +1,295 @@
+//! The kinds of figures: one list from which `figure`, the report, the reproductions and the help take them.
+//!
+//! Placers are in the order of the registry in every figure, those it does not have after them. Where a figure has no
+//! schedulers, a placer is shown with the best of them, as [`Summary`](crate::Summary) does.
+
+mod cells;
+mod compare;
+mod series;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use placebench_harness::results::{Column, Metric, Table};
+use polars::prelude::PolarsResult;
+use serde::Deserialize;
+
+pub use cells::CellsError;
+
+use crate::figure::NamedFigure;
+use crate::scores::{Scores, in_registry_order};
+use cells::{CellFigure, colocation, executable_figure, gantt_figure, of_cells};
+
+/// A kind of figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureKind {
+    /// Grouped bars: placers under schedulers.
+    Bars,
+    /// Grouped bars: placers on clusters.
+    Clusters,
+    /// Heat map: placer × scenario.
+    Heat,
+    /// Performance profiles.
+    Profile,
+    /// Quality against time to place.
+    Pareto,
+    /// Critical-difference diagram.
+    Ranks,
+    /// Against the number of devices.
+    Scaling,
+    /// Against a placer's parameter.
+    Sweep,
+    /// What each device does when.
+    Gantt,
+    /// Executable ops on each device over its decisions.
+    Executable,
+    /// Sizes of colocation groups.
+    Colocation,
+}
+
+/// What is known of a kind.
+struct About {
+    kind: FigureKind,
+    name: &'static str,
+    doc: &'static str,
+    needs: &'static str,
+    in_report: InReport,
+    draw: Draw,
+}
+
+/// How a report shows a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum InReport {
+    /// At once: it says something of the run as a whole.
+    Open,
+    /// Folded away, kinds with fewer figures first: there is one a graph or so.
+    Folded(u8),
+    /// Not at all: a cell's page has it.
+    Never,
+}
+
+/// What a figure is drawn from.
+enum Draw {
+    /// From the rows.
+    Rows(fn(&Scores, &Table) -> PolarsResult<Vec<NamedFigure>>),
+    /// From cells, which are run again.
+    Cell(CellFigure),
+    /// From the graphs of the run in a folder.
+    Graphs(fn(&Path) -> Result<Vec<NamedFigure>, CellsError>),
+}
+
+const A_CELL: &str = "it needs a cell that is ok and has the metric";
+const A_CHOICE: &str = "placers that decide online leave devices nothing to choose; name another --cell";
+const FAMILY: &str = "it needs a graph on clusters of one family, such as gtx1080x2 and gtx1080x4";
+const GROUPS: &str = "none of its graphs has colocation groups";
+const INSTANCES: &str = "it needs at least two placers and two graphs or clusters";
+const CLUSTERS: &str = "it needs a graph on several clusters";
+const PARAMETER: &str =
+    "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)";
+
+/// All kinds, in the order of the enum. A new kind is one file that draws it, and a line here.
+static KINDS: [About; 11] = {
+    use Draw::{Cell, Graphs, Rows};
+    use FigureKind as Kind;
+    use InReport::{Folded, Never, Open};
+    const fn about(
+        kind: Kind,
+        name: &'static str,
+        in_report: InReport,
+        draw: Draw,
+        needs: &'static str,
+        doc: &'static str,
+    ) -> About {
+        About { kind, name, doc, needs, in_report, draw }
+    }
+    [
+        about(
+            Kind::Bars,
+            "bars",
+            Folded(3),
+            Rows(|scores, _| Ok(scores.bars())),
+            A_CELL,
+            "Bars: placers under schedulers, a figure a graph and cluster",
+        ),
+        about(
+            Kind::Clusters,
+            "clusters",
+            Folded(2),
+            Rows(|scores, _| Ok(scores.clusters())),
+            CLUSTERS,
+            "Bars: placers on clusters, a figure a graph",
+        ),
+        about(
+            Kind::Heat,
+            "heat",
+            Open,
+            Rows(|scores, _| Ok(scores.heat())),
+            A_CELL,
+            "Heat map: placer by graph, relative to the best",
+        ),
+        about(Kind::Profile, "profile", Open, Rows(Scores::profile), A_CELL, "Performance profiles"),
+        about(Kind::Pareto, "pareto", Open, Rows(Scores::pareto), A_CELL, "Quality against time to place"),
+        about(
+            Kind::Ranks,
+            "ranks",
+            Open,
+            Rows(|scores, _| Ok(scores.ranks())),
+            INSTANCES,
+            "Critical-difference diagram",
+        ),
+        about(
+            Kind::Scaling,
+            "scaling",
+            Folded(1),
+            Rows(|scores, _| Ok(scores.scaling())),
+            FAMILY,
+            "Against the number of devices",
+        ),
+        about(
+            Kind::Sweep,
+            "sweep",
+            Folded(4),
+            Rows(|scores, _| Ok(scores.sweeps())),
+            PARAMETER,
+            "Against a placer's parameter",
+        ),
+        about(Kind::Gantt, "gantt", Never, Cell(gantt_figure), A_CELL, "What each device does when, in one cell"),
+        about(
+            Kind::Executable,
+            "executable",
+            Never,
+            Cell(executable_figure),
+            A_CHOICE,
+            "Executable ops on each device over its decisions, in one cell",
+        ),
+        about(
+            Kind::Colocation,
+            "colocation",
+            Never,
+            Graphs(colocation),
+            GROUPS,
+            "Sizes of the colocation groups of the run's graphs",
+        ),
+    ]
+};
+
+/// No kind of figure has that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind of figure '{0}'")]
+pub struct UnknownFigure(pub String);
+
+impl FromStr for FigureKind {
+    type Err = UnknownFigure;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFigure> {
+        Self::all().find(|kind| kind.name() == text).ok_or_else(|| UnknownFigure(text.to_owned()))
+    }
+}
+
+impl FigureKind {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|about| about.kind)
+    }
+
+    fn about(self) -> &'static About {
+        &KINDS[self as usize]
+    }
+
+    /// The name on the command line, and the beginning of the files' names.
+    pub fn name(self) -> &'static str {
+        self.about().name
+    }
+
+    /// What it shows, in one line.
+    pub fn doc(self) -> &'static str {
+        self.about().doc
+    }
+
+    /// What a run must have for it.
+    pub fn needs(self) -> &'static str {
+        self.about().needs
+    }
+
+    /// How a report shows it.
+    pub(crate) fn in_report(self) -> InReport {
+        self.about().in_report
+    }
+
+    /// Whether rows alone give it.
+    pub fn is_of_rows(self) -> bool {
+        matches!(self.about().draw, Draw::Rows(_))
+    }
+
+    /// The figures of this kind that the table has data for: none, one or many; none of a kind that needs more than rows.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    ///
+    /// # Complexity
+    /// O(rows · log rows) for each figure.
+    pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
+        let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
+        let scores = Scores::new(table, metric, in_registry_order(table.distinct(Column::PlacerSpec)?))?;
+        if scores.placers.is_empty() || scores.scenarios.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut figures = draw(&scores, table)?;
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        for figure in &mut figures {
+            let name = NamedFigure::file_name(&figure.name);
+            let before = taken.entry(name.clone()).or_default();
+            *before += 1;
+            figure.name = if *before > 1 { format!("{name}-{before}") } else { name };
+        }
+        Ok(figures)
+    }
+
+    /// The figures of this kind of the run in a folder. `table` has the rows that count; `cells` names those that are run
+    /// again, by default the one of least makespan on the first graph.
+    ///
+    /// # Errors
+    /// If the run's suite cannot be read, a cell does not exist or fails, or Polars refuses.
+    pub fn of_run(
+        self,
+        run: &Path,
+        table: &Table,
+        metric: Metric,
+        cells: &[String],
+    ) -> Result<Vec<NamedFigure>, CellsError> {
+        match self.about().draw {
+            Draw::Rows(_) => Ok(self.of_rows(table, metric)?),
+            Draw::Cell(draw) => of_cells(run, table, cells, draw),
+            Draw::Graphs(draw) => draw(run),
+        }
+    }
+}
+
+/// The probability of seeing a difference between ranks where there is none.
+const ALPHA: f64 = 0.05;
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_the_order_of_the_enum_and_names_are_those_of_files() {
+        for (index, about) in KINDS.iter().enumerate() {
+            assert_eq!(about.kind as usize, index, "{}", about.name);
+            assert_eq!(about.name.parse(), Ok(about.kind));
+            let text = format!("kind = '{}'", about.name);
+            assert_eq!(toml::from_str::<BTreeMap<String, FigureKind>>(&text).unwrap()["kind"], about.kind);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A metric by placer and scenario: what summaries, figures and tables of placers are made of.
+//!
+//! A placer is judged by the best of its schedulers: that of the best mean over the repetitions.
+
+use std::collections::BTreeMap;
+
+use placebench_algorithms::registry;
+use placebench_harness::results::{CellKey, Metric, SCENARIO, Scenario, Table, lists, scenarios, values};
+use polars::prelude::*;
+
+use crate::figure::Quantity;
+
+/// A metric by placer and scenario.
+pub(crate) struct Scores {
+    pub(crate) metric: Metric,
+    pub(crate) placers: Vec<String>,
+    /// In the order of the rows.
+    pub(crate) scenarios: Vec<Scenario>,
+    pub(crate) labels: Vec<String>,
+    /// Time unit of each scenario.
+    pub(crate) units: Vec<String>,
+    pub(crate) devices: Vec<u32>,
+    /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
+    pub(crate) best: Vec<Vec<Option<Best>>>,
+    /// Placers under schedulers, by scenario, in the order of the rows.
+    pub(crate) cells: Vec<Vec<Repeated>>,
+}
+
+/// A placer's result in a scenario, with the scheduler of the best mean, the first among equals.
+#[derive(Clone)]
+pub(crate) struct Best {
+    pub(crate) scheduler: String,
+    /// One a repetition.
+    pub(crate) values: Vec<f64>,
+}
+
+/// The repetitions of a placer under a scheduler.
+pub(crate) struct Repeated {
+    pub(crate) placer: String,
+    pub(crate) scheduler: String,
+    /// One a repetition; `None` if any failed.
+    pub(crate) values: Option<Vec<f64>>,
+}
+
+impl Best {
+    pub(crate) fn mean(&self) -> f64 {
+        self.values.iter().sum::<f64>() / self.values.len() as f64
+    }
+}
+
+impl Scores {
+    /// The scores of these placers, in their order.
+    pub(crate) fn new(table: &Table, metric: Metric, placers: Vec<String>) -> PolarsResult<Self> {
+        let about = [col("time_unit").first(), col("devices").first()];
+        let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
+        let scenarios = scenarios(&known)?;
+        let labels = scenarios.iter().map(|own| label(own, &scenarios)).collect();
+        let repeated = table
+            .lazy()
+            .with_column(metric.expr().alias("value"))
+            .group_by_stable(["graph", "cluster", "network", "placer", "scheduler"])
+            .agg([col("value").alias("values"), col("value").null_count().alias("missing")])
+            .collect()?;
+        let mut scores = Self {
+            best: vec![vec![None; scenarios.len()]; placers.len()],
+            cells: scenarios.iter().map(|_| Vec::new()).collect(),
+            units: values(&known, "time_unit")?,
+            devices: values(&known, "devices")?,
+            metric,
+            placers,
+            scenarios,
+            labels,
+        };
+        scores.set_cells(&repeated)?;
+        scores.set_best();
+        Ok(scores)
+    }
+
+    fn set_cells(&mut self, repeated: &DataFrame) -> PolarsResult<()> {
+        let columns = positions(&self.scenarios);
+        let names = values::<String>(repeated, "placer")?.into_iter().zip(values::<String>(repeated, "scheduler")?);
+        let results = lists(repeated, "values")?.into_iter().zip(values::<u32>(repeated, "missing")?);
+        for ((scenario, (placer, scheduler)), (list, missing)) in scenarios(repeated)?.iter().zip(names).zip(results) {
+            let values = (missing == 0).then_some(list);
+            self.cells[columns[scenario]].push(Repeated { placer, scheduler, values });
+        }
+        Ok(())
+    }
+
+    /// Sums in the order of the rows, so that equal repetitions tie to the last bit: a sum of Polars may take another.
+    fn set_best(&mut self) {
+        let placers = positions(&self.placers);
+        for (column, cells) in self.cells.iter().enumerate() {
+            for Repeated { placer, scheduler, values } in cells {
+                let (Some(&row), Some(values)) = (placers.get(placer), values) else { continue };
+                let own = Best { scheduler: scheduler.clone(), values: values.clone() };
+                let better = |best: &Best| match self.metric.more_is_better() {
+                    true => own.mean() > best.mean(),
+                    false => own.mean() < best.mean(),
+                };
+                if self.best[row][column].as_ref().is_none_or(better) {
+                    self.best[row][column] = Some(own);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn quantity(&self, scenario: usize) -> Quantity {
+        Quantity::of(self.metric, &self.units[scenario])
+    }
+
+    /// A value of which less is better.
+    pub(crate) fn loss(&self, value: f64) -> f64 {
+        if self.metric.more_is_better() { 1.0 / value } else { value }
+    }
+
+    /// Mean of a placer in a scenario over the best mean there: 1 is the best.
+    pub(crate) fn ratio(&self, placer: usize, scenario: usize) -> Option<f64> {
+        let losses = self.best.iter().filter_map(|row| Some(self.loss(row[scenario].as_ref()?.mean())));
+        let least = losses.fold(f64::INFINITY, f64::min);
+        let own = self.loss(self.best[placer][scenario].as_ref()?.mean());
+        // Traffic of a single device is 0, and nothing is a multiple of 0.
+        (least > 0.0 && own.is_finite()).then(|| if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least })
+    }
+
+    /// What the mark of a placer in a scenario stands for.
+    pub(crate) fn key(&self, placer: usize, scenario: usize) -> String {
+        let scheduler = self.best[placer][scenario].as_ref().map_or("", |best| best.scheduler.as_str());
+        mark(&self.scenarios[scenario], &self.placers[placer], scheduler)
+    }
+
+    /// What ratios are ratios of: `makespan / best`.
+    pub(crate) fn ratio_name(&self) -> String {
+        let name = self.metric.title();
+        if self.metric.more_is_better() { format!("best {name} / {name}") } else { format!("{name} / best") }
+    }
+}
+
+/// Where each item is in a list.
+pub(crate) fn positions<T: Clone + Ord>(list: &[T]) -> BTreeMap<T, usize> {
+    list.iter().enumerate().map(|(index, item)| (item.clone(), index)).collect()
+}
+
+/// The distinct items, in their order.
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+/// What a mark stands for: see [`CellKey::mark`].
+pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String {
+    let Scenario { graph, cluster, network } = scenario.clone();
+    let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
+    CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }.mark()
+}
+
+/// Placers in the order of the registry, others after them in the order in which they are.
+pub(crate) fn in_registry_order(mut placers: Vec<String>) -> Vec<String> {
+    let known = registry::placer_names();
+    placers.sort_by_key(|name| {
+        let base = name.split('(').next().unwrap_or(name);
+        known.iter().position(|known| known == base).unwrap_or(known.len())
+    });
+    placers
+}
+
+/// The graph, and whatever else differs between scenarios.
+fn label(own: &Scenario, all: &[Scenario]) -> String {
+    let mut label = own.graph.clone();
+    if all.iter().any(|other| other.cluster != own.cluster) {
+        label = format!("{label}@{}", own.cluster);
+    }
+    if all.iter().any(|other| other.network != own.network) {
+        label = format!("{label}/{}", own.network);
+    }
+    label
+}
