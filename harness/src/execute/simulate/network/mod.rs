@@ -55,20 +55,20 @@ pub trait Network {
     fn next_bits(&self) -> u64;
 }
 
-impl dyn NetworkModel {
+impl dyn NetworkModel + '_ {
     /// What the validator demands of a simulated run under this model.
     pub fn demands(&self) -> Demands {
         Demands::Exact(self.laws())
     }
 }
 
-impl fmt::Display for dyn NetworkModel {
+impl fmt::Display for dyn NetworkModel + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl fmt::Debug for dyn NetworkModel {
+impl fmt::Debug for dyn NetworkModel + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
