@@ -9,7 +9,8 @@ const METHODOLOGY: &str = include_str!("../docs/METHODOLOGY.md");
 #[test]
 fn the_tables_of_algorithms_are_what_the_command_prints() {
     for what in ["placers", "schedulers"] {
-        let command = Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", what, "--markdown"]).output().unwrap();
+        let command =
+            Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", what, "--markdown"]).output().unwrap();
         let table = String::from_utf8(command.stdout).unwrap();
         assert!(
             METHODOLOGY.contains(&format!("\n\n{table}\n")),
