@@ -5,11 +5,11 @@ use std::rc::Rc;
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use super::oct::OptimisticCostTable;
-use super::priority::Ranked;
+use super::parts::{ListScheduling, STOP_INTERVAL, Selection};
+use super::priority::{Priority, Ranked};
 use super::queue::{Candidate, DeviceQueue};
 use super::ready::{Waiting, positions};
 use super::schedule::PartialSchedule;
-use super::{ListScheduling, Priority, STOP_INTERVAL, Selection};
 use crate::{Decision, PlaceContext, PlaceError};
 
 /// Schedules the best pair, step by step.

@@ -7,11 +7,20 @@ use placebench_datasets::format::FormatError;
 
 use super::super::error::{StreamError, check};
 use super::super::loads::BlockLoads;
+use super::super::vertex_cut::AssignedEdge;
 use super::reader::Reader;
 use super::score::Shared;
+use super::settings::{Adwise, Budget, Lambda, Window};
 use super::window::{Slot, WindowEdges};
-use super::{Adwise, AssignedEdge, Budget, Lambda, Totals, Window};
 use crate::partition::Request;
+
+/// What the instances add up to.
+pub(super) struct Totals {
+    pub(super) edges_of_block: Vec<u64>,
+    pub(super) evaluations: u64,
+    /// The largest.
+    pub(super) window_bytes: u64,
+}
 
 /// Assignments between two looks at the stop token.
 const STOP_INTERVAL: u64 = 1 << 10;
