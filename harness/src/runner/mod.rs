@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
-use placebench_datasets::Instance;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -21,11 +20,12 @@ pub use replay::{instance_of, replay, replay_within};
 use crate::evaluate::Reference;
 use crate::suite::{Cell, Group, Plan};
 use crate::table::{CellKey, Row, Status};
+use cell::Prepared;
 use guard::{Outcome, guarded};
 
-/// Hears of the run as it goes on; called from several threads.
+/// Watches a run as it goes on; called from several threads.
 pub trait Observer: Sync {
-    /// The run begins: so many cells in all, so many of them done before.
+    /// The run begins, with this many cells, of them `done` from an earlier start.
     fn begin(&self, cells: usize, done: usize);
 
     /// A cell ended.
@@ -47,7 +47,7 @@ impl Observer for Silent {
 pub enum RunOutcome {
     /// Every cell has a row: all rows, in the suite's order.
     Complete(Vec<Row>),
-    /// The run was told to stop; so many cells have rows.
+    /// The run was stopped.
     Stopped {
         /// Cells that have a row.
         done: usize,
@@ -154,14 +154,6 @@ fn run_group<E: Send>(
     }
 }
 
-/// The instance of a group, with what all its cells share.
-#[derive(Clone)]
-struct Prepared {
-    instance: Instance,
-    time_unit: String,
-    reference: Reference,
-}
-
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
@@ -194,7 +186,7 @@ fn run_job<E>(
         Outcome::Panicked(message) => {
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::Panicked, &message)))
         }
-        // A placer that was told to stop may have said more about it than that.
+        // A placer that was stopped may have reported more about it than the limit.
         Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
             rows.into_iter().try_for_each(keep)
         }
