@@ -13,7 +13,7 @@ pub trait OnlinePlacer: Send + Sync {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a>;
 }
 
-/// Decides during one simulated run. The simulator promises: each op becomes ready exactly once, when its last predecessor
+/// Decides during one run. The executor promises: each op becomes ready exactly once, when its last predecessor
 /// has finished; all that become ready at an instant are announced together before any decision at that instant; then it
 /// asks until the answer is `None`. Ops that take no time give their instant another round of the same form.
 pub trait OnlinePolicy {
@@ -33,7 +33,7 @@ pub trait OnlineState {
     /// The present instant.
     fn now(&self) -> Time;
 
-    /// The devices of the units of which at least one op was given to a device, and the memory that they claim.
+    /// The devices of all units that have one (a unit gets its device with its first op), and the memory that they claim.
     fn assignment(&self) -> &Assignment<'_>;
 
     /// Whether a device has nothing to do: it executes nothing, and all that it was given is done.

@@ -17,7 +17,7 @@ pub trait Placer: Send + Sync {
     /// Places every op of `instance`.
     ///
     /// # Errors
-    /// [`PlaceError::Infeasible`] if the placer finds no device for a unit, [`PlaceError::Stopped`] if it was told to stop.
+    /// [`PlaceError::Infeasible`] if the placer finds no device for a unit, [`PlaceError::Stopped`] if the stop token said so.
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError>;
 
     /// Whether decisions carry a [`Plan`], which the scheduler `static` needs.
@@ -54,7 +54,7 @@ pub struct PlaceContext {
     pub seed: u64,
     /// Asks long-running placers to stop.
     pub stop: StopToken,
-    /// Judges placements for placers that search; the others do without.
+    /// Judges placements for placers that search; other placers ignore it.
     pub objective: Option<Arc<dyn Objective>>,
 }
 
@@ -65,7 +65,7 @@ impl PlaceContext {
     }
 }
 
-/// Tells whether work should stop: a deadline has passed, or someone asked.
+/// Says whether work should stop: because a deadline has passed, or because someone asked.
 #[derive(Clone, Debug, Default)]
 pub struct StopToken {
     asked: Arc<AtomicBool>,

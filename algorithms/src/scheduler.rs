@@ -42,7 +42,7 @@ pub trait Scheduler: Send + Sync {
     }
 }
 
-/// Decides during one simulated run. The simulator promises: each task becomes ready exactly once; all that becomes
+/// Decides during one run. The executor promises: each task becomes ready exactly once; all that becomes
 /// ready at an instant is announced, in ascending order of tasks, before any decision at that instant; idle devices are
 /// asked in ascending order; what was returned is never announced or returned again. A task that takes no time gives its
 /// instant another round of announcements and decisions.

@@ -42,7 +42,8 @@ impl<'a> PlacedGraph<'a> {
     /// The placement must have a device of the cluster for each op; it need not be feasible.
     ///
     /// # Panics
-    /// If the placement is of another length than the graph, or names a device that does not exist; [`Placement::check`] tells before.
+    /// If the placement is of another length than the graph, or names a device that does not exist. [`Placement::check`] finds
+    /// both before.
     ///
     /// # Complexity
     /// O(ops + edges · log destinations) time, 4 bytes an edge and 44 a transfer.

@@ -35,7 +35,7 @@ use placebench_datasets::{
     Placement,
 };
 use placebench_harness::execute::Executor;
-use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, Simulator, simulate};
+use placebench_harness::execute::simulate::{ContentionFree, FairShare, NetworkModel, OnePort, Simulator, simulate};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::validator::validate;
 use rand::{RngExt, SeedableRng};
@@ -45,8 +45,8 @@ const LEVELS: usize = 1_000;
 const WIDTH: usize = 1_000;
 const DEVICES: usize = 100;
 
-fn leveled(rng: &mut Pcg64) -> DataflowGraph {
-    let n = LEVELS * WIDTH;
+fn leveled(rng: &mut Pcg64, levels: usize) -> DataflowGraph {
+    let n = levels * WIDTH;
     let mut in_offsets = vec![0u32];
     let mut in_sources: Vec<OpId> = Vec::new();
     for op in 0..n {
@@ -73,7 +73,8 @@ fn leveled(rng: &mut Pcg64) -> DataflowGraph {
     .expect("sources precede targets")
 }
 
-fn cluster(rng: &mut Pcg64) -> Cluster {
+/// `faster`: how many times faster links are than L's.
+fn cluster(rng: &mut Pcg64, faster: f64) -> Cluster {
     let devices = (0..DEVICES)
         .map(|device| Device {
             name: format!("d{device}"),
@@ -82,12 +83,13 @@ fn cluster(rng: &mut Pcg64) -> Cluster {
             speed: rng.random_range(10.0..100.0),
         })
         .collect();
-    Cluster::new(devices, |_, _| Link { rate: rng.random_range(10.0..60.0), latency: 0.0 }).expect("a valid cluster")
+    Cluster::new(devices, |_, _| Link { rate: faster * rng.random_range(10.0..60.0), latency: 0.0 })
+        .expect("a valid cluster")
 }
 
 fn benches(criterion: &mut Criterion) {
     let mut rng = Pcg64::seed_from_u64(1);
-    let instance = Instance::new(leveled(&mut rng), cluster(&mut rng)).expect("a valid instance");
+    let instance = Instance::new(leveled(&mut rng, LEVELS), cluster(&mut rng, 1.0)).expect("a valid instance");
     let graph = instance.graph();
     // Far apart: nearly every edge crosses devices. Close: 100 vertical strips of each level, as a partitioner makes.
     let random = Placement::new(graph.op_ids().map(|_| DeviceId::new(rng.random_range(0..DEVICES))).collect());
@@ -104,7 +106,7 @@ fn benches(criterion: &mut Criterion) {
         });
         group.bench_function("pct_preparation", |bencher| bencher.iter(|| path_computation_times(black_box(&placed))));
         for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &Fifo)] {
-            for network in NETWORK_MODELS {
+            for network in [&ContentionFree as &'static dyn NetworkModel, &OnePort] {
                 group.bench_function(format!("simulate/{network}/{label}"), |bencher| {
                     bencher.iter(|| simulate(black_box(&placed), scheduler, None, network).expect("a full run"))
                 });
@@ -126,5 +128,23 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(simulator, benches);
+/// Fair sharing on 100 devices: 100,000 ops at random places, with networks that are idle, busy and overloaded.
+fn fair_share(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("fair_share");
+    for (name, faster) in [("idle", 100.0), ("busy", 10.0), ("overloaded", 1.0)] {
+        let mut rng = Pcg64::seed_from_u64(1);
+        let levels = if faster == 1.0 { 3 } else { 100 };
+        let graph = leveled(&mut rng, levels);
+        let instance = Instance::new(graph, cluster(&mut rng, faster)).expect("a valid instance");
+        let ops = instance.graph().op_ids();
+        let placement = Placement::new(ops.map(|_| DeviceId::new(rng.random_range(0..DEVICES))).collect());
+        let placed = PlacedGraph::new(&instance, &placement);
+        group.sample_size(10).throughput(Throughput::Elements(placed.transfer_count() as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| simulate(black_box(&placed), &Fifo, None, &FairShare).expect("a full run").makespan())
+        });
+    }
+}
+
+criterion_group!(simulator, benches, fair_share);
 criterion_main!(simulator);

@@ -132,7 +132,7 @@ impl Timeline {
         (self.decisions > 0).then(|| self.executable_sum as f64 / self.decisions as f64)
     }
 
-    /// Every decision in the order in which they were made, if the run was told to record them.
+    /// Every decision in the order in which they were made, if they were recorded.
     pub fn choices(&self) -> Option<&[Choice]> {
         self.choices.as_deref()
     }

@@ -34,7 +34,7 @@ fn chain(device_switch: &[usize], rates: &[f64], latency: Time) -> Cluster {
     Cluster::from_topology(devices(n), Topology { vertices, links }).unwrap()
 }
 
-/// When each of these transfers happens: from a device to another, after so much work, so many bytes.
+/// When each of these transfers happens: (from, to, work before it, bytes).
 fn transfers(cluster: Cluster, flows: &[(u32, u32, Time, u64)]) -> Vec<Interval> {
     let mut builder = GraphBuilder::default();
     let mut devices = Vec::new();

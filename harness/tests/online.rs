@@ -18,7 +18,7 @@ fn cluster(devices: &[(f64, Option<u64>)]) -> Cluster {
     Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap()
 }
 
-/// Ops of these costs, each with an output of so many bytes; edges carry it.
+/// Ops with these costs and sizes of their outputs in bytes; edges carry the outputs.
 fn graph(ops: &[(f64, u64)], edges: &[(u32, u32)], colocated: &[(u32, u32)]) -> DataflowGraph {
     let mut builder = GraphBuilder::default();
     for &(cost, bytes) in ops {
@@ -214,7 +214,7 @@ fn before_the_run_there_is_no_placement() {
     }
 }
 
-/// Answers what it was told to, whatever the state.
+/// Gives fixed answers, whatever the state.
 struct Stubborn(Vec<(OpId, DeviceId)>);
 
 impl OnlinePlacer for Stubborn {

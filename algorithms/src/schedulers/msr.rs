@@ -103,7 +103,7 @@ impl Waiting {
         }
     }
 
-    /// Points if the devices of which `idle` tells are idle.
+    /// The points if exactly the devices that satisfy `idle` are idle.
     fn points_if(&self, idle: impl Fn(DeviceId) -> bool) -> u64 {
         let woken = self.targets.iter().filter(|(target, _)| idle(*target)).map(|(_, count)| count);
         self.points + WAKES_A_DEVICE * woken.sum::<u64>()
@@ -123,7 +123,7 @@ struct SuccessorRanks<'a> {
     /// For each (device, other device): the ready tasks of the first that make an op of the second executable, with the
     /// points that they would have if all other devices were idle.
     wakers: Vec<BinaryHeap<Candidate>>,
-    /// What each device was last told to execute, until that is known to have finished.
+    /// The last task that each device got, until it is known to have finished.
     running: Vec<Option<Task>>,
     /// Scratch space of a decision.
     set_aside: Vec<Candidate>,
@@ -175,7 +175,7 @@ impl<'a> SuccessorRanks<'a> {
         }
     }
 
-    /// Accounts for tasks that have finished since the last decision. Every device executes only what it was told to
+    /// Accounts for tasks that have finished since the last decision. Every device executes only what it gets from
     /// here, so a device that is idle has finished the last of that.
     fn see_what_finished(&mut self, busy: &[bool]) {
         for (device, _) in busy.iter().enumerate().filter(|(_, busy)| !**busy) {

@@ -1,15 +1,24 @@
 //! Runs one job: a placement, and the cells that share it.
 
 use placebench_algorithms::StopToken;
+use placebench_datasets::Instance;
 use rayon::ThreadPool;
 
-use super::Prepared;
-use crate::evaluate::{EvaluationError, Evaluator, Placed};
+use crate::evaluate::{EvaluationError, Evaluator, Placed, Reference};
 use crate::execute::simulate::Simulator;
 use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Plan};
 
-/// Runs cells that share a placement, searches on the threads of `pool`; `None` if the whole run was told to stop meanwhile.
+/// The instance of a group, with what all its cells share.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) instance: Instance,
+    pub(super) time_unit: String,
+    pub(super) reference: Reference,
+}
+
+/// Runs cells that share a placement, searches on the threads of `pool`; `None` if
+/// the whole run was stopped meanwhile.
 pub(super) fn run(
     plan: &Plan,
     prepared: &Prepared,
@@ -38,7 +47,7 @@ pub(super) fn run(
     rows.collect()
 }
 
-/// The row of a cell that is placed; `None` if the run was told to stop meanwhile.
+/// The row of a cell that is placed; `None` if the run was stopped meanwhile.
 fn execute(plan: &Plan, evaluator: &Evaluator<'_>, cell: Cell, placed: &Placed<'_>, blank: Row) -> Option<Row> {
     let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
     let simulator = Simulator::new(plan.networks[cell.network].1);
@@ -52,7 +61,7 @@ fn execute(plan: &Plan, evaluator: &Evaluator<'_>, cell: Cell, placed: &Placed<'
     }
 }
 
-/// The row of a cell that failed; `None` if it was told to stop.
+/// The row of a cell that failed; `None` if it was stopped.
 fn row_of_error(row: Row, error: &EvaluationError) -> Option<Row> {
     let row = match error {
         EvaluationError::Place { took, .. } => Row { place_seconds: Some(took.as_secs_f64()), ..row },

@@ -21,14 +21,14 @@ pub(super) enum Outcome<T> {
     Panicked(String),
     /// It outlasted its limit and was abandoned.
     TimedOut,
-    /// The whole run was told to stop before it returned.
+    /// The whole run was stopped before it returned.
     Stopped,
 }
 
-/// How often a waiting runner looks whether the run was told to stop.
+/// How often a waiting runner looks at the run's stop token.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long work may go on after it was told to stop.
+/// How long work may go on after its stop token says stop.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs `work` on a thread of its own with a token that stops at the limit. Work that heeds the token ends by itself; work
@@ -43,7 +43,7 @@ pub(super) fn guarded<T: Send + 'static>(
     let (sender, receiver) = channel();
     let spawned = thread::Builder::new().name(CELL_THREAD.to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(token)));
-        // Nobody listens any more if the work was abandoned.
+        // Sending fails if the work was abandoned: nothing reads the result then.
         let _ = sender.send(result.map_err(|payload| panic_message(payload.as_ref())));
     });
     if let Err(error) = spawned {

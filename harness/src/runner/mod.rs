@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
-use placebench_datasets::Instance;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -22,11 +21,12 @@ use crate::evaluate::Reference;
 use crate::problem::Problem;
 use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Group, Plan};
+use cell::Prepared;
 use guard::{Outcome, guarded};
 
-/// Hears of the run as it goes on; called from several threads.
+/// Watches a run as it goes on; called from several threads.
 pub trait Observer: Sync {
-    /// The run begins: so many cells in all, so many of them done before.
+    /// The run begins, with this many cells, of them `done` from an earlier start.
     fn begin(&self, cells: usize, done: usize);
 
     /// A cell ended.
@@ -48,7 +48,7 @@ impl Observer for Silent {
 pub enum RunOutcome {
     /// Every cell has a row: all rows, in the suite's order.
     Complete(Vec<Row>),
-    /// The run was told to stop; so many cells have rows.
+    /// The run was stopped.
     Stopped {
         /// Cells that have a row.
         done: usize,
@@ -155,14 +155,6 @@ fn run_group<E: Send>(
     }
 }
 
-/// The instance of a group, with what all its cells share.
-#[derive(Clone)]
-struct Prepared {
-    instance: Instance,
-    time_unit: String,
-    reference: Reference,
-}
-
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
@@ -195,7 +187,7 @@ fn run_job<E>(
         Outcome::Panicked(message) => {
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::Panicked, &message)))
         }
-        // A placer that was told to stop may have said more about it than that.
+        // A placer that was stopped may have reported more about it than the limit.
         Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
             rows.into_iter().try_for_each(keep)
         }

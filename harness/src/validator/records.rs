@@ -1,4 +1,4 @@
-//! What the validator is told: plain records of what is claimed to have happened.
+//! The validator's input: plain records of what a run claims has happened.
 
 use placebench_datasets::{DeviceId, OpId, TensorId, Time};
 

@@ -42,7 +42,7 @@ template <class Before, class Activity> static void after(const Before& before, 
 
 int main(int argc, char** argv) {
   sg::Engine engine(&argc, argv);
-  for (auto setting : {"network/model:CM02", "network/optim:Full", "network/TCP-gamma:0", "network/crosstraffic:0",
+  for (auto setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
                        "network/latency-factor:1", "network/bandwidth-factor:1", "network/weight-S:0",
                        "surf/precision:1e-12", "maxmin/precision:1e-12"})
     engine.set_config(setting);

@@ -28,7 +28,7 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
 /// The same problem in other units or with other ids.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
-    /// Everything is so many times faster.
+    /// All speeds and rates are multiplied by this.
     pub(crate) faster: f64,
     /// Ops are numbered at random instead of topologically.
     pub(crate) relabelled: bool,

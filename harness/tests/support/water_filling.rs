@@ -11,7 +11,7 @@ struct Flow {
     end: Option<Time>,
 }
 
-/// When each transfer ends, if it starts when the record says and moves so many bytes.
+/// When each transfer ends, if it starts when its record says and moves these bytes.
 pub(crate) fn ends(cluster: &Cluster, transfers: &[RouteRecord], bytes: &[f64]) -> Vec<Time> {
     let link = |transfer: usize| cluster.link(transfers[transfer].route.from, transfers[transfer].route.to);
     let begin = |transfer: usize| transfers[transfer].start + link(transfer).latency;

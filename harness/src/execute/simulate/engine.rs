@@ -1,4 +1,4 @@
-//! The engine: one loop over the instants of a run, whoever chooses the devices and whatever the network is like.
+//! The engine: one loop over the instants of a run, for every device policy and network model.
 
 use placebench_algorithms::{SimulationState, StopToken, Task};
 use placebench_datasets::{DeviceId, Instance, OpId, Time, Transfer, TransferId};

@@ -23,8 +23,8 @@ use crate::validator::Demands;
 /// An op is executable when all its inputs are on its device: local ones from the end of their producer, others from the
 /// end of their transfer. Where sends cost nothing, a transfer is ready to go when its producer ends; where they cost
 /// something, each transfer has a send op that is executable when the producer ends, occupies the sender like any op and
-/// is scheduled like any op, and the transfer is ready to go when the send op ends. When a transfer that is ready starts,
-/// and when it ends, is up to the [`NetworkModel`]. Receives cost nothing.
+/// is scheduled like any op, and the transfer is ready to go when the send op ends. The [`NetworkModel`] decides when a
+/// transfer that is ready starts, and when it ends. Receives cost nothing.
 ///
 /// # Instants
 /// At an instant, everything that ends there is taken in first: tasks, then transfers, and transfers that take no time

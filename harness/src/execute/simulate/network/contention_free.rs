@@ -2,7 +2,7 @@
 
 use placebench_datasets::Cluster;
 
-use super::{Network, NetworkModel};
+use super::model::{Network, NetworkModel};
 use crate::validator::TransferLaw;
 
 /// A transfer starts as soon as it can and takes latency + bytes / rate, whatever else is under way.

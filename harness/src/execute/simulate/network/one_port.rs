@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use placebench_datasets::{Cluster, Time, Transfer, TransferId};
 
-use super::{Network, NetworkModel};
+use super::model::{Network, NetworkModel};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 
