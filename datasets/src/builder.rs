@@ -25,7 +25,7 @@ pub struct OpSpec<'a> {
 }
 
 impl OpSpec<'_> {
-    /// An op of that many operations and nothing else.
+    /// An op of a cost in operations, with defaults for the rest.
     pub fn cost(ops: f64) -> Self {
         Self { ops, ..Self::default() }
     }
@@ -272,8 +272,8 @@ pub(crate) fn check_names(names: &NameTable, op_count: usize) -> Result<(), Grap
 }
 
 impl DataflowGraph {
-    /// Lays out both directions. Forward rows ascend by (tensor, consumer), control edges last because of their mark; backward rows keep
-    /// the order of the inputs, control edges last.
+    /// Lays out both directions. Forward rows ascend by (tensor, consumer), control edges last because of their mark;
+    /// backward rows keep the order of the inputs, control edges last.
     fn set_edges(&mut self, edges: &[(OpId, u32, OpId)]) {
         let n = self.op_count();
         let control = raw_tensor(None);

@@ -1,6 +1,7 @@
 //! The catalogue: real training steps that come with the program, extracted from TensorFlow with measured costs.
 //!
-//! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README there.
+//! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
+//! there.
 
 use crate::DataflowGraph;
 use crate::format::{FormatError, GraphHeader, NativeBytes};
@@ -14,7 +15,7 @@ pub struct CatalogueEntry {
     files: NativeBytes<'static>,
 }
 
-/// Why the catalogue has no such graph.
+/// Why a graph of the catalogue cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// No graph has that name.

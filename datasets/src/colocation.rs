@@ -6,7 +6,7 @@ use crate::{GroupId, OpId};
 
 /// The groups of two or more ops that must share a device.
 ///
-/// Memory: nothing without groups; otherwise 4 bytes an op and 4 a member.
+/// Memory: none without groups; otherwise 4 bytes an op and 4 a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Colocation {
     /// Group number plus one for each op, 0 for an op in no group; empty if there is no group at all.

@@ -76,7 +76,7 @@ impl DataflowGraph {
 
 /// Offsets, targets and raw tensors of the forward rows, each ascending by (tensor, consumer).
 fn forward_rows(columns: &GraphColumns) -> (Vec<u32>, Vec<OpId>, Vec<u32>) {
-    // Large graphs are generated ones, which have one tensor an op and ascending ids: there is a way that spares the cache.
+    // Generated graphs, the largest, have one tensor for each op and ascending ids. For them there is a faster way.
     let is_plain = one_tensor_per_op(&columns.tensor_offsets) && !columns.in_tensors.contains(&raw_tensor(None));
     if let Some(Ok((offsets, targets))) = is_plain.then(|| out_edges(&columns.in_offsets, &columns.in_sources)) {
         let tensors = tensors_named_as_ops(&offsets);
@@ -103,7 +103,7 @@ fn forward_rows(columns: &GraphColumns) -> (Vec<u32>, Vec<OpId>, Vec<u32>) {
             *slot += 1;
         }
     }
-    // Targets ascend by now; only rows of ops with several tensors, or with control edges, need sorting.
+    // Targets ascend already. Only rows with several tensors or with control edges still need sorting.
     let mut scratch = Vec::new();
     for ends in offsets.windows(2) {
         let row = ends[0] as usize..ends[1] as usize;

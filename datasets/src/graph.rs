@@ -15,10 +15,10 @@ const CONTROL: u32 = u32::MAX;
 /// Isolated ops and parallel edges are legal. A graph is immutable, and acyclic by construction.
 ///
 /// # Memory
-/// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor;
-/// so 41 bytes an op with one output. 100 M edges over 20 M such ops take 2.4 GB. Optional columns add: a permutation if the
-/// ids are not a topological order 4 bytes an op, colocation 4–8, measured times 8 for each kind, op types 4, layers 4, names 4 and
-/// the text.
+/// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor. So
+/// an op with one output takes 41 bytes, and 100 M edges over 20 M such ops take 2.4 GB. Optional columns add, for each
+/// op: 4 bytes if the ids are not a topological order, 4 to 8 for colocation, 8 for the measured times of each kind, 4
+/// for op types, 4 for layers, 4 and the text for names.
 #[derive(Clone, Debug)]
 pub struct DataflowGraph {
     pub(crate) ops: Vec<f64>,
@@ -43,7 +43,7 @@ pub struct DataflowGraph {
 }
 
 impl PartialEq for DataflowGraph {
-    /// As derived, but for times that were not measured, which are equal to each other.
+    /// Compares every column. Two times that were not measured are equal.
     fn eq(&self, other: &Self) -> bool {
         let Self {
             ops,
@@ -377,8 +377,8 @@ impl DataflowGraph {
     /// Makes a graph from edges grouped by target. See [`BackwardParts`].
     ///
     /// # Errors
-    /// If the columns have different lengths, an offset runs backwards, a source is not smaller than its target, or a colocation group's
-    /// kinds contradict.
+    /// If the columns have different lengths, an offset runs backwards, a source is not smaller than its target, or a
+    /// colocation group's kinds contradict.
     ///
     /// # Complexity
     /// O(ops + edges), three passes over the edges that stay in cache whatever the size of the graph.
@@ -551,7 +551,7 @@ pub(crate) fn tensors_named_as_ops(out_offsets: &[u32]) -> Vec<u32> {
     let mut out_tensors = vec![0u32; out_offsets[out_offsets.len() - 1] as usize];
     for (op, row) in out_offsets.windows(2).enumerate() {
         let (start, end) = (row[0] as usize, row[1] as usize);
-        // Writing eight is faster than finding out how few they are; what comes after is written later.
+        // Writing eight is faster than a loop over the few that are needed. Later rows overwrite the excess.
         match out_tensors.get_mut(start..start + 8) {
             Some(eight) if end <= start + 8 => eight.fill(op as u32),
             _ => out_tensors[start..end].fill(op as u32),

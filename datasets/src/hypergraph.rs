@@ -53,8 +53,7 @@ pub enum HypergraphError {
         /// How many.
         vertices: usize,
     },
-    /// The weights add up to more than 64 bits hold; those of nets with one less than their pins as a factor, as they do
-    /// if every vertex is a block of its own.
+    /// The weights add up to more than 64 bits hold. A net counts (pins − 1) times, as if every vertex were a block.
     #[error("the {what} weights add up to more than 64 bits hold")]
     TotalOverflow {
         /// `vertex` or `net`.
@@ -62,18 +61,18 @@ pub enum HypergraphError {
     },
 }
 
-/// Nets of more pins become rings in [`Hypergraph::to_graph`], whose edges would grow with the square otherwise.
+/// Nets with more pins become rings in [`Hypergraph::to_graph`]: the number of pairs grows with the square of the pins.
 const LARGEST_CLIQUE: usize = 32;
 
-/// What a net's weight is multiplied by before it is divided among edges: divisible by most numbers of neighbours.
+/// Each weight is multiplied by this before it is divided by (pins − 1): small divisors then leave no remainder.
 const CLIQUE_SCALE: u64 = 60;
 
 impl Hypergraph {
-    /// A hypergraph from its nets: net `i` has the pins from `offsets[i]` to `offsets[i + 1]`, in any order; one that comes
-    /// twice counts once. Weights that are left out are 1.
+    /// A hypergraph from its nets: net `i` has the pins from `offsets[i]` to `offsets[i + 1]`, in any order; a repeated
+    /// pin counts once. Weights that are left out are 1.
     ///
     /// # Errors
-    /// Whatever keeps this from being a hypergraph.
+    /// The first reason why the nets are no hypergraph.
     ///
     /// # Complexity
     /// O(pins · log largest net + vertices).
@@ -202,10 +201,11 @@ impl Hypergraph {
         Self { vertex_weights: None, ..self }
     }
 
-    /// A graph for partitioners that know no nets. A net of p pins becomes all pairs of them, each with 1 / (p - 1) of its
-    /// weight, so that parting one pin from the others costs the whole; of more than 32 pins a ring through them in their
-    /// order, each edge with half the weight. All weights are multiplied by 60 and rounded, unless every net has two pins.
-    /// A cut of that graph is a guide, not a count: judge partitions by the hypergraph.
+    /// A graph for partitioners that do not handle nets. A net of p pins becomes an edge for each pair of them, with 1
+    /// / (p − 1) of its weight; so separating one pin from the others costs the whole weight. A net of more than 32
+    /// pins becomes a ring through them in their order, each edge with half the weight. All weights are multiplied by
+    /// 60 and rounded, unless every net has two pins. The cut of this graph only approximates: judge partitions by the
+    /// hypergraph.
     ///
     /// # Errors
     /// If the weights add up to more than 64 bits hold.

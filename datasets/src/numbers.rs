@@ -4,17 +4,17 @@ use std::ops::Range;
 
 /// A list of whole numbers as it lies in memory.
 ///
-/// Lists are equal if their numbers are, whatever the width.
+/// Two lists with the same numbers are equal, whatever their widths.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers<'a> {
-    /// All fit into 32 bits.
+    /// Every number fits into 32 bits.
     Narrow(&'a [u32]),
-    /// At least one may not.
+    /// Some number may need 64 bits.
     Wide(&'a [u64]),
 }
 
 impl<'a> Numbers<'a> {
-    /// How many there are.
+    /// The length of the list.
     #[inline]
     pub fn len(self) -> usize {
         match self {
@@ -29,10 +29,10 @@ impl<'a> Numbers<'a> {
         self.len() == 0
     }
 
-    /// The number at a place.
+    /// The number at a position.
     ///
     /// # Panics
-    /// If there is no such place, as indexing does.
+    /// If the position is past the end.
     #[inline]
     pub fn at(self, place: usize) -> u64 {
         match self {
@@ -41,10 +41,10 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The numbers at some places.
+    /// The numbers at a range of positions.
     ///
     /// # Panics
-    /// If there are no such places, as slicing does.
+    /// If a position is past the end.
     #[inline]
     #[must_use]
     pub fn slice(self, places: Range<usize>) -> Self {
@@ -54,13 +54,13 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// One after the other.
+    /// All numbers in order.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = u64> + DoubleEndedIterator + Clone + use<'a> {
         (0..self.len()).map(move |place| self.at(place))
     }
 
-    /// A copy in 64 bits each.
+    /// A copy with 64 bits for each number.
     pub fn to_vec(self) -> Vec<u64> {
         match self {
             Self::Narrow(numbers) => numbers.iter().copied().map(u64::from).collect(),
@@ -68,7 +68,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Their sum, which always fits.
+    /// The sum, which always fits into 64 bits.
     pub fn sum(self) -> u128 {
         match self {
             // 2^32 numbers below 2^32 add up to less than 2^64, and no list is longer than memory.
@@ -93,7 +93,7 @@ impl PartialEq for Numbers<'_> {
 
 impl Eq for Numbers<'_> {}
 
-/// A growing list of whole numbers: narrow until one comes that does not fit.
+/// A growing list of whole numbers. It becomes wide when the first number comes that needs more than 32 bits.
 #[derive(Clone, Debug)]
 pub(crate) enum NumberVec {
     Narrow(Vec<u32>),
@@ -107,7 +107,7 @@ impl Default for NumberVec {
 }
 
 impl From<Vec<u64>> for NumberVec {
-    /// As narrow as the numbers permit.
+    /// A list of the least width that fits all numbers.
     fn from(numbers: Vec<u64>) -> Self {
         if numbers.iter().all(|&number| u32::try_from(number).is_ok()) {
             Self::Narrow(numbers.iter().map(|&number| number as u32).collect())
@@ -126,12 +126,12 @@ impl PartialEq for NumberVec {
 impl Eq for NumberVec {}
 
 impl NumberVec {
-    /// Room for so many narrow ones.
+    /// An empty list with room for `capacity` narrow numbers.
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self::Narrow(Vec::with_capacity(count))
     }
 
-    /// So many zeros, with room for numbers up to `most`.
+    /// A list of zeros that can hold numbers up to `most` without becoming wider.
     pub(crate) fn zeros(count: usize, most: u64) -> Self {
         if u32::try_from(most).is_ok() { Self::Narrow(vec![0; count]) } else { Self::Wide(vec![0; count]) }
     }
@@ -185,7 +185,7 @@ impl NumberVec {
         }
     }
 
-    /// Gives back room that is not used.
+    /// Frees memory that is not used.
     pub(crate) fn shrink_to_fit(&mut self) {
         match self {
             Self::Narrow(numbers) => numbers.shrink_to_fit(),

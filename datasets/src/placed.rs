@@ -42,8 +42,8 @@ impl<'a> PlacedGraph<'a> {
     /// The placement must have a device of the cluster for each op; it need not be feasible.
     ///
     /// # Panics
-    /// If the placement is of another length than the graph, or names a device that does not exist. [`Placement::check`] finds
-    /// both before.
+    /// If the placement has not one entry for each op, or names a device that does not exist. [`Placement::check`]
+    /// finds that.
     ///
     /// # Complexity
     /// O(ops + edges · log destinations) time, 4 bytes an edge and 44 a transfer.
@@ -51,7 +51,8 @@ impl<'a> PlacedGraph<'a> {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         assert_eq!(placement.devices().len(), graph.op_count(), "placement and graph differ in length");
         let n = graph.op_count();
-        // Room for a transfer each cut edge, so that nothing grows; what tensors with several consumers leave is given back.
+        // Reserve one transfer for each cut edge, so that no list grows. A tensor with several remote consumers needs
+        // fewer; the rest is freed at the end.
         let cut: usize = graph
             .op_ids()
             .map(|op| {
@@ -72,7 +73,7 @@ impl<'a> PlacedGraph<'a> {
         placed.remote_offsets.push(0);
         placed.local_offsets.push(0);
         placed.transfer_offsets.push(0);
-        // (tensor with control last, destination, consumer): sorting groups what one transfer serves.
+        // (tensor with control last, destination, consumer): after sorting, the consumers of one transfer are adjacent.
         let mut away: Vec<(u32, DeviceId, OpId)> = Vec::new();
         for op in graph.op_ids() {
             let from = placement.device_of(op);

@@ -122,7 +122,7 @@ impl Placement {
             *demand = demand.saturating_add(units.demand_bytes(unit));
         }
         for (device, &demand_bytes) in cluster.device_ids().zip(&demands) {
-            // A device that holds nothing is fine whatever its memory: L's strict inequality is about what is placed.
+            // An empty device is feasible whatever its memory. L's strict inequality is about devices with ops.
             if let Some(memory_bytes) = cluster.device(device).memory_bytes
                 && demand_bytes > 0
                 && demand_bytes >= memory_bytes

@@ -1,6 +1,6 @@
-//! What the system tells of this process.
+//! What the operating system reports about this process.
 
-/// The most memory that this process has had resident, where the system tells.
+/// The peak resident memory of this process so far, if the system reports it.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! The property sheet of a graph: what it is like, in numbers.
+//! The property sheet of a graph: its size, shape and costs in numbers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use petgraph::algo::connected_components;
 
 use crate::{Cluster, DataflowGraph, Kind, KindSet, OpId, Time};
 
-/// What a graph is like.
+/// Size, shape and costs of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {
     /// Number of ops.
@@ -53,7 +53,7 @@ pub struct Properties {
     /// Cost of the costliest path, in operations; transfers cost nothing.
     pub critical_path_ops: f64,
     /// Total cost / cost of the costliest path: the speedup on any number of equal devices is at most this. None if
-    /// nothing costs anything.
+    /// all costs are 0.
     pub parallelism: Option<f64>,
     /// Communication to computation, time over time; see [`ccr`]. None without a cluster.
     pub ccr: Option<f64>,
@@ -79,7 +79,7 @@ impl Properties {
             *kinds.entry(graph.kinds(op)).or_insert(0) += 1;
         }
         let (levels, max_width) = levels(graph);
-        // Not `sum`, which makes -0 of nothing.
+        // Not `sum`, which is -0 for an empty list.
         let total_ops = graph.op_ids().map(|op| graph.ops(op)).fold(0.0, |sum, cost| sum + cost);
         let critical_path_ops = critical_path_ops(graph);
         Self {
@@ -114,12 +114,12 @@ impl Properties {
     }
 }
 
-/// Communication to computation, as time over time: the mean over all edges of the time that a transfer of what the edge
-/// carries takes, divided by the mean over all ops of the time that the op takes.
+/// Communication to computation, as time over time: the mean over all edges of the time that a transfer of what the
+/// edge carries takes, divided by the mean over all ops of the time that the op takes.
 ///
-/// A transfer's time is the mean of latency + bytes / rate over all ordered pairs of different devices (a control edge moves
-/// 0 bytes). An op's time is the mean over the devices of the kinds that it may run on; ops that may run on no device of the
-/// cluster do not count. With one device, transfers take no time.
+/// A transfer's time is the mean of latency + bytes / rate over all ordered pairs of different devices (a control edge
+/// moves 0 bytes). An op's time is the mean over the devices of the kinds that it may run on; ops that may run on no
+/// device of the cluster do not count. With one device, transfers take no time.
 ///
 /// None if the graph has no edge, or the mean time of ops is 0.
 ///
@@ -303,7 +303,7 @@ mod tests {
         let devices = vec![device("cpu", Kind::Cpu, 1.0), device("gpu", Kind::Gpu, 4.0)];
         let rate = |from: crate::DeviceId| Link { rate: if from.0 == 0 { 10.0 } else { 5.0 }, latency: 0.5 };
         let cluster = Cluster::new(devices, |from, _| rate(from)).unwrap();
-        // Bytes 10, 20, 40, 40 and 0 over rates of which the mean inverse is 0.15: mean 22 · 0.15 + 0.5.
+        // Bytes 10, 20, 40, 40 and 0, and a mean inverse rate of 0.15: mean 22 · 0.15 + 0.5.
         let transfer = 22.0 * 0.15 + 0.5;
         // Mean inverse speed 0.625 for ops 0 to 4 (together 17), 0.25 for op 5 (11).
         let execution = (17.0 * 0.625 + 11.0 * 0.25) / 6.0;

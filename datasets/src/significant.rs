@@ -1,6 +1,6 @@
 //! Numbers for people, in three significant digits.
 
-/// Three significant digits, or as many as there are before the point.
+/// Three significant digits; more if the number has more before the point.
 pub fn significant(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize };
     format!("{value:.digits$}")

@@ -13,15 +13,16 @@ pub(crate) struct NotAscending {
 ///
 /// `in_offsets` must ascend from 0 to `in_sources.len()`.
 ///
-/// Placing each edge at its source directly would miss the cache once an edge where sources are spread over a large
-/// graph. So edges are first dealt out to blocks of consecutive sources, in order, which is sequential writing to some
-/// hundred places; then each block is counted and placed within the cache.
+/// Writing each edge straight to the row of its source would miss the cache once for each edge of a large graph. So
+/// edges are first dealt to blocks of consecutive sources, which writes to a few hundred places in sequence. Then each
+/// block is counted and written within the cache.
 ///
 /// # Complexity
 /// O(ops + edges); 2 bytes an edge, and 4 bytes an edge of the largest block, of scratch space.
 pub(crate) fn out_edges(in_offsets: &[u32], in_sources: &[OpId]) -> Result<(Vec<u32>, Vec<OpId>), NotAscending> {
     let op_count = in_offsets.len() - 1;
-    // About 512 blocks, none larger than a 16-bit number can index, nor so small that blocks cost more than they save.
+    // About 512 blocks. At most 2^16 sources each, to index them with 16 bits; small ones would cost more than they
+    // save.
     let block_bits = op_count.max(1).ilog2().saturating_sub(9).clamp(12, 16);
     let Some(mut block_ends) = block_starts(in_sources, op_count, block_bits) else {
         return Err(first_fault(in_offsets, in_sources));
@@ -33,7 +34,7 @@ pub(crate) fn out_edges(in_offsets: &[u32], in_sources: &[OpId]) -> Result<(Vec<
     for (target, range) in in_offsets.windows(2).enumerate() {
         for source in &in_sources[range[0] as usize..range[1] as usize] {
             ascending &= source.index() < target;
-            // Dealing moves each block's start on, so that in the end it is the block's end.
+            // Each edge moves the start of its block on. After the last edge it is the end of the block.
             let slot = &mut block_ends[(source.0 >> block_bits) as usize];
             targets[*slot as usize] = target as u32;
             within_block[*slot as usize] = (source.0 & mask) as u16;
@@ -77,7 +78,7 @@ pub(crate) fn out_edges(in_offsets: &[u32], in_sources: &[OpId]) -> Result<(Vec<
 
 /// The first edge of each block of sources; `None` if a source is no op.
 fn block_starts(in_sources: &[OpId], op_count: usize, block_bits: u32) -> Option<Vec<u32>> {
-    // Neighbouring edges often have the same block: counting them apart saves waiting for the count just written.
+    // Neighbouring edges often fall into the same block. Separate counters avoid waiting for the last write.
     let mut counts = vec![[0u32; 4]; op_count.div_ceil(1 << block_bits)];
     let mut fours = in_sources.chunks_exact(4);
     for four in &mut fours {

@@ -6,12 +6,12 @@ use crate::UndirectedError;
 use crate::numbers::{NumberVec, Numbers};
 use crate::undirected_rows::{Parallel, Rows};
 
-/// An undirected graph in compressed sparse rows: each edge is in the rows of both its ends. There are no self-loops and
-/// no parallel edges.
+/// An undirected graph in compressed sparse rows: each edge is in the rows of both its ends. There are no self-loops
+/// and no parallel edges.
 ///
 /// # Memory
-/// 4 bytes a vertex, 8 an edge; with weights that are not all 1, 4 more a vertex and 8 more an edge. Weights of which one
-/// needs more than 32 bits take twice as much, as do the 4 bytes a vertex with 2^31 edges and more.
+/// 4 bytes a vertex and 8 an edge. Weights that are not all 1 add 4 bytes a vertex and 8 an edge, or twice as much if
+/// one of them needs more than 32 bits. From 2^31 edges on, each vertex takes 4 bytes more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UndirectedGraph {
     /// Where each vertex's row begins, and the end of the last.
@@ -27,7 +27,7 @@ impl UndirectedGraph {
     /// A graph from complete rows, each neighbour list ascending. Weights that are left out are 1.
     ///
     /// # Errors
-    /// Whatever keeps the rows from being an undirected graph without self-loops and parallel edges.
+    /// The first reason why the rows are no undirected graph without self-loops and parallel edges.
     ///
     /// # Complexity
     /// O(vertices + edges).
@@ -61,7 +61,7 @@ impl UndirectedGraph {
         Self::of_merged(rows, vertex_weights)
     }
 
-    /// As [`UndirectedGraph::from_edges`], but edges weigh 1, however often they come.
+    /// As [`UndirectedGraph::from_edges`], but every edge weighs 1, however often it is given.
     pub(crate) fn from_distinct_edges(
         vertices: usize,
         edges: impl Iterator<Item = (u32, u32)> + Clone,
@@ -114,7 +114,7 @@ impl UndirectedGraph {
         }
         let lists = [
             ("vertex", &self.vertex_weights, vertices, 1),
-            // Each edge is there twice.
+            // The rows hold each edge twice.
             ("edge", &self.edge_weights, self.neighbours.len(), 2),
         ];
         for (what, weights, expected, times) in lists {
@@ -146,7 +146,8 @@ impl UndirectedGraph {
                 previous = Some(neighbour);
             }
         }
-        // Vertices in ascending order meet each row's entries in ascending order: one cursor a row finds the partners.
+        // Visited in ascending order, the vertices reach the entries of every row in ascending order too. So one cursor
+        // for each row finds the partner of an entry.
         let mut cursor = self.offsets.clone();
         for vertex in self.vertices() {
             for (neighbour, weight) in self.edges_of(vertex) {

@@ -5,12 +5,12 @@ use std::ops::Range;
 use crate::UndirectedError;
 use crate::numbers::NumberVec;
 
-/// What becomes of parallel edges.
+/// What to do with parallel edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parallel {
-    /// One with the sum of their weights.
+    /// Merge them into one with the sum of their weights.
     AddUp,
-    /// One of weight 1; for edges that weigh that only.
+    /// Merge them into one of weight 1; for edges without weights.
     CountOnce,
 }
 
@@ -32,7 +32,7 @@ impl Rows {
         if vertices > u32::MAX as usize {
             return Err(UndirectedError::TooManyVertices { vertices });
         }
-        // A place more, so that what is counted for a vertex ends up as the end of the row before.
+        // One extra slot: the count of a vertex then becomes the end of the row before it.
         let mut offsets = NumberVec::zeros(vertices + 1, 0);
         let (mut entries, mut most, mut unit) = (0, 0, true);
         for (a, b, weight) in edges.clone() {
@@ -54,7 +54,7 @@ impl Rows {
         }
         let mut neighbours = vec![0; entries];
         let mut weights = (!unit).then(|| NumberVec::zeros(entries, most));
-        // The beginning of a row moves on with each entry, and is its end at last.
+        // Each entry moves the start of its row on. After the last entry it is the end of the row.
         for (a, b, weight) in edges.filter(|(a, b, _)| a != b) {
             for (vertex, neighbour) in [(a, b), (b, a)] {
                 let place = offsets.at(vertex as usize);
@@ -72,7 +72,7 @@ impl Rows {
         Ok(Self { offsets, neighbours, weights })
     }
 
-    /// Rows of ascending neighbours, each once.
+    /// Sorts the neighbours of each row and merges those that are there twice.
     pub(crate) fn merged(mut self, parallel: Parallel) -> Result<Self, UndirectedError> {
         let mut row = Vec::new();
         let (mut begin, mut written) = (0, 0);
@@ -94,7 +94,7 @@ impl Rows {
         Ok(self)
     }
 
-    /// Merges a row whose edges weigh 1, to the place `to`, not behind it. Returns where it then ends.
+    /// Merges a row whose edges weigh 1 and moves it to `to`, which is at or before its start. Returns its new end.
     fn merge_plain(&mut self, row: Range<usize>, to: usize, parallel: Parallel) -> usize {
         self.neighbours[row.clone()].sort_unstable();
         let mut end = to;
@@ -114,7 +114,7 @@ impl Rows {
         end
     }
 
-    /// As [`Rows::merge_plain`] for edges with weights; `scratch` holds the row meanwhile.
+    /// As [`Rows::merge_plain`] for edges with weights; `scratch` is a buffer for the row.
     fn merge_weighted(
         &mut self,
         row: Range<usize>,

@@ -18,11 +18,11 @@ pub enum Vertices {
     Units,
 }
 
-/// What a vertex of a view weighs; at least 1, so that nothing is for free.
+/// What a vertex of a view weighs: at least 1, so that every vertex counts for the balance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VertexWeight {
-    /// Execution work. On a cluster the mean time over the devices of a kind that the unit may run on; without one the
-    /// mean of the measured times where there are any, else operations.
+    /// Execution work. With a cluster: the mean time over the devices that the unit may run on. Without: the mean of
+    /// the measured times if there are any, else operations.
     #[default]
     Work,
     /// Number of ops.
@@ -108,11 +108,11 @@ pub enum ViewError {
 
 /// The undirected graph of an instance, and which vertex each op is.
 ///
-/// Vertices are numbered in topological order (a unit's place is that of its first op), so that a partitioner which splits
-/// the natural order splits along the dataflow. Edges between the same two vertices, in either direction, are one with
-/// the sum of their weights: the cut by [`EdgeWeight::Bytes`] is the bytes on all edges between blocks. Edges within a unit
-/// are not there. Weights are whole numbers: as they are if all are whole (and their sum below 2^53), else scaled to a
-/// total of about 2^32 and rounded up to at least 1.
+/// Vertices are numbered in topological order; a unit takes the position of its first op. So a partitioner that splits
+/// the vertices by number splits the graph along the dataflow. All edges between two vertices, in either direction,
+/// become one with the sum of their weights: a cut by [`EdgeWeight::Bytes`] is the bytes on all edges between blocks.
+/// Edges within a unit are left out. Weights are whole numbers. If all are whole already and add up to less than 2^53,
+/// they stay. Otherwise they are scaled to a total of about 2^32 and rounded, to at least 1.
 #[derive(Clone, Debug)]
 pub struct View {
     graph: UndirectedGraph,
@@ -234,11 +234,11 @@ impl View {
         Ok(blocks)
     }
 
-    /// The hypergraph in which a tensor is a net of its producer and its consumers, weighing its bytes. The vertices are
-    /// those of the view. Tensors without bytes and nets within one vertex are left out.
+    /// The hypergraph in which a tensor is a net of its producer and its consumers, weighing its bytes. The vertices
+    /// are those of the view. Tensors without bytes and nets within one vertex are left out.
     ///
-    /// Since a tensor is sent once to each device that needs it, the bytes moved between blocks are the sum of net weight ·
-    /// (blocks of the net − 1), where an undirected cut counts each consumer (B §3, Fig. 3.1).
+    /// A tensor is sent once to each device that needs it. So the bytes moved between blocks are the sum of net weight
+    /// · (blocks of the net − 1). An undirected cut counts each consumer instead (B §3, Fig. 3.1).
     ///
     /// # Errors
     /// If the weights add up to more than 64 bits hold.
@@ -301,7 +301,7 @@ fn work_of_ops(
     kinds: impl Fn(OpId) -> KindSet,
 ) -> Result<Vec<f64>, ViewError> {
     if let Some(cluster) = cluster {
-        // Of the devices of each kind: how many, and what an operation takes on all of them together.
+        // For each kind: the number of its devices, and the sum of the times that an operation takes on them.
         let mut devices = [(0.0, 0.0); 3];
         for device in cluster.devices() {
             let (count, inverse_speed) = &mut devices[device.kind.index()];
@@ -347,7 +347,7 @@ fn whole_numbers(values: &[f64]) -> Vec<u64> {
         return values.iter().map(|&value| value as u64).collect();
     }
     let largest = values.iter().copied().fold(0.0, f64::max);
-    // By shares of the largest, so that no sum overflows.
+    // Divide by the largest first, so that no sum overflows.
     let shares: f64 = values.iter().map(|value| value / largest).sum();
     let scaled = |&value: &f64| (value / largest / shares * TOTAL).round() as u64;
     values.iter().map(|value| scaled(value).max(u64::from(*value > 0.0))).collect()

@@ -122,15 +122,16 @@ impl ClusterParams {
         }
     }
 
-    /// The parameters of a cluster of L's evaluation: `laich100` (L §7.1), `laich50` (L §7.2), `laich7` (L §7.3, three of
-    /// seven devices GPUs); or `tiny3`, three devices with L's speeds and rates and unlimited memory, for graphs of which the
-    /// optimum can be proven. `None` if there is no such preset.
+    /// The parameters of a cluster of L's evaluation: `laich100` (L §7.1), `laich50` (L §7.2), `laich7` (L §7.3, three
+    /// of seven devices GPUs); or `tiny3`, three devices with L's speeds and rates and unlimited memory, for graphs
+    /// small enough to prove the optimum. `None` if there is no such preset.
     ///
     /// # Deviations
     /// L says that faster devices have less memory, but gives no sizes. Here the slowest device has three times the
-    /// memory of the fastest, and the mean device has twice its share of what the largest of L's graphs, graph 6, claims
-    /// (8.1 MB by L's size_est; see `DataflowGraph::demand_bytes`). So all of L's graphs fit: over six seeds graph 6 with a
-    /// slack factor of 1.9 to 2.0 (1.5 to 2.2 on `laich7`), the others with 3.5 to 5.3 (2.8 to 5.6 on `laich7`).
+    /// memory of the fastest, and the mean device has twice its share of what the largest of L's graphs, graph 6,
+    /// claims (8.1 MB by L's size_est; see `DataflowGraph::demand_bytes`). So all of L's graphs fit: over six seeds
+    /// graph 6 with a slack factor of 1.9 to 2.0 (1.5 to 2.2 on `laich7`), the others with 3.5 to 5.3 (2.8 to 5.6 on
+    /// `laich7`).
     pub fn preset(name: &str) -> Option<Self> {
         /// Twice what graph 6 claims, in bytes.
         const TOTAL: u64 = 16_200_000;
@@ -206,8 +207,8 @@ impl ClusterParams {
 
 /// Makes a random cluster. Devices are named by kind and number: `cpu0`, `gpu0`, `cpu1`, ….
 ///
-/// A kind of probability > 0 is there at least once, if there are as many devices as such kinds: otherwise ops that need
-/// it could not be placed.
+/// Each kind with a probability > 0 gets at least one device, if there are enough devices: otherwise ops that need the
+/// kind could not be placed.
 ///
 /// # Errors
 /// If a parameter makes no sense.
@@ -248,9 +249,9 @@ pub fn generate_cluster(params: &ClusterParams, seed: u64) -> Result<Cluster, Ge
     Ok(Cluster::new(devices, link)?.with_send_ops(params.send_ops)?)
 }
 
-/// A cluster by name, see [`ClusterParams::PRESETS`]: L's clusters drawn with `seed`, or B's machine, which is the same for
-/// every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; or the clusters for T, `t_fast16`, `t_slow60` or with any other
-/// number of workers. `None` if there is no such preset.
+/// A cluster by name, see [`ClusterParams::PRESETS`]: L's clusters drawn with `seed`, or B's machine, which is the same
+/// for every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; or the clusters for T, `t_fast16`, `t_slow60` or
+/// with any other number of workers. `None` if there is no such preset.
 ///
 /// # Errors
 /// None for the presets there are; the type is that of the generator.
@@ -270,7 +271,7 @@ pub fn cluster_preset(name: &str, seed: u64) -> Option<Result<Cluster, Generator
     ClusterParams::preset(name).map(|params| generate_cluster(&params, seed))
 }
 
-/// A distribution can come out as 0 by rounding; a speed or rate must not.
+/// Rounding can make a sample 0, which a speed or rate must not be.
 fn positive(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = value.max(f64::MIN_POSITIVE));
 }
@@ -312,7 +313,7 @@ fn draw_kinds(params: &ClusterParams, seed: u64) -> Vec<Kind> {
         if count < wanted.len() || kinds.contains(&missing) {
             continue;
         }
-        // It takes the place of a device of the commonest kind.
+        // It replaces a device of the commonest kind.
         let commonest = Kind::ALL.into_iter().max_by_key(|kind| kinds.iter().filter(|&other| other == kind).count());
         let places: Vec<usize> = (0..count).filter(|&device| Some(kinds[device]) == commonest).collect();
         kinds[places[below(rng, places.len() as u64) as usize]] = missing;
@@ -320,7 +321,7 @@ fn draw_kinds(params: &ClusterParams, seed: u64) -> Vec<Kind> {
     kinds
 }
 
-/// As many devices of each kind as its share says; what rounding down leaves goes to the largest remainders.
+/// How many devices each kind gets by its share. Shares are rounded down; the largest remainders get what is left.
 fn exact_kinds(shares: &[f64; 3], count: usize) -> Vec<Kind> {
     let exact = shares.map(|share| share * count as f64);
     let mut counts = exact.map(|number| (number + 1e-9) as usize);

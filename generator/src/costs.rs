@@ -83,7 +83,7 @@ impl KindProbabilities {
         }
         for slot in slots {
             let at = unit(rng);
-            // Counting the ends passed rather than branching: which it will be cannot be predicted.
+            // Counting the bounds that are passed avoids a branch that the processor could not predict.
             *slot = sets[ends.iter().map(|&end| usize::from(at >= end)).sum::<usize>()];
         }
     }

@@ -1,8 +1,8 @@
 //! Exact binomial and hypergeometric draws: how many of the edges fall into one level.
 //!
-//! Both walk outward from the mode of the distribution, whose probability comes from Loader's saddle-point form, which
-//! keeps full precision for populations of 10¹⁸ pairs, where differences of log-factorials have none left. A walk takes
-//! about as many steps as the standard deviation, so a level of 10,000 edges costs 100 steps.
+//! Both walk outward from the mode of the distribution. The probability of the mode comes from Loader's saddle-point
+//! form: it keeps full precision for populations of 10¹⁸ pairs, where differences of log-factorials lose all of theirs.
+//! The number of steps is about the standard deviation, so a level of 10,000 edges costs 100 steps.
 //!
 //! Only IEEE operations and the portable `libm` are used, so that the counts are the same on every platform.
 //!
@@ -67,7 +67,7 @@ struct Support {
 /// Inverts the distribution by adding up probabilities mode, mode + 1, mode − 1, mode + 2, …; `ratio(k)` is
 /// P(k + 1) / P(k).
 fn walk_from_mode(rng: &mut Stream, support: Support, at_mode: f64, ratio: impl Fn(f64) -> f64) -> u64 {
-    /// Once both sides' terms are below this, what is left is rounding error of the sum.
+    /// Once the terms of both sides are below this, the rest is rounding error of the sum.
     const NEGLIGIBLE: f64 = 1e-18;
     let mut left = unit(rng) - at_mode;
     let (mut up, mut down) = (support.mode, support.mode);
@@ -207,7 +207,7 @@ mod tests {
             20_000,
         );
         assert!((mean - 2000.0).abs() < 1.2 && (variance / 1000.0 - 1.0).abs() < 0.05, "{mean} {variance}");
-        // Drawing nearly everything leaves little variance.
+        // Drawing nearly all items leaves little variance.
         let (mean, variance) = mean_and_variance(|| hypergeometric(&mut rng, 10_000, 5_000, 9_900), 20_000);
         assert!((mean - 4950.0).abs() < 0.2 && (variance / 24.7525 - 1.0).abs() < 0.05, "{mean} {variance}");
     }

@@ -1,4 +1,4 @@
-//! A graph's content as one SHA-256, so that two graphs can be compared without having both.
+//! The SHA-256 of a graph's content, to compare it with a graph that is not at hand.
 
 use placebench_datasets::{Categories, DataflowGraph, Kind, OpId};
 use sha2::{Digest, Sha256};
@@ -56,7 +56,7 @@ pub fn graph_sha256(graph: &DataflowGraph) -> String {
     hash.finish()
 }
 
-/// A hash fed in large pieces: a call for every number would cost more than the hashing.
+/// Collects bytes and hashes them in large pieces: a call for every number would cost more than the hashing.
 struct Buffered {
     sha: Sha256,
     buffer: Vec<u8>,

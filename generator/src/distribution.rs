@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::{Stream, fill_below};
 
-/// What samples are cut off at: 2⁵³, beyond which not every integer is a double.
+/// The largest sample: 2⁵³. Above it, not every integer is a double.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// The distribution of a cost or a size.

@@ -6,9 +6,9 @@
 //!   the distance ([`Decay`]);
 //! - *random* edges, which connect any two ops of different levels that no level-based edge connects.
 //!
-//! Both are given as a probability of each pair or as an exact number ([`Amount`]). With an exact number every set of so
-//! many pairs is equally likely, which is what drawing pairs and rejecting those that exist gives. (With a decay: pairs
-//! are drawn in proportion to its factor, and the number for each level first.)
+//! Both are given as a probability of each pair or as an exact number ([`Amount`]). With an exact number, every set of
+//! that many pairs is equally likely, as if one drew pairs and rejected those that exist already. With a decay, the
+//! number of edges into each level is drawn first, and then pairs in proportion to the factor of their distance.
 //!
 //! # How it is made
 //!
@@ -83,8 +83,8 @@ pub struct GraphStats {
 /// If a parameter makes no sense, more edges are asked for than there are pairs, or the graph does not fit 32-bit ids.
 ///
 /// # Complexity
-/// O(ops + edges) for sparse graphs. 41 bytes an op and 16 an edge, of which at most 8 an op and 8 an edge are scratch space
-/// at the same time.
+/// O(ops + edges) for sparse graphs. The graph takes 41 bytes an op and 16 an edge; at most 8 bytes of each serve as
+/// scratch space while it is made.
 ///
 /// # Example
 /// ```
@@ -170,7 +170,7 @@ impl LeveledPlan {
 
     /// Cuts the columns into runs of levels, each about as much work.
     fn spans<'a>(&self, columns: OpColumns<'a>, mut ends: &'a mut [u32], mut sources: &'a mut [u32]) -> Vec<Span<'a>> {
-        /// Ops and edges of a span: enough that handing it out costs nothing, few enough that it stays in cache.
+        /// Ops and edges of a span: so many that scheduling is cheap, so few that they stay in cache.
         const SPAN: u64 = 1 << 16;
         let work = |level: usize| self.first_edge[level] + u64::from(self.levels.first_op[level]);
         let mut spans = Vec::new();

@@ -79,8 +79,8 @@ pub(crate) fn fill_below<T>(rng: &mut Stream, bound: u64, slots: &mut [T], conve
 
 /// A uniform pair in `0..rows` × `0..columns`, without bias, from one draw. `rows · columns` must be in `1..2^64`.
 ///
-/// The high half of `draw · rows` is the row; its low half is uniform again, and times `columns` gives the column. What is
-/// left is the low half of `draw · rows · columns`, on which Lemire's rejection works as for a single number.
+/// The high half of `draw · rows` is the row; its low half is uniform again, and times `columns` gives the column. The
+/// rest is the low half of `draw · rows · columns`, on which Lemire's rejection works as for a single number.
 #[inline]
 pub(crate) fn pair_below(rng: &mut Stream, rows: u32, columns: u32) -> (u32, u32) {
     let pairs = u64::from(rows) * u64::from(columns);

@@ -1,16 +1,16 @@
-//! Data-parallel training steps: workers with a copy of the model each, which exchange what they learnt.
+//! Data-parallel training steps: each worker has a copy of the model, and workers exchange gradients.
 //!
-//! Every worker handles a batch in a step: forward and backward pass. After every `period` steps the workers exchange
-//! gradients (or weights, which are as many), then update; see [`Sync`] for how. In between each updates its own copy:
-//! Local-SGD(period).
+//! In a step, every worker runs a batch through a forward and a backward pass. After every `period` steps the workers
+//! exchange gradients, or the same number of weights, and update; see [`Sync`] for how. In the other steps each worker
+//! updates its own copy only: Local-SGD(period).
 //!
 //! The result is a dataflow graph like any other. All ops of a worker are one colocation group, and its layer label is
-//! `worker_0`, `worker_1`, …; servers follow as `server_0`, …. So the placer `expert` puts worker i on device i, as does
-//! the ready placement that comes along.
+//! `worker_0`, `worker_1`, …; servers follow as `server_0`, …. So the placer `expert` puts worker i on device i, as
+//! does the placement in [`TrainingGraph`].
 //!
 //! # Bytes and times
-//! With P workers of equal speed, a model of M bytes, latency α and rate β between all workers, `detail=step`, and without
-//! compression, an exchange moves and takes, under the network model `one_port`:
+//! With P workers of equal speed, a model of M bytes, latency α and rate β between all workers, `detail=step`, and
+//! without compression, an exchange moves and takes, under the network model `one_port`:
 //!
 //! | exchange | bytes in all | time |
 //! |---|---|---|
@@ -139,7 +139,7 @@ impl Maker<'_> {
             for (worker, (weights, inputs)) in weights.iter_mut().zip(&inputs).enumerate() {
                 let mut cost = UPDATE_OPS * self.values as f64;
                 if exchanges && self.params.sync == Sync::Gossip && self.workers > 1 {
-                    // The gradients of both partners are added here; elsewhere ops of their own do that.
+                    // The update adds the gradients of both partners; other exchanges have ops for that.
                     cost += 2.0 * self.params.reduce_ops * self.values as f64;
                 }
                 let name = format!("step_{step}/update");

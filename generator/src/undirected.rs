@@ -1,7 +1,7 @@
 //! Undirected graphs on which partitioners are compared: grids, random geometric graphs, R-MAT.
 //!
-//! A grid is what meshes look like, a random geometric graph a mesh with irregular degrees, R-MAT has hubs and no
-//! geometry. Leveled graphs, seen undirected, are the fourth family: [`generate_leveled`](crate::generate_leveled).
+//! A grid resembles a mesh. A random geometric graph is a mesh with irregular degrees. R-MAT has hubs and no geometry.
+//! The undirected views of leveled graphs are a fourth family: [`generate_leveled`](crate::generate_leveled).
 
 use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
@@ -95,7 +95,8 @@ pub struct RmatParams {
     pub scale: u32,
     /// Mean degree, isolated vertices counted: there are 2^scale · degree / 2 edges.
     pub degree: f64,
-    /// Probabilities of the quarters of the adjacency matrix: upper left, upper right, lower left; the rest is lower right.
+    /// Probabilities of the quarters of the adjacency matrix: upper left, upper right, lower left; the rest is lower
+    /// right.
     pub quarters: [f64; 3],
     /// Whether vertices without an edge stay. If not, the others are numbered anew in the same order.
     pub isolated: bool,
@@ -109,7 +110,7 @@ impl Default for RmatParams {
 }
 
 /// An R-MAT graph: each edge falls into a quarter of the adjacency matrix, then into a quarter of that, and so on.
-/// Self-loops and edges that are there are drawn again, so that the number of edges is exact.
+/// Self-loops and repeated edges are drawn again, so that the number of edges is exact.
 ///
 /// # Reference
 /// D. Chakrabarti, Y. Zhan, C. Faloutsos: R-MAT: a recursive model for graph mining. SDM 2004, 442–446,
@@ -119,7 +120,7 @@ impl Default for RmatParams {
 /// No noise on the probabilities, and vertices are not shuffled: low numbers have high degrees.
 ///
 /// # Errors
-/// If a parameter makes no sense, or so many edges are asked for that a hundred rounds of drawing don't find them.
+/// If a parameter makes no sense, or a hundred rounds of drawing do not find as many edges as are asked for.
 ///
 /// # Complexity
 /// O(edges · (scale + log edges)) a round; parallel.

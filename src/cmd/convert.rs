@@ -37,8 +37,8 @@ pub(crate) struct Args {
     #[arg(long)]
     cluster: bool,
 
-    /// What to do with cycles in a GraphDef: reject, next_iteration (open TensorFlow's loops), drop (the last edge of each cycle)
-    /// [default: reject].
+    /// What to do with cycles in a GraphDef: reject, next_iteration (open TensorFlow's loops), drop (the last edge of
+    /// each cycle) [default: reject].
     #[arg(long)]
     cycles: Option<LoopPolicy>,
 
@@ -116,7 +116,7 @@ fn read_options(args: &Args) -> ReadOptions {
     ReadOptions { cycles: args.cycles, no_references: args.no_references }
 }
 
-/// Refuses the options of readers for an input that no such reader reads.
+/// Refuses the options of graph readers for an input that is no file of a dataflow graph.
 fn refuse_options(args: &Args, input: &str) -> anyhow::Result<()> {
     match read_options(args).given().first() {
         Some(&option) => bail!("{option} is for {}, not for {input}: leave it out", formats_taking(option)),

@@ -1,5 +1,5 @@
-//! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by; or
-//! an undirected graph for partitioners.
+//! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by;
+//! or an undirected graph for partitioners.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,10 +21,9 @@ use crate::output::{print, write_file};
 /// Arguments of `generate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters if
-    /// need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps begins
-    /// with 'generator = "training_steps"').
-    /// Or a family of undirected graphs: grid, random_geometric, rmat.
+    /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters
+    /// if need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps
+    /// begins with 'generator = "training_steps"'). Or a family of undirected graphs: grid, random_geometric, rmat.
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
@@ -41,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Of a graph preset or parameter file: about so many ops, in more or fewer levels of the same size.
+    /// Of a graph preset or parameter file: the approximate number of ops, in more or fewer levels of the same size.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     ops: Option<u64>,
 
@@ -79,8 +78,8 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Makes the graph of this folder's manifest (or of its parameters, for training steps) again and compares both,
-    /// instead of writing anything.
+    /// Writes no file. Makes the graph of this folder's manifest (or of its parameters, for training steps) again and
+    /// compares both.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster"])]
     check: Option<PathBuf>,
 

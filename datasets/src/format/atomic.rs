@@ -15,13 +15,14 @@ pub(crate) fn write_file(
     write_whole(path, |error| FormatError::io(path, error), content)
 }
 
-/// Writes a file beside its final place, flushes it to the disk, then renames it, so that nobody ever meets half of it.
+/// Writes a file beside its final place, flushes it to the disk, then renames it, so that no reader ever sees half of
+/// it.
 ///
 /// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
 /// replaced.
 ///
 /// # Errors
-/// What `content` returns, and what `io_error` makes of the system's errors; an existing file is then left as it was.
+/// What `content` returns, and the system's errors as `io_error` wraps them. An existing file then stays as it was.
 pub fn write_whole<E>(
     path: &Path,
     io_error: impl Fn(io::Error) -> E,
@@ -81,7 +82,7 @@ impl PartialFolder {
             let old = Partial::folder(&self.target);
             fs::rename(&self.target, &old.path)?;
             if let Err(error) = fs::rename(&self.partial.path, &self.target) {
-                // Back to what was there before; if even that fails, the first error says more.
+                // Put the old folder back. If that fails too, the first error says more.
                 let _ = fs::rename(&old.path, &self.target);
                 return Err(error);
             }
@@ -111,7 +112,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // After a rename nothing is left to remove; any other failure leaves a hidden file, which harms nobody.
+        // After a rename there is nothing to remove. If removing fails, a hidden file stays, which does no harm.
         let _ = if self.is_folder { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
     }
 }
@@ -178,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        // Nobody can write to a socket like that.
+        // A socket cannot be opened for writing.
         assert!(write_file(&path, |_| Ok(())).is_err());
         assert!(fs::metadata(&path).unwrap().file_type().is_socket());
         assert_eq!(entries(folder.path()), ["socket"]);

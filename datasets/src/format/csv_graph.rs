@@ -19,8 +19,8 @@
 //! | `name`, `type`, `layer` | text; a name for every op or for none |
 //! | `cpu_seconds`, … | measured times, which replace `ops` on devices of that kind |
 //!
-//! Columns come in any order; all but the first five may be left out. Where L's files list outgoing edges too, these follow
-//! from the incoming ones here.
+//! Columns come in any order; all but the first five may be left out. Where L's files list outgoing edges too, these
+//! follow from the incoming ones here.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -180,7 +180,7 @@ impl Links {
 /// Writes a graph as CSV; columns that would be empty are left out.
 ///
 /// # Errors
-/// If the file cannot be written, or a type or layer is the empty text, which CSV cannot tell from none.
+/// If the file cannot be written, or a type or layer is the empty text, which in CSV looks like none.
 ///
 /// # Complexity
 /// O(ops + edges).

@@ -79,7 +79,7 @@ impl<'a, R: Read> CsvRows<'a, R> {
     }
 }
 
-/// One row; its methods name its line in what they report.
+/// One row. Every fault that its methods report names its line.
 pub(crate) struct Row<'r> {
     path: &'r Path,
     pub(crate) line: u64,
@@ -104,7 +104,7 @@ impl<'r> Row<'r> {
         self.trimmed(column).map(|text| self.parse(column, text)).transpose()
     }
 
-    /// The value of a cell that must not be blank; `what` it is says the remedy.
+    /// The value of a cell that must not be blank; `what` is what the remedy asks for.
     pub(crate) fn required<T: Cell>(&self, column: &str, what: &str) -> Result<T, FormatError> {
         self.value(column)?.ok_or_else(|| self.fault(format!("{column} is empty")).remedy(format!("write {what}")))
     }
@@ -133,7 +133,7 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What a cell may hold; a fault is what to write instead.
+/// A type of cell. A fault says what to write instead.
 pub(crate) trait Cell: Sized {
     fn read(text: &str) -> Result<Self, &'static str>;
 }

@@ -69,7 +69,7 @@ impl FormatError {
         this
     }
 
-    /// A file that should be TOML is not, or says the wrong things.
+    /// A file is no TOML, or has other keys or values than it should.
     pub fn toml(path: impl AsRef<Path>, fault: TomlFault) -> Self {
         match fault.line {
             Some(line) => Self::at_line(path, line, fault.message),

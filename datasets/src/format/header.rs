@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::FormatError;
 use super::toml_text::{Keys, TomlText};
 
-/// The word by which `graph.toml` says what it is.
+/// What `graph.toml` gives as its format.
 const FORMAT: &str = "placebench-graph";
 
 /// The version of the native folder that this program writes, and the newest that it reads.
@@ -29,7 +29,7 @@ pub struct GraphHeader {
 }
 
 impl GraphHeader {
-    /// A header with a name and nothing else.
+    /// A header with a name and defaults for the rest.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -126,7 +126,7 @@ impl HeaderFile {
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let text = std::str::from_utf8(bytes).map_err(|_| FormatError::file(path, "the text is not UTF-8"))?;
         let text = TomlText { path, text };
-        // Before anything else, since a newer version may have keys that are unknown here.
+        // Checked first, since a newer version may have keys that are unknown here.
         let Peek { format, version } = text.peek()?;
         if format.get_ref() != FORMAT {
             let message = format!("the format is '{}'", format.get_ref());

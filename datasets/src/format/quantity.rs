@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Deserializer, Visitor};
 
-/// A number, or a number with a unit in a text; what the unit may be is decided by who asks.
+/// A number, or a text of a number and a unit. The caller decides which units are allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Quantity {
     Integer(i64),
@@ -76,8 +76,8 @@ impl Quantity {
         })
     }
 
-    /// Operations per time unit: a number; or, where the time unit is the second, `ops/s`, `Gops/s`, `Tops/s`, or the same
-    /// with `FLOPS`.
+    /// Operations per time unit: a number; or, where the time unit is the second, `ops/s`, `Gops/s`, `Tops/s`, or the
+    /// same with `FLOPS`.
     pub(crate) fn speed(&self) -> Result<f64, String> {
         self.scaled("as in 50, \"14 Tops/s\" or \"14 TFLOPS\"", "speed", |unit| {
             decimal(unit.strip_suffix("ops/s").or_else(|| unit.strip_suffix("FLOPS"))?)
@@ -86,7 +86,7 @@ impl Quantity {
 
     /// A duration in time units: a number; or, where the time unit is the second, `s`, `ms`, `us`, `µs`, `ns`.
     pub(crate) fn duration(&self) -> Result<f64, String> {
-        // A thousand millionths are a division, so that "5 us" is the number that 5e-6 is.
+        // Divide instead of multiplying by a fraction, so that "5 us" is exactly 5e-6.
         self.divided("as in 5e-6 or \"5 us\"", "duration", |unit| match unit {
             "s" => Some(1.0),
             "ms" => Some(1e3),
@@ -120,7 +120,7 @@ impl Quantity {
 /// A text as its number and its unit, without the space between them.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
-    // An 'e' belongs to the number only if digits follow, which no unit has.
+    // An 'e' is part of the number only if digits follow it. No unit has digits.
     let end = text.rfind(|c: char| c.is_ascii_digit() || c == '.').map_or(0, |last| last + 1);
     (text[..end].trim(), text[end..].trim())
 }

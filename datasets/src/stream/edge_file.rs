@@ -35,7 +35,7 @@ impl EdgeFile {
     /// Opens a file with a header, as [`write_edges`] makes it.
     ///
     /// # Errors
-    /// If the file cannot be read, is none of its kind, or is not as long as its header says.
+    /// If the file cannot be read, is in another format, or is not as long as its header says.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FormatError> {
         let path = path.as_ref();
         let (mut file, length) = bytes::open(path)?;
@@ -46,7 +46,7 @@ impl EdgeFile {
         Ok(Self::new(path, file, HEADER, vertices, edges))
     }
 
-    /// Opens a file of nothing but edges.
+    /// Opens a file of edges without a header.
     ///
     /// # Errors
     /// If the file cannot be read, or ends within an edge.
@@ -130,7 +130,7 @@ pub fn write_edges(
             out.write_all(&(u64::from(b) << 32 | u64::from(a)).to_le_bytes()).map_err(io)?;
             count += 1;
         }
-        // Only now is the number known.
+        // The number of edges is known only now.
         out.seek(SeekFrom::Start(HEADER - 8)).map_err(io)?;
         out.write_all(&count.to_le_bytes()).map_err(io)
     })?;

@@ -6,16 +6,17 @@ use super::row_file::RowWriter;
 use super::{EdgeStream, Row};
 use crate::format::FormatError;
 
-/// Writes the rows of a graph that comes as edges, in the order of the vertices' ids, with no more than `memory_bytes` for
-/// entries at once. Self-loops are left out; of parallel edges each has its entry. Within a row, neighbours ascend.
+/// Writes the rows of a graph that comes as edges, in the order of the vertices' ids, with no more than `memory_bytes`
+/// for entries at once. Self-loops are left out; each parallel edge has an entry of its own. Within a row, neighbours
+/// ascend.
 ///
 /// # Errors
 /// If the stream or the file fails.
 ///
 /// # Complexity
-/// O(edges) time for each pass over the stream: one to count degrees, then one for every `memory_bytes` of rows at 4 bytes
-/// an entry, plus O(degree · log degree) a vertex. 4 bytes a vertex and at most the larger of `memory_bytes` and the
-/// largest row of memory.
+/// O(edges) time for each pass over the stream: one to count degrees, then one for every `memory_bytes` of rows at 4
+/// bytes an entry, plus O(degree · log degree) a vertex. 4 bytes a vertex and at most the larger of `memory_bytes` and
+/// the largest row of memory.
 pub fn write_rows_from_edges(
     path: impl AsRef<Path>,
     edges: &mut (impl EdgeStream + ?Sized),

@@ -5,9 +5,9 @@
 //! | vertices with their rows ([`VertexStream`]) | [`GraphRows`] | [`RowFile`] |
 //! | edges ([`EdgeStream`]) | [`EdgeList`], [`GraphEdges`] | [`EdgeFile`], [`TextEdges`] |
 //!
-//! A [`RowFile`] has what a partitioner of vertices needs, a list of neighbours for each vertex, and an [`EdgeFile`] what a
-//! partitioner of edges needs; [`write_rows_from_edges`] turns a stream of edges into a file of rows in bounded memory.
-//! The formats are in `docs/FORMATS.md`.
+//! Partitioners of vertices read a [`RowFile`], which lists the neighbours of each vertex. Partitioners of edges read
+//! an [`EdgeFile`]. [`write_rows_from_edges`] turns a stream of edges into a file of rows in bounded memory. The
+//! formats are in `docs/FORMATS.md`.
 
 mod bytes;
 mod edge_file;

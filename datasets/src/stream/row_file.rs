@@ -26,7 +26,7 @@ const HEADER: u64 = 48;
 const VERTEX_WEIGHTS: u64 = 1;
 const EDGE_WEIGHTS: u64 = 2;
 
-/// What a file of rows says about itself first.
+/// The header of a file of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {
     vertices: u64,
@@ -98,7 +98,7 @@ impl RowFile {
     /// Opens a file as [`write_rows`] makes it.
     ///
     /// # Errors
-    /// If the file cannot be read, is none of its kind, or is not as long as its header says.
+    /// If the file cannot be read, is in another format, or is not as long as its header says.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FormatError> {
         let path = path.as_ref();
         let (mut file, length) = bytes::open(path)?;
@@ -151,7 +151,7 @@ impl RowFile {
 
     fn check_row(&self, vertex: u32) -> Result<(), FormatError> {
         let wrong = |&n: &u32| u64::from(n) >= self.header.vertices || n == vertex;
-        // Without a branch a neighbour, so that many are checked at once.
+        // No branch for each neighbour, so that the compiler checks many at once.
         if !self.neighbours.iter().fold(false, |any, n| any | wrong(n)) {
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl VertexStream for RowFile {
 /// O(vertices + edges) time; constant memory beside the stream's.
 pub fn write_rows(path: impl AsRef<Path>, rows: &mut (impl VertexStream + ?Sized)) -> Result<(), FormatError> {
     let path = path.as_ref();
-    // The weights are left out where all are 1, which only a pass over the stream tells.
+    // A first pass over the stream finds out whether all weights are 1, and then they are left out.
     let mut flags = 0;
     rows.rewind()?;
     while let Some(row) = rows.next_row()? {
@@ -257,7 +257,7 @@ pub fn write_rows(path: impl AsRef<Path>, rows: &mut (impl VertexStream + ?Sized
     })
 }
 
-/// Writes rows one by one, and the header when all is known.
+/// Writes rows one by one, and the header when the totals are known.
 pub(super) struct RowWriter<'a> {
     path: &'a Path,
     header: Header,

@@ -12,8 +12,8 @@ use crate::format::atomic;
 /// Longest line.
 const LINE: u64 = 4096;
 
-/// A stream from a text file of edges: two ids a line, parted by blanks, tabs or a comma. Empty lines and those that begin
-/// with `#` or `%` are skipped, as in the SNAP collection.
+/// A stream from a text file of edges: two ids a line, separated by blanks, tabs or a comma. Empty lines and those that
+/// begin with `#` or `%` are skipped, as in the SNAP collection.
 ///
 /// # Memory
 /// 1 MiB, whatever the size of the file.
@@ -29,8 +29,8 @@ pub struct TextEdges {
 }
 
 impl TextEdges {
-    /// Opens a file. Reads it once to count the edges and, if `vertices` is not given, to find the largest id: there are
-    /// then as many vertices as ids up to it.
+    /// Opens a file. Reads it once to count the edges. If `vertices` is not given, the largest id decides how many
+    /// there are.
     ///
     /// # Errors
     /// If the file cannot be read, or a line is not an edge.

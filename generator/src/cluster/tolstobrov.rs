@@ -22,18 +22,19 @@ const FAST: Network = Network { cores: 20, rate: 12.5e9, latency: 2e-6 };
 /// 1 Gbit/s Ethernet, nodes of 14 cores.
 const SLOW: Network = Network { cores: 14, rate: 125e6, latency: 50e-6 };
 
-/// `workers` cores of a cluster with a fast network: nodes of two ten-core processors, as T's Polus, and 100 Gbit/s between
-/// them. Units are seconds and bytes.
+/// `workers` cores of a cluster with a fast network: nodes of two ten-core processors, as T's Polus, and 100 Gbit/s
+/// between them. Units are seconds and bytes.
 ///
 /// # Deviations
 /// T gives the processors and where workers ran (20 cores a node; 14 on the other machine, a node more than needed at
-/// most), but no figure of either network; rates and latencies are ours, nominal ones of common networks. T tells them
-/// apart by what they do: on Polus communication is short beside training, on Lomonosov-2 it is not.
+/// most), but no figure of either network; rates and latencies are ours, nominal ones of common networks. T
+/// describes them by their effect: communication is short beside training on Polus, and long on Lomonosov-2.
 ///
 /// Workers fill node after node. The link of a node is shared by its cores, and each gets its share of the rate at all
 /// times, whether the others send or not: right where all exchange at once over it, as in gossip with far partners or
-/// recursive doubling; too slow for a ring, of which only two cores of a node talk to others. All cores have the speed of
-/// one operation a cycle at 2.6 GHz (T's Xeon E5-2697v3), on both clusters, so that these differ by their networks alone.
+/// recursive doubling; too slow for a ring, where only two cores of a node talk to other nodes. All cores of both
+/// clusters run one operation a cycle at 2.6 GHz (T's Xeon E5-2697v3), so that the clusters differ by their networks
+/// alone.
 ///
 /// # Errors
 /// If `workers` is 0.
@@ -41,8 +42,8 @@ pub fn t_fast(workers: u32) -> Result<Cluster, GeneratorError> {
     cluster(workers, &FAST)
 }
 
-/// `workers` cores of a cluster with a slow network: nodes of 14 cores, as T's Lomonosov-2, and 1 Gbit/s between them; see
-/// [`t_fast`] for what is T's and what is not.
+/// `workers` cores of a cluster with a slow network: nodes of 14 cores, as T's Lomonosov-2, and 1 Gbit/s between them;
+/// see [`t_fast`] for which numbers are T's and which are ours.
 ///
 /// # Errors
 /// If `workers` is 0.

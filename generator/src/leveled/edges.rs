@@ -60,8 +60,8 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Writes the sources of each op's in-edges, ascending, into `sources`, and where each op's end, counted from
-    /// `start`, into `ends`.
+    /// Writes the sources of each op's in-edges, ascending, into `sources`, and the end of each op's edges, counted
+    /// from `start`, into `ends`.
     pub(super) fn write_level(
         &mut self,
         levels: &Levels,
@@ -88,7 +88,8 @@ impl Scratch {
         for &(target, _) in &self.pairs {
             ends[target as usize] += 1;
         }
-        // From counts to starts; placing a pair moves its target's start on, so that in the end it is the group's end.
+        // From counts to starts. Each pair moves the start of its target on; after the last pair it is the end of the
+        // group.
         let mut before = 0;
         for end in ends.iter_mut() {
             before += std::mem::replace(end, before);
@@ -101,8 +102,8 @@ impl Scratch {
         }
     }
 
-    /// Draws pairs, sorts them by target by counting, and each op's few sources by a sorting network. As long as some pair was
-    /// drawn twice, all but one of its draws are made again.
+    /// Draws pairs. Sorts them by target with a counting sort, and the few sources of each op with a sorting network.
+    /// If a pair was drawn more than once, all but one of its draws are made again, until all pairs differ.
     fn write_sparse(&mut self, seed: u64, shape: &LevelShape, ends: &mut [u32], sources: &mut [u32]) {
         let (level, whole) = (shape.level_rectangle(), shape.whole_rectangle());
         let mut level_rng = stream(seed, Purpose::LevelEdges, shape.level as u64);
@@ -122,7 +123,8 @@ impl Scratch {
             if self.repeated.is_empty() {
                 return;
             }
-            // A random edge gives way to a level-based one: that comes first among the pairs, and the first draw stays.
+            // The first draw stays. Level-based edges come first, so a random edge is drawn again, not a level-based
+            // one.
             self.repeated.dedup();
             let mut kept = vec![false; self.repeated.len()];
             for (position, pair) in self.pairs.iter_mut().enumerate() {
@@ -153,7 +155,7 @@ fn write_sorted(pairs: &[u64], start: u32, ends: &mut [u32], sources: &mut [u32]
     }
 }
 
-/// The pairs of a level, sorted, by the path that handles everything: repeated draws, dense levels, decays.
+/// The pairs of a level, sorted. This path handles every case: repeated draws, dense levels, decays.
 fn level_pairs(levels: &Levels, shape: &LevelShape) -> Vec<u64> {
     let level_edges = match (levels.params.level_edges.amount, levels.params.level_edges.decay) {
         (_, Decay::None) => {
@@ -168,7 +170,7 @@ fn level_pairs(levels: &Levels, shape: &LevelShape) -> Vec<u64> {
     merge(&level_edges, &random)
 }
 
-/// `count` different pairs of a rectangle, none of them in `excluded`, every such set equally likely; sorted.
+/// `count` different pairs of a rectangle that are not in `excluded`, sorted. Every such set is equally likely.
 fn draw_distinct(rng: &mut Stream, rectangle: Rectangle, count: usize, excluded: &[u64]) -> Vec<u64> {
     let available = rectangle.pairs() - excluded.len() as u64;
     if count as u64 <= available / 2 {
@@ -177,7 +179,7 @@ fn draw_distinct(rng: &mut Stream, rectangle: Rectangle, count: usize, excluded:
             key(target, source)
         });
     }
-    // The rarer are drawn: those that are left out.
+    // Fewer pairs are left out than taken, so draw those that are left out.
     let left_out = draw_new((available - count as u64) as usize, excluded, |_| {
         let (target, source) = rectangle.draw(rng);
         key(target, source)
@@ -203,9 +205,9 @@ fn draw_new(count: usize, excluded: &[u64], mut draw: impl FnMut(usize) -> u64) 
     drawn
 }
 
-/// Removes from a sorted list what is in another.
+/// Removes the pairs of one sorted list from another.
 fn remove_sorted(list: &mut Vec<u64>, others: &[u64]) {
-    // Few against many: search instead of walking.
+    // For a short list, searching the long one is faster than walking through it.
     if list.len() * 16 < others.len() {
         list.retain(|pair| others.binary_search(pair).is_err());
         return;
@@ -217,7 +219,7 @@ fn remove_sorted(list: &mut Vec<u64>, others: &[u64]) {
     });
 }
 
-/// Merges two sorted lists that share nothing.
+/// Merges two sorted lists that have no pair in common.
 fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let mut merged = Vec::with_capacity(a.len() + b.len());

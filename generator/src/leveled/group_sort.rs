@@ -1,8 +1,8 @@
-//! Sorting many short lists that lie one behind the other, without branches that cannot be predicted.
+//! Sorts many short lists that are adjacent in memory, without branches that the processor cannot predict.
 
 use std::ops::Range;
 
-/// Copies a group of sources from `grouped` to the same place in `sources`, sorted; reports those that are there more
+/// Copies a group of sources from `grouped` to the same place in `sources`, sorted; reports sources that are there more
 /// than once. May overwrite what comes after the group in `sources`; `grouped` must be longer than `sources` by
 /// [`NETWORK`].
 #[inline]
@@ -14,7 +14,7 @@ pub(super) fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u3
     if let Some(slots) = sources.get_mut(group.start..group.start + NETWORK)
         && len <= NETWORK
     {
-        // Behind the group comes something larger than any source, and nothing depends on what cannot be predicted.
+        // Pad the group with numbers larger than any source, so that one network sorts groups of all lengths.
         let padding = &PADDING[len];
         let window = &grouped[group.start..group.start + NETWORK];
         let sorted = sort_network(std::array::from_fn(|at| window[at] | padding[at]));

@@ -68,7 +68,7 @@ pub struct LeveledParams {
 pub enum Amount {
     /// Each pair gets an edge with this probability, independently.
     Probability(f64),
-    /// Exactly so many edges.
+    /// Exactly this number of edges.
     Count(u64),
 }
 
@@ -84,7 +84,7 @@ impl Default for Amount {
 pub struct LevelEdges {
     /// How many. With a [`Decay`], a probability is that of neighbouring levels.
     pub amount: Amount,
-    /// The edge level limit: edges span at most so many levels; `None` is no limit.
+    /// The edge level limit: the largest number of levels that an edge spans; `None` is no limit.
     pub limit: Option<u32>,
     /// How likelihood falls with the number of levels that an edge spans.
     pub decay: Decay,
@@ -160,7 +160,7 @@ impl LeveledParams {
         Ok(params)
     }
 
-    /// Checks everything that can be checked before the level sizes are drawn.
+    /// Checks the parameters as far as possible before the level sizes are drawn.
     ///
     /// # Errors
     /// The first parameter that is wrong, and what it must be.

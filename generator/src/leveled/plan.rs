@@ -181,8 +181,8 @@ fn split_exactly(rng: &mut Stream, param: &'static str, count: u64, pairs: &[u64
         .collect())
 }
 
-/// Splits `count` edges over the levels in proportion to their weights (multinomial); what a level has no pairs for goes
-/// to the others.
+/// Splits `count` edges over the levels in proportion to their weights (multinomial); edges for which a level has
+/// no pairs go to the others.
 fn split_by_weight(rng: &mut Stream, count: u64, pairs: &[u64], weights: &[f64]) -> Result<Vec<u64>, GeneratorError> {
     let possible: u64 = pairs.iter().sum();
     if count > possible {

@@ -65,8 +65,8 @@ impl LeveledParams {
         })
     }
 
-    /// The same graph with `factor` times as many levels, nodes, edges and colocated nodes, rounded to integers; levels
-    /// stay as large as they are.
+    /// The same graph with `factor` times the levels, nodes, edges and colocated nodes, rounded to integers. Each level
+    /// keeps its size.
     pub fn scaled(&self, factor: f64) -> Self {
         let times = |count: u64| (count as f64 * factor).round() as u64;
         let amount = |amount| match amount {

@@ -31,10 +31,10 @@ impl Maker<'_> {
         }
     }
 
-    /// The op of each worker that makes messages of its gradient: output 0 is the gradient for local use, the others are
-    /// what `messages` says in values.
+    /// The op of each worker that makes messages of its gradient: output 0 is the gradient for local use, the others
+    /// are what `messages` says in values.
     fn pack(&mut self, bucket: &Bucket, messages: impl Fn(usize) -> Vec<u64>) -> Result<Vec<OpId>, GraphError> {
-        // Whoever compresses looks at every value.
+        // Compression reads every value.
         let cost = if self.params.compression == Compression::None { 0.0 } else { bucket.values as f64 };
         (0..self.workers)
             .map(|worker| {
@@ -50,7 +50,7 @@ impl Maker<'_> {
         self.params.reduce_ops * values as f64
     }
 
-    /// Chunk c starts at worker c and goes round: P − 1 hops that add, P − 1 that hand the sum on.
+    /// Chunk c starts at worker c and goes round the ring: P − 1 hops add to it, P − 1 hops pass the sum on.
     fn on_a_ring(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
         let workers = self.workers;
         let chunk = |number: usize| share(bucket.values, number, workers);
@@ -80,7 +80,8 @@ impl Maker<'_> {
         Ok(results)
     }
 
-    /// MPICH's order: the first 2 · (P − 2^k) workers pair up, the odd ones of them and all others take part in k rounds.
+    /// MPICH's order: the first 2 · (P − 2^k) workers pair up, the odd ones of them and all others take part in k
+    /// rounds.
     fn by_recursive_doubling(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
         let workers = self.workers;
         let rounds = workers.ilog2();
@@ -110,7 +111,7 @@ impl Maker<'_> {
         Ok(sum.into_iter().map(|sum| vec![sum]).collect())
     }
 
-    /// To i + s and i − s, two messages even if these are the same worker, as T's program sends them.
+    /// Each worker i sends to i + s and i − s: two messages even if both are one worker, as T's program does.
     fn by_gossip(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
         let workers = self.workers;
         let distance = bucket.turn as usize % (workers / 2) + 1;
@@ -142,7 +143,7 @@ impl Maker<'_> {
     }
 }
 
-/// How many of `values` the part of that number has, of `parts` as equal as whole numbers allow.
+/// The size of part number `part` if `values` are divided into `parts` parts whose sizes differ by at most 1.
 fn share(values: u64, part: usize, parts: usize) -> u64 {
     let (part, parts) = (part as u64, parts as u64);
     // Values are at most 2^40 and parts at most 2^14.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A model that comes along.
+/// A built-in model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -19,7 +19,7 @@ pub enum Model {
 pub struct Layer {
     /// Name.
     pub name: String,
-    /// Weights and biases, single-precision values of 4 bytes; 0 for a layer that learns nothing.
+    /// Weights and biases, single-precision values of 4 bytes; 0 for a layer without weights.
     pub values: u64,
     /// Operations of a forward pass over one example.
     pub forward_ops: f64,
@@ -56,9 +56,9 @@ impl Model {
     /// Together 545,098 values (2,180,392 bytes); with 100 outputs 556,708 (2,226,832 bytes).
     ///
     /// # Deviations
-    /// T shows the network as a picture (Fig. 8) and says of it only that it is simple and relatively small, takes CIFAR
-    /// images of 32 × 32 pixels, consists of convolutions, pooling and fully connected layers (§3.2), and ends in a
-    /// fully connected layer of 10, or of 100 for CIFAR-100. Numbers and sizes of the layers are ours, of the order
+    /// T shows the network as a picture (Fig. 8) and says of it only that it is simple and relatively small, takes
+    /// CIFAR images of 32 × 32 pixels, consists of convolutions, pooling and fully connected layers (§3.2), and ends in
+    /// a fully connected layer of 10, or of 100 for CIFAR-100. Numbers and sizes of the layers are ours, of the order
     /// usual for that. An operation is a multiplication, an addition or a comparison; activations are not counted.
     pub fn layers(self) -> Vec<Layer> {
         let classes: u64 = match self {

@@ -1,4 +1,4 @@
-//! What training steps are made from.
+//! The parameters of training steps.
 
 use placebench_datasets::parse_toml;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub const INDEX_BYTES: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingParams {
-    /// Number of workers. Without: 16, and in a suite as many as the cluster has devices, less the servers.
+    /// Number of workers. Default: in a suite the number of devices of the cluster less the servers, elsewhere 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// The model; `layers` replaces it.
@@ -31,11 +31,11 @@ pub struct TrainingParams {
     pub batch: u32,
     /// Steps.
     pub steps: u32,
-    /// How workers exchange what they learnt.
+    /// How workers exchange gradients.
     pub sync: Sync,
     /// Parameter servers, each with an equal share of the model and a device of its own; only for `parameter_server`.
     pub servers: u32,
-    /// Workers exchange after every so many steps: Local-SGD(period); 1 is synchronous training.
+    /// Number of steps from one exchange to the next: Local-SGD(period); 1 is synchronous training.
     pub period: u32,
     /// What is left out of messages.
     pub compression: Compression,
@@ -79,11 +79,12 @@ impl Default for TrainingParams {
 pub enum Sync {
     /// Workers send to servers, which add and send the new weights back (T §3.3.2).
     ParameterServer,
-    /// All-reduce on a ring: a reduce-scatter and an all-gather of P − 1 steps each, in which every worker sends one P-th
-    /// to its neighbour (T §3.3.2, Fig. 7).
+    /// All-reduce on a ring: a reduce-scatter and an all-gather of P − 1 steps each, in which every worker sends one
+    /// P-th to its neighbour (T §3.3.2, Fig. 7).
     RingAllReduce,
-    /// All-reduce by recursive doubling: in round r everybody exchanges everything with the worker whose number differs in
-    /// bit r. Workers beyond a power of two give theirs to a neighbour before and get the result after.
+    /// All-reduce by recursive doubling: in round r each worker exchanges the whole message with the worker whose
+    /// number differs in bit r. Workers beyond a power of two send theirs to a neighbour first and get the result at
+    /// the end.
     RecursiveDoubling,
     /// Worker i exchanges with i + s and i − s; s grows from 1 to P/2 and begins again (T Algorithm 2).
     Gossip,
@@ -93,7 +94,7 @@ pub enum Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
-    /// Nothing: 4 bytes a value.
+    /// No compression: 4 bytes a value.
     None,
     /// All but the largest share `keep` of the values; each goes with its index (T Algorithm 3).
     Sparsification,
@@ -113,7 +114,8 @@ pub enum Detail {
 }
 
 impl TrainingParams {
-    /// Names that [`TrainingParams::preset`] knows: `training_steps`, which are the defaults, and T's ten configurations.
+    /// Names that [`TrainingParams::preset`] knows: `training_steps`, which are the defaults, and T's ten
+    /// configurations.
     pub const PRESETS: [&'static str; 11] = [
         "training_steps",
         "tolstobrov1",
@@ -133,7 +135,8 @@ impl TrainingParams {
     ///
     /// The ten configurations are those of T §5: Local-SGD(1), (4), (16), each with all-reduce, gossip, gossip and
     /// sparsification, and Local-SGD(32) with all-reduce. All-reduce is on a ring; `sync=recursive_doubling` changes
-    /// that. They have as many steps as the period, for gossip 32 times as many, so that partners near and far occur.
+    /// that. The number of steps is the period, for gossip 32 times the period, so that near and far partners
+    /// occur.
     ///
     /// # Errors
     /// One line, if a parameter does not exist or its value makes no sense.
@@ -220,14 +223,14 @@ impl TrainingParams {
         self.worker_count().saturating_add(self.server_count())
     }
 
-    /// As many workers as so many devices take, if the number is left open; at least one.
+    /// Sets the number of workers for a cluster of `devices` devices, if it is left open; at least one.
     pub fn for_devices(&self, devices: usize) -> Self {
         let devices = u32::try_from(devices).unwrap_or(u32::MAX);
         let workers = self.workers.unwrap_or_else(|| devices.saturating_sub(self.server_count()).max(1));
         Self { workers: Some(workers), ..self.clone() }
     }
 
-    /// Bytes of a message of so many values.
+    /// Bytes of a message of `values` values.
     pub fn message_bytes(&self, values: u64) -> u64 {
         match self.compression {
             Compression::None => values * VALUE_BYTES,
@@ -241,7 +244,7 @@ impl TrainingParams {
     /// # Errors
     /// The first parameter that is wrong, and what it must be.
     pub fn check(&self) -> Result<(), GeneratorError> {
-        /// Rates of a cluster of so many devices take 4 GiB.
+        /// The rates and latencies of a cluster of this number of devices take 4 GiB.
         const MOST_WORKERS: u32 = 1 << 14;
         let counts = [
             ("workers", self.worker_count(), MOST_WORKERS),

@@ -79,7 +79,7 @@ struct TopologyLinkLine {
     latency: Option<Spanned<Quantity>>,
 }
 
-/// More devices than this are taken for a slip: rates and latencies take 16 bytes a pair, so 1.6 GB here.
+/// A larger number of devices is probably a mistake. Rates and latencies take 16 bytes a pair: 1.6 GB at this limit.
 const MOST_DEVICES: usize = 10_000;
 
 /// Reads a cluster from TOML; the keys are described [here](super).
@@ -124,7 +124,8 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
     cluster.with_send_ops(file.send_ops).map_err(fault)
 }
 
-/// What each name stands for: a device, the devices of a line with a count, or a switch. Vertex numbers as in [`Topology`].
+/// What each name stands for: a device, the devices of a line with a count, or a switch. Vertex numbers as in
+/// [`Topology`].
 #[derive(Default)]
 struct Names {
     vertices: HashMap<String, Vec<usize>>,
@@ -269,7 +270,7 @@ fn topology(
         let link = link(text, &line.rate, line.latency.as_ref())?;
         let [a, b] = line.between.get_ref();
         let (a, b) = (names.get(text, &line.between, a)?, names.get(text, &line.between, b)?);
-        // Within a line of devices, each with each other one.
+        // A line that names one group twice means all pairs within the group.
         let is_single = a.len() == 1;
         for &a in a {
             links.extend(b.iter().filter(|&&b| b != a || is_single).map(|&b| TopologyLink { a, b, link }));

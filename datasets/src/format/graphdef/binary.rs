@@ -7,14 +7,14 @@ use super::fault::Fault;
 use super::proto::NodeDef;
 use super::structure::Parsed;
 
-/// A GraphDef whose nodes are not decoded yet, so that a fault in one can be told with its number.
+/// A GraphDef whose nodes are not decoded yet, so that a fault in a node can name its number.
 #[derive(Clone, PartialEq, Message)]
 struct RawGraphDef {
     #[prost(bytes = "bytes", repeated, tag = "1")]
     node: Vec<Bytes>,
 }
 
-/// Only as much of a SavedModel as tells it from a GraphDef: its first field is a number.
+/// The fields of a SavedModel that distinguish it from a GraphDef: the first is a number.
 #[derive(Clone, PartialEq, Message)]
 struct SavedModel {
     #[prost(int64, tag = "1")]
@@ -49,8 +49,8 @@ pub(super) fn encode(nodes: &[NodeDef]) -> Vec<u8> {
     RawGraphDef { node: nodes.iter().map(|node| node.encode_to_vec().into()).collect() }.encode_to_vec()
 }
 
-/// The decoder's complaint without the words that all of them begin with, without our private type, and without the path to the
-/// field where that is long.
+/// The decoder's message without its fixed beginning, with the public name of our private type, and without the path to
+/// the field if that is long.
 fn cause(error: &prost::DecodeError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&text);

@@ -2,10 +2,10 @@
 
 use crate::{Kind, KindSet};
 
-/// The kinds that a device string allows: `/job:w/task:0/device:GPU:1`, `/cpu:0`, `/device:GPU:*`, or nothing at all.
+/// The kinds that a device string allows: `/job:w/task:0/device:GPU:1`, `/cpu:0`, `/device:GPU:*`, or an empty one.
 ///
-/// Job, replica, task and the number of the device say where in one cluster the node ran; a placement problem asks where it
-/// shall run, so only the type is kept.
+/// Job, replica, task and device number say where the node ran in one cluster. A placement problem asks where it will
+/// run, so only the type is kept.
 pub(super) fn kinds(device: &str) -> Result<KindSet, String> {
     let mut kinds = KindSet::ALL;
     for part in device.split('/').filter(|part| !part.is_empty()) {
@@ -47,7 +47,8 @@ pub(super) fn device_string(kinds: KindSet) -> Option<String> {
     }
 }
 
-/// Whether an op exists for the CPU alone: it handles text, files, Python objects, the host's queues, tables or datasets.
+/// Whether an op exists for the CPU alone: it handles text, files, Python objects, the host's queues, tables or
+/// datasets.
 ///
 /// | what | ops |
 /// |---|---|

@@ -1,4 +1,4 @@
-//! The folder that the extractor writes: a GraphDef, and beside it what running the graph has shown.
+//! The folder that the extractor writes: a GraphDef and, beside it, what was measured when the graph ran.
 //!
 //! | file | content |
 //! |---|---|
@@ -38,15 +38,16 @@ const GRAPH_FILE: &str = "graph.pb";
 const OPS_HEADER: [&str; 5] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes"];
 const TENSORS_HEADER: [&str; 3] = ["op", "port", "bytes"];
 
-/// Operations a second of the core on which graphs are traced: an operation is a nanosecond of it.
+/// An operation is a nanosecond of the core on which graphs are traced.
 const OPERATIONS_PER_SECOND: f64 = 1e9;
 
 /// An extracted graph.
 #[derive(Clone, Debug)]
 pub struct Extraction {
-    /// The graph with measured times in seconds; an op costs as many operations as it took nanoseconds on the traced CPU core.
+    /// The graph with measured times in seconds; an op costs as many operations as it took nanoseconds on the traced
+    /// CPU core.
     pub graph: DataflowGraph,
-    /// What the reader met.
+    /// What the reader found.
     pub report: ImportReport,
     /// The entries of `provenance.toml`.
     pub provenance: toml::Table,
@@ -61,12 +62,12 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatErro
 
 /// Reads the folder that the extractor wrote for a graph.
 ///
-/// What the tables say replaces what the GraphDef says: times and operations, resident memory, layers, sizes of tensors. A node
-/// without a row keeps what the GraphDef says.
+/// What the tables say replaces what the GraphDef says: times and operations, resident memory, layers, sizes of
+/// tensors. A node without a row keeps what the GraphDef says.
 ///
 /// # Errors
-/// As [`read_graph_def`](super::read_graph_def); and if a table is malformed, names an op or a port that the graph does not have,
-/// or names one twice: file, line, fault.
+/// As [`read_graph_def`](super::read_graph_def); and if a table is malformed, names an op or a port that the graph does
+/// not have, or names one twice: file, line, fault.
 pub fn read_extraction(folder: &Path, options: &ReadOptions) -> Result<Extraction, FormatError> {
     let path = folder.join(GRAPH_FILE);
     let content = fs::read(&path).map_err(|error| FormatError::io(&path, error))?;

@@ -12,8 +12,8 @@
 //! | the value of a variable | resident memory |
 //! | an edge from `NextIteration` into `Merge` | what [`LoopPolicy`](super::LoopPolicy) says |
 //!
-//! A GraphDef says nothing of costs. They come from the files that the extractor writes beside it: see [`read_extraction`].
-//! Functions (the file's library) are not looked into: a call is an op.
+//! A GraphDef has no costs. They come from the files that the extractor writes beside it: see [`read_extraction`].
+//! The reader does not look into functions (the file's library): a call is an op.
 
 mod attributes;
 mod binary;
@@ -89,8 +89,8 @@ fn read_file(path: &Path, encoding: Encoding, options: &ReadOptions) -> Result<G
 /// Reads a GraphDef.
 ///
 /// # Errors
-/// If the file cannot be read, is no GraphDef, or holds a graph that this suite cannot represent; the message names file, line
-/// (in text) and node.
+/// If the file cannot be read, is no GraphDef, or holds a graph that this suite cannot represent; the message names
+/// file, line (in text) and node.
 ///
 /// # Complexity
 /// O(bytes of the file).
@@ -124,8 +124,8 @@ pub fn parse_graph_def(
 /// Writes a graph as a GraphDef.
 ///
 /// Everything that a graph holds comes back when the file is read with `no_references`. Costs, layers and sets of kinds
-/// are in attributes of this suite (`_placebench_…`), and sizes are shapes of `uint8`. So the file is for tools that read
-/// graphs, not for running: our graphs do not keep the ops' own attributes.
+/// are in attributes of this suite (`_placebench_…`), and sizes are shapes of `uint8`. So the file is for tools that
+/// read graphs, not for running: our graphs do not keep the ops' own attributes.
 ///
 /// # Errors
 /// If the file cannot be written, a name is none in TensorFlow, or a tensor has 2^63 bytes or more.

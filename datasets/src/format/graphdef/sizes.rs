@@ -1,4 +1,4 @@
-//! How many bytes an output has, as far as a node's attributes tell.
+//! How many bytes an output has, as far as the attributes of its node say.
 
 use super::attributes::{type_of, value};
 use super::proto::{DataType, NodeDef, TensorShapeProto, Value};
@@ -13,8 +13,8 @@ pub(super) const ALL_OUTPUTS_TYPE: &str = "_placebench_dtype";
 /// Reference types are numbered as their base type plus this.
 const REFERENCE: i32 = 100;
 
-/// The sizes of a node's outputs, in port order, `None` where unknown; and whether these are all the outputs that it has. An op of
-/// which nothing is known has the outputs that others read.
+/// The sizes of a node's outputs in port order, `None` where unknown; and whether the node has no other outputs. An
+/// unknown op has the outputs that other nodes read.
 pub(super) fn outputs(node: &NodeDef) -> (Vec<Option<u64>>, bool) {
     if let Some(Value::List(list)) = value(node, OUTPUT_SHAPES) {
         let size = |(port, shape)| bytes(output_type(node, port)?, shape);
@@ -28,7 +28,7 @@ pub(super) fn outputs(node: &NodeDef) -> (Vec<Option<u64>>, bool) {
             }
             _ => (vec![None], true),
         },
-        // The output is a handle, which moves nothing: the shape is that of the variable behind it.
+        // The output is a handle of 0 bytes. The shape is that of the variable behind it.
         "VarHandleOp" => (vec![Some(0)], true),
         "Variable" | "VariableV2" | "TemporaryVariable" | "Placeholder" | "PlaceholderV2" => {
             (vec![declared(node)], true)
@@ -54,8 +54,9 @@ fn declared(node: &NodeDef) -> Option<u64> {
     }
 }
 
-/// The type of an output. Which attribute names it is written in the op's definition, which a GraphDef does not hold: these are
-/// the names that the definitions use, so a rare second output of another type (an index, say) gets the first one's.
+/// The type of an output. Which attribute names it is written in the op's definition, which a GraphDef does not hold:
+/// these are the names that the definitions use, so a rare second output of another type (an index, say) gets the first
+/// one's.
 fn output_type(node: &NodeDef, port: usize) -> Option<i32> {
     const SINGLE: [&str; 8] = ["DstT", "out_type", "output_type", "dtype", "T", "Tparams", "Tidx", "shape_type"];
     const LISTS: [&str; 4] = ["Tout", "output_types", "component_types", "T"];

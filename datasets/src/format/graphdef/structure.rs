@@ -1,4 +1,4 @@
-//! The nodes of a GraphDef with everything that they say by name resolved: inputs, colocation, devices.
+//! The nodes of a GraphDef with all names resolved: inputs, colocation, devices.
 
 use std::collections::HashMap;
 
@@ -164,7 +164,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
     })
 }
 
-/// The nodes of a node's `loc:@` classes; other classes mean nothing here.
+/// The nodes of a node's `loc:@` classes. Other classes are ignored.
 fn colocated_with(node: &NodeDef, index: &HashMap<String, u32>) -> Result<Vec<u32>, Fault> {
     let Some(Value::List(classes)) = attributes::value(node, "_class") else { return Ok(Vec::new()) };
     let targets = classes.s.iter().filter_map(|class| class.strip_prefix(b"loc:@"));

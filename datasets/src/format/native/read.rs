@@ -19,8 +19,8 @@ use crate::{Categories, Colocation, DataflowGraph, KindSet, NameTable, OpId, Ten
 /// Reads a graph from a native folder.
 ///
 /// # Errors
-/// A missing or unreadable file; a header of a newer version; tables that differ from their digests or counts; ids out of
-/// range or out of order; all that [`crate::GraphBuilder::build`] refuses.
+/// A missing or unreadable file; a header of a newer version; tables that differ from their digests or counts; ids out
+/// of range or out of order; all that [`crate::GraphBuilder::build`] refuses.
 ///
 /// # Complexity
 /// O(bytes + edges · log degree). Beside the graph: one batch of rows and 8 bytes an edge.
@@ -122,7 +122,7 @@ fn read(
     Ok((header.into_header(), graph))
 }
 
-/// Memory for a number of rows that a file claims to have: an error if there is not as much.
+/// Reserves memory for the rows that a file claims to have; an error if there is not enough.
 fn reserve<T>(column: &mut Vec<T>, table: &TableReader) -> Result<(), FormatError> {
     column.try_reserve_exact(table.row_count as usize).map_err(|_| {
         let message = format!("{} need more memory than there is", counted(table.row_count, "row"));
@@ -319,7 +319,8 @@ fn read_edges(table: &TableReader, columns: &mut GraphColumns) -> Result<(), For
 struct EdgeState {
     target: u64,
     after_control: bool,
-    /// Spares a look at the source of each edge, which is anywhere in memory.
+    /// Whether each op has one tensor of its own number. Then the source of each edge, which may be anywhere in memory,
+    /// need not be looked up.
     one_tensor_per_op: bool,
 }
 

@@ -253,16 +253,17 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is inside a decoder whose panics become errors: for panic hooks that want to keep quiet about them.
+/// Whether this thread is inside a decoder whose panics become errors: for panic hooks that want to keep quiet about
+/// them.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Runs a decoder that may panic on corrupt input, and makes such a panic an error: the only place where one is caught.
-/// Tables with digests never come this far when they are damaged.
+/// Runs a decoder that may panic on corrupt input, and turns the panic into an error. No other code catches panics.
+/// Tables with digests are refused before, if they are damaged.
 fn contain<T>(path: &Path, decode: impl FnOnce() -> T) -> Result<T, FormatError> {
     DECODING.set(true);
-    // What the closure changes is dropped unread after a panic.
+    // After a panic, what the closure has changed is dropped unread.
     let result = catch_unwind(AssertUnwindSafe(decode));
     DECODING.set(false);
     result.map_err(|_| corrupt(path, "its content makes no sense"))

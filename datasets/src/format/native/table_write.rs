@@ -194,7 +194,7 @@ fn properties(columns: &[&'static Column]) -> Result<WriterProperties, ParquetEr
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_offset_index_disabled(true)
-        // Groups are ended by hand.
+        // This writer decides itself where row groups end.
         .set_max_row_group_row_count(None);
     for column in columns {
         let path = ColumnPath::from(column.name);

@@ -41,17 +41,17 @@ impl NativeColumns {
 
 /// Writes a graph to a native folder.
 ///
-/// The folder appears complete or not at all; a graph folder that is there already is replaced. The same graph gives the
-/// same bytes.
+/// The folder appears complete or not at all; a graph folder that is there already is replaced. The same graph gives
+/// the same bytes.
 ///
 /// # Errors
-/// If the folder cannot be written, or something else than a graph folder stands there.
+/// If the folder cannot be written, or a file or a folder that is no graph folder is there.
 ///
 /// # Complexity
 /// O(ops + edges); one row group in memory.
 pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
     let mut writer = NativeWriter::create(path, NativeColumns::of(graph))?;
-    // Spares a look at the producer of each edge, which is anywhere in memory.
+    // With one tensor for each op, the producer of an edge, which may be anywhere in memory, need not be looked up.
     let only_port = graph.has_one_tensor_per_op().then_some(0);
     let mut outputs = Vec::new();
     for op in graph.op_ids() {
@@ -78,9 +78,10 @@ pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &Datafl
     writer.finish(header)
 }
 
-/// Writes a native folder op by op and edge by edge, in bounded memory: for graphs that are larger than that.
+/// Writes a native folder op by op and edge by edge, in bounded memory: for graphs that do not fit into memory.
 ///
-/// The folder appears when [`NativeWriter::finish`] returns, complete; a writer that is dropped before leaves nothing.
+/// The folder appears, complete, when [`NativeWriter::finish`] returns. A writer that is dropped before leaves no
+/// files.
 ///
 /// # Example
 /// ```
@@ -115,7 +116,7 @@ impl NativeWriter {
     /// Starts a folder that will appear at `path`.
     ///
     /// # Errors
-    /// If nothing can be written beside `path`, or something else than a graph folder stands there.
+    /// If nothing can be written beside `path`, or a file or a folder that is no graph folder is there.
     pub fn create(path: impl AsRef<Path>, columns: NativeColumns) -> Result<Self, FormatError> {
         Self::with_group_rows(path.as_ref(), columns, GROUP_ROWS)
     }
@@ -140,11 +141,11 @@ impl NativeWriter {
         })
     }
 
-    /// Appends an op with one output port for each size in `outputs` (bytes). Ids count up from 0. Ops of one `group` are
-    /// colocated; its number must be below the number of ops in the end.
+    /// Appends an op with one output port for each size in `outputs` (bytes). Ids count up from 0. Ops of one `group`
+    /// are colocated; its number must be below the number of ops in the end.
     ///
     /// # Errors
-    /// If the disk is full or the like.
+    /// If the file cannot be written.
     pub fn push_op(&mut self, op: &OpSpec<'_>, group: Option<GroupId>, outputs: &[u64]) -> Result<OpId, FormatError> {
         let id = OpId(u32::try_from(self.ops.row_count).map_err(|_| self.too_many("ops"))?);
         let cells = &mut self.ops.cells;
@@ -185,7 +186,7 @@ impl NativeWriter {
     /// edges come in the order of its inputs, control edges last. The ops themselves may be pushed later.
     ///
     /// # Errors
-    /// If the order is another, or the disk full or the like.
+    /// If edges come in another order, or the file cannot be written.
     pub fn push_edge(&mut self, source: OpId, port: Option<usize>, target: OpId) -> Result<(), FormatError> {
         if self.last.is_some_and(|last| (target, port.is_none()) < last) {
             let message = format!("edge {} comes too late", self.edges.row_count);
@@ -204,7 +205,7 @@ impl NativeWriter {
     /// Writes the header and puts the folder in its place.
     ///
     /// # Errors
-    /// If an edge names an op that was never pushed, or the disk is full or the like.
+    /// If an edge names an op that was never pushed, or the folder cannot be written.
     pub fn finish(self, header: &GraphHeader) -> Result<(), FormatError> {
         let counts = Counts { ops: self.ops.row_count, tensors: self.tensors.row_count, edges: self.edges.row_count };
         if let Some(op) = self.largest.filter(|op| u64::from(op.0) >= counts.ops) {

@@ -40,7 +40,7 @@ pub(in crate::format) static BINARY: Format = Format {
     },
 };
 
-/// A comment that is none: it says how many vertices there are, so that the last ones may be without edges.
+/// This comment gives the number of vertices, so that the last ones may be without edges.
 const VERTICES: &str = "# vertices";
 
 /// Edges as they are read.
@@ -52,12 +52,13 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// An edge that weighs 1, in whichever direction and however often it comes. All edges are such, or none.
+    /// Adds an edge that weighs 1, in whichever direction and however often it comes. Either all edges are added like
+    /// this, or all by [`Edges::push_weighted`].
     pub(super) fn push(&mut self, ends: (u32, u32)) {
         self.ends.push(ends);
     }
 
-    /// An edge whose weight adds to that of its parallels.
+    /// Adds an edge. The weights of parallel edges add up.
     pub(super) fn push_weighted(&mut self, ends: (u32, u32), weight: u64) {
         self.ends.push(ends);
         self.weights.push(weight);
@@ -78,11 +79,12 @@ impl Edges {
     }
 }
 
-/// Reads a text file of edges: two vertices a line, from 0, and perhaps a weight, parted by blanks, tabs or commas.
+/// Reads a text file of edges: two vertices a line, from 0, and optionally a weight, separated by blanks, tabs or
+/// commas.
 ///
-/// Lines that begin with `#` or `%` are comments, but for `# vertices 10`, which says how many there are; without it there
-/// are as many as ids up to the largest. Self-loops are dropped. With weights, those of parallel edges add up; without,
-/// an edge counts once, however often and in whichever direction it comes. If `ignore_weights`, it is as if there were none.
+/// Lines that begin with `#` or `%` are comments. One comment counts: `# vertices 10` gives the number of vertices;
+/// without it, the largest id decides. Self-loops are dropped. The weights of parallel edges add up. Without weights,
+/// or with `ignore_weights`, an edge counts once, however often and in whichever direction it comes.
 ///
 /// # Errors
 /// With the line of the fault.
@@ -166,11 +168,11 @@ pub fn write_edge_list(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Resul
     })
 }
 
-/// Reads a binary file of edges, as [`EdgeFile`] streams it. Self-loops are dropped, and an edge counts once however often it
-/// comes.
+/// Reads a binary file of edges, as [`EdgeFile`] streams it. Self-loops are dropped, and an edge counts once however
+/// often it comes.
 ///
 /// # Errors
-/// If the file is none of its kind, is not as long as it says, or names a vertex that is not there.
+/// If the file is in another format, is not as long as its header says, or names a vertex that does not exist.
 ///
 /// # Complexity
 /// O(bytes + edges · log degree) time; 8 bytes an edge beside the graph.

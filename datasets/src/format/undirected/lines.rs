@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::format::FormatError;
 use crate::format::text::counted;
 
-/// What is read of a file at once; larger ones are no faster.
+/// Bytes read at once. A larger buffer is no faster.
 const BUFFER: usize = 1 << 16;
 
 /// A text file that is read one line at a time, in the memory of its longest line.
@@ -27,7 +27,7 @@ impl<'a> Lines<'a> {
         Ok(Self { path, reader: BufReader::with_capacity(BUFFER, file), bytes, text: Vec::new(), number: 0 })
     }
 
-    /// Length of the file; 0 for what has none, such as a pipe.
+    /// Length of the file; 0 for a pipe or a device.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -49,7 +49,7 @@ impl<'a> Lines<'a> {
             match self.next()? {
                 None => return Ok(None),
                 Some(line) if line.is_blank() || line.is_comment(marks) => {}
-                // Asked for again, since the borrow of a line that is returned would last for the whole loop.
+                // Built again below: the borrow checker would extend the borrow of a returned line over the whole loop.
                 Some(_) => break,
             }
         }

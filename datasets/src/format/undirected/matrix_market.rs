@@ -79,10 +79,10 @@ impl Banner {
 
 /// Reads the graph of a sparse matrix, `matrix coordinate`, `pattern`, `integer` or `real`, `symmetric` or `general`.
 ///
-/// A vertex is a row and the column of its number. The diagonal is dropped. The weight of an edge is the sum of the
-/// absolute values of its two entries, which must be whole numbers; where that is 0 there is no edge. Of a pattern, and if
-/// `ignore_values`, every edge weighs 1, whether it is there in one direction or in both. A symmetric matrix has
-/// entries in its lower triangle only, as the format demands.
+/// A vertex is a row and the column of the same number. The diagonal is dropped. The weight of an edge is the sum of
+/// the absolute values of its two entries, which must be whole numbers; a sum of 0 is no edge. In a pattern, or with
+/// `ignore_values`, every edge weighs 1, whether one or both directions are there. A symmetric matrix has entries in
+/// its lower triangle only, as the format demands.
 ///
 /// # Errors
 /// With the line of the fault.
@@ -152,7 +152,8 @@ pub fn read_matrix_market(path: impl AsRef<Path>, ignore_values: bool) -> Result
     edges.into_graph(path, vertices)
 }
 
-/// Writes a graph as a symmetric matrix: a pattern, or integer if edges have weights. The format has no weights of vertices.
+/// Writes a graph as a symmetric matrix: a pattern, or integer if edges have weights. The format has no weights of
+/// vertices.
 ///
 /// # Errors
 /// If vertices have weights; if the file cannot be written.

@@ -86,7 +86,7 @@ impl Header {
             }
         };
         if self.vertex_sizes {
-            // What METIS weighs communication volume by; nothing here does.
+            // METIS weighs communication volume by vertex sizes. We do not.
             leading("size")?;
         }
         if self.vertex_weights {
@@ -144,7 +144,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// No rows, with room for what the header promises, as far as a file of so many bytes can keep it.
+    /// No rows yet, with room for what the header promises, but for no more than a file of `bytes` bytes can hold.
     fn new(header: &Header, bytes: u64) -> Self {
         // A row takes its line break at least, and an entry a digit and what parts it from the next.
         let vertices = u64::from(header.vertices).min(bytes) as usize;
@@ -191,8 +191,8 @@ impl Rows {
         if self.edge_weights.len() == 0 { 1 } else { self.edge_weights.at(at) }
     }
 
-    /// Checks that each edge is in the rows of both ends, with one weight: vertices in ascending order meet the entries of
-    /// each row in ascending order.
+    /// Checks that each edge is in the rows of both ends, with one weight: vertices in ascending order meet the entries
+    /// of each row in ascending order.
     fn check_symmetry(&self, path: &Path, header: &Header) -> Result<(), FormatError> {
         let one_way = |from: u32, to: u32| {
             let (from_line, to_line) = (self.line_of(header, from), self.line_of(header, to));
@@ -234,8 +234,8 @@ impl Rows {
 
 /// Reads a graph in the format of METIS: any `fmt`, at most one weight a vertex. Vertex sizes are read and dropped.
 ///
-/// Like METIS it refuses self-loops and neighbours that come twice; unlike METIS it makes sure that every edge is in the
-/// rows of both ends, with the same weight.
+/// Like METIS it refuses self-loops and neighbours that come twice; unlike METIS it makes sure that every edge is in
+/// the rows of both ends, with the same weight.
 ///
 /// # Errors
 /// With the line of the fault.
