@@ -15,7 +15,7 @@ use crate::scores::{Scores, in_registry_order};
 /// If Polars refuses.
 pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table> {
     let placers = in_registry_order(rows.distinct(Column::PlacerSpec)?);
-    let scores = Scores::new(rows, metric, placers)?;
+    let scores = Scores::new(rows, metric, &[], placers)?;
     let scenarios = 0..scores.scenarios.len();
     // One multiple of the unit a column, so that its numbers compare.
     let units: Vec<(f64, String)> = scenarios

@@ -12,6 +12,6 @@ pub use cell_key::{CellKey, Scenario};
 pub use columns::{ColumnValue, lists, text_lists, values};
 pub use files::{TableError, TableFormat, read_table, write_table};
 pub use filter::{Column, Filter, FilterError};
-pub use metric::{Measure, Metric, UnknownMetric, names_of};
+pub use metric::{Measure, Metric, UnknownMetric};
 pub use row::{Row, SCHEMA_VERSION, Status};
 pub use table::{CELL, SCENARIO, Table, cell_keys, left_join, scenarios};

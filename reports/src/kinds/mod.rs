@@ -232,7 +232,7 @@ impl FigureKind {
     /// O(rows · log rows) for each figure.
     pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
         let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
-        let scores = Scores::new(table, metric, in_registry_order(table.distinct(Column::PlacerSpec)?))?;
+        let scores = Scores::new(table, metric, &[], in_registry_order(table.distinct(Column::PlacerSpec)?))?;
         if scores.placers.is_empty() || scores.scenarios.is_empty() {
             return Ok(Vec::new());
         }
