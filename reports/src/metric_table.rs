@@ -42,7 +42,7 @@ pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table
             }
         };
         let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
-        let mean = ratios.and_then(|ratios| geometric_mean(ratios));
+        let mean = ratios.and_then(geometric_mean);
         let cells = scenarios.clone().map(cell).chain([mean.map_or_else(String::new, |mean| format!("{mean:.3}"))]);
         table.push([name.clone()].into_iter().chain(cells));
     }

@@ -46,6 +46,9 @@ impl Default for RankOptions {
     }
 }
 
+/// Share of the resampled means within an interval.
+const CONFIDENCE: f64 = 0.95;
+
 /// Values this close are equal: simulations that add the same times in another order differ by rounding.
 const TIE: f64 = 1e-9;
 
@@ -292,7 +295,7 @@ fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOpti
         (0..names.len()).map(|column| mean(column).exp()).collect()
     };
     let below = |count: usize| random.random_range(0..count);
-    let intervals = bootstrap(&[draws.iter().collect()], options.resamples, below, means);
+    let resampled = bootstrap(&[draws.iter().collect()], options.resamples, below, means);
     let entry = |(column, name): (usize, &String)| {
         let own = || common.iter().map(|(_, ratios)| ratios[column]);
         let rank = |(_, ratios): &(&CellKey, Vec<f64>)| {
@@ -302,12 +305,15 @@ fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOpti
         };
         let mean_ratio = geometric_mean(own().map(f64::exp))?;
         // A single draw says nothing about others.
-        let (low, high) = intervals.get(column).copied().flatten().unwrap_or((mean_ratio, mean_ratio));
+        let end = |share: f64| {
+            let means = resampled.get(column)?;
+            means.get((share * means.len() as f64) as usize).copied()
+        };
         Some(RankEntry {
             name: name.clone(),
             mean_ratio,
-            low,
-            high,
+            low: end((1.0 - CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
+            high: end((1.0 + CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
             mean_rank: mean(common.iter().map(rank))?,
             wins: own().filter(|&ratio| ratio == 0.0).count(),
             p_holm: None,

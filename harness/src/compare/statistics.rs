@@ -93,13 +93,11 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// What an interval leaves out on each side: 95 % confidence.
-const TAIL: f64 = 0.025;
-
-/// The 95 % percentile intervals of statistics over groups of samples, one for each number that `statistic` gives; `None`
-/// where it gives none that is finite. Without anything to draw from there are no intervals.
+/// Statistics of resamples of groups of samples: for each number that `statistic` gives, its values in ascending order,
+/// those that are not finite left out. Their percentiles are a confidence interval. Without anything to draw from there
+/// are none.
 ///
-/// If some group has several samples, each resample draws as many from every group, with replacement: the intervals are
+/// If some group has several samples, each resample draws as many from every group, with replacement: the values are
 /// about other runs of the same groups. If none has, groups are drawn: they are about other groups. `below` draws an index
 /// below a number.
 ///
@@ -113,7 +111,7 @@ pub fn bootstrap<T: Clone>(
     resamples: usize,
     mut below: impl FnMut(usize) -> usize,
     statistic: impl Fn(&[Vec<T>]) -> Vec<f64>,
-) -> Vec<Option<(f64, f64)>> {
+) -> Vec<Vec<f64>> {
     let within = groups.iter().any(|group| group.len() > 1);
     if groups.iter().all(Vec::is_empty) || !within && groups.len() < 2 {
         return Vec::new();
@@ -132,15 +130,8 @@ pub fn bootstrap<T: Clone>(
             found.extend(Some(value).filter(|value| value.is_finite()));
         }
     }
-    found.into_iter().map(percentiles).collect()
-}
-
-/// The ends of the interval of the statistics of all resamples.
-fn percentiles(mut values: Vec<f64>) -> Option<(f64, f64)> {
-    values.sort_unstable_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    let at = |share: f64| values[(share * last as f64).round() as usize];
-    Some((at(TAIL), at(1.0 - TAIL)))
+    found.iter_mut().for_each(|values| values.sort_unstable_by(f64::total_cmp));
+    found
 }
 
 /// Geometric mean of positive numbers; `None` of none.
@@ -278,25 +269,26 @@ mod tests {
         mean(groups.iter().flatten().copied()).into_iter().collect()
     }
 
-    #[test]
-    fn the_interval_of_a_mean_is_near_that_of_the_normal_distribution() {
-        // 100 samples 0..99: the mean is 49.5, its standard error 2.89, so 95 % are 43.8 to 55.2.
-        let samples = vec![(0..100).map(f64::from).collect::<Vec<f64>>()];
+    fn resampled(groups: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut random = rand_pcg::Pcg64::seed_from_u64(1);
-        let (low, high) = bootstrap(&samples, 1000, |count| random.random_range(0..count), mean_of)[0].unwrap();
-        assert!((low - 43.8).abs() < 0.8 && (high - 55.2).abs() < 0.8, "{low} to {high}");
+        bootstrap(groups, 1000, |count| random.random_range(0..count), mean_of)
+    }
+
+    #[test]
+    fn the_percentiles_of_a_resampled_mean_are_near_those_of_the_normal_distribution() {
+        // 100 samples 0..99: the mean is 49.5, its standard error 2.89, so 95 % are 43.8 to 55.2.
+        let means = &resampled(&[(0..100).map(f64::from).collect()])[0];
+        assert_eq!(means.len(), 1000);
+        assert!((means[25] - 43.8).abs() < 0.8 && (means[974] - 55.2).abs() < 0.8, "{} to {}", means[25], means[974]);
     }
 
     #[test]
     fn single_samples_are_resampled_by_group_and_one_alone_not_at_all() {
-        let interval = |groups: &[Vec<f64>]| {
-            let mut random = rand_pcg::Pcg64::seed_from_u64(1);
-            bootstrap(groups, 1000, |count| random.random_range(0..count), mean_of)
-        };
-        assert_eq!(interval(&[vec![1.0], vec![2.0], vec![3.0]]), [Some((1.0, 3.0))]);
-        assert_eq!((interval(&[vec![1.0]]), interval(&[])), (vec![], vec![]));
+        let means = &resampled(&[vec![1.0], vec![2.0], vec![3.0]])[0];
+        assert_eq!((means[0], means[999]), (1.0, 3.0));
+        assert!(resampled(&[vec![1.0]]).is_empty() && resampled(&[]).is_empty());
         // With several samples somewhere, the differences between groups are no matter of chance.
-        assert_eq!(interval(&[vec![1.0, 1.0], vec![5.0, 5.0]]), [Some((3.0, 3.0))]);
+        assert_eq!(resampled(&[vec![1.0, 1.0], vec![5.0, 5.0]]), [vec![3.0; 1000]]);
     }
 
     #[test]

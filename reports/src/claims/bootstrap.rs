@@ -2,6 +2,8 @@
 
 use placebench_harness::compare::statistics::bootstrap;
 
+/// What an interval leaves out on each side: 95 % confidence.
+const TAIL: f64 = 0.025;
 /// Resamples behind an interval.
 const RESAMPLES: usize = 1000;
 
@@ -12,9 +14,11 @@ pub(super) fn interval<T: Clone>(
     statistic: impl Fn(&[Vec<T>]) -> Option<f64>,
 ) -> Option<(f64, f64)> {
     let mut random = SplitMix(0x706c_6163_6562_656e);
-    let intervals =
-        bootstrap(groups, RESAMPLES, |count| random.below(count), |sample| statistic(sample).into_iter().collect());
-    intervals.into_iter().next().flatten()
+    let one = |sample: &[Vec<T>]| statistic(sample).into_iter().collect();
+    let values = bootstrap(groups, RESAMPLES, |count| random.below(count), one).pop()?;
+    let last = values.len().checked_sub(1)?;
+    let at = |share: f64| values[(share * last as f64).round() as usize];
+    Some((at(TAIL), at(1.0 - TAIL)))
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, and good enough to draw indices.
