@@ -181,6 +181,29 @@ fn a_ranking_comes_in_five_formats_and_says_what_it_left_out() {
 }
 
 #[test]
+fn a_filter_means_the_same_in_compare_and_rank_and_refuses_what_no_row_has() {
+    let (folder, mut rows) = two_runs();
+    let folder = folder.path();
+    for row in rows.iter_mut().filter(|row| row.placer == "mite") {
+        row.makespan = row.makespan.map(|makespan| makespan * 2.0);
+    }
+    write_table(&folder.join("worse.csv"), &rows).unwrap();
+    let compare = |code: i32, filter: &str| {
+        said(folder, code, &["compare", "a", "worse.csv", "--ignore", "time", "--where", filter])
+    };
+    assert!(compare(0, "placer=heft,hashing scheduler=pct").starts_with("No regression: 6 cells"));
+    assert!(compare(1, "placer=mite").starts_with("7 regressions: 6 cells"));
+    let text = said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "--metric", "traffic"]);
+    assert!(!text.contains("hashing"), "{text}");
+    assert_eq!(text, said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "-m", "traffic_bytes"]));
+    for (filter, told) in [("placer=hefft", "did you mean 'heft'?"), ("placr=heft", "did you mean 'placer'?")] {
+        let output = placebench(folder, &["rank", "a", "--where", filter]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && stderr.contains(told), "{stderr}");
+    }
+}
+
+#[test]
 fn a_trend_grows_by_a_run_a_night_and_is_drawn() {
     let (folder, mut rows) = two_runs();
     let folder = folder.path();

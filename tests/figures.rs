@@ -113,6 +113,27 @@ fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
 }
 
 #[test]
+fn figures_tables_and_reports_are_of_the_rows_that_a_filter_lets_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let only = ["--where", "placer=heft,random cluster=gtx1080x4"];
+    let output = placebench(folder.path(), &[&["table", "run", "--format", "csv"], &only[..]].concat());
+    let table = text(&output.stdout);
+    assert!(table.starts_with("placer,convnet (ms),recurrent ("), "{table}");
+    assert_eq!(table.lines().count(), 1 + 2);
+    let output = placebench(folder.path(), &[&["figure", "run", "--kind", "bars", "--out", "f"], &only[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(names(&folder.path().join("f")).len(), 2 * 2);
+    let report = ["report", "run", "--timelines", "none", "--out", "r.html"];
+    let output = placebench(folder.path(), &[&report[..], &only[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let html = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert!(html.contains("16 cells where cluster=gtx1080x4 placer=heft,random, none failed"));
+    let output = placebench(folder.path(), &["table", "run", "--where", "graph=convent"]);
+    assert!(text(&output.stderr).contains("no row has graph 'convent': did you mean 'convnet'?"));
+}
+
+#[test]
 fn a_table_of_a_run_is_markdown_latex_or_csv() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path());

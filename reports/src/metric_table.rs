@@ -15,7 +15,7 @@ use crate::scores::{Scores, in_registry_order};
 /// If Polars refuses.
 pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table> {
     let placers = in_registry_order(rows.distinct(Column::PlacerSpec)?);
-    let scores = Scores::new(rows, metric, placers)?;
+    let scores = Scores::new(rows, metric, &[], placers)?;
     let scenarios = 0..scores.scenarios.len();
     // One multiple of the unit a column, so that its numbers compare.
     let units: Vec<(f64, String)> = scenarios
@@ -42,7 +42,7 @@ pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table
             }
         };
         let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
-        let mean = ratios.and_then(|ratios| geometric_mean(ratios));
+        let mean = ratios.and_then(geometric_mean);
         let cells = scenarios.clone().map(cell).chain([mean.map_or_else(String::new, |mean| format!("{mean:.3}"))]);
         table.push([name.clone()].into_iter().chain(cells));
     }

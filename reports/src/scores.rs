@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use placebench_algorithms::registry;
+use placebench_harness::compare::statistics::mean;
 use placebench_harness::results::{CellKey, Metric, SCENARIO, Scenario, Table, lists, scenarios, values};
 use polars::prelude::*;
 
@@ -32,6 +33,8 @@ pub(crate) struct Best {
     pub(crate) scheduler: String,
     /// One a repetition.
     pub(crate) values: Vec<f64>,
+    /// Means of other metrics; `None` where a repetition has none.
+    pub(crate) others: Vec<Option<f64>>,
 }
 
 /// The repetitions of a placer under a scheduler.
@@ -40,6 +43,7 @@ pub(crate) struct Repeated {
     pub(crate) scheduler: String,
     /// One a repetition; `None` if any failed.
     pub(crate) values: Option<Vec<f64>>,
+    others: Vec<Option<f64>>,
 }
 
 impl Best {
@@ -49,18 +53,12 @@ impl Best {
 }
 
 impl Scores {
-    /// The scores of these placers, in their order.
-    pub(crate) fn new(table: &Table, metric: Metric, placers: Vec<String>) -> PolarsResult<Self> {
+    /// The scores of these placers, in their order; the best also with the means of other metrics.
+    pub(crate) fn new(table: &Table, metric: Metric, others: &[Metric], placers: Vec<String>) -> PolarsResult<Self> {
         let about = [col("time_unit").first(), col("devices").first()];
         let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
         let scenarios = scenarios(&known)?;
         let labels = scenarios.iter().map(|own| label(own, &scenarios)).collect();
-        let repeated = table
-            .lazy()
-            .with_column(metric.expr().alias("value"))
-            .group_by_stable(["graph", "cluster", "network", "placer", "scheduler"])
-            .agg([col("value").alias("values"), col("value").null_count().alias("missing")])
-            .collect()?;
         let mut scores = Self {
             best: vec![vec![None; scenarios.len()]; placers.len()],
             cells: scenarios.iter().map(|_| Vec::new()).collect(),
@@ -71,18 +69,27 @@ impl Scores {
             scenarios,
             labels,
         };
-        scores.set_cells(&repeated)?;
+        scores.set_cells(table, others)?;
         scores.set_best();
         Ok(scores)
     }
 
-    fn set_cells(&mut self, repeated: &DataFrame) -> PolarsResult<()> {
-        let columns = positions(&self.scenarios);
-        let names = values::<String>(repeated, "placer")?.into_iter().zip(values::<String>(repeated, "scheduler")?);
-        let results = lists(repeated, "values")?.into_iter().zip(values::<u32>(repeated, "missing")?);
-        for ((scenario, (placer, scheduler)), (list, missing)) in scenarios(repeated)?.iter().zip(names).zip(results) {
-            let values = (missing == 0).then_some(list);
-            self.cells[columns[scenario]].push(Repeated { placer, scheduler, values });
+    fn set_cells(&mut self, table: &Table, others: &[Metric]) -> PolarsResult<()> {
+        let metrics: Vec<Metric> = [self.metric].iter().chain(others).copied().collect();
+        let lists_and_length = metrics.iter().map(|metric| metric.expr()).chain([len()]).collect::<Vec<_>>();
+        let by = ["graph", "cluster", "network", "placer", "scheduler"];
+        let frame = table.lazy().group_by_stable(by).agg(lists_and_length).collect()?;
+        let repetitions = values::<u32>(&frame, "len")?;
+        let lists = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
+        let complete = |metric: usize, row: usize| {
+            Some(&lists[metric][row]).filter(|values| values.len() == repetitions[row] as usize)
+        };
+        let at = positions(&self.scenarios);
+        let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+        for (row, (scenario, (placer, scheduler))) in scenarios(&frame)?.iter().zip(names).enumerate() {
+            let mean_of = |metric| complete(metric, row).and_then(|values| mean(values.iter().copied()));
+            let others = (1..metrics.len()).map(mean_of).collect();
+            self.cells[at[scenario]].push(Repeated { placer, scheduler, values: complete(0, row).cloned(), others });
         }
         Ok(())
     }
@@ -91,9 +98,9 @@ impl Scores {
     fn set_best(&mut self) {
         let placers = positions(&self.placers);
         for (column, cells) in self.cells.iter().enumerate() {
-            for Repeated { placer, scheduler, values } in cells {
+            for Repeated { placer, scheduler, values, others } in cells {
                 let (Some(&row), Some(values)) = (placers.get(placer), values) else { continue };
-                let own = Best { scheduler: scheduler.clone(), values: values.clone() };
+                let own = Best { scheduler: scheduler.clone(), values: values.clone(), others: others.clone() };
                 let better = |best: &Best| match self.metric.more_is_better() {
                     true => own.mean() > best.mean(),
                     false => own.mean() < best.mean(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::compare::statistics::{geometric_mean, mean};
-use placebench_harness::results::{CellKey, Column, Metric, Scenario, Status, Table, lists, scenarios, values};
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::{Column, Metric, Scenario, Status, Table, lists, values};
 use placebench_harness::suite::ONLINE;
 use polars::prelude::*;
 
@@ -66,27 +66,18 @@ impl Summary {
     /// # Errors
     /// If Polars refuses.
     pub fn new(table: &Table) -> PolarsResult<Self> {
-        let scores = Scores::new(table, Metric::Makespan, table.distinct(Column::PlacerSpec)?)?;
-        let means = means(table)?;
+        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
+        let scores = Scores::new(table, Metric::Makespan, &others, table.distinct(Column::PlacerSpec)?)?;
         let entry = |placer: usize, scenario: usize| {
             let best = scores.best[placer][scenario].as_ref()?;
-            let own = CellKey {
-                graph: scores.scenarios[scenario].graph.clone(),
-                cluster: scores.scenarios[scenario].cluster.clone(),
-                network: scores.scenarios[scenario].network.clone(),
-                placer: scores.placers[placer].clone(),
-                scheduler: best.scheduler.clone(),
-                ..CellKey::default()
-            };
-            let &[slr, gap, traffic_bytes, place_seconds] = means.get(&own)?;
             Some(Entry {
                 scheduler: best.scheduler.clone(),
                 makespan: best.mean(),
                 time_unit: scores.units[scenario].clone(),
-                slr,
-                gap,
-                traffic_bytes: traffic_bytes?,
-                place_seconds: place_seconds?,
+                slr: best.others[0],
+                gap: best.others[1],
+                traffic_bytes: best.others[2]?,
+                place_seconds: best.others[3]?,
             })
         };
         let columns = 0..scores.scenarios.len();
@@ -94,8 +85,9 @@ impl Summary {
             .map(|placer| columns.clone().map(|scenario| entry(placer, scenario)).collect())
             .collect();
         let by_status = table.lazy().group_by_stable(["status"]).agg([len()]).collect()?;
+        let counts = values::<u32>(&by_status, "len")?.into_iter().map(|count| count as usize);
         let mut failed: BTreeMap<String, usize> =
-            values::<String>(&by_status, "status")?.into_iter().zip(counts(&by_status, "len")?).collect();
+            values::<String>(&by_status, "status")?.into_iter().zip(counts).collect();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
         let optimality = Optimality::new(table, &scores)?;
         let Scores { scenarios, placers, labels, .. } = scores;
@@ -130,31 +122,6 @@ impl Summary {
     pub fn label(&self, scenario: usize) -> &str {
         &self.labels[scenario]
     }
-}
-
-/// Mean SLR, gap, traffic and seconds to place of each placer under each scheduler; `None` where a repetition has none.
-fn means(table: &Table) -> PolarsResult<BTreeMap<CellKey, [Option<f64>; 4]>> {
-    let metrics = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
-    let by = ["graph", "cluster", "network", "placer", "scheduler"];
-    let columns = metrics.map(|metric| col(metric.column())).into_iter().chain([len()]).collect::<Vec<_>>();
-    let frame = table.lazy().with_columns(metrics.map(Metric::expr)).group_by_stable(by).agg(columns).collect()?;
-    let repetitions = counts(&frame, "len")?;
-    let numbers = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
-    let own = |column: usize, row: usize| {
-        let values: &[f64] = &numbers[column][row];
-        mean(values.iter().copied()).filter(|_| values.len() == repetitions[row])
-    };
-    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network }, names)| {
-        let (placer, scheduler) = names;
-        CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }
-    });
-    Ok(keys.enumerate().map(|(row, key)| (key, [0, 1, 2, 3].map(|column| own(column, row)))).collect())
-}
-
-/// The counts in a column of a data frame.
-fn counts(frame: &DataFrame, name: &str) -> PolarsResult<Vec<usize>> {
-    Ok(values::<u32>(frame, name)?.into_iter().map(|count| count as usize).collect())
 }
 
 fn compare_schedulers(table: &Table) -> PolarsResult<SchedulerComparison> {

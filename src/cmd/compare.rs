@@ -39,7 +39,8 @@ pub(crate) struct Args {
     /// The run to judge.
     new: PathBuf,
 
-    /// Metrics to compare.
+    /// Metrics to compare: makespan, slr, gap, traffic, or others that do not depend on the clock and of which less is
+    /// better.
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
     metrics: Vec<Metric>,
 

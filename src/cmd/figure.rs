@@ -25,7 +25,7 @@ pub(crate) struct Args {
     kind: Vec<FigureKind>,
 
     /// What bars, lines and ranks are about: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory,
-    /// executable or place_time.
+    /// executable, place_time, or another number of a row by the name of its column.
     #[arg(long, short, default_value = "makespan")]
     metric: Metric,
 

@@ -31,7 +31,8 @@ pub(crate) struct Args {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
 
-    /// The number to rank by, less is better: makespan, slr, gap, traffic, memory, place_time, …
+    /// The number to rank by: makespan, slr, gap, traffic, memory, place_time, or another number of a row by the name of
+    /// its column; less must be better.
     #[arg(long, short, default_value = "makespan", value_parser = judging)]
     metric: Metric,
 

@@ -17,8 +17,8 @@ pub(crate) struct Args {
     /// The folder of a run.
     run: PathBuf,
 
-    /// What the numbers are: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory, executable or
-    /// place_time.
+    /// What the numbers are: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory, executable,
+    /// place_time, or another number of a row by the name of its column.
     #[arg(long, short, default_value = "makespan")]
     metric: Metric,
 

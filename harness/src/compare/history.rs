@@ -184,21 +184,23 @@ fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, Compa
     let placed = place_seconds(own)?;
     let date_and_commit =
         |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let line = |(row, ((suite, placer), (ok, cells))): (usize, ((String, String), (u32, u32)))| HistoryLine {
-        date: run.date.clone().unwrap_or_default(),
-        commit: run.commit().unwrap_or_default().to_owned(),
-        place_seconds: placed.get(&(suite.clone(), placer.clone())).copied().unwrap_or_default(),
-        suite,
-        placer,
-        ok: ok as usize,
-        failed: (cells - ok) as usize,
-        reference: date_and_commit(reference),
-        compared: ratios[row].len(),
-        makespan_ratio: geometric_mean(ratios[row].iter().copied()),
-        gap: geometric_mean(gaps[row].iter().copied()),
-        simulate_seconds: simulated[row].iter().sum(),
-    };
-    let mut lines: Vec<HistoryLine> = names.zip(counted).enumerate().map(line).collect();
+    let mut lines = Vec::new();
+    for (row, ((suite, placer), (ok, cells))) in names.zip(counted).enumerate() {
+        lines.push(HistoryLine {
+            date: run.date.clone().unwrap_or_default(),
+            commit: run.commit().unwrap_or_default().to_owned(),
+            place_seconds: placed.get(&(suite.clone(), placer.clone())).copied().unwrap_or_default(),
+            suite,
+            placer,
+            ok: ok as usize,
+            failed: (cells - ok) as usize,
+            reference: date_and_commit(reference),
+            compared: ratios[row].len(),
+            makespan_ratio: geometric_mean(ratios[row].iter().copied()),
+            gap: geometric_mean(gaps[row].iter().copied()),
+            simulate_seconds: simulated[row].iter().sum(),
+        });
+    }
     lines.sort_by(|a, b| (&a.suite, &a.placer).cmp(&(&b.suite, &b.placer)));
     Ok(lines)
 }

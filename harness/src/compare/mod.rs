@@ -15,7 +15,7 @@ mod verdict;
 
 pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, QualityComparison, QualityGroup};
-pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankOptions, Ranking};
+pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 use serde::Serialize;
 
 use super::matching::cells;
-use super::statistics::{geometric_mean, holm, mean, signed_rank};
+use super::statistics::{bootstrap, geometric_mean, holm, mean, signed_rank};
 use super::{ComparisonError, RunTable};
 use crate::results::{CELL, CellKey, Metric, Status, cell_keys, values};
 
@@ -46,8 +46,8 @@ impl Default for RankOptions {
     }
 }
 
-/// Share of the resampled means within the interval.
-pub const CONFIDENCE: f64 = 0.95;
+/// Share of the resampled means within an interval.
+const CONFIDENCE: f64 = 0.95;
 
 /// Values this close are equal: simulations that add the same times in another order differ by rounding.
 const TIE: f64 = 1e-9;
@@ -286,7 +286,16 @@ fn draws(common: &[(&CellKey, Vec<f64>)]) -> Vec<Draw> {
 }
 
 fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOptions) -> Vec<RankEntry> {
-    let intervals = bootstrap(&draws(common), names.len(), options);
+    let draws = draws(common);
+    let mut random = Pcg64::seed_from_u64(options.seed);
+    let means = |sample: &[Vec<&Draw>]| -> Vec<f64> {
+        let drawn = || sample.iter().flatten();
+        let instances: usize = drawn().map(|draw| draw.instances).sum();
+        let mean = |column: usize| drawn().map(|draw| draw.sums[column]).sum::<f64>() / instances as f64;
+        (0..names.len()).map(|column| mean(column).exp()).collect()
+    };
+    let below = |count: usize| random.random_range(0..count);
+    let resampled = bootstrap(&[draws.iter().collect()], options.resamples, below, means);
     let entry = |(column, name): (usize, &String)| {
         let own = || common.iter().map(|(_, ratios)| ratios[column]);
         let rank = |(_, ratios): &(&CellKey, Vec<f64>)| {
@@ -294,40 +303,21 @@ fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOpti
             let equal = ratios.iter().filter(|&&ratio| ratio == ratios[column]).count();
             better as f64 + (equal as f64 + 1.0) / 2.0
         };
-        let (low, high) = intervals[column];
+        let mean_ratio = geometric_mean(own().map(f64::exp))?;
+        // A single draw says nothing about others.
+        let end = |share: f64| {
+            let means = resampled.get(column)?;
+            means.get((share * means.len() as f64) as usize).copied()
+        };
         Some(RankEntry {
             name: name.clone(),
-            mean_ratio: geometric_mean(own().map(f64::exp))?,
-            low,
-            high,
+            mean_ratio,
+            low: end((1.0 - CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
+            high: end((1.0 + CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
             mean_rank: mean(common.iter().map(rank))?,
             wins: own().filter(|&ratio| ratio == 0.0).count(),
             p_holm: None,
         })
     };
     names.iter().enumerate().filter_map(entry).collect()
-}
-
-/// Percentile intervals of the geometric means when draws are drawn anew, with replacement.
-fn bootstrap(draws: &[Draw], candidates: usize, options: &RankOptions) -> Vec<(f64, f64)> {
-    let mut means = vec![Vec::with_capacity(options.resamples); candidates];
-    let mut random = Pcg64::seed_from_u64(options.seed);
-    for _ in 0..options.resamples {
-        let mut sums = vec![0.0; candidates];
-        let mut instances = 0;
-        for _ in draws {
-            let draw = &draws[random.random_range(0..draws.len())];
-            sums.iter_mut().zip(&draw.sums).for_each(|(sum, own)| *sum += own);
-            instances += draw.instances;
-        }
-        for (means, sum) in means.iter_mut().zip(sums) {
-            means.push((sum / instances as f64).exp());
-        }
-    }
-    let interval = |mut means: Vec<f64>| {
-        means.sort_by(f64::total_cmp);
-        let at = |share: f64| means.get((share * means.len() as f64) as usize).copied().unwrap_or(f64::NAN);
-        (at((1.0 - CONFIDENCE) / 2.0), at((1.0 + CONFIDENCE) / 2.0))
-    };
-    means.into_iter().map(interval).collect()
 }

@@ -3,103 +3,11 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use placebench_algorithms::nearest;
 use polars::prelude::*;
 use serde::Deserialize;
 
-use super::Table;
-
-/// A column that identifies cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Column {
-    /// The suite.
-    Suite,
-    /// The graph.
-    Graph,
-    /// The cluster.
-    Cluster,
-    /// The placer, without its parameters.
-    Placer,
-    /// The placer with its parameters, as the suite writes it.
-    PlacerSpec,
-    /// The scheduler.
-    Scheduler,
-    /// The network model.
-    Network,
-    /// The repetition.
-    Repetition,
-    /// The seed.
-    Seed,
-    /// How the cell ended.
-    Status,
-}
-
-impl Column {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Suite,
-        Self::Graph,
-        Self::Cluster,
-        Self::Placer,
-        Self::PlacerSpec,
-        Self::Scheduler,
-        Self::Network,
-        Self::Repetition,
-        Self::Seed,
-        Self::Status,
-    ];
-
-    /// Its name in filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Suite => "suite",
-            Self::Graph => "graph",
-            Self::Cluster => "cluster",
-            Self::Placer => "placer",
-            Self::PlacerSpec => "placer_spec",
-            Self::Scheduler => "scheduler",
-            Self::Network => "network",
-            Self::Repetition => "repetition",
-            Self::Seed => "seed",
-            Self::Status => "status",
-        }
-    }
-
-    /// What people call it.
-    pub fn title(self) -> &'static str {
-        if self == Self::PlacerSpec { "placer" } else { self.name() }
-    }
-
-    /// Its values in a table, as texts.
-    pub fn expr(self) -> Expr {
-        match self {
-            Self::Placer => col("placer_name"),
-            Self::PlacerSpec => col("placer"),
-            Self::Repetition | Self::Seed => col(self.name()).cast(DataType::String),
-            other => col(other.name()),
-        }
-    }
-
-    /// The rows that have one of these values. A placer is meant by its name or by its whole specification.
-    fn is_one_of(self, values: &[String]) -> Expr {
-        let columns = if self == Self::Placer { vec![self, Self::PlacerSpec] } else { vec![self] };
-        let all = columns.iter().flat_map(|column| values.iter().map(|value| column.expr().eq(lit(value.as_str()))));
-        all.reduce(Expr::or).unwrap_or_else(|| lit(false))
-    }
-}
-
-impl FromStr for Column {
-    type Err = FilterError;
-
-    fn from_str(name: &str) -> Result<Self, FilterError> {
-        let found = Self::ALL.into_iter().find(|column| column.name() == name);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            FilterError::Column { name: name.to_owned(), remedy: remedy(name, &names) }
-        })
-    }
-}
+use super::column::remedy;
+use super::{Column, Table, UnknownColumn};
 
 /// The rows that have, in each column named, one of the values listed; all rows if no column is named.
 ///
@@ -121,13 +29,8 @@ pub enum FilterError {
         term: String,
     },
     /// There is no such column.
-    #[error("no column '{name}' to filter by: {remedy}")]
-    Column {
-        /// The name.
-        name: String,
-        /// What to write instead.
-        remedy: String,
-    },
+    #[error(transparent)]
+    Column(#[from] UnknownColumn),
     /// No row has the value.
     #[error("no row has {column} '{value}': {remedy}")]
     Value {
@@ -147,14 +50,6 @@ pub enum FilterError {
     /// The table library refuses.
     #[error(transparent)]
     Table(#[from] PolarsError),
-}
-
-/// The nearest name, or all of them.
-fn remedy(name: &str, known: &[&str]) -> String {
-    match nearest(name, known.iter().copied()) {
-        Some(nearest) => format!("did you mean '{nearest}'?"),
-        None => format!("use one of {}", known.join(", ")),
-    }
 }
 
 impl Filter {

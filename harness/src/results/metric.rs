@@ -122,8 +122,8 @@ impl fmt::Display for UnknownMetric {
     }
 }
 
-/// The short names of metrics, for help and messages.
-pub fn names_of(metrics: &[Metric]) -> String {
+/// The short names of metrics.
+fn names_of(metrics: &[Metric]) -> String {
     metrics.iter().map(|metric| metric.short()).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,17 +1,19 @@
 //! Result tables: one row a cell, as Rust structs, Polars data frames and files.
 
 mod cell_key;
-mod columns;
+mod column;
 mod files;
 mod filter;
+mod frame;
 mod metric;
 mod row;
 mod table;
 
 pub use cell_key::{CellKey, Scenario};
-pub use columns::{ColumnValue, lists, text_lists, values};
+pub use column::{Column, UnknownColumn};
 pub use files::{TableError, TableFormat, read_table, write_table};
-pub use filter::{Column, Filter, FilterError};
-pub use metric::{Measure, Metric, UnknownMetric, names_of};
+pub use filter::{Filter, FilterError};
+pub use frame::{ColumnValue, lists, text_lists, values};
+pub use metric::{Measure, Metric, UnknownMetric};
 pub use row::{Row, SCHEMA_VERSION, Status};
 pub use table::{CELL, SCENARIO, Table, cell_keys, left_join, scenarios};

@@ -4,7 +4,7 @@ use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::CellKey;
-use super::columns::ColumnValue;
+use super::frame::ColumnValue;
 
 /// Version of the columns below; it changes when one is renamed, removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::*;
 
-use super::columns::values;
+use super::frame::values;
 use super::{CellKey, Column, Row, Scenario};
 
 /// The columns of a [`Scenario`].

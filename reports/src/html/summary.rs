@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::{Scenario, Status, Table, scenarios, values};
-use polars::prelude::{PolarsResult, col, lit};
+use placebench_harness::results::{CellKey, Scenario, Status, Table, scenarios, values};
+use polars::prelude::{Expr, PolarsResult, col, lit};
 use serde_json::{Value, json};
 
 use super::columns::number_text;
@@ -18,14 +18,14 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
             json!([summary.label(column), scenario.graph, scenario.cluster, scenario.network])
         })
         .collect();
-    let (first, failed) = (first_rows(table)?, first_rows(&table.filter(col("status").neq(lit(Status::Ok.name())))?)?);
+    let failures = table.filter(col("status").neq(lit(Status::Ok.name())))?;
+    let (first, failed) = (first_rows(table, col("scheduler"))?, first_rows(&failures, lit(""))?);
     let row = |placer: usize, column: usize| -> Option<u32> {
-        let own = (summary.scenarios[column].clone(), summary.placers[placer].clone());
+        let Scenario { graph, cluster, network } = summary.scenarios[column].clone();
+        let placed = CellKey { graph, cluster, network, placer: summary.placers[placer].clone(), ..CellKey::default() };
         match &summary.entries[placer][column] {
-            Some(entry) => {
-                first.get(&own)?.iter().find(|(scheduler, _)| *scheduler == entry.scheduler).map(|(_, row)| *row)
-            }
-            None => failed.get(&own)?.iter().map(|(_, row)| *row).min(),
+            Some(entry) => first.get(&CellKey { scheduler: entry.scheduler.clone(), ..placed }).copied(),
+            None => failed.get(&placed).copied(),
         }
     };
     let matrix = |value: &dyn Fn(usize, usize) -> Option<f64>, digits: usize| -> String {
@@ -53,15 +53,15 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
     ))
 }
 
-/// The first row of each placer in each scenario under each scheduler.
-fn first_rows(table: &Table) -> PolarsResult<BTreeMap<(Scenario, String), Vec<(String, u32)>>> {
+/// The first row of each placer in each scenario under each scheduler, or under any if `scheduler` is one text for all.
+fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, u32>> {
     let by = ["graph", "cluster", "network", "placer", "scheduler"];
-    let frame = table.lazy().group_by_stable(by).agg([col("row").first()]).collect()?;
-    let places = scenarios(&frame)?.into_iter().zip(values::<String>(&frame, "placer")?);
-    let rows = values::<String>(&frame, "scheduler")?.into_iter().zip(values::<u32>(&frame, "row")?);
-    let mut first: BTreeMap<_, Vec<(String, u32)>> = BTreeMap::new();
-    for (place, row) in places.zip(rows) {
-        first.entry(place).or_default().push(row);
-    }
-    Ok(first)
+    let rows = table.lazy().with_column(scheduler.alias("scheduler")).group_by_stable(by);
+    let frame = rows.agg([col("row").first()]).collect()?;
+    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+    let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network }, names)| {
+        let (placer, scheduler) = names;
+        CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }
+    });
+    Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
 }

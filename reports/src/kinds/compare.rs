@@ -6,13 +6,16 @@ use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::{PolarsResult, col, lit};
 
-use super::{ALPHA, capitalised, plural};
+use super::words::{capitalised, plural};
 use crate::Profiles;
 use crate::figure::{
     Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
     PerformanceProfile, Quantity, Unit,
 };
 use crate::scores::{Scores, distinct, mark};
+
+/// The probability of seeing a difference between ranks where there is none.
+const ALPHA: f64 = 0.05;
 
 impl Scores {
     pub(super) fn bars(&self) -> Vec<NamedFigure> {

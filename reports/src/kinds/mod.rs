@@ -6,6 +6,7 @@
 mod cells;
 mod compare;
 mod series;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -232,7 +233,7 @@ impl FigureKind {
     /// O(rows · log rows) for each figure.
     pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
         let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
-        let scores = Scores::new(table, metric, in_registry_order(table.distinct(Column::PlacerSpec)?))?;
+        let scores = Scores::new(table, metric, &[], in_registry_order(table.distinct(Column::PlacerSpec)?))?;
         if scores.placers.is_empty() || scores.scenarios.is_empty() {
             return Ok(Vec::new());
         }
@@ -265,18 +266,6 @@ impl FigureKind {
             Draw::Graphs(draw) => draw(run),
         }
     }
-}
-
-/// The probability of seeing a difference between ranks where there is none.
-const ALPHA: f64 = 0.05;
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use placebench_algorithms::Spec;
 
-use super::capitalised;
+use super::words::capitalised;
 use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
 use crate::scores::{Scores, distinct, mark};
 

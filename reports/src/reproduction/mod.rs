@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use placebench_generator::GraphParams;
 use placebench_harness::results::{CELL, CellKey, Column, Filter, Metric, Table, cell_keys, lists, values};
 use placebench_harness::suite::Suite;
-use polars::prelude::{Expr, PolarsResult, col};
+use polars::prelude::{Expr, PolarsError, PolarsResult, col};
 use serde::Deserialize;
 
 pub use write::{Made, Outputs, write_figures};
@@ -140,6 +140,9 @@ pub enum ReproductionError {
         /// What is wrong.
         reason: String,
     },
+    /// The rows cannot be queried.
+    #[error(transparent)]
+    Query(#[from] PolarsError),
     /// A file cannot be written.
     #[error("{path}: {reason}")]
     Io {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use placebench_harness::results::{self, Column};
 use placebench_harness::suite::{Plan, Suite};
 
-use polars::prelude::{PolarsError, col, lit};
+use polars::prelude::{col, lit};
 
 use super::{FigureEntry, Figures, Panel, ReproductionError};
 use super::{bars, curves, tables, timelines};
@@ -69,7 +69,7 @@ pub fn write_figures(
     let plan = Plan::new(suite.clone())
         .map_err(|error| ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() })?;
     create(folder)?;
-    let networks = table.distinct(Column::Network).map_err(refused_by_polars)?;
+    let networks = table.distinct(Column::Network)?;
     let mut outputs = Outputs::default();
     for figure in &figures.figures {
         let mut files = Vec::new();
@@ -100,7 +100,7 @@ pub fn write_figures(
                 write(&folder.join(format!("{name}.{extension}")), text.as_bytes())?;
             }
             files.push(name);
-            Ok(())
+            Ok::<(), ReproductionError>(())
         };
         match entry.metric {
             None => {
@@ -142,13 +142,13 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn panel(&self, figure: &FigureEntry, panel: &Panel, files: &mut Vec<String>) -> Result<(), ReproductionError> {
         let number = format!("{}{}", figure.number, panel.letter);
-        let rows = self.table.filter(panel.only.expr()).map_err(refused_by_polars)?;
+        let rows = self.table.filter(panel.only.expr())?;
         let mut parts: Vec<(Option<String>, results::Table)> = Vec::new();
         match panel.split {
             None => parts.push((None, rows)),
             Some(column) => {
-                for value in rows.distinct(column).map_err(refused_by_polars)? {
-                    let part = rows.filter(column.expr().eq(lit(value.as_str()))).map_err(refused_by_polars)?;
+                for value in rows.distinct(column)? {
+                    let part = rows.filter(column.expr().eq(lit(value.as_str())))?;
                     parts.push((Some(value), part));
                 }
             }
@@ -197,11 +197,7 @@ impl Maker<'_> {
 
 /// The rows under one network model.
 fn under_network(table: &results::Table, network: &str) -> Result<results::Table, ReproductionError> {
-    table.filter(col("network").eq(lit(network))).map_err(refused_by_polars)
-}
-
-fn refused_by_polars(error: PolarsError) -> ReproductionError {
-    ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() }
+    Ok(table.filter(col("network").eq(lit(network)))?)
 }
 
 /// A value as part of a file's name.

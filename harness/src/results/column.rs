@@ -1,0 +1,117 @@
+//! The columns of a table that identify cells: what filters name, and what claims and figures group by.
+
+use std::str::FromStr;
+
+use placebench_algorithms::nearest;
+use polars::prelude::*;
+use serde::Deserialize;
+
+/// A column that identifies cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Column {
+    /// The suite.
+    Suite,
+    /// The graph.
+    Graph,
+    /// The cluster.
+    Cluster,
+    /// The placer, without its parameters.
+    Placer,
+    /// The placer with its parameters, as the suite writes it.
+    PlacerSpec,
+    /// The scheduler.
+    Scheduler,
+    /// The network model.
+    Network,
+    /// The repetition.
+    Repetition,
+    /// The seed.
+    Seed,
+    /// How the cell ended.
+    Status,
+}
+
+impl Column {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Suite,
+        Self::Graph,
+        Self::Cluster,
+        Self::Placer,
+        Self::PlacerSpec,
+        Self::Scheduler,
+        Self::Network,
+        Self::Repetition,
+        Self::Seed,
+        Self::Status,
+    ];
+
+    /// Its name in filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Suite => "suite",
+            Self::Graph => "graph",
+            Self::Cluster => "cluster",
+            Self::Placer => "placer",
+            Self::PlacerSpec => "placer_spec",
+            Self::Scheduler => "scheduler",
+            Self::Network => "network",
+            Self::Repetition => "repetition",
+            Self::Seed => "seed",
+            Self::Status => "status",
+        }
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        if self == Self::PlacerSpec { "placer" } else { self.name() }
+    }
+
+    /// Its values in a table, as texts.
+    pub fn expr(self) -> Expr {
+        match self {
+            Self::Placer => col("placer_name"),
+            Self::PlacerSpec => col("placer"),
+            Self::Repetition | Self::Seed => col(self.name()).cast(DataType::String),
+            other => col(other.name()),
+        }
+    }
+
+    /// The rows that have one of these values. A placer is meant by its name or by its whole specification.
+    pub(super) fn is_one_of(self, values: &[String]) -> Expr {
+        let columns = if self == Self::Placer { vec![self, Self::PlacerSpec] } else { vec![self] };
+        let all = columns.iter().flat_map(|column| values.iter().map(|value| column.expr().eq(lit(value.as_str()))));
+        all.reduce(Expr::or).unwrap_or_else(|| lit(false))
+    }
+}
+
+impl FromStr for Column {
+    type Err = UnknownColumn;
+
+    fn from_str(name: &str) -> Result<Self, UnknownColumn> {
+        let found = Self::ALL.into_iter().find(|column| column.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            UnknownColumn { name: name.to_owned(), remedy: remedy(name, &names) }
+        })
+    }
+}
+
+/// No column to filter by has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no column '{name}' to filter by: {remedy}")]
+pub struct UnknownColumn {
+    /// The name.
+    pub name: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// The nearest name, or all of them.
+pub(super) fn remedy(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("did you mean '{nearest}'?"),
+        None => format!("use one of {}", known.join(", ")),
+    }
+}
