@@ -1,9 +1,14 @@
-//! Laich's placers against literal re-implementations of her text, and the laws that every placer keeps.
+//! All placers: a known result of each, and the laws that every placer keeps; Laich's placers against literal
+//! re-implementations of her text.
 
+mod golden;
 mod instances;
 mod laws;
 mod literal;
 mod literal_paths;
+#[path = "../support/instances.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
+mod literature;
 mod objective;
 mod search;
 mod state;

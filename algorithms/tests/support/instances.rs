@@ -9,7 +9,9 @@ fn unrelated(times: [[f64; 3]; 10], edges: &[(u32, u32, u64)]) -> Instance {
     for (op, row) in times.iter().enumerate() {
         let outputs: Vec<u64> =
             edges.iter().filter(|edge| edge.0 as usize == op + 1).map(|&(_, _, bytes)| bytes).collect();
-        builder.add_op(OpSpec { times: row.map(Some), ..OpSpec::default() }, &outputs);
+        // The sources have no layers: these are for placers that go by them.
+        let layer = Some(["first", "second", "third"][op / 4]);
+        builder.add_op(OpSpec { times: row.map(Some), layer, ..OpSpec::default() }, &outputs);
     }
     for (position, &(source, target, _)) in edges.iter().enumerate() {
         let port = edges[..position].iter().filter(|edge| edge.0 == source).count();
