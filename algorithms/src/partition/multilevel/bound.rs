@@ -8,7 +8,7 @@
 use placebench_datasets::UndirectedGraph;
 use placebench_generator::{LeveledParams, generate_leveled};
 
-use super::flow::{Arc, Network, UNLIMITED};
+use super::acyclic::max_flow::{Arc, Network, UNLIMITED};
 use crate::partition::{Aim, Coarsening, Multilevel, Preset};
 use crate::partition::{Partitioner, Request, TopologicalView, quality};
 

@@ -2,13 +2,13 @@
 
 use placebench_datasets::UndirectedGraph;
 
-use super::fm::FmConfig;
 pub(crate) use super::graph::{Scale, Weight};
 use super::initial::{InitialConfig, recursive_bisection};
 use super::isolated::{Split, set_aside};
 use super::random::Random;
-use super::refine::{Effort, refine};
-use super::state::State;
+use super::refinement::fm::FmConfig;
+use super::refinement::partitioned_graph::State;
+use super::refinement::{Effort, refine};
 use crate::partition::{PartitionError, Request};
 
 /// What every method begins with: the working graph and what blocks may weigh in it.

@@ -1,48 +1,32 @@
 //! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
 
 mod acyclic;
-mod arrange;
-mod balance;
 #[cfg(test)]
 mod bound;
-mod coarsen;
-mod communities;
-mod contract;
+mod coarsening;
 pub(crate) mod engine;
-mod exchange;
-mod flow;
-mod fm;
 mod graph;
-mod greedy;
 mod heap;
 mod initial;
 mod isolated;
-mod overlay;
-mod pairs;
 mod pool;
-mod propagate;
-mod pull;
 mod random;
-mod refine;
-mod region;
+mod refinement;
 mod settings;
-mod starts;
-mod state;
-mod volume;
 
 use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
 
-use self::coarsen::{CoarsenConfig, Level, coarsen};
-use self::communities::communities;
+use self::coarsening::communities::communities;
+use self::coarsening::{CoarsenConfig, Level, coarsen};
 use self::graph::{Graph, Scale, Weight};
+use self::initial::starts::{Start, best_start};
 use self::initial::{InitialConfig, recursive_bisection};
 use self::random::Random;
-use self::refine::{Scored, uncoarsen};
+use self::refinement::volume::lower_volume;
+use self::refinement::{Scored, uncoarsen};
 pub use self::settings::Preset;
 use self::settings::Settings;
-use self::starts::{Start, best_start};
-use self::volume::lower_volume;
 use super::{Partition, PartitionError, Partitioner, Request};
 
 /// What a partition should have little of.

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use super::fm::FmConfig;
-use super::refine::Effort;
+use super::refinement::Effort;
+use super::refinement::fm::FmConfig;
 
 /// How much time a partition may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! Initial partitions: recursive bisection, each bisection multilevel itself, begun by greedy graph growing.
 
+pub(crate) mod starts;
+
 use rayon::prelude::*;
 
-use super::coarsen::{CoarsenConfig, coarsen};
+use super::coarsening::{CoarsenConfig, coarsen};
 use super::graph::{Graph, Weight};
 use super::heap::Heap;
 use super::random::Random;
-use super::refine::{Effort, refine, uncoarsen};
-use super::state::State;
+use super::refinement::partitioned_graph::State;
+use super::refinement::{Effort, refine, uncoarsen};
 use crate::StopToken;
 
 /// What bisections go by.

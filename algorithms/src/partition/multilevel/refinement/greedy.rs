@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use super::graph::Weight;
-use super::state::State;
+use super::partitioned_graph::State;
+use crate::partition::multilevel::graph::Weight;
 
 /// A vertex and by how much its best move lowers the cut; the largest gain, then the lowest number, comes first.
 type Candidate = (Reverse<i64>, u32);
@@ -23,7 +23,7 @@ fn candidates<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], least: i64)
 }
 
 /// The vertices of the largest gains, so many of them, the best first.
-pub(super) fn most_promising<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], count: usize) -> Vec<u32> {
+pub(crate) fn most_promising<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], count: usize) -> Vec<u32> {
     let mut candidates = candidates(state, vertices, i64::MIN);
     if count < candidates.len() {
         candidates.select_nth_unstable(count);
@@ -38,7 +38,7 @@ const FEW: usize = 100;
 
 /// Rounds in which every vertex that lowers the cut moves, the largest gain first; who gained much less by the time of its
 /// turn waits for the next round. Returns by how much the cut fell.
-pub(super) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u32>, rounds: u32) -> i64 {
+pub(crate) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u32>, rounds: u32) -> i64 {
     let mut total = 0;
     let mut queued = vec![false; state.graph.len()];
     for _ in 0..rounds {

@@ -4,9 +4,9 @@
 //! since a predecessor is in between. Here it pulls along all that has to go before it (and on the way to a later block, all
 //! that has to follow), if that is little. Searches from single vertices climb hills with such moves.
 
-use super::graph::{EARLIER, Graph, LATER, Weight};
-use super::heap::Heap;
 use crate::StopToken;
+use crate::partition::multilevel::graph::{EARLIER, Graph, LATER, Weight};
+use crate::partition::multilevel::heap::Heap;
 
 /// How long to search.
 #[derive(Clone, Copy, Debug)]
@@ -294,8 +294,8 @@ impl Pulls {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Random;
     use super::*;
+    use crate::partition::multilevel::random::Random;
 
     /// The graph of edges `(a, b, weight)`, each from the lower to the higher number.
     fn graph(count: u32, edges: &[(u32, u32, u32)]) -> Graph<'static, u32> {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::graph::{Graph, Weight};
-use super::pool::written_zeros;
+use crate::partition::multilevel::graph::{Graph, Weight};
+use crate::partition::multilevel::pool::written_zeros;
 
 /// The members of each cluster of a range, cluster by cluster, ascending.
 struct Members {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use super::graph::{Graph, Weight};
+use crate::partition::multilevel::graph::{Graph, Weight};
 
 /// A vertex without a row: all its neighbours were in its own block when that was last looked at.
 const NO_ROW: u32 = u32::MAX;
@@ -478,8 +478,8 @@ pub(crate) struct Refined {
 #[cfg(test)]
 mod tests {
     use super::super::fm::tests::tangle;
-    use super::super::random::Random;
     use super::*;
+    use crate::partition::multilevel::random::Random;
 
     #[test]
     fn what_a_neighbours_move_means_is_what_looking_again_tells() {

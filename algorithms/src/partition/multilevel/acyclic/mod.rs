@@ -1,15 +1,21 @@
 //! Acyclic blocks: starts, and refinement by searches, moves of closed sets, and flows in turn.
 
+mod closed_sets;
+mod flow_refinement;
+pub(crate) mod max_flow;
+mod order;
+mod region;
+
 use rayon::prelude::*;
 
+use self::closed_sets::{PullConfig, Pulls};
+use self::flow_refinement::{FlowConfig, refine_by_flows};
+use self::order::{Arrangement, arranged_slabs};
 use super::Work;
-use super::arrange::{Arrangement, arranged_slabs};
 use super::graph::Weight;
-use super::pairs::{FlowConfig, refine_by_flows};
-use super::pull::{PullConfig, Pulls};
-use super::refine::Scored;
+use super::initial::starts::Start;
+use super::refinement::Scored;
 use super::settings::Preset;
-use super::starts::Start;
 
 /// How much effort acyclic blocks get.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::flow::{Arc, Network, UNLIMITED};
-use super::graph::{EARLIER, Graph, LATER, Weight};
+use super::max_flow::{Arc, Network, UNLIMITED};
 use crate::StopToken;
 use crate::partition::level_slabs::Line;
+use crate::partition::multilevel::graph::{EARLIER, Graph, LATER, Weight};
 
 /// Stretches of fewer vertices stay as they are.
 const SHORTEST: usize = 16;

@@ -3,8 +3,8 @@
 use std::collections::BinaryHeap;
 
 use super::exchange::exchange;
-use super::graph::Weight;
-use super::state::State;
+use super::partitioned_graph::State;
+use crate::partition::multilevel::graph::Weight;
 
 /// A vertex that could leave: the smaller the loss for its weight, the better; then the heavier, which is harder to place.
 #[derive(PartialEq)]
@@ -103,8 +103,8 @@ pub(crate) fn rebalance<W: Weight>(state: &mut State<'_, '_, W>, anywhere: bool)
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::graph::Graph;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     #[test]
     fn whoever_loses_least_leaves_a_block_that_is_too_heavy() {

@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::flow::{Arc, UNLIMITED};
-use super::graph::{EARLIER, Graph, LATER, Weight};
+use super::max_flow::{Arc, UNLIMITED};
 use super::region::Region;
 use crate::StopToken;
+use crate::partition::multilevel::graph::{EARLIER, Graph, LATER, Weight};
 
 /// How widely to look for better borders.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 
 use placebench_datasets::UndirectedGraph;
 
-use super::graph::{Graph, Weight};
+use crate::partition::multilevel::graph::{Graph, Weight};
 use crate::partition::{LevelSlabs, PartitionError, Partitioner, Request};
 
 /// A partition to refine.

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::graph::Weight;
-use super::state::{State, Target};
+use super::partitioned_graph::{State, Target};
+use crate::partition::multilevel::graph::Weight;
 
 /// Vertices whose moves are looked for by all threads, then made, before the next are looked at.
 const AT_ONCE: usize = 16_384;
@@ -61,8 +61,8 @@ fn who_moves<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32]) -> Vec<u32> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::Graph;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     /// A ladder of 6000 vertices whose edges weigh 1 to 5, and whose order says nothing about who is near whom.
     fn ladder() -> Graph<'static, u32> {

@@ -4,9 +4,9 @@
 //! the next, and no coarse vertex can be on the right side of the cut between them. Communities tell the parts apart from the
 //! beginning.
 
-use super::contract::contract;
-use super::graph::{Graph, Weight};
+use super::contraction::contract;
 use crate::StopToken;
+use crate::partition::multilevel::graph::{Graph, Weight};
 
 /// Rounds of moves between communities of the same graph at most.
 const ROUNDS: usize = 5;

@@ -232,8 +232,8 @@ fn lower(residual: &mut i64, amount: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Random;
     use super::*;
+    use crate::partition::multilevel::random::Random;
 
     /// The least that any division costs, by trying them all.
     fn least(arcs: &[Arc], terminal: &[i64]) -> i64 {

@@ -1,14 +1,23 @@
 //! Uncoarsening: a partition is carried from level to level, and refined at each.
 
+mod balancing;
+mod delta;
+mod exchange;
+pub(crate) mod fm;
+mod greedy;
+mod label_propagation;
+pub(crate) mod partitioned_graph;
+pub(crate) mod volume;
+
 use rayon::prelude::*;
 
-use super::balance::rebalance;
-use super::coarsen::Level;
-use super::fm::{Fm, FmConfig};
+use self::balancing::rebalance;
+use self::fm::{Fm, FmConfig};
+use self::label_propagation::propagate;
+use self::partitioned_graph::{Refined, State};
+use super::coarsening::Level;
 use super::graph::{Graph, Weight};
-use super::propagate::propagate;
 use super::random::Random;
-use super::state::{Refined, State};
 use crate::StopToken;
 
 /// How much refinement a level gets.

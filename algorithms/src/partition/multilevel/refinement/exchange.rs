@@ -1,7 +1,7 @@
 //! Exchanges between blocks: heavy vertices find no block with room for them, but one that gives a lighter vertex for them.
 
-use super::graph::Weight;
-use super::state::State;
+use super::partitioned_graph::State;
+use crate::partition::multilevel::graph::Weight;
 
 /// Vertices of a graph beyond which nothing is exchanged: among so many there are light ones to move.
 const MANY: usize = 50_000;
@@ -49,7 +49,7 @@ impl Blocks {
 ///
 /// # Complexity
 /// O(blocks · vertices of a block) an exchange.
-pub(super) fn exchange<W: Weight>(state: &mut State<'_, '_, W>) {
+pub(crate) fn exchange<W: Weight>(state: &mut State<'_, '_, W>) {
     if state.graph.len() > MANY || !state.graph.directions.is_empty() {
         return;
     }
@@ -100,9 +100,9 @@ fn best_exchange<W: Weight>(state: &State<'_, '_, W>, blocks: &Blocks, block: u3
 
 #[cfg(test)]
 mod tests {
-    use super::super::balance::rebalance;
-    use super::super::graph::Graph;
+    use super::super::balancing::rebalance;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     #[test]
     fn heavy_vertices_change_places_where_none_can_move() {

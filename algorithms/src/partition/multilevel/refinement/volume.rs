@@ -1,8 +1,8 @@
 //! Refinement for communication volume: what is sent if each vertex's value goes once to each block that needs it.
 
-use super::graph::{Graph, Weight};
-use super::state::State;
+use super::partitioned_graph::State;
 use crate::StopToken;
+use crate::partition::multilevel::graph::{Graph, Weight};
 
 /// Passes over the boundary, at most.
 const ROUNDS: u32 = 10;

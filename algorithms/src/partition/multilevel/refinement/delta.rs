@@ -7,10 +7,10 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::graph::Weight;
-use super::heap::Heap;
-use super::pool::{Pool, written_zeros};
-use super::state::{Change, Outlook, Row, State, Target, Tie, targets, weight_of_tie};
+use super::partitioned_graph::{Change, Outlook, Row, State, Target, Tie, targets, weight_of_tie};
+use crate::partition::multilevel::graph::Weight;
+use crate::partition::multilevel::heap::Heap;
+use crate::partition::multilevel::pool::{Pool, written_zeros};
 
 /// A row that no move of the search has changed.
 const SHARED: u32 = u32::MAX;
@@ -27,7 +27,7 @@ struct Slot {
 }
 
 /// A partition as one search sees it. Vertices have a slot from when the search first meets them.
-pub(super) struct Overlay<W: Weight> {
+pub(crate) struct Overlay<W: Weight> {
     /// One more than the vertex's slot; 0 if it has none.
     slot_of: Vec<u32>,
     slots: Vec<Slot>,
@@ -56,7 +56,7 @@ const AT_ONCE: usize = 8;
 
 /// Runs a search from each set of vertices, which ends after `patience` moves in vain, and carries out what they found.
 /// Vertices that `moved` marks stay; whoever moved is marked, and listed in `touched`. Returns by how much the cut fell.
-pub(super) fn search_together<W: Weight>(
+pub(crate) fn search_together<W: Weight>(
     state: &mut State<'_, '_, W>,
     starts: &[&[u32]],
     patience: u32,
@@ -322,8 +322,8 @@ impl<W: Weight> Overlay<W> {
 #[cfg(test)]
 mod tests {
     use super::super::fm::tests::tangle;
-    use super::super::graph::Graph;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     fn together(graph: &Graph<'_, u32>, caps: &[i64], seeds_each: usize, threads: usize) -> (Vec<u32>, i64) {
         let blocks = caps.len() as u32;

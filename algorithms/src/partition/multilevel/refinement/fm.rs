@@ -4,14 +4,14 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::graph::Weight;
+use super::delta::{Overlay, search_together};
 use super::greedy::{greedy, most_promising};
-use super::heap::Heap;
-use super::overlay::{Overlay, search_together};
-use super::pool::Pool;
-use super::random::Random;
-use super::state::{Outlook, State, Target};
+use super::partitioned_graph::{Outlook, State, Target};
 use crate::StopToken;
+use crate::partition::multilevel::graph::Weight;
+use crate::partition::multilevel::heap::Heap;
+use crate::partition::multilevel::pool::Pool;
+use crate::partition::multilevel::random::Random;
 
 /// How long and how widely to search.
 #[derive(Clone, Copy, Debug)]
@@ -249,11 +249,11 @@ impl<W: Weight> Fm<W> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::borrow::Cow;
 
-    use super::super::graph::Graph;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     /// A random graph of some 600 weighted edges on 200 vertices.
     pub(crate) fn tangle(seed: u64) -> Graph<'static, u32> {

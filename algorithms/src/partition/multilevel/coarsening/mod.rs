@@ -1,10 +1,13 @@
 //! Coarsening: clusters of strongly tied vertices become the vertices of a smaller graph, again and again.
 
+pub(crate) mod communities;
+mod contraction;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::contract::contract;
+use self::contraction::contract;
 use super::graph::{Graph, Weight};
 use super::pool::{Pool, written_zeros};
 use super::random::Random;
