@@ -31,9 +31,9 @@ pub static PARTITIONERS: &[Entry<dyn Partitioner>] = &[
         build: |params| {
             let preset = params.get("preset", "fast, default or quality", |_| true)?;
             let acyclic = params.get("acyclic", "true or false", |_| true)?;
-            let aim = params.get("objective", "cut or volume", |_| true)?;
+            let objective = params.get("objective", "cut or volume", |_| true)?;
             let coarsening = params.get("coarsening", "clusters or matching", |_| true)?;
-            Ok(Box::new(Multilevel { preset, coarsening, aim, acyclic }))
+            Ok(Box::new(Multilevel { preset, coarsening, objective, acyclic }))
         },
     },
     Entry {

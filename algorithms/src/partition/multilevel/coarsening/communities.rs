@@ -6,7 +6,7 @@
 
 use super::contraction::contract;
 use crate::StopToken;
-use crate::partition::multilevel::graph::{Graph, Weight};
+use crate::partition::multilevel::graph::Graph;
 
 /// Rounds of moves between communities of the same graph at most.
 const ROUNDS: usize = 5;
@@ -25,11 +25,11 @@ const FEW: usize = 10;
 ///
 /// # Complexity
 /// O(vertices + edges) a level, of which each has a fraction of the last one's vertices.
-pub(crate) fn communities<W: Weight>(graph: &Graph<'_, W>, stop: &StopToken) -> Vec<u32> {
-    let volume_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight.wide() as f64).sum();
+pub(crate) fn communities(graph: &Graph<'_>, stop: &StopToken) -> Vec<u32> {
+    let volume_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight as f64).sum();
     let mut volumes: Vec<f64> = (0..graph.len() as u32).map(volume_of).collect();
     let mut community_of: Vec<u32> = (0..graph.len() as u32).collect();
-    let mut coarse: Option<Graph<'static, W>> = None;
+    let mut coarse: Option<Graph<'static>> = None;
     loop {
         let current = coarse.as_ref().unwrap_or(graph);
         let (joined, count) = numbered(Moving::new(current, &volumes).run(stop));
@@ -62,8 +62,8 @@ fn numbered(mut community_of: Vec<u32>) -> (Vec<u32>, usize) {
 }
 
 /// Vertices that look for a community; at first each is alone.
-struct Moving<'g, 'a, W: Weight> {
-    graph: &'g Graph<'a, W>,
+struct Moving<'g, 'a> {
+    graph: &'g Graph<'a>,
     /// Of each vertex, the weight of all ends of edges at the vertices of the finest graph that it stands for.
     volumes: &'g [f64],
     community_of: Vec<u32>,
@@ -76,8 +76,8 @@ struct Moving<'g, 'a, W: Weight> {
     seen: Vec<u32>,
 }
 
-impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
-    fn new(graph: &'g Graph<'a, W>, volumes: &'g [f64]) -> Self {
+impl<'g, 'a> Moving<'g, 'a> {
+    fn new(graph: &'g Graph<'a>, volumes: &'g [f64]) -> Self {
         Self {
             graph,
             volumes,
@@ -108,7 +108,7 @@ impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
             if *tie == 0.0 {
                 self.seen.push(community);
             }
-            *tie += weight.wide() as f64;
+            *tie += weight as f64;
         }
         let volume = self.volumes[vertex as usize];
         let gain = |tie: f64, joint_volume: f64| tie - volume * joint_volume / self.total_volume;
@@ -131,7 +131,7 @@ impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
 mod tests {
     use super::*;
 
-    fn graph(count: usize, edges: &[(u32, u32, u32)]) -> Graph<'static, u32> {
+    fn graph(count: usize, edges: &[(u32, u32, u32)]) -> Graph<'static> {
         let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
         for &(a, b, weight) in edges {
             rows[a as usize].push((b, weight));

@@ -4,11 +4,12 @@ pub(crate) mod starts;
 
 use rayon::prelude::*;
 
-use super::coarsening::{CoarsenConfig, coarsen};
-use super::graph::{Graph, Weight};
+use super::coarsening::clustering::CoarsenConfig;
+use super::coarsening::coarsen;
+use super::graph::Graph;
 use super::heap::Heap;
 use super::random::Random;
-use super::refinement::partitioned_graph::State;
+use super::refinement::partitioned_graph::PartitionedGraph;
 use super::refinement::{Effort, refine, uncoarsen};
 use crate::StopToken;
 
@@ -28,27 +29,30 @@ pub(crate) struct InitialConfig<'c> {
     pub(crate) seed: u64,
 }
 
-/// A block for every vertex, as far as possible within `caps`. Where communities are given, bisections join only vertices of
+/// A block for every vertex, as far as possible within `max_block_weights`. Where communities are given, bisections join only vertices of
 /// one when they coarsen.
-pub(crate) fn recursive_bisection<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: &[i64],
+pub(crate) fn recursive_bisection(
+    graph: &Graph<'_>,
+    max_block_weights: &[i64],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
     stop: &StopToken,
 ) -> Vec<u32> {
-    let blocks = caps.len();
+    let blocks = max_block_weights.len();
     if blocks <= 1 || graph.len() == 0 {
         return vec![0; graph.len()];
     }
-    let (low, high) = caps.split_at(blocks.div_ceil(2));
-    let budget = |caps: &[i64]| caps.iter().map(|&cap| i128::from(cap)).sum::<i128>();
+    let (low, high) = max_block_weights.split_at(blocks.div_ceil(2));
+    let budget = |max_block_weights: &[i64]| max_block_weights.iter().map(|&cap| i128::from(cap)).sum::<i128>();
     let depth = f64::from((blocks as u32 - 1).ilog2() + 1);
-    let slack = (budget(caps) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
+    let slack =
+        (budget(max_block_weights) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
     // Later bisections need their share of what is tolerated; filler that is packed at the end is tolerated on top.
     let keep = slack.powf(-(depth - 1.0) / depth);
-    let side_cap =
-        |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
+    let side_cap = |max_block_weights: &[i64]| {
+        ((budget(max_block_weights) as f64 * keep).ceil() as i128).min(budget(max_block_weights)).min(i64::MAX.into())
+            as i64
+    };
     let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], communities, config, stop);
     if blocks == 2 {
         return side_of;
@@ -78,9 +82,9 @@ pub(crate) fn recursive_bisection<W: Weight>(
 }
 
 /// Two sides, each within its cap if that can be found.
-fn bisect<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: [i64; 2],
+fn bisect(
+    graph: &Graph<'_>,
+    max_block_weights: [i64; 2],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
     stop: &StopToken,
@@ -97,15 +101,15 @@ fn bisect<W: Weight>(
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let trial = |trial: u32| {
         let mut random = Random::new(config.seed, 100 + u64::from(trial));
-        let sides = grow(coarsest, caps, GROWTHS[trial as usize % GROWTHS.len()], &mut random);
-        let mut state = State::new(coarsest, &caps, sides, |_| true);
-        refine(&mut state, config.effort, &mut random, stop);
-        ((state.overload(), state.cut(), trial), state.block_of)
+        let sides = grow(coarsest, max_block_weights, GROWTHS[trial as usize % GROWTHS.len()], &mut random);
+        let mut partition = PartitionedGraph::new(coarsest, &max_block_weights, sides, |_| true);
+        refine(&mut partition, config.effort, &mut random, stop);
+        ((partition.overload(), partition.cut(), trial), partition.block_of)
     };
     let best = (0..config.trials).into_par_iter().with_max_len(1).map(trial).min_by_key(|(score, _)| *score);
     let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
     let mut random = Random::new(config.seed, 1);
-    uncoarsen(graph, levels, &caps, sides, config.effort, &mut random, stop).block_of
+    uncoarsen(graph, levels, &max_block_weights, sides, config.effort, &mut random, stop).block_of
 }
 
 /// Which vertex joins a growing side next: the one with the largest
@@ -149,11 +153,11 @@ const GROWTHS: [Growth; 8] = [
 
 /// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its cap; then on
 /// while there is room, and back to where the cut was least.
-fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
+fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
     let count = graph.len();
     let mut sides = vec![0u32; count];
     let mut loads = [graph.total_weight(), 0];
-    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight.wide()).sum::<i64>();
+    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight).sum::<i64>();
     let totals: Vec<i64> = (0..count as u32).map(total_of).collect();
     // The weight of edges to side 1.
     let mut ties = vec![0i64; count];
@@ -162,7 +166,8 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random:
     random.shuffle(&mut order);
     let mut starts = order.into_iter();
     let mut refused = vec![false; count];
-    let overload = |loads: [i64; 2]| (loads[0] - caps[0]).max(0) + (loads[1] - caps[1]).max(0);
+    let overload =
+        |loads: [i64; 2]| (loads[0] - max_block_weights[0]).max(0) + (loads[1] - max_block_weights[1]).max(0);
     let (mut cut, mut trail) = (0i64, Vec::new());
     let mut best = ((overload(loads), 0i64), 0usize);
     loop {
@@ -170,9 +175,9 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random:
         let is_free = |vertex: &u32| sides[*vertex as usize] == 0 && !refused[*vertex as usize];
         let Some(vertex) = next.or_else(|| starts.find(is_free)) else { break };
         let weight = graph.weight(vertex);
-        if loads[1] + weight > caps[1] {
+        if loads[1] + weight > max_block_weights[1] {
             refused[vertex as usize] = true;
-            if loads[0] <= caps[0] { break } else { continue }
+            if loads[0] <= max_block_weights[0] { break } else { continue }
         }
         sides[vertex as usize] = 1;
         loads = [loads[0] - weight, loads[1] + weight];
@@ -185,7 +190,7 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random:
         for (neighbour, weight) in graph.edges(vertex) {
             let at = neighbour as usize;
             if sides[at] == 0 && !refused[at] {
-                ties[at] += weight.wide();
+                ties[at] += weight;
                 heap.set(neighbour, growth.key(ties[at], totals[at], graph.weight(neighbour)));
             }
         }

@@ -4,10 +4,9 @@
 //! R-MAT, ranges by degree cut a third of what multilevel methods find), but coarsening mixes hubs and periphery into all
 //! vertices of the coarse graphs. A graph that is a long strip, as leveled graphs are, is cut least into slices.
 
-use placebench_datasets::UndirectedGraph;
-
-use crate::partition::multilevel::graph::{Graph, Weight};
-use crate::partition::{LevelSlabs, PartitionError, Partitioner, Request};
+use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::problem::Problem;
+use crate::partition::{LevelSlabs, PartitionError, Partitioner};
 
 /// A partition to refine.
 pub(crate) struct Start {
@@ -25,39 +24,27 @@ impl Start {
     }
 }
 
-/// The start of least cut, of those within `caps`; if `acyclic` that of the slabs, whether it is or not.
-pub(crate) fn best_start<W: Weight>(
-    original: &UndirectedGraph,
-    graph: &Graph<'_, W>,
-    kept: Option<&[u32]>,
-    caps: &[i64],
-    request: &Request,
-    acyclic: bool,
-) -> Result<Option<Start>, PartitionError> {
-    let slabs = LevelSlabs.partition(original, request)?.block_of;
-    let slabs = match kept {
-        Some(kept) => kept.iter().map(|&vertex| slabs[vertex as usize]).collect(),
-        None => slabs,
+/// The slabs of the natural order.
+pub(crate) fn slabs(problem: &Problem<'_>) -> Result<Start, PartitionError> {
+    let block_of = problem.restrict(LevelSlabs.partition(problem.original, problem.request)?.block_of);
+    Ok(Start { cut: problem.graph.cut(&block_of), block_of })
+}
+
+/// The start of least cut, of those whose blocks are light enough.
+pub(crate) fn best_start(problem: &Problem<'_>) -> Result<Option<Start>, PartitionError> {
+    let Problem { graph, max_block_weights, request, .. } = problem;
+    let by_degree = by_degree(graph, max_block_weights, request.epsilon);
+    let by_degree = by_degree.map(|block_of| Start { cut: graph.cut(&block_of), block_of });
+    let fits = |start: &Start| {
+        let weights = graph.block_weights(&start.block_of, max_block_weights.len());
+        weights.iter().zip(max_block_weights).all(|(weight, most)| weight <= most)
     };
-    if acyclic {
-        return Ok(Some(Start { cut: graph.cut(&slabs), block_of: slabs }));
-    }
-    let mut starts = vec![slabs];
-    starts.extend(by_degree(graph, caps, request.epsilon));
-    let fits = |block_of: &Vec<u32>| {
-        let mut loads = vec![0; caps.len()];
-        for vertex in 0..graph.len() as u32 {
-            loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
-        }
-        loads.iter().zip(caps).all(|(load, cap)| load <= cap)
-    };
-    let starts = starts.into_iter().filter(fits);
-    Ok(starts.map(|block_of| Start { cut: graph.cut(&block_of), block_of }).min_by_key(|start| start.cut))
+    Ok(std::iter::once(slabs(problem)?).chain(by_degree).filter(fits).min_by_key(|start| start.cut))
 }
 
 /// Ranges by descending degree, each as heavy as its block may be without the tolerance; `None` where degrees differ too
 /// little for this to make sense.
-fn by_degree<W: Weight>(graph: &Graph<'_, W>, caps: &[i64], epsilon: f64) -> Option<Vec<u32>> {
+fn by_degree(graph: &Graph<'_>, max_block_weights: &[i64], epsilon: f64) -> Option<Vec<u32>> {
     if !graph.has_hubs() {
         return None;
     }
@@ -68,7 +55,9 @@ fn by_degree<W: Weight>(graph: &Graph<'_, W>, caps: &[i64], epsilon: f64) -> Opt
     let mut load = 0;
     for vertex in order {
         let weight = graph.weight(vertex);
-        while block + 1 < caps.len() && load + weight > (caps[block] as f64 / (1.0 + epsilon)).ceil() as i64 {
+        while block + 1 < max_block_weights.len()
+            && load + weight > (max_block_weights[block] as f64 / (1.0 + epsilon)).ceil() as i64
+        {
             (block, load) = (block + 1, 0);
         }
         load += weight;

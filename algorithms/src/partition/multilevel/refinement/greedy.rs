@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use super::partitioned_graph::State;
-use crate::partition::multilevel::graph::Weight;
+use super::partitioned_graph::PartitionedGraph;
 
 /// A vertex and by how much its best move lowers the cut; the largest gain, then the lowest number, comes first.
 type Candidate = (Reverse<i64>, u32);
@@ -14,17 +13,17 @@ type Candidate = (Reverse<i64>, u32);
 const STRETCH: usize = 4096;
 
 /// The vertices, of those listed, that can move with at least some gain.
-fn candidates<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], least: i64) -> Vec<Candidate> {
+fn candidates(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], least: i64) -> Vec<Candidate> {
     let some = |vertices: &[u32]| -> Vec<Candidate> {
-        let gain = |&vertex: &u32| Some((Reverse(state.best_target(vertex)?.gain), vertex));
+        let gain = |&vertex: &u32| Some((Reverse(partition.best_move(vertex)?.gain), vertex));
         vertices.iter().filter_map(gain).filter(|&(Reverse(gain), _)| gain >= least).collect()
     };
     vertices.par_chunks(STRETCH).with_max_len(1).map(some).collect::<Vec<_>>().concat()
 }
 
 /// The vertices of the largest gains, so many of them, the best first.
-pub(crate) fn most_promising<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32], count: usize) -> Vec<u32> {
-    let mut candidates = candidates(state, vertices, i64::MIN);
+pub(crate) fn most_promising(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], count: usize) -> Vec<u32> {
+    let mut candidates = candidates(partition, vertices, i64::MIN);
     if count < candidates.len() {
         candidates.select_nth_unstable(count);
         candidates.truncate(count);
@@ -38,11 +37,11 @@ const FEW: usize = 100;
 
 /// Rounds in which every vertex that lowers the cut moves, the largest gain first; who gained much less by the time of its
 /// turn waits for the next round. Returns by how much the cut fell.
-pub(crate) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u32>, rounds: u32) -> i64 {
+pub(crate) fn greedy(partition: &mut PartitionedGraph<'_, '_>, mut active: Vec<u32>, rounds: u32) -> i64 {
     let mut total = 0;
-    let mut queued = vec![false; state.graph.len()];
+    let mut queued = vec![false; partition.graph.len()];
     for _ in 0..rounds {
-        let mut found = candidates(state, &active, 1);
+        let mut found = candidates(partition, &active, 1);
         if found.len() < FEW {
             break;
         }
@@ -54,10 +53,10 @@ pub(crate) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u3
                     active.push(vertex);
                 }
             };
-            match state.best_target(vertex) {
+            match partition.best_move(vertex) {
                 Some(target) if target.gain > 0 && 4 * target.gain >= 3 * promised => {
                     total += target.gain;
-                    state.relocate(vertex, target.block, |_, neighbour, _| queue(neighbour));
+                    partition.relocate(vertex, target.block, |_, neighbour, _| queue(neighbour));
                 }
                 Some(_) => queue(vertex),
                 None => {}
@@ -72,33 +71,34 @@ pub(crate) fn greedy<W: Weight>(state: &mut State<'_, '_, W>, mut active: Vec<u3
 
 #[cfg(test)]
 mod tests {
-    use super::super::fm::tests::tangle;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     #[test]
     fn the_gain_told_is_the_gain_had_within_capacities() {
         for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8)] {
-            let graph = tangle(seed);
-            let caps = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
+            let graph = Graph::tangle(seed);
+            let max_block_weights = vec![graph.total_weight() / blocks as i64 * 13 / 10 + 4; blocks];
             let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
-            let mut state = State::new(&graph, &caps, block_of, |_| true);
-            let before = graph.cut(&state.block_of);
-            let boundary = state.boundary();
-            let told = greedy(&mut state, boundary, 8);
+            let mut partition = PartitionedGraph::new(&graph, &max_block_weights, block_of, |_| true);
+            let before = graph.cut(&partition.block_of);
+            let boundary = partition.boundary();
+            let told = greedy(&mut partition, boundary, 8);
             assert!(told > 0);
-            assert_eq!((graph.cut(&state.block_of), state.cut()), (before - told, before - told));
-            assert_eq!(state.overload(), 0);
+            assert_eq!((graph.cut(&partition.block_of), partition.cut()), (before - told, before - told));
+            assert_eq!(partition.overload(), 0);
         }
     }
 
     #[test]
     fn the_most_promising_come_first() {
-        let graph = tangle(9);
-        let caps = vec![graph.total_weight(); 4];
-        let state = State::new(&graph, &caps, (0..200).map(|vertex| vertex % 4).collect(), |_| true);
-        let gain = |&vertex: &u32| state.best_target(vertex).map(|target| target.gain);
-        let all = most_promising(&state, &state.boundary(), 200);
+        let graph = Graph::tangle(9);
+        let max_block_weights = vec![graph.total_weight(); 4];
+        let partition =
+            PartitionedGraph::new(&graph, &max_block_weights, (0..200).map(|vertex| vertex % 4).collect(), |_| true);
+        let gain = |&vertex: &u32| partition.best_move(vertex).map(|target| target.gain);
+        let all = most_promising(&partition, &partition.boundary(), 200);
         assert!(all.is_sorted_by_key(|vertex| Reverse(gain(vertex))));
-        assert_eq!(most_promising(&state, &state.boundary(), 30), all[..30]);
+        assert_eq!(most_promising(&partition, &partition.boundary(), 30), all[..30]);
     }
 }

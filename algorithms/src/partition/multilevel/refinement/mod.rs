@@ -4,9 +4,11 @@ mod balancing;
 mod delta;
 mod exchange;
 pub(crate) mod fm;
+pub(crate) mod gain_cache;
 mod greedy;
 mod label_propagation;
 pub(crate) mod partitioned_graph;
+pub(crate) mod search;
 pub(crate) mod volume;
 
 use rayon::prelude::*;
@@ -14,9 +16,9 @@ use rayon::prelude::*;
 use self::balancing::rebalance;
 use self::fm::{Fm, FmConfig};
 use self::label_propagation::propagate;
-use self::partitioned_graph::{Refined, State};
+use self::partitioned_graph::{PartitionedGraph, Refined};
 use super::coarsening::Level;
-use super::graph::{Graph, Weight};
+use super::graph::Graph;
 use super::random::Random;
 use crate::StopToken;
 
@@ -43,17 +45,19 @@ const LONG: usize = 16_384;
 const SMALL: usize = 5000;
 
 /// Balances, then lowers the cut.
-pub(crate) fn refine<W: Weight>(state: &mut State<'_, '_, W>, effort: &Effort, random: &mut Random, stop: &StopToken) {
-    rebalance(state, effort.balance_anywhere);
-    propagate(state, effort.propagation);
-    let mut fm = Fm::new(state.graph.len());
+pub(crate) fn refine(partition: &mut PartitionedGraph<'_, '_>, effort: &Effort, random: &mut Random, stop: &StopToken) {
+    rebalance(partition, effort.balance_anywhere);
+    propagate(partition, effort.propagation);
+    let mut fm = Fm::new(partition.graph.len());
     for (config, share) in [(&effort.global, 1.0), (&effort.local, effort.local_share)] {
         let Some(config) = config else { continue };
-        if share < 1.0 && state.graph.len() > SMALL && state.boundary().len() as f64 > share * state.graph.len() as f64
+        if share < 1.0
+            && partition.graph.len() > SMALL
+            && partition.boundary().len() as f64 > share * partition.graph.len() as f64
         {
             continue;
         }
-        fm.refine(state, config, random, stop);
+        fm.refine(partition, config, random, stop);
     }
 }
 
@@ -65,10 +69,10 @@ pub(crate) struct Scored {
 }
 
 /// Carries a partition of the coarsest graph to the finest, refining at every level. Levels are freed as they are left.
-pub(crate) fn uncoarsen<W: Weight>(
-    finest: &Graph<'_, W>,
-    mut levels: Vec<Level<W>>,
-    caps: &[i64],
+pub(crate) fn uncoarsen(
+    finest: &Graph<'_>,
+    mut levels: Vec<Level>,
+    max_block_weights: &[i64],
     coarsest: Vec<u32>,
     effort: &Effort,
     random: &mut Random,
@@ -77,22 +81,24 @@ pub(crate) fn uncoarsen<W: Weight>(
     let mut left: Option<(Refined, Vec<u32>)> = None;
     let mut coarsest = Some(coarsest);
     loop {
-        let graph: &Graph<'_, W> = levels.last().map_or(finest, |level| &level.graph);
-        let mut state = match left.take() {
+        let graph: &Graph<'_> = levels.last().map_or(finest, |level| &level.graph);
+        let mut partition = match left.take() {
             Some((coarse, cluster_of)) => {
                 let block_of =
                     cluster_of.par_iter().with_min_len(LONG).map(|&cluster| coarse.block_of[cluster as usize]);
                 let block_of = block_of.collect();
-                State::new(graph, caps, block_of, |vertex| coarse.boundary[cluster_of[vertex as usize] as usize])
+                PartitionedGraph::new(graph, max_block_weights, block_of, |vertex| {
+                    coarse.boundary[cluster_of[vertex as usize] as usize]
+                })
             }
-            None => State::new(graph, caps, coarsest.take().unwrap_or_default(), |_| true),
+            None => PartitionedGraph::new(graph, max_block_weights, coarsest.take().unwrap_or_default(), |_| true),
         };
         let balance_anywhere = effort.balance_anywhere && levels.is_empty();
-        refine(&mut state, &Effort { balance_anywhere, ..*effort }, random, stop);
+        refine(&mut partition, &Effort { balance_anywhere, ..*effort }, random, stop);
         if levels.is_empty() {
-            return Scored { score: (state.overload(), state.cut()), block_of: state.block_of };
+            return Scored { score: (partition.overload(), partition.cut()), block_of: partition.block_of };
         }
-        let refined = state.finish();
+        let refined = partition.finish();
         left = levels.pop().map(|level| (refined, level.cluster_of));
     }
 }

@@ -1,0 +1,396 @@
+//! Clusters of strongly connected vertices, by label propagation or heavy-edge matching.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::pool::{Pool, written_zeros};
+use crate::partition::multilevel::random::Random;
+
+/// How vertices are joined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoarsenConfig {
+    /// Coarsening ends at so many vertices, or where it stalls.
+    pub(crate) target: usize,
+    /// What a cluster may weigh.
+    pub(crate) max_weight: i64,
+    /// Vertices that may join in one step: 2 is a matching.
+    pub(crate) max_members: u32,
+    /// Whether ties count for the root of a cluster's weight. Where edges differ from the beginning their weights say enough;
+    /// where they do not, large clusters attract by mere size.
+    pub(crate) by_size: bool,
+    /// Seed of the order in which vertices of similar degree are visited; in that of their numbers if `None`, which keeps
+    /// neighbours in memory together.
+    pub(crate) shuffle: Option<u64>,
+}
+
+/// Which cluster each vertex is in; clusters are numbered by their leaders.
+pub(crate) struct Clustering {
+    pub(crate) cluster_of: Vec<u32>,
+    pub(crate) count: usize,
+}
+
+/// Clusters in the making, of a range of vertices. A cluster is named by the vertex that it began with.
+struct Joining<'g, 'a> {
+    graph: &'g Graph<'a>,
+    config: &'g CoarsenConfig,
+    blocks: Option<&'g [u32]>,
+    /// The first vertex of the range.
+    first: u32,
+    /// Of each vertex of the range.
+    leader: &'g mut [u32],
+    /// Of each cluster whose leader is in the range.
+    weight: &'g mut [i64],
+    members: &'g mut [u8],
+}
+
+/// Vertices of a graph from which on threads share in clustering it.
+const LARGE: usize = 50_000;
+/// Ranges of vertices in which they do.
+const RANGES: usize = 16;
+/// One in so many of the vertices that are left after that looks for its favourite at the same time.
+const TURNS: usize = 11;
+/// Vertices that a thread deals with in one go.
+const STRETCH: usize = 4096;
+/// As many where each takes long.
+const FEW: usize = 512;
+
+/// The cluster that a vertex would join.
+struct Choice {
+    vertex: u32,
+    leader: u32,
+}
+
+/// Scratch space: how strongly a vertex is tied to each cluster, and to which at all.
+struct Ties {
+    tie_to: Vec<i64>,
+    seen: Vec<u32>,
+}
+
+impl Ties {
+    fn new(clusters: usize) -> Self {
+        Self { tie_to: written_zeros(clusters), seen: Vec::new() }
+    }
+}
+
+impl Clustering {
+    pub(crate) fn find(graph: &Graph<'_>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
+        let count = graph.len();
+        let mut weight: Vec<i64> = graph.vertices().map(|vertex| graph.weight(vertex)).collect();
+        let mut leader: Vec<u32> = graph.vertices().collect();
+        let mut members = vec![1; count];
+        let pool = Pool::default();
+        join_idle(graph, &mut leader, &mut members);
+        let long = if count < LARGE { count.max(1) } else { count.div_ceil(RANGES) };
+        let orders: Vec<Vec<u32>> = leader
+            .par_chunks_mut(long)
+            .zip(weight.par_chunks_mut(long))
+            .zip(members.par_chunks_mut(long))
+            .enumerate()
+            .with_max_len(1)
+            .map(|(at, ((leader, weight), members))| {
+                let first = (at * long) as u32;
+                let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
+                let mut joining = Joining { graph, config, blocks, first, leader, weight, members };
+                if config.max_members > 2 {
+                    pool.with(|| Ties::new(count), |ties| joining.cluster(&order, ties));
+                } else {
+                    joining.match_pairs(&order);
+                }
+                order
+            })
+            .collect();
+        let order = orders.concat();
+        let (leader, weight, members) = (&mut *leader, &mut *weight, &mut *members);
+        let mut joining = Joining { graph, config, blocks, first: 0, leader, weight, members };
+        if long < count {
+            joining.cluster_across(&order, &pool);
+        }
+        joining.join_over_two_hops(&order);
+        Self::numbered(joining.leader)
+    }
+
+    /// Numbers the clusters by their leaders.
+    fn numbered(leader: &[u32]) -> Self {
+        let firsts = (0..leader.len() as u32).into_par_iter().step_by(STRETCH);
+        let leads = |(first, leaders): (u32, &[u32])| {
+            (first..).zip(leaders).filter(|&(vertex, &leader)| vertex == leader).count()
+        };
+        let counts: Vec<usize> = firsts.zip(leader.par_chunks(STRETCH)).map(leads).collect();
+        let mut count = 0;
+        let before = |counted: &usize| {
+            count += counted;
+            (count - counted) as u32
+        };
+        let befores: Vec<u32> = counts.iter().map(before).collect();
+        let mut number = vec![0u32; leader.len()];
+        number.par_chunks_mut(STRETCH).zip(befores).enumerate().for_each(|(at, (numbers, mut next))| {
+            for (vertex, number) in (at * STRETCH..).zip(numbers) {
+                if leader[vertex] as usize == vertex {
+                    *number = next;
+                    next += 1;
+                }
+            }
+        });
+        let of = |&leader: &u32| number[leader as usize];
+        Self { cluster_of: leader.par_iter().with_min_len(STRETCH).map(of).collect(), count }
+    }
+}
+
+/// The vertices of a range by the number of binary digits of their degree, since low degrees have least choice; then
+/// ascending or shuffled.
+fn by_degree(graph: &Graph<'_>, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
+    let class = |vertex: u32| (usize::BITS - graph.degree(vertex).leading_zeros()) as usize;
+    let mut starts = [0usize; 66];
+    for vertex in range.clone() {
+        starts[class(vertex) + 1] += 1;
+    }
+    for class in 0..65 {
+        starts[class + 1] += starts[class];
+    }
+    let mut order = vec![0; range.len()];
+    let mut place = |vertex: u32| {
+        let slot = &mut starts[class(vertex)];
+        order[*slot] = vertex;
+        *slot += 1;
+    };
+    match shuffle {
+        Some(seed) => {
+            let mut vertices: Vec<u32> = range.clone().collect();
+            Random::new(seed, graph.len() as u64 + u64::from(range.start)).shuffle(&mut vertices);
+            vertices.into_iter().for_each(place);
+        }
+        None => range.for_each(&mut place),
+    }
+    order
+}
+
+/// Joins all vertices without edges and weight, which are of no consequence.
+fn join_idle(graph: &Graph<'_>, leader: &mut [u32], members: &mut [u8]) {
+    let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
+    let idle: Vec<u32> = graph.vertices().filter(is_idle).collect();
+    let Some((&first, others)) = idle.split_first() else { return };
+    for &vertex in others {
+        leader[vertex as usize] = first;
+    }
+    members[first as usize] = u8::MAX;
+}
+
+impl Joining<'_, '_> {
+    fn has(&self, vertex: u32) -> bool {
+        (vertex.wrapping_sub(self.first) as usize) < self.leader.len()
+    }
+
+    /// Which cluster a vertex is in; vertices outside the range are still alone.
+    fn leader_of(&self, vertex: u32) -> u32 {
+        if self.has(vertex) { self.leader[(vertex - self.first) as usize] } else { vertex }
+    }
+
+    fn weight_of(&self, leader: u32) -> i64 {
+        if self.has(leader) { self.weight[(leader - self.first) as usize] } else { self.graph.weight(leader) }
+    }
+
+    fn members_of(&self, leader: u32) -> u8 {
+        if self.has(leader) { self.members[(leader - self.first) as usize] } else { 1 }
+    }
+
+    fn is_single(&self, vertex: u32) -> bool {
+        self.leader_of(vertex) == vertex && self.members_of(vertex) == 1
+    }
+
+    /// The vertices of an order that are single.
+    fn singles(&self, order: &[u32]) -> Vec<u32> {
+        let single = |vertices: &[u32]| -> Vec<u32> {
+            vertices.iter().copied().filter(|&vertex| self.is_single(vertex)).collect()
+        };
+        order.par_chunks(STRETCH).with_max_len(1).map(single).collect::<Vec<_>>().concat()
+    }
+
+    fn same_block(&self, a: u32, b: u32) -> bool {
+        self.blocks.is_none_or(|blocks| blocks[a as usize] == blocks[b as usize])
+    }
+
+    fn fits(&self, vertex: u32, leader: u32) -> bool {
+        self.weight_of(leader) + self.graph.weight(vertex) <= self.config.max_weight
+            && u32::from(self.members_of(leader)) < self.config.max_members
+    }
+
+    /// Joins a vertex to a cluster, both in the range.
+    fn join(&mut self, vertex: u32, leader: u32) {
+        self.leader[(vertex - self.first) as usize] = leader;
+        let at = (leader - self.first) as usize;
+        self.weight[at] += self.graph.weight(vertex);
+        self.members[at] += 1;
+    }
+
+    /// Heavy-edge matching: each vertex with the single neighbour of the largest edge weight for its own weight.
+    fn match_pairs(&mut self, order: &[u32]) {
+        for &vertex in order {
+            if !self.is_single(vertex) {
+                continue;
+            }
+            let mut best: Option<(u32, f64, f64)> = None;
+            for (neighbour, weight) in self.graph.edges(vertex) {
+                let is_free = self.has(neighbour) && self.is_single(neighbour);
+                if is_free && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
+                    let size = self.graph.weight(neighbour).max(1) as f64;
+                    let (tie, heft) = (weight as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
+                    if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
+                        best = Some((neighbour, tie, heft));
+                    }
+                }
+            }
+            if let Some((partner, ..)) = best {
+                self.join(vertex, partner);
+            }
+        }
+    }
+
+    /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
+    /// that counts. Who prefers one outside the range waits.
+    fn cluster(&mut self, order: &[u32], ties: &mut Ties) {
+        for &vertex in order {
+            if let Some(choice) = self.choice(vertex, ties).filter(|choice| self.has(choice.leader)) {
+                self.join(vertex, choice.leader);
+            }
+        }
+    }
+
+    /// Joins those who are left between ranges, and pairs within them if clusters are pairs: threads find the favourites of
+    /// some, and whoever's favourite has no room any more looks again.
+    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties>) {
+        let left = self.singles(order);
+        let new_ties = || Ties::new(self.graph.len());
+        for turn in 0..TURNS {
+            let vertices: Vec<u32> = left.iter().copied().skip(turn).step_by(TURNS).collect();
+            let choose = |vertices: &[u32]| -> Vec<Choice> {
+                let choices =
+                    |ties: &mut Ties| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
+                pool.with(new_ties, choices)
+            };
+            let choices: Vec<Vec<Choice>> = vertices.par_chunks(FEW).with_max_len(1).map(choose).collect();
+            for &Choice { vertex, leader } in choices.iter().flatten() {
+                if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
+                    if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {
+                        self.join(vertex, choice.leader);
+                    }
+                } else if self.is_single(vertex) {
+                    self.join(vertex, leader);
+                }
+            }
+        }
+    }
+
+    /// The cluster with room that a single vertex is tied to most.
+    fn choice(&self, vertex: u32, ties: &mut Ties) -> Option<Choice> {
+        if !self.is_single(vertex) {
+            return None;
+        }
+        let Ties { tie_to, seen } = ties;
+        self.graph.for_each_edge(vertex, |neighbour, weight| {
+            if self.same_block(vertex, neighbour) {
+                let leader = self.leader_of(neighbour);
+                let tie = &mut tie_to[leader as usize];
+                if *tie == 0 {
+                    seen.push(leader);
+                }
+                *tie += weight;
+            }
+        });
+        let mut best: Option<(u32, f64, f64)> = None;
+        for leader in seen.drain(..) {
+            let tie = std::mem::take(&mut tie_to[leader as usize]) as f64;
+            if self.fits(vertex, leader) {
+                let size = self.weight_of(leader).max(1) as f64;
+                let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
+                if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
+                    best = Some((leader, tie, heft));
+                }
+            }
+        }
+        best.map(|(leader, ..)| Choice { vertex, leader })
+    }
+
+    /// Joins vertices that are still alone and would have liked to join the same cluster, which had no room; and vertices
+    /// without neighbours with each other.
+    fn join_over_two_hops(&mut self, order: &[u32]) {
+        let singles = self.singles(order);
+        if singles.len() * 10 < order.len() {
+            return;
+        }
+        let mut waiting: Vec<Option<u32>> = vec![None; self.graph.len()];
+        let mut lonely: Option<u32> = None;
+        for vertex in singles {
+            if !self.is_single(vertex) {
+                continue;
+            }
+            let mut favourite: Option<(u32, i64)> = None;
+            for (neighbour, weight) in self.graph.edges(vertex) {
+                if self.same_block(vertex, neighbour) && favourite.is_none_or(|(_, most)| weight > most) {
+                    favourite = Some((self.leader_of(neighbour), weight));
+                }
+            }
+            let place = match favourite {
+                Some((leader, _)) => &mut waiting[leader as usize],
+                None if self.graph.degree(vertex) == 0 => &mut lonely,
+                None => continue,
+            };
+            match *place {
+                Some(leader) if leader != vertex => {
+                    if self.fits(vertex, leader) && self.same_block(vertex, leader) {
+                        self.join(vertex, leader);
+                    } else {
+                        *place = Some(vertex);
+                    }
+                }
+                _ => *place = Some(vertex),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring, large enough for threads, in which one in a hundred is a hub that many far away prefer to their neighbours.
+    fn ring(count: u32) -> Graph<'static> {
+        let mut rows: Vec<Vec<(u32, u32)>> =
+            (0..count).map(|v| vec![((v + 1) % count, 1), ((v + count - 1) % count, 1)]).collect();
+        let mut random = Random::new(5, 5);
+        for leaf in (0..count).filter(|vertex| vertex % 100 != 0 && vertex % 3 == 0) {
+            let hub = 100 * random.below(count as usize / 100) as u32;
+            if hub.abs_diff(leaf) > 1 {
+                rows[leaf as usize].push((hub, 9));
+                rows[hub as usize].push((leaf, 9));
+            }
+        }
+        Graph::of_rows(&rows)
+    }
+
+    #[test]
+    fn clusters_keep_their_bounds_and_blocks_on_any_number_of_threads() {
+        let graph = ring(60_000);
+        let blocks: Vec<u32> = (0..60_000).map(|vertex| vertex / 7 % 2).collect();
+        for (max_members, by_size, shuffle) in [(8, true, None), (8, false, Some(3)), (2, false, None)] {
+            let config = CoarsenConfig { target: 1, max_weight: 5, max_members, by_size, shuffle };
+            let on = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                pool.install(|| Clustering::find(&graph, &config, Some(&blocks)))
+            };
+            let (one, three) = (on(1), on(3));
+            assert_eq!(one.cluster_of, three.cluster_of);
+            // Most find somebody, also across the ranges.
+            assert!(one.count < 60_000 * 2 / 3, "{}", one.count);
+            let mut members = vec![Vec::new(); one.count];
+            for (vertex, &cluster) in one.cluster_of.iter().enumerate() {
+                members[cluster as usize].push(vertex);
+            }
+            for members in members {
+                assert!((1..=5.min(max_members as usize)).contains(&members.len()));
+                assert!(members.iter().all(|&vertex| blocks[vertex] == blocks[members[0]]));
+            }
+        }
+    }
+}
