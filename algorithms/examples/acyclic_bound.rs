@@ -71,7 +71,9 @@ fn least(graph: &UndirectedGraph, forced: &[Option<usize>], lambda: i64) -> (i64
     // What each vertex costs in the first and in the second half.
     let mut cost = vec![[0i64; 2]; graph.vertex_count()];
     let mut network = DiGraph::<(), u64>::new();
-    (0..graph.vertex_count() + 2).for_each(|_| drop(network.add_node(())));
+    for _ in 0..graph.vertex_count() + 2 {
+        network.add_node(());
+    }
     let node = |vertex: u32| NodeIndex::new(vertex as usize);
     let [source, sink] = [0, 1].map(|at| NodeIndex::new(graph.vertex_count() + at));
     let mut constant = 0;
