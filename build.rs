@@ -4,10 +4,6 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // How programs with the library of the verb `partition` are linked.
-    if let Ok(argument) = std::env::var("DEP_PLACEBENCH_PARTITION_LINK_ARG") {
-        println!("cargo::rustc-link-arg-bins={argument}");
-    }
     // The log of HEAD changes with every commit and checkout; without it there is nothing to watch.
     let log = Path::new(".git/logs/HEAD");
     println!(

@@ -1,13 +1,14 @@
 //! The `placebench` command: flat verbs, one file each under `cmd/`.
 
 mod cmd;
+mod interrupt;
 mod output;
 mod progress;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use placebench_partition::output::{exit_code, quiet_decoders};
+use output::{exit_code, quiet_decoders};
 
 /// Makes, places and judges dataflow graphs: on which device should each operation run, and how good is the answer?
 #[derive(Parser)]

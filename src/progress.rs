@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use placebench::harness::results::Row;
 use placebench::harness::runner::Observer;
-use placebench::harness::table::Row;
 
 /// Progress of a run on standard error.
 pub(crate) struct Progress {

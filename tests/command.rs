@@ -1,24 +1,10 @@
 //! The command as a stranger meets it: exit codes, messages, files left behind.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// One line on standard error, nothing on standard output, exit code 1.
-fn assert_one_line_error(output: &Output, expected: &str) {
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.starts_with("error: ") && stderr.contains(expected), "{stderr}\n   lacks   {expected}");
-    assert!(output.stdout.is_empty());
-}
+use common::{assert_one_line_error, placebench, text};
 
 const SMALL: &str = r#"
 name = "small"
@@ -45,7 +31,7 @@ fn stable_table(path: &Path) -> String {
     let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     let stable = |row: &serde_json::Value| {
         let mut row = row.as_object().unwrap().clone();
-        for column in placebench::harness::table::Row::MEASURED_COLUMNS {
+        for column in placebench::harness::results::Row::MEASURED_COLUMNS {
             row.remove(column);
         }
         serde_json::Value::Object(row).to_string()
@@ -192,28 +178,6 @@ fn undirected_graphs_are_generated_and_partitioned() {
 }
 
 #[test]
-fn metis_is_not_asked_to_bisect_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    // Two vertices as heavy as several blocks, ten light ones, eight that weigh nothing, in a ring.
-    let weights = [&[4000, 2000][..], &[1; 10], &[0; 8]].concat();
-    let row = |at: usize| format!("{} {} {}", weights[at], (at + 19) % 20 + 1, (at + 1) % 20 + 1);
-    let rows: Vec<String> = (0..20).map(row).collect();
-    std::fs::write(folder.path().join("ring.graph"), format!("20 20 010\n{}\n", rows.join("\n"))).unwrap();
-    for scheme in ["kway", "recursive"] {
-        for blocks in ["3", "8", "12"] {
-            let algorithm = format!("metis(scheme={scheme})");
-            let made =
-                placebench(folder.path(), &["partition", "ring.graph", "-a", &algorithm, "-k", blocks, "-o", "b"]);
-            let text = String::from_utf8_lossy(&made.stdout);
-            assert!(made.status.success() && !text.contains("***"), "{scheme} {blocks}: {text}");
-            let blocks: std::collections::BTreeSet<String> =
-                std::fs::read_to_string(folder.path().join("b")).unwrap().lines().map(str::to_owned).collect();
-            assert!(blocks.len() > 2);
-        }
-    }
-}
-
-#[test]
 fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
     let folder = tempfile::tempdir().unwrap();
     let generate = ["generate", "laich3", "--seed", "7", "--out", "g"];
@@ -297,115 +261,6 @@ fn one_placement_is_judged_and_written_down() {
         &placebench(folder.path(), &["place", "recurrent", "-p", "mite(x=1)"]),
         "has no parameter 'x'",
     );
-}
-
-/// Two triangles joined by an edge of weight 1; vertices weigh 1, 2 and 3.
-const TRIANGLES: &str = "6 7 11\n1 2 9 3 9\n2 1 9 3 9\n3 1 9 2 9 4 1\n1 3 1 5 9 6 9\n2 4 9 6 9\n3 4 9 5 9\n";
-
-/// The value of a line of a report.
-fn value(report: &str, name: &str) -> String {
-    let line = report.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in\n{report}"));
-    line[name.len()..].trim().to_owned()
-}
-
-#[test]
-fn a_graph_is_partitioned_and_a_partition_judged() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("t.graph"), TRIANGLES).unwrap();
-    std::fs::write(folder.path().join("best"), "0\n0\n0\n1\n1\n1\n").unwrap();
-    let partition = |args: &[&str]| placebench(folder.path(), &[&["partition"], args].concat());
-    let report = |args: &[&str]| {
-        let output = partition(args);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout)
-    };
-    let made = report(&["t.graph", "-k", "3", "-a", "hashing", "--seed", "5"]);
-    assert_eq!((value(&made, "vertices"), value(&made, "edges")), ("6".to_owned(), "7".to_owned()));
-    assert_eq!(value(&made, "written to"), "t.graph.part.3");
-    let file = std::fs::read_to_string(folder.path().join("t.graph.part.3")).unwrap();
-    assert_eq!(file.lines().count(), 6);
-    // What it says of its own partition is what it says of the file, and the seed decides alone.
-    let judged = report(&["t.graph", "--evaluate", "t.graph.part.3"]);
-    for name in ["cut", "volume", "imbalance", "feasible", "block weights"] {
-        assert_eq!(value(&made, name), value(&judged, name));
-    }
-    let printed = partition(&["t.graph", "-k", "3", "-a", "hashing", "--seed", "5", "-o", "-", "--threads", "1"]);
-    assert_eq!(text(&printed.stdout), file);
-    assert!(text(&printed.stderr).contains("imbalance"));
-
-    let best = report(&["t.graph", "--evaluate", "best"]);
-    assert_eq!((value(&best, "cut"), value(&best, "volume")), ("1 of 55".to_owned(), "2".to_owned()));
-    assert_eq!(
-        (value(&best, "imbalance"), value(&best, "feasible")),
-        ("0.0000".to_owned(), "yes, within 0.03".to_owned())
-    );
-    let of_four = report(&["t.graph", "--evaluate", "best", "-k", "4"]);
-    assert_eq!(value(&of_four, "feasible"), "no: block 0 weighs 6, more than 4");
-    let plain = report(&["t.graph", "--evaluate", "best", "--edge-weight", "count"]);
-    assert_eq!(value(&plain, "cut"), "1 of 7");
-}
-
-#[test]
-fn a_dataflow_graph_is_partitioned_by_op_or_by_unit_and_travels_as_a_view() {
-    let folder = tempfile::tempdir().unwrap();
-    let partition = |args: &[&str]| placebench(folder.path(), &[&["partition"], args].concat());
-    let made = partition(&["recurrent", "-k", "4", "--vertices", "units", "-a", "hashing"]);
-    assert!(made.status.success(), "{}", text(&made.stderr));
-    let report = text(&made.stdout);
-    let file = std::fs::read_to_string(folder.path().join("recurrent.part.4")).unwrap();
-    assert_eq!(file.lines().count(), 2809, "a line for each op");
-    assert!(value(&report, "traffic").contains("each tensor once"), "{report}");
-    let by_op = text(&partition(&["recurrent", "--evaluate", "recurrent.part.4"]).stdout);
-    let cut = |report: &str| value(report, "cut").split(" of ").next().unwrap_or_default().to_owned();
-    assert_eq!(cut(&by_op), cut(&report), "edges within units are never cut");
-    assert_eq!(value(&by_op, "traffic"), value(&report, "traffic"));
-
-    for to in ["a.graph", "a.hgr", "a.mtx", "a.edges", "a.pbedges"] {
-        let output = placebench(folder.path(), &["convert", "recurrent", to]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains("2809 vertices"), "{}", text(&output.stdout));
-        let report = partition(&[to, "-k", "4", "-o", "p"]);
-        assert!(report.status.success(), "{}", text(&report.stderr));
-        assert_eq!(value(&text(&report.stdout), "vertices"), "2809");
-    }
-    assert!(placebench(folder.path(), &["convert", "a.mtx", "b.graph"]).status.success());
-    let back = placebench(folder.path(), &["convert", "a.hgr", "c.graph"]);
-    assert_one_line_error(&back, "a.hgr: is a hypergraph, and c.graph would be a graph: use .hgr");
-    let in_time = partition(&["recurrent", "-k", "2", "-c", "gtx1080x4", "--edge-weight", "time", "-o", "p"]);
-    assert!(in_time.status.success(), "{}", text(&in_time.stderr));
-}
-
-#[test]
-fn what_is_wrong_with_a_partition_is_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("t.graph"), TRIANGLES).unwrap();
-    std::fs::write(folder.path().join("short"), "0\n0\n1\n").unwrap();
-    std::fs::write(folder.path().join("high"), "0\n0\n0\n1\n7\n1\n").unwrap();
-    for (args, expected) in [
-        (&["t.graph", "-k", "0"][..], "-k is 0: ask for 1 to 16777215 blocks"),
-        (&["t.graph"], "-k is missing: say into how many blocks, as in -k 8"),
-        (&["t.graph", "-k", "2", "-e", "nan"], "--epsilon is NaN: it must be a number from 0"),
-        (&["t.graph", "-k", "2", "-a", "hashin"], "unknown partitioner 'hashin': did you mean 'hashing'?"),
-        (&["t.graph", "-k", "2", "-a", "hashing(x=1)"], "'hashing' has no parameter 'x'"),
-        (&["t.graph", "-k", "2", "--format", "metsi"], "--format: unknown graph format 'metsi': did you mean 'metis'?"),
-        (&["t.graph", "-k", "2", "--format", "mtx"], "t.graph:1: is no Matrix Market banner"),
-        (&["gone.graph", "-k", "2"], "gone.graph: no such file or directory"),
-        (&["recurent", "-k", "2"], "did you mean 'recurrent'?"),
-        (&["t.graph", "--evaluate", "short"], "short:3: ends after 3 of 6 vertices"),
-        (&["t.graph", "--evaluate", "high", "-k", "2"], "high:5: the block is 7: blocks are numbered from 0 to 1"),
-        (&["t.graph", "--evaluate", "gone"], "gone: no such file or directory"),
-        (&["t.graph", "-k", "2", "--vertices", "units"], "--vertices units is for dataflow graphs"),
-        (&["t.graph", "-k", "2", "--edge-weight", "time"], "--edge-weight is 'time', and t.graph is read as metis"),
-        (
-            &["recurrent", "-k", "2", "--edge-weight", "time"],
-            "recurrent: edges weighed by transfer time need a cluster",
-        ),
-        (&["recurrent", "-k", "2", "--vertex-weight", "mass"], "--vertex-weight is 'mass': write work, count, memory"),
-        (&["t.graph", "-k", "2", "-o", "gone/p"], "gone/p: no such file or directory"),
-    ] {
-        assert_one_line_error(&placebench(folder.path(), &[&["partition"], args].concat()), expected);
-    }
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "an error leaves nothing behind");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use placebench::harness::results::{Row, write_table};
 use placebench::harness::runner::read_run;
-use placebench::harness::table::{Row, write_table};
 
 const SUITE: &str = r#"
 name = "tiny"

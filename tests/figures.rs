@@ -101,7 +101,7 @@ fn a_cell_is_shown_by_name_and_mistakes_are_told_in_one_line() {
     assert!(!outlined.contains("<text") && outlined.contains("<path"));
     for (args, told) in [
         (["--kind", "gantt", "--cell", "recurrent/hft/pct"], "did you mean 'recurrent/heft/pct'?"),
-        (["--kind", "bars", "--metric", "speed"], "unknown metric 'speed': use one of makespan"),
+        (["--kind", "bars", "--metric", "speed"], "unknown metric 'speed': did you mean 'speedup'?"),
         (["--kind", "pie", "--metric", "slr"], "invalid value 'pie'"),
     ] {
         let (ok, error) = figure(&args);

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use placebench::harness::results::{Row, write_table};
 use placebench::harness::runner::read_run;
-use placebench::harness::table::{Row, write_table};
 
 const SUITE: &str = r#"
 name = "tiny"

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use placebench::datasets::significant::time_text;
-use placebench::harness::table::Row;
+use placebench::harness::results::Row;
 use serde_json::Value;
 
 /// One graph that options of `place` can name, one that only the run can.

@@ -5,7 +5,7 @@ mod instances;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use placebench_algorithms::{PlaceContext, Placer, placers};
+use placebench_algorithms::{Algorithm, PlaceContext, Placer, placers};
 use placebench_datasets::Instance;
 
 use instances::Leveled;
@@ -15,9 +15,9 @@ fn clustering(criterion: &mut Criterion) {
     for (name, shape) in [("laich1", Leveled::LAICH_1), ("laich6", dense)] {
         let instance = Instance::new(shape.graph(1), instances::cluster(100, 1)).expect("all kinds are there");
         let contenders: [(&str, Box<dyn Placer>); 3] = [
-            ("cluster_load", Box::new(placers::ClusterLoad::default())),
-            ("cluster_comm", Box::new(placers::ClusterComm::default())),
-            ("cluster_cap", Box::new(placers::ClusterCap::default())),
+            ("cluster_load", Box::new(placers::ClusterLoad::with_defaults())),
+            ("cluster_comm", Box::new(placers::ClusterComm::with_defaults())),
+            ("cluster_cap", Box::new(placers::ClusterCap::with_defaults())),
         ];
         let mut group = criterion.benchmark_group(name);
         group.sample_size(10);

@@ -21,7 +21,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use placebench_algorithms::{PlaceContext, Placer, placers};
+use placebench_algorithms::{Algorithm, PlaceContext, Placer, placers};
 use placebench_datasets::{
     BackwardParts, Cluster, Colocation, DataflowGraph, Device, Instance, Kind, KindSet, Link, OpId,
 };
@@ -171,7 +171,7 @@ fn bench(criterion: &mut Criterion) {
     let contenders: [(&str, Box<dyn Placer>); 6] = [
         ("batch_split", Box::new(placers::BatchSplit)),
         ("iterated_critical_path", Box::new(placers::IteratedCriticalPath)),
-        ("critical_path", Box::new(placers::CriticalPath::default())),
+        ("critical_path", Box::new(placers::CriticalPath::with_defaults())),
         ("mite", Box::new(placers::Mite)),
         ("dfs", Box::new(placers::Dfs)),
         ("random", Box::new(placers::Random)),

@@ -22,7 +22,7 @@ fn schedulers(criterion: &mut Criterion) {
                 let found = registry::placer(&placer.parse().expect("a spec")).expect("a placer");
                 let decision = found.place(&instance, &PlaceContext::default()).expect("unlimited memory");
                 let placed = PlacedGraph::new(&instance, &decision.placement);
-                for entry in registry::SCHEDULERS {
+                for entry in registry::SCHEDULERS.iter() {
                     let scheduler = registry::scheduler(&entry.name.parse().expect("a spec")).expect("a scheduler");
                     if scheduler.needs_plan() && decision.plan.is_none() {
                         continue;

@@ -9,7 +9,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use placebench_algorithms::partition::streaming::{Fennel, Ldg, edge_partitioner};
+use placebench_algorithms::Algorithm;
+use placebench_algorithms::partition::registry::edge_partitioner;
+use placebench_algorithms::partition::streaming::{Fennel, Ldg};
 use placebench_algorithms::partition::{Partitioner, Request};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::{EdgeFile, EdgeList, EdgeStream, GraphRows, RowFile, write_edges, write_rows};
@@ -32,7 +34,7 @@ fn vertices(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("vertex streams");
     group.sample_size(10).sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(5));
     group.throughput(Throughput::Elements(EDGES as u64));
-    let (ldg, fennel) = (Ldg::default(), Fennel::default());
+    let (ldg, fennel) = (Ldg::with_defaults(), Fennel::with_defaults());
     for blocks in [8, 32] {
         let request = Request::new(blocks, 0.03, 1);
         group.bench_function(format!("ldg k={blocks}"), |b| b.iter(|| black_box(ldg.partition(&graph, &request))));

@@ -1,24 +1,29 @@
 //! Decides where ops run and in which order: placers, schedulers, lower bounds.
 //!
-//! One file an algorithm, one line in [`registry`] each. Nothing here simulates: a search-based placer gets its
+//! One file an algorithm, with its parameters declared beside its type ([`Algorithm`]), and one line in [`registry`]. Nothing here simulates: a search-based placer gets its
 //! objective from its caller.
 
+mod algorithm;
 mod assignment;
 pub mod bounds;
 pub mod exact;
 mod online;
+mod params;
 pub mod partition;
 mod placer;
 pub mod placers;
+mod random;
 pub mod ranks;
 pub mod registry;
 mod scheduler;
 pub mod schedulers;
 mod spec;
 
+pub use algorithm::{Algorithm, Entry};
 pub use assignment::Assignment;
 pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
+pub use params::{Named, Number, ParamSpec, Params, above, above_to};
+pub use placebench_datasets::nearest;
 pub use placer::{Decision, ExternalFault, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken};
-pub use registry::Entry;
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};
-pub use spec::{ParamSpec, Params, Spec, SpecError, nearest};
+pub use spec::{Spec, SpecError};

@@ -2,6 +2,8 @@
 
 use placebench_datasets::{DataflowGraph, DeviceId, Instance, KindSet, OpId, PlacedGraph, Time};
 
+use crate::{Named, Params, SpecError};
+
 /// How costs that differ between devices are averaged before any op is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
@@ -11,15 +13,15 @@ pub enum Average {
     Speed,
 }
 
-impl std::str::FromStr for Average {
-    type Err = String;
+impl Named for Average {
+    const NAMES: &'static [(&'static str, Self)] = &[("time", Self::Time), ("speed", Self::Speed)];
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "time" => Ok(Self::Time),
-            "speed" => Ok(Self::Speed),
-            _ => Err(format!("'{text}' is neither 'time' nor 'speed'")),
-        }
+impl Average {
+    /// The parameter `average`.
+    pub(crate) fn param(params: &mut Params, default: Self) -> Result<Self, SpecError> {
+        let doc = "average cost of an op for the upward rank: time (mean of ops/speed) or speed (ops / mean speed, L Eq. 4.2)";
+        params.word("average", default, doc)
     }
 }
 

@@ -1,18 +1,7 @@
-//! Algorithms by name: `mite`, `heft(average=speed)`. Parsed once, unknown names and parameters suggest the nearest.
+//! Algorithms by name: `mite`, `heft(average=speed)`.
 
 use std::fmt;
 use std::str::FromStr;
-
-/// A parameter of an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub struct ParamSpec {
-    /// Name, as users write it.
-    pub name: &'static str,
-    /// Default, as users would write it.
-    pub default: &'static str,
-    /// One line: meaning, range, unit.
-    pub doc: &'static str,
-}
 
 /// An algorithm's name and the parameters that the user gave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,70 +110,6 @@ impl fmt::Display for Spec {
     }
 }
 
-/// The values of all parameters of an algorithm: the user's where given, else the defaults.
-#[derive(Clone, Debug)]
-pub struct Params {
-    algorithm: String,
-    values: Vec<(&'static str, String)>,
-}
-
-impl Params {
-    /// Matches a spec against the parameters that an algorithm has.
-    ///
-    /// # Errors
-    /// If the spec gives a parameter that the algorithm does not have.
-    pub fn resolve(spec: &Spec, known: &[ParamSpec]) -> Result<Self, SpecError> {
-        for (param, _) in &spec.params {
-            if !known.iter().any(|entry| entry.name == param) {
-                return Err(SpecError::UnknownParam {
-                    algorithm: spec.name.clone(),
-                    param: param.clone(),
-                    nearest: nearest(param, known.iter().map(|entry| entry.name)),
-                });
-            }
-        }
-        let value = |entry: &ParamSpec| {
-            let given = spec.params.iter().find(|(param, _)| param == entry.name);
-            (entry.name, given.map_or_else(|| entry.default.to_owned(), |(_, value)| value.clone()))
-        };
-        Ok(Self { algorithm: spec.name.clone(), values: known.iter().map(value).collect() })
-    }
-
-    /// The value of a parameter, parsed and checked.
-    ///
-    /// # Errors
-    /// If the value does not parse or `valid` refuses it; `expected` says what it must be.
-    ///
-    /// # Panics
-    /// If the algorithm's entry does not list the parameter: a mistake in the registry, which a test finds.
-    pub fn get<T: FromStr>(&self, name: &str, expected: &str, valid: impl Fn(&T) -> bool) -> Result<T, SpecError> {
-        let (_, value) =
-            self.values.iter().find(|(known, _)| *known == name).expect("the registry lists the parameter");
-        value.parse().ok().filter(valid).ok_or_else(|| SpecError::BadValue {
-            algorithm: self.algorithm.clone(),
-            param: name.to_owned(),
-            value: value.clone(),
-            expected: expected.to_owned(),
-        })
-    }
-}
-
-/// The known name nearest to a misspelt one, if any is near (Damerau–Levenshtein distance up to a third of the length,
-/// at least 2). Of equally near ones it is one of the same length, since letters are swapped more often than forgotten.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let length = name.chars().count();
-    let limit = (length / 3).max(2);
-    known
-        .into_iter()
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(name, candidate);
-            (distance, candidate.chars().count().abs_diff(length), candidate)
-        })
-        .filter(|&(distance, _, candidate)| distance <= limit || candidate.starts_with(name))
-        .min()
-        .map(|(_, _, candidate)| candidate.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,13 +131,5 @@ mod tests {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }
         assert!(matches!("heft(a=1,a=2)".parse::<Spec>(), Err(SpecError::RepeatedParam { .. })));
-    }
-
-    #[test]
-    fn a_misspelt_name_suggests_the_nearest_and_a_wild_one_nothing() {
-        assert_eq!(nearest("hetf", ["heft", "mite"]), Some("heft".into()));
-        assert_eq!(nearest("iterated", ["heft", "iterated_critical_path"]), Some("iterated_critical_path".into()));
-        assert_eq!(nearest("hetf", ["etf", "heft"]), Some("heft".to_owned()));
-        assert_eq!(nearest("simulated_annealing", ["heft", "mite"]), None);
     }
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use placebench_algorithms::Named;
 use placebench_algorithms::placers::{Pick, Priority, Selection};
 use placebench_algorithms::ranks::{Average, AverageTransfer, average_exec_times};
 use placebench_datasets::{DataflowGraph, DeviceId, Instance, OpId, PlacedGraph, Time, UnitId};
@@ -330,18 +331,14 @@ fn critical_path(instance: &Instance, upward: &[Time], transfer: impl Fn(u64) ->
     (path.into_iter().map(|(op, _)| op).collect(), processor)
 }
 
-fn name<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    names.iter().find(|(_, other)| other == value).unwrap().0
-}
-
 fn spec(parts: Parts) -> String {
     format!(
         "list(priority={},pick={},selection={},insertion={},average={})",
-        name(&Priority::NAMES, &parts.priority),
-        if parts.pick == Pick::Op { "op" } else { "pair" },
-        name(&Selection::NAMES, &parts.selection),
+        parts.priority.name(),
+        parts.pick.name(),
+        parts.selection.name(),
         parts.insertion,
-        if parts.average == Average::Time { "time" } else { "speed" },
+        parts.average.name(),
     )
 }
 
@@ -379,7 +376,7 @@ fn keeps_the_laws(instance: &Instance, found: &placebench_algorithms::Decision) 
 }
 
 fn parts() -> impl Strategy<Value = Parts> {
-    let priority = || select(Priority::NAMES.map(|(_, value)| value).to_vec());
+    let priority = || select(Priority::NAMES.iter().map(|&(_, value)| value).collect::<Vec<_>>());
     let average = || select(vec![Average::Time, Average::Speed]);
     let ops = select(vec![
         Selection::EarliestFinish,

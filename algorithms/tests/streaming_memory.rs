@@ -3,8 +3,10 @@
 #[path = "support/rmat.rs"]
 mod rmat;
 
+use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::Request;
-use placebench_algorithms::partition::streaming::{Fennel, Ldg, edge_partitioner};
+use placebench_algorithms::partition::registry::edge_partitioner;
+use placebench_algorithms::partition::streaming::{Fennel, Ldg};
 use placebench_datasets::process::peak_rss_bytes;
 use placebench_datasets::stream::{EdgeFile, RowFile, write_edges, write_rows_from_edges};
 
@@ -18,8 +20,8 @@ fn a_million_edges_on_disk_are_partitioned_in_less_memory_than_they_take() {
     write_rows_from_edges(&rows, &mut EdgeFile::open(&edges).unwrap(), 1 << 20).unwrap();
     let request = Request::new(32, 0.03, 1);
     let mut stream = RowFile::open(&rows).unwrap();
-    assert_eq!(Ldg::default().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);
-    assert_eq!(Fennel::default().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);
+    assert_eq!(Ldg::with_defaults().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);
+    assert_eq!(Fennel::with_defaults().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);
     for spec in ["hdrf", "dbh", "greedy", "adwise(budget=2)"] {
         let partitioner = edge_partitioner(&spec.parse().unwrap()).unwrap();
         let mut seen = 0;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use placebench_datasets::Properties;
-use placebench_datasets::format::graphdef::{ReadOptions, read_extraction};
-use placebench_datasets::format::{FormatError, GraphHeader, Units, write_native};
+use placebench_datasets::format::graphdef::read_extraction;
+use placebench_datasets::format::{FormatError, GraphHeader, ReadOptions, Units, write_native};
 
 fn main() -> ExitCode {
     let mut folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();

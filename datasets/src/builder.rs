@@ -3,7 +3,7 @@
 use petgraph::visit::DfsPostOrder;
 
 use crate::graph::raw_tensor;
-use crate::{Categories, Colocation, DataflowGraph, Kind, KindSet, NameTable, OpId, TensorId};
+use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId, TensorId};
 
 /// What is known of an op before its edges are.
 #[derive(Clone, Debug, Default)]
@@ -40,115 +40,6 @@ pub enum CyclePolicy {
     /// Drop, of each cycle, the edge over which a depth-first search (sources first, then ascending ids) found it
     /// (B §4.1).
     DropLastTraversed,
-}
-
-/// Why a graph cannot be built.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum GraphError {
-    /// An edge names an op that was never added.
-    #[error("edge names op {op}, but there are only {count} ops")]
-    UnknownOp {
-        /// The id named.
-        op: u32,
-        /// How many ops there are.
-        count: usize,
-    },
-    /// An edge names a tensor that was never added.
-    #[error("edge names output {port} of {label}, which has {outputs} output(s)")]
-    UnknownPort {
-        /// The producer.
-        label: String,
-        /// The port named.
-        port: usize,
-        /// How many it has.
-        outputs: usize,
-    },
-    /// The graph has a cycle.
-    #[error("the graph has a cycle through {label}: remove an edge of it")]
-    Cycle {
-        /// An op on the cycle.
-        op: OpId,
-        /// Its name.
-        label: String,
-    },
-    /// Colocated ops have no device kind in common.
-    #[error(
-        "{first_label} is colocated with {second_label}, but the first needs {first_kinds} and the second {second_kinds}"
-    )]
-    ContradictoryKinds {
-        /// One op.
-        first: OpId,
-        /// Its name.
-        first_label: String,
-        /// Its kinds.
-        first_kinds: KindSet,
-        /// The other op.
-        second: OpId,
-        /// Its name.
-        second_label: String,
-        /// Its kinds.
-        second_kinds: KindSet,
-    },
-    /// An op may run nowhere.
-    #[error("{label} may run on no kind of device: give it at least one of CPU, GPU, TPU")]
-    NoKind {
-        /// The op.
-        op: OpId,
-        /// Its name.
-        label: String,
-    },
-    /// A cost or a time is negative or no number.
-    #[error("{label} costs {cost}: costs and times must be finite numbers ≥ 0")]
-    BadCost {
-        /// The op.
-        op: OpId,
-        /// Its name.
-        label: String,
-        /// The value.
-        cost: f64,
-    },
-    /// Some ops have names and others do not, or two have the same.
-    #[error("op {op}: either every op has a name of its own or none has ('{name}')")]
-    Names {
-        /// The op.
-        op: OpId,
-        /// The offending name, empty if missing.
-        name: String,
-    },
-    /// More than 32-bit ids can count.
-    #[error("{ops} ops and {edges} edges are more than 32-bit ids can count")]
-    TooLarge {
-        /// Number of ops.
-        ops: usize,
-        /// Number of edges.
-        edges: usize,
-    },
-    /// Columns of different lengths, or offsets that run backwards.
-    #[error("the columns of the graph do not fit together: their lengths or offsets differ")]
-    ColumnLengths,
-    /// An edge of a graph given in topological order runs backwards.
-    #[error("edge from op {producer} to op {target}: sources must be smaller than targets here")]
-    NotTopological {
-        /// Producer.
-        producer: OpId,
-        /// Consumer.
-        target: OpId,
-    },
-}
-
-impl GraphError {
-    /// The op at fault, for readers that know where each op stands in a file.
-    pub fn op(&self) -> Option<OpId> {
-        match self {
-            Self::Cycle { op, .. }
-            | Self::NoKind { op, .. }
-            | Self::BadCost { op, .. }
-            | Self::Names { op, .. }
-            | Self::ContradictoryKinds { first: op, .. }
-            | Self::NotTopological { target: op, .. } => Some(*op),
-            Self::UnknownOp { .. } | Self::UnknownPort { .. } | Self::TooLarge { .. } | Self::ColumnLengths => None,
-        }
-    }
 }
 
 /// Collects ops and edges, then makes a graph of them.
@@ -443,17 +334,10 @@ fn drop_back_edges(graph: &DataflowGraph, edges: &[(OpId, u32, OpId)]) -> Vec<(O
     kept
 }
 
-/// The measured times of an op by kind, for readers and writers.
-impl DataflowGraph {
-    /// All measured times of an op, indexed by [`Kind::index`].
-    pub fn measured_times(&self, op: OpId) -> [Option<f64>; 3] {
-        Kind::ALL.map(|kind| self.measured_time(op, kind))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kind;
 
     fn chain(n: u32) -> GraphBuilder {
         let mut builder = GraphBuilder::default();

@@ -4,6 +4,7 @@
 
 use crate::DataflowGraph;
 use crate::format::{FormatError, GraphHeader, NativeBytes};
+use crate::suggest::nearest;
 
 /// A graph of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +83,7 @@ pub fn load(name: &str) -> Result<(GraphHeader, DataflowGraph), CatalogueError> 
 /// As [`load`].
 pub fn find(name: &str) -> Result<&'static CatalogueEntry, CatalogueError> {
     ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = ENTRIES
-            .iter()
-            .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
-            .min()
-            .filter(|&(distance, _)| distance <= (name.len() / 3).max(2))
-            .map(|(_, name)| name.to_owned());
+        let nearest = nearest(name, ENTRIES.iter().map(|entry| entry.name));
         CatalogueError::Unknown { name: name.to_owned(), nearest }
     })
 }
@@ -139,7 +135,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_suggests_the_nearest() {
-        assert_eq!(load("lstm").unwrap_err().to_string(), "the catalogue has no graph 'lstm'",);
-        assert!(load("resnet").unwrap_err().to_string().ends_with("did you mean 'resnet50'?"));
+        assert_eq!(load("dense").unwrap_err().to_string(), "the catalogue has no graph 'dense'");
+        for (name, near) in [("resnet", "resnet50"), ("lstm", "lstm_lm"), ("nmtt", "nmt")] {
+            assert!(load(name).unwrap_err().to_string().ends_with(&format!("did you mean '{near}'?")));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
-use crate::{DeviceId, Kind, Time, Topology};
+use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology};
 
 /// A processor that runs one op at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,15 +13,6 @@ pub struct Device {
     pub memory_bytes: Option<u64>,
     /// Operations per time unit.
     pub speed: f64,
-}
-
-/// What a transfer between two devices costs: `latency + bytes / rate`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// Bytes per time unit.
-    pub rate: f64,
-    /// Time before the first byte arrives.
-    pub latency: Time,
 }
 
 /// Why a cluster cannot be made.
@@ -66,7 +57,7 @@ pub enum ClusterError {
 /// Devices, and rate and latency for every ordered pair of them.
 ///
 /// # Memory
-/// 16 bytes a pair of devices: 160 kB for 100 devices.
+/// 16 bytes a pair of devices, and [`SharedLinks`]: 280 kB for 100 devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     devices: Vec<Device>,
@@ -76,6 +67,7 @@ pub struct Cluster {
     latencies: Vec<Time>,
     send_ops: f64,
     topology: Option<Topology>,
+    shared_links: SharedLinks,
 }
 
 impl Cluster {
@@ -111,7 +103,9 @@ impl Cluster {
                 latencies[from * n + to] = latency;
             }
         }
-        Ok(Self { devices, rates, latencies, send_ops: 0.0, topology: None })
+        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        let shared_links = SharedLinks::ports(&names, &rates);
+        Ok(Self { devices, rates, latencies, send_ops: 0.0, topology: None, shared_links })
     }
 
     /// A cluster whose pair rates follow from a topology: the least rate and the sum of latencies along each route.
@@ -119,10 +113,10 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::new`]; also if two devices are not connected, or the topology counts other devices.
     pub fn from_topology(devices: Vec<Device>, topology: Topology) -> Result<Self, ClusterError> {
-        let links = topology.device_links(devices.len())?;
+        let (links, shared_links) = topology.routes(devices.len())?;
         let n = devices.len();
         let mut cluster = Self::new(devices, |from, to| links[from.index() * n + to.index()])?;
-        cluster.topology = Some(topology);
+        (cluster.topology, cluster.shared_links) = (Some(topology), shared_links);
         Ok(cluster)
     }
 
@@ -227,6 +221,11 @@ impl Cluster {
     /// Hosts, switches and links, if the pair rates follow from them.
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref()
+    }
+
+    /// The links that transfers share: those of the topology, or else the ports of the devices.
+    pub fn shared_links(&self) -> &SharedLinks {
+        &self.shared_links
     }
 
     /// Mean speed over all devices (L Eq. 4.2).

@@ -2,9 +2,8 @@
 
 use petgraph::algo::{kosaraju_scc, toposort};
 
-use crate::builder::GraphError;
 use crate::transpose::out_edges;
-use crate::{Categories, Colocation, EdgeId, Kind, KindSet, NameTable, OpId, TensorId};
+use crate::{Categories, Colocation, EdgeId, GraphError, Kind, KindSet, NameTable, OpId, TensorId};
 
 /// Stored in place of a tensor id by an edge that carries none.
 const CONTROL: u32 = u32::MAX;
@@ -176,6 +175,11 @@ impl DataflowGraph {
         // NaN is storage's mark for "not measured"; it never leaves this function.
         let time = self.times[kind.index()].as_ref()?[op.index()];
         (!time.is_nan()).then_some(time)
+    }
+
+    /// All measured times of an op, indexed by [`Kind::index`].
+    pub fn measured_times(&self, op: OpId) -> [Option<f64>; 3] {
+        Kind::ALL.map(|kind| self.measured_time(op, kind))
     }
 
     /// Whether any op has a measured time on `kind`.

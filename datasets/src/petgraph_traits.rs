@@ -6,8 +6,8 @@ use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit;
 
-use crate::builder::{GraphBuilder, GraphError, OpSpec};
 use crate::{DataflowGraph, EdgeId, OpId, TensorId};
+use crate::{GraphBuilder, GraphError, OpSpec};
 
 impl visit::GraphBase for DataflowGraph {
     type NodeId = OpId;

@@ -151,6 +151,11 @@ impl<'a> PlacedGraph<'a> {
         &self.transfers
     }
 
+    /// The ids of all transfers, ascending.
+    pub fn transfer_ids(&self) -> impl ExactSizeIterator<Item = TransferId> + use<> {
+        (0..self.transfer_count() as u32).map(TransferId)
+    }
+
     /// Number of transfers.
     #[inline]
     pub fn transfer_count(&self) -> usize {

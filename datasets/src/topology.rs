@@ -2,10 +2,11 @@
 
 use petgraph::algo::dijkstra;
 use petgraph::graph::{NodeIndex, UnGraph};
+use petgraph::visit::EdgeRef;
 
-use crate::Link;
+use crate::{Link, SharedLinks};
 
-/// A bidirectional link between two vertices of a [`Topology`].
+/// A link between two vertices of a [`Topology`], with the same rate in each direction at once (full duplex).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopologyLink {
     /// One end: a vertex number.
@@ -57,15 +58,15 @@ pub enum TopologyError {
 }
 
 impl Topology {
-    /// Rate and latency for each ordered pair of devices, row-major: along the route of least latency (then fewest
-    /// links, then lowest vertex numbers), latencies add up and the least rate counts.
+    /// Rate and latency for each ordered pair of devices, row-major, and the links on the way: along the route of least
+    /// latency (then fewest links, then lowest vertex numbers), latencies add up and the least rate counts.
     ///
     /// # Errors
     /// If a link's vertex does not exist or two devices are not connected.
     ///
     /// # Complexity
     /// O(devices · links · log vertices).
-    pub fn device_links(&self, device_count: usize) -> Result<Vec<Link>, TopologyError> {
+    pub fn routes(&self, device_count: usize) -> Result<(Vec<Link>, SharedLinks), TopologyError> {
         if self.vertices.len() < device_count {
             return Err(TopologyError::TooFewVertices { vertices: self.vertices.len(), devices: device_count });
         }
@@ -80,6 +81,7 @@ impl Topology {
             graph.add_edge(NodeIndex::new(link.a), NodeIndex::new(link.b), link.link);
         }
         let mut links = vec![Link { rate: f64::INFINITY, latency: 0.0 }; device_count * device_count];
+        let (mut offsets, mut routes) = (vec![0], Vec::new());
         for from in 0..device_count {
             let found =
                 dijkstra(&graph, NodeIndex::new(from), None, |edge| Route { latency: edge.weight().latency, hops: 1 });
@@ -87,20 +89,28 @@ impl Topology {
             for (vertex, route) in found {
                 cost[vertex.index()] = Some(route);
             }
-            for to in (0..device_count).filter(|&to| to != from) {
-                links[from * device_count + to] = self.walk_back(&graph, &cost, from, to)?;
+            for to in 0..device_count {
+                if to != from {
+                    links[from * device_count + to] = self.walk_back(&graph, &cost, from, to, &mut routes)?;
+                }
+                offsets.push(routes.len() as u32);
             }
         }
-        Ok(links)
+        let name = |a: usize, b: usize| format!("the link from '{}' to '{}'", self.vertices[a], self.vertices[b]);
+        let names = self.links.iter().flat_map(|link| [name(link.a, link.b), name(link.b, link.a)]).collect();
+        let capacities = self.links.iter().flat_map(|link| [link.link.rate; 2]).collect();
+        Ok((links, SharedLinks::new(names, capacities, device_count, offsets, routes)))
     }
 
-    /// Follows a cheapest route from `to` back to `from`, lowest vertex first among equals.
+    /// Follows a cheapest route from `to` back to `from`, lowest vertex first among equals. Appends the links to `route`:
+    /// link `i` is `2 i` from its end `a` to `b`, and `2 i + 1` from `b` to `a`.
     fn walk_back(
         &self,
         graph: &UnGraph<(), Link>,
         cost: &[Option<Route>],
         from: usize,
         to: usize,
+        route: &mut Vec<u32>,
     ) -> Result<Link, TopologyError> {
         let disconnected =
             || TopologyError::Disconnected { from: self.vertices[from].clone(), to: self.vertices[to].clone() };
@@ -111,15 +121,17 @@ impl Topology {
             let here = cost[at.index()].ok_or_else(disconnected)?;
             let step = graph
                 .edges(at)
-                .map(|edge| (edge_other_end(edge, at), *petgraph::visit::EdgeRef::weight(&edge)))
-                .filter(|(vertex, link)| {
+                .map(|edge| (edge_other_end(edge, at), *EdgeRef::weight(&edge), EdgeRef::id(&edge).index()))
+                .filter(|(vertex, link, _)| {
                     cost[vertex.index()].is_some_and(|before| {
                         before + Route { latency: link.latency, hops: 1 } == here && before.hops < here.hops
                     })
                 })
-                .min_by_key(|(vertex, _)| vertex.index());
-            let (vertex, link) = step.ok_or_else(disconnected)?;
+                .min_by_key(|(vertex, ..)| vertex.index());
+            let (vertex, link, position) = step.ok_or_else(disconnected)?;
             rate = rate.min(link.rate);
+            let is_backward = self.links[position].a != vertex.index();
+            route.push(2 * position as u32 + u32::from(is_backward));
             at = vertex;
         }
         Ok(Link { rate, latency })
@@ -127,7 +139,6 @@ impl Topology {
 }
 
 fn edge_other_end(edge: petgraph::graph::EdgeReference<'_, Link>, at: NodeIndex) -> NodeIndex {
-    use petgraph::visit::EdgeRef;
     if edge.source() == at { edge.target() } else { edge.source() }
 }
 
@@ -149,6 +160,7 @@ impl std::ops::Add for Route {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DeviceId;
 
     fn link(a: usize, b: usize, rate: f64, latency: f64) -> TopologyLink {
         TopologyLink { a, b, link: Link { rate, latency } }
@@ -159,15 +171,29 @@ mod tests {
         // d0 ── switch ── d1, and a slow detour d0 ── far ── d1
         let vertices = ["d0", "d1", "switch", "far"].map(String::from).to_vec();
         let links = vec![link(0, 2, 10.0, 1.0), link(2, 1, 4.0, 2.0), link(0, 3, 99.0, 5.0), link(3, 1, 99.0, 5.0)];
-        let pairs = Topology { vertices, links }.device_links(2).unwrap();
+        let (pairs, shared) = Topology { vertices, links }.routes(2).unwrap();
         assert_eq!(pairs[1], Link { rate: 4.0, latency: 3.0 });
         assert_eq!(pairs[2], Link { rate: 4.0, latency: 3.0 });
+        let named =
+            |from, to| shared.route(DeviceId(from), DeviceId(to)).iter().map(|&link| shared.name(link as usize));
+        assert_eq!(
+            named(0, 1).collect::<Vec<_>>(),
+            ["the link from 'switch' to 'd1'", "the link from 'd0' to 'switch'"]
+        );
+        assert_eq!(
+            named(1, 0).collect::<Vec<_>>(),
+            ["the link from 'switch' to 'd0'", "the link from 'd1' to 'switch'"]
+        );
+        assert_eq!(
+            shared.route(DeviceId(0), DeviceId(1)).iter().map(|&link| shared.capacity(link as usize)).sum::<f64>(),
+            14.0
+        );
     }
 
     #[test]
     fn devices_without_a_route_are_named() {
         let vertices = ["d0", "d1"].map(String::from).to_vec();
-        let error = Topology { vertices, links: vec![] }.device_links(2).unwrap_err();
+        let error = Topology { vertices, links: vec![] }.routes(2).unwrap_err();
         assert_eq!(error.to_string(), "the topology has no route from 'd0' to 'd1'");
     }
 }

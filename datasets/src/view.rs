@@ -101,6 +101,9 @@ pub enum ViewError {
     /// Weights add up to too much.
     #[error("{0}")]
     Undirected(#[from] UndirectedError),
+    /// Tensors weigh too much, or there are too many.
+    #[error("{0}")]
+    Hypergraph(#[from] HypergraphError),
 }
 
 /// The undirected graph of an instance, and which vertex each op is.

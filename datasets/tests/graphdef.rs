@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::graphdef::{
-    ImportReport, LoopPolicy, ReadOptions, parse_graph_def, read_extraction, read_graph_def, write_graph_def,
+    Encoding, ImportReport, parse_graph_def, read_extraction, read_graph_def, write_graph_def,
 };
+use placebench_datasets::format::{LoopPolicy, ReadOptions, read_graph};
 use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, OpId, OpSpec};
 use proptest::prelude::*;
 
@@ -14,8 +15,12 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphdef").join(name)
 }
 
-fn read(name: &str, options: &ReadOptions) -> (DataflowGraph, ImportReport) {
-    read_graph_def(&fixture(name), options).unwrap()
+fn encoding(path: &Path) -> Encoding {
+    if path.extension().is_some_and(|extension| extension == "pb") { Encoding::Binary } else { Encoding::Text }
+}
+
+fn read(path: &Path, options: &ReadOptions) -> (DataflowGraph, ImportReport) {
+    read_graph_def(path, encoding(path), options).unwrap()
 }
 
 fn by_name(graph: &DataflowGraph) -> BTreeMap<String, OpId> {
@@ -32,7 +37,7 @@ fn every_broken_file_is_refused_with_one_line_that_says_where_and_why() {
     let prefix = format!("{}/", folder.display());
     let messages: Vec<String> = files
         .iter()
-        .map(|path| match read_graph_def(path, &ReadOptions::default()) {
+        .map(|path| match read_graph(path) {
             Ok(_) => format!("{} was accepted", path.display()),
             Err(error) => error.to_string().replace(&prefix, ""),
         })
@@ -45,13 +50,13 @@ fn every_broken_file_is_refused_with_one_line_that_says_where_and_why() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = read_graph_def(Path::new("gone.pb"), &ReadOptions::default()).unwrap_err();
+    let error = read_graph("gone.pb").unwrap_err();
     assert_eq!(error.to_string(), "gone.pb: no such file or directory");
 }
 
 #[test]
 fn a_training_step_has_the_sizes_kinds_groups_and_edges_that_tensorflow_gives_it() {
-    let (graph, report) = read("model.pbtxt", &ReadOptions::default());
+    let (graph, report) = read(&fixture("model.pbtxt"), &ReadOptions::default());
     let ops = by_name(&graph);
     assert_eq!((report.nodes, report.data_edges, report.control_edges), (58, 65, 14));
     assert_eq!((report.class_colocated, report.unknown_sizes, report.dropped_edges), (29, 0, 0));
@@ -75,8 +80,8 @@ fn a_training_step_has_the_sizes_kinds_groups_and_edges_that_tensorflow_gives_it
 #[test]
 fn handles_of_variables_tie_all_that_use_them_together_unless_told_otherwise() {
     let strip = |graph: &DataflowGraph| graph.colocation().colocated_op_count();
-    let (tied, report) = read("resource.pb", &ReadOptions::default());
-    let (loose, _) = read("resource.pb", &ReadOptions { colocate_references: false, ..ReadOptions::default() });
+    let (tied, report) = read(&fixture("resource.pb"), &ReadOptions::default());
+    let (loose, _) = read(&fixture("resource.pb"), &ReadOptions { no_references: true, ..ReadOptions::default() });
     assert_eq!((report.nodes, report.reference_edges), (70, 27));
     assert!(strip(&tied) > strip(&loose));
     let ops = by_name(&tied);
@@ -88,27 +93,33 @@ fn handles_of_variables_tie_all_that_use_them_together_unless_told_otherwise() {
 
 #[test]
 fn the_loops_of_tensorflow_open_at_next_iteration_and_at_nothing_else() {
-    let policy = |cycles| ReadOptions { cycles, ..ReadOptions::default() };
-    let (opened, report) = read("loop.pb", &policy(LoopPolicy::NextIteration));
+    let policy = |cycles| ReadOptions { cycles: Some(cycles), ..ReadOptions::default() };
+    let (opened, report) = read(&fixture("loop.pb"), &policy(LoopPolicy::NextIteration));
     assert_eq!(report.dropped_edges, 2, "one for each loop variable");
     let ops = by_name(&opened);
     let into: Vec<OpId> = opened.predecessors(ops["while/Merge"]).map(|edge| edge.op).collect();
     assert_eq!(into, [ops["while/Enter"]]);
-    let (dropped, report) = read("loop.pb", &policy(LoopPolicy::Drop));
+    let (dropped, report) = read(&fixture("loop.pb"), &policy(LoopPolicy::Drop));
     assert_eq!((report.dropped_edges, dropped.edge_count()), (2, opened.edge_count()));
     let (strict, lenient) = (fixture("bad/cycle.pb"), policy(LoopPolicy::NextIteration));
-    assert!(read_graph_def(&strict, &lenient).unwrap_err().to_string().contains("has a cycle through op 'a'"));
+    assert!(
+        read_graph_def(&strict, Encoding::Binary, &lenient)
+            .unwrap_err()
+            .to_string()
+            .contains("has a cycle through op 'a'")
+    );
 }
 
 #[test]
 fn text_and_binary_of_one_graph_read_alike() {
     let folder = tempfile::tempdir().unwrap();
-    let (graph, _) = read("model.pbtxt", &ReadOptions::default());
-    for name in ["a.pb", "a.pbtxt"] {
-        write_graph_def(&folder.path().join(name), &graph).unwrap();
+    let (graph, _) = read(&fixture("model.pbtxt"), &ReadOptions::default());
+    let paths = ["a.pb", "a.pbtxt"].map(|name| folder.path().join(name));
+    for path in &paths {
+        write_graph_def(path, encoding(path), &graph).unwrap();
     }
-    let options = ReadOptions { colocate_references: false, ..ReadOptions::default() };
-    let [binary, text] = ["a.pb", "a.pbtxt"].map(|name| read_graph_def(&folder.path().join(name), &options).unwrap());
+    let options = ReadOptions { no_references: true, ..ReadOptions::default() };
+    let [binary, text] = paths.map(|path| read(&path, &options));
     assert_eq!(binary, text);
     assert_eq!(binary.0, graph);
 }
@@ -119,7 +130,7 @@ fn a_name_that_tensorflow_would_misread_is_not_written() {
     let mut builder = GraphBuilder::default();
     builder.add_op(OpSpec { name: Some("a:1"), ..OpSpec::default() }, &[]);
     let path = folder.path().join("a.pb");
-    let error = write_graph_def(&path, &builder.build().unwrap()).unwrap_err();
+    let error = write_graph_def(&path, Encoding::Binary, &builder.build().unwrap()).unwrap_err();
     assert_eq!(
         error.message(),
         "the op named 'a:1' cannot be written: in a GraphDef a name has no ':' and no leading '^'"
@@ -129,7 +140,9 @@ fn a_name_that_tensorflow_would_misread_is_not_written() {
 
 #[test]
 fn messages_may_nest_deep_and_a_million_levels_do_not_exhaust_the_stack() {
-    let parse = |name: &str, content: Vec<u8>| parse_graph_def(Path::new(name), content, &ReadOptions::default());
+    let parse = |name: &str, content: Vec<u8>| {
+        parse_graph_def(Path::new(name), content, encoding(Path::new(name)), &ReadOptions::default())
+    };
     let text = |levels| {
         let (open, close) = ("attr { value { func { ".repeat(levels), "} } } ".repeat(levels));
         format!("node {{ name: 'a' {open} {close} }}").into_bytes()
@@ -289,15 +302,15 @@ proptest! {
     #[test]
     fn a_graph_comes_back_whole_from_a_file(graph in graphs()) {
         let folder = tempfile::tempdir().unwrap();
-        let options = ReadOptions { colocate_references: false, ..ReadOptions::default() };
+        let options = ReadOptions { no_references: true, ..ReadOptions::default() };
         for name in ["a.pb", "a.pbtxt"] {
             let path = folder.path().join(name);
-            write_graph_def(&path, &graph).unwrap();
+            write_graph_def(&path, encoding(&path), &graph).unwrap();
             let first = fs::read(&path).unwrap();
-            let (read, report) = read_graph_def(&path, &options).unwrap();
+            let (read, report) = read(&path, &options);
             prop_assert_eq!(parts(&read), parts(&graph));
             prop_assert_eq!((report.unknown_sizes, report.unknown_costs), (0, 0));
-            write_graph_def(&path, &read).unwrap();
+            write_graph_def(&path, encoding(&path), &read).unwrap();
             prop_assert_eq!(fs::read(&path).unwrap(), first);
         }
     }
@@ -317,8 +330,8 @@ proptest! {
             content.truncate(cut.index(content.len()));
         }
         for cycles in [LoopPolicy::Reject, LoopPolicy::NextIteration, LoopPolicy::Drop] {
-            let options = ReadOptions { cycles, ..ReadOptions::default() };
-            if let Err(error) = parse_graph_def(Path::new(file), content.clone(), &options) {
+            let options = ReadOptions { cycles: Some(cycles), ..ReadOptions::default() };
+            if let Err(error) = parse_graph_def(Path::new(file), content.clone(), encoding(Path::new(file)), &options) {
                 prop_assert!(!error.to_string().contains('\n'));
             }
         }
@@ -326,6 +339,6 @@ proptest! {
 
     #[test]
     fn arbitrary_text_never_panics(text in "(node|attr|key|value|list|input|name|[{}<>:;,#'\"\\\\\n \\[\\]0-9a-f.-]){0,60}") {
-        let _ = parse_graph_def(Path::new("a.pbtxt"), text.into_bytes(), &ReadOptions::default());
+        let _ = parse_graph_def(Path::new("a.pbtxt"), text.into_bytes(), Encoding::Text, &ReadOptions::default());
     }
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::format::FormatError;
 use placebench_datasets::format::undirected::{
-    Undirected, UndirectedFormat, read_binary_edges, read_edge_list, read_hmetis, read_matrix_market, read_metis,
-    read_partition, read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
+    Undirected, read_binary_edges, read_edge_list, read_hmetis, read_matrix_market, read_metis, read_partition,
+    read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
 };
+use placebench_datasets::format::{FORMATS, Format, FormatError, undirected_format, undirected_format_named};
 use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -218,16 +218,20 @@ fn edge_lists_take_the_forms_in_which_they_are_found() {
     assert_eq!(edges(""), (0, vec![]));
 }
 
+fn named(name: &str) -> &'static Format {
+    undirected_format_named(name).unwrap()
+}
+
 #[test]
 fn a_format_is_told_by_its_extension_or_its_name() {
     for (path, name) in
         [("a.graph", "metis"), ("b.HGR", "hmetis"), ("c.mtx", "mtx"), ("d.tsv", "edges"), ("e.pbedges", "binary")]
     {
-        let format = UndirectedFormat::of_path(Path::new(path)).unwrap();
-        assert_eq!((format.to_string().as_str(), name.parse()), (name, Ok(format)));
+        assert_eq!(undirected_format(path).unwrap().name, name);
+        assert_eq!(named(name).name, name);
     }
-    assert_eq!(UndirectedFormat::of_path(Path::new("g.csv")), None);
-    let error = "meties".parse::<UndirectedFormat>().unwrap_err();
+    assert!(undirected_format("g.csv").is_none());
+    let error = undirected_format_named("meties").unwrap_err();
     assert_eq!(error, "unknown graph format 'meties': did you mean 'metis'?");
 }
 
@@ -238,12 +242,14 @@ fn what_a_format_has_no_room_for_is_refused() {
     let graph =
         |weight, vertex_weights| UndirectedGraph::from_edges(2, [(0, 1, weight)].into_iter(), vertex_weights).unwrap();
     for (format, graph, expected) in [
-        (UndirectedFormat::Metis, graph(0, None), "vertices 0 and 1 weighs 0, which METIS graphs cannot say"),
-        (UndirectedFormat::Edges, graph(1, Some(vec![1, 2])), "vertices have weights, which edge lists do not"),
-        (UndirectedFormat::BinaryEdges, graph(2, None), "edges have weights, which binary files of edges do not"),
-        (UndirectedFormat::Hmetis, graph(1, None), "is for a hypergraph"),
+        ("metis", graph(0, None), "vertices 0 and 1 weighs 0, which METIS graphs cannot say"),
+        ("edges", graph(1, Some(vec![1, 2])), "vertices have weights, which edge lists do not"),
+        ("binary", graph(2, None), "edges have weights, which binary files of edges do not"),
+        ("hmetis", graph(1, None), "the format 'hmetis' holds hypergraphs, and this is an undirected graph"),
+        ("csv", graph(1, None), "the format 'csv' holds dataflow graphs, and this is an undirected graph"),
     ] {
-        let error = write_undirected(&path, format, &graph).unwrap_err().to_string();
+        let format = FORMATS.into_iter().find(|known| known.name == format).unwrap();
+        let error = write_undirected(&path, format, &Undirected::Graph(graph)).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
@@ -268,14 +274,14 @@ proptest! {
         both in graphs(true, true), edges_only in graphs(false, true), plain in graphs(false, false)
     ) {
         let folder = tempfile::tempdir().unwrap();
-        use UndirectedFormat::*;
         for (graph, formats) in
-            [(both, &[Metis][..]), (edges_only, &[Metis, MatrixMarket, Edges]), (plain, &[Metis, MatrixMarket, Edges, BinaryEdges])]
+            [(both, &["metis"][..]), (edges_only, &["metis", "mtx", "edges"]), (plain, &["metis", "mtx", "edges", "binary"])]
         {
             for &format in formats {
-                let path = folder.path().join(format.to_string());
+                let (path, format) = (folder.path().join(format), named(format));
+                let graph = Undirected::Graph(graph.clone());
                 write_undirected(&path, format, &graph).unwrap();
-                prop_assert_eq!(read_undirected(&path, format, false).unwrap(), Undirected::Graph(graph.clone()));
+                prop_assert_eq!(read_undirected(&path, format, false).unwrap(), graph);
             }
         }
     }
@@ -305,8 +311,8 @@ proptest! {
         let binary = [b"PBEDGES1", bytes.as_slice()].concat();
         for bytes in [bytes, matrix, binary] {
             fs::write(&path, bytes).unwrap();
-            for name in UndirectedFormat::names() {
-                if let Err(error) = read_undirected(&path, name.parse().unwrap(), false) {
+            for format in FORMATS.into_iter().filter(|format| format.is_undirected()) {
+                if let Err(error) = read_undirected(&path, format, false) {
                     prop_assert_eq!(error.to_string().lines().count(), 1);
                 }
             }

@@ -2,9 +2,9 @@
 
     placebench place lstm_lm --placer-command 'python3 greedy_placer.py'
 
-Ops are taken in the order of their upward ranks (the longest path to an end, with mean times), which is a topological
-one. Each goes to the device on which it would end earliest, given where its inputs are. Kinds, colocation and memory are
-respected: a colocation unit is placed as a whole when its first op is.
+The program takes the ops by upward rank: the longest path to an end, with mean times. That order is topological. It puts
+each op on the device where the op would end first, given where its inputs are. It respects kinds, colocation and memory:
+it places an assignment unit as a whole, when the first op of the unit comes.
 """
 
 import csv
@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-INFEASIBLE = 3  # the exit code that says: there is no feasible placement, as far as I see
+INFEASIBLE = 3  # the exit code for "I found no feasible placement"
 
 
 def table(folder, name):
@@ -44,7 +44,7 @@ class Instance:
         return [number for number, device in enumerate(self.devices) if device["kind"] in kinds]
 
     def seconds(self, op, device):
-        """The time measured on devices of that kind, if there is one; else operations / speed."""
+        """The time measured on devices of this kind, if there is one; otherwise operations / speed."""
         op, device = self.ops[op], self.devices[device]
         measured = op[device["kind"].lower() + "_time"]
         return float(measured) if measured else float(op["ops"]) / float(device["speed"])
@@ -57,14 +57,14 @@ class Instance:
 
 
 def by_rank(instance):
-    """All ops, the longest path to an end first; equal ones in topological order."""
+    """All ops, the longest path to an end first; ops of equal rank in topological order."""
     waiting = [len(outputs) for outputs in instance.outputs]
     done = [op for op, count in enumerate(waiting) if count == 0]
     rank = [0.0] * len(instance.ops)
     links = instance.links.values()
     latency = sum(latency for latency, _ in links) / max(len(links), 1)
     per_byte = sum(1 / rate for _, rate in links) / max(len(links), 1)
-    for op in done:  # grows while we go on: sinks first
+    for op in done:  # the loop below appends to it; ops without consumers come first
         devices = instance.allowed(instance.unit_of[op])
         mean = sum(instance.seconds(op, device) for device in devices) / len(devices)
         after = (latency + size * per_byte + rank[target] for target, size in instance.outputs[op])
@@ -73,7 +73,7 @@ def by_rank(instance):
             waiting[source] -= 1
             if waiting[source] == 0:
                 done.append(source)
-    # The sort is stable, so that among equal ranks the topological order stays.
+    # The sort is stable: ops of equal rank stay in topological order.
     return sorted(reversed(done), key=lambda op: -rank[op])
 
 
@@ -86,7 +86,7 @@ def place(instance):
         unit = instance.unit_of[op]
         demand = int(instance.units[unit]["demand_bytes"])
         if device_of_unit[unit] is None:
-            # What is placed on a device has to stay below its memory.
+            # The demands on a device must stay below its memory.
             candidates = [d for d in instance.allowed(unit) if demand == 0 or demand < free[d]]
         else:
             candidates = [device_of_unit[unit]]

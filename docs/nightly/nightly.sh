@@ -1,23 +1,23 @@
 #!/bin/sh
-# Runs a suite, compares it with the last good run, keeps a history, and says by its exit code whether something got worse.
+# Runs a suite, compares the run with the last good one, and keeps a history. The exit code says whether something got worse.
 #
 #   nightly.sh SUITE [STATE]
 #
-# SUITE is a built-in suite or a suite file, STATE the folder that all is kept in (default: nightly).
+# SUITE is a built-in suite or a suite file. STATE is the folder for everything that is kept (default: nightly).
 #
-#   STATE/runs/<time>       the runs; one that a crash or a reboot cut short goes on the next night
+#   STATE/runs/<time>       the runs; the next night resumes one that a crash or a reboot cut short
 #   STATE/reference         the first run: 1 in the trend
-#   STATE/good              the last run without a regression: what the next one is compared with
-#   STATE/history.csv       one line a run and placer
+#   STATE/good              the last run without a regression; the next run is compared with it
+#   STATE/history.csv       one line for each run and placer
 #   STATE/trend.svg         the trend
 #   STATE/report.md         the last comparison
 #
-# To accept a change for the worse:        nightly.sh --accept [STATE]
-# Exit codes: 0 fine, 1 a regression (report.md says which), 2 the runs do not compare, 3 another run is going on,
+# To accept a change for the worse: nightly.sh --accept [STATE]
+# Exit codes: 0 fine, 1 a regression (see report.md), 2 the runs do not compare, 3 another run is under way,
 # 4 the suite did not run.
 #
-# Options by environment: PLACEBENCH (the command), RUN_OPTIONS (for `run`), COMPARE_OPTIONS (for `compare`), KEEP (runs
-# to keep beside reference and good, default 30).
+# Environment: PLACEBENCH (the command), RUN_OPTIONS (for `run`), COMPARE_OPTIONS (for `compare`), KEEP (number of runs to
+# keep besides reference and good, default 30).
 set -u
 
 PLACEBENCH=${PLACEBENCH:-placebench}
@@ -47,7 +47,7 @@ latest() {
 }
 
 mkdir -p "$state/runs" || exit 4
-# The lock goes with the process, whatever ends it.
+# The lock ends with the process, however that ends.
 exec 9>"$state/.lock"
 if ! flock -n 9; then
     echo "nightly: another run is going on in $state" >&2
@@ -62,7 +62,7 @@ if [ -n "$accept" ]; then
     exit 0
 fi
 
-# Runs the suite in a folder. `run` exits with 1 also for cells that are wrong: the comparison says which.
+# Runs the suite in a folder. `run` exits with 1 for invalid cells, too; the comparison names them.
 run_in() {
     # shellcheck disable=SC2086
     "$PLACEBENCH" run "$suite" --out "$1" $RUN_OPTIONS >"$state/run.log" 2>&1
@@ -74,7 +74,7 @@ run_in() {
     [ -e "$1/results.parquet" ]
 }
 
-# An unfinished run goes on if the suite and the build are still the same; otherwise it is dropped.
+# Resume an unfinished run if suite and build are the same. Otherwise drop it.
 tonight=
 for run in "$state"/runs/*; do
     [ -d "$run" ] && [ ! -e "$run/results.parquet" ] || continue
@@ -113,7 +113,7 @@ fi
 [ "$verdict" -eq 0 ] && point good "runs/$name"
 [ "$verdict" -eq 1 ] && cat "$state/report.md"
 
-# Old runs go; the history keeps their numbers.
+# Remove old runs; the history keeps their numbers.
 reference=$(basename "$(readlink "$state/reference")")
 good=$(basename "$(readlink "$state/good")")
 # shellcheck disable=SC2012

@@ -1,4 +1,4 @@
-"""A placer in forty lines, to start from: each op, in topological order, goes where it would end first."""
+"""A small placer to start from: it puts each op, in topological order, on the device where the op would end first."""
 
 import csv
 import sys
@@ -26,7 +26,7 @@ def main():
 
     ready = [op for op, count in enumerate(waiting) if count == 0]
     device_of, end_of, free_from = [None] * len(ops), [0.0] * len(ops), [0.0] * len(devices)
-    for op in ready:  # grows while we go on
+    for op in ready:  # the loop below appends to it
         def end_on(device):
             start = free_from[device]
             for source, size in inputs[op]:
@@ -43,8 +43,8 @@ def main():
             waiting[follower] -= 1
             if waiting[follower] == 0:
                 ready.append(follower)
-    # One device a line, in the order of ops. This study's graphs have neither kinds, nor colocation, nor tight memory;
-    # docs/examples/greedy_placer.py shows how to respect them.
+    # One device a line, in the order of ops. The graphs of this study have no kinds, colocation or tight memory;
+    # docs/examples/greedy_placer.py shows how to respect these.
     for device in device_of:
         print(devices[device]["name"])
 

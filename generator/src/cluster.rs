@@ -3,7 +3,7 @@
 mod gtx1080;
 mod tolstobrov;
 
-use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link};
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, parse_toml};
 use serde::{Deserialize, Serialize};
 
 pub use gtx1080::{gtx1080, gtx1080_one_cpu};
@@ -150,7 +150,7 @@ impl ClusterParams {
     /// # Errors
     /// One line: the syntax error with its line, or the parameter that is wrong and what it must be.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let params: Self = crate::toml_text::read(text)?;
+        let params: Self = parse_toml(text).map_err(|fault| fault.to_string())?;
         params.check().map_err(|error| error.to_string())?;
         Ok(params)
     }

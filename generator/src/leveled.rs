@@ -23,6 +23,7 @@
 mod colocation;
 mod edges;
 mod group_sort;
+mod levels;
 mod params;
 mod plan;
 mod presets;
@@ -146,12 +147,12 @@ impl LeveledPlan {
         let stats = self.stats();
         parts.colocation = std::mem::take(&mut self.colocation);
         parts.in_sources = sources.into_iter().map(OpId).collect();
-        Ok(LeveledGraph { graph: DataflowGraph::from_backward(parts)?, stats, level_offsets: self.first_op })
+        Ok(LeveledGraph { graph: DataflowGraph::from_backward(parts)?, stats, level_offsets: self.levels.first_op })
     }
 
     /// The counts of the graph that the plan makes.
     pub fn stats(&self) -> GraphStats {
-        let sizes = self.first_op.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+        let sizes = self.levels.first_op.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
         let random_edges = self.random_edge_count();
         GraphStats {
             nodes: self.op_count() as u64,
@@ -171,7 +172,7 @@ impl LeveledPlan {
     fn spans<'a>(&self, columns: OpColumns<'a>, mut ends: &'a mut [u32], mut sources: &'a mut [u32]) -> Vec<Span<'a>> {
         /// Ops and edges of a span: enough that handing it out costs nothing, few enough that it stays in cache.
         const SPAN: u64 = 1 << 16;
-        let work = |level: usize| self.first_edge[level] + u64::from(self.first_op[level]);
+        let work = |level: usize| self.first_edge[level] + u64::from(self.levels.first_op[level]);
         let mut spans = Vec::new();
         let mut columns = columns;
         let mut from = 0;
@@ -179,7 +180,7 @@ impl LeveledPlan {
             if to < self.level_count() && work(to) - work(from) < SPAN {
                 continue;
             }
-            let ops = (self.first_op[to] - self.first_op[from]) as usize;
+            let ops = (self.levels.first_op[to] - self.levels.first_op[from]) as usize;
             let (here, rest) = columns.split(ops);
             columns = rest;
             let (span_ends, rest) = ends.split_at_mut(ops);
@@ -204,20 +205,25 @@ struct Span<'a> {
 impl Span<'_> {
     fn make(mut self, plan: &LeveledPlan) {
         let mut scratch = Scratch::default();
-        let (first_op, first_edge) = (plan.first_op[self.levels.start], plan.first_edge[self.levels.start]);
+        let (first_op, first_edge) = (plan.levels.first_op[self.levels.start], plan.first_edge[self.levels.start]);
         for level in self.levels.clone() {
             let ops = plan.level_ops(level);
             let range = (ops.start - first_op) as usize..(ops.end - first_op) as usize;
             let edges =
                 (plan.first_edge[level] - first_edge) as usize..(plan.first_edge[level + 1] - first_edge) as usize;
             scratch.write_level(
-                plan,
+                &plan.levels,
                 &plan.shape(level),
                 plan.first_edge[level] as u32,
                 &mut self.ends[range.clone()],
                 &mut self.sources[edges],
             );
-            self.columns.part(range).draw(&plan.params.costs, &plan.params.kinds, plan.seed, level as u64);
+            self.columns.part(range).draw(
+                &plan.levels.params.costs,
+                &plan.levels.params.kinds,
+                plan.levels.seed,
+                level as u64,
+            );
         }
     }
 }

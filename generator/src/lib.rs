@@ -22,7 +22,6 @@ mod error;
 mod family;
 mod manifest;
 mod random;
-mod toml_text;
 mod undirected;
 
 mod cluster;

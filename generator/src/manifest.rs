@@ -1,6 +1,6 @@
 //! The manifest of a generated graph: what it was made from and the hash of what came out.
 
-use placebench_datasets::DataflowGraph;
+use placebench_datasets::{DataflowGraph, parse_toml};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::graph_sha256;
@@ -109,7 +109,7 @@ impl Manifest {
     /// # Errors
     /// One line: the line number and what is wrong there.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let manifest: Self = crate::toml_text::read(text)?;
+        let manifest: Self = parse_toml(text).map_err(|fault| fault.to_string())?;
         manifest.parameters.check().map_err(|error| error.to_string())?;
         Ok(manifest)
     }

@@ -1,5 +1,6 @@
 //! Random streams keyed by (seed, purpose, index), so that any part of a graph can be made alone and on any thread.
 
+use placebench_datasets::splitmix64;
 use rand::Rng;
 use rand_pcg::Mcg128Xsl64;
 
@@ -31,16 +32,9 @@ pub(crate) enum Purpose {
 
 /// The stream of a (seed, purpose, index). Streams of different keys are unrelated.
 pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> Stream {
-    let half = |salt: u64| mix(mix(mix(seed ^ salt).wrapping_add(purpose as u64)).wrapping_add(index));
+    let half =
+        |salt: u64| splitmix64(splitmix64(splitmix64(seed ^ salt).wrapping_add(purpose as u64)).wrapping_add(index));
     Stream::new(u128::from(half(0x9e37_79b9_7f4a_7c15)) << 64 | u128::from(half(0xd1b5_4a32_d192_ed03)))
-}
-
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014), one step on.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// A uniform integer in `0..bound`, without bias (Lemire 2019). `bound` must not be 0.

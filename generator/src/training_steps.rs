@@ -28,16 +28,18 @@
 //! MPICH." IJHPCA 19(1), 2005.
 
 mod exchange;
+mod maker;
 mod model;
 mod params;
 
-use placebench_datasets::{DataflowGraph, DeviceId, GraphBuilder, GraphError, OpId, OpSpec, Placement};
+use placebench_datasets::{DataflowGraph, DeviceId, GraphError, OpId, Placement};
 
 pub use model::{Layer, Model};
 pub use params::{Compression, Detail, INDEX_BYTES, Sync, TrainingParams, VALUE_BYTES};
 
 use crate::error::GeneratorError;
-use exchange::{Bucket, Output};
+use exchange::Bucket;
+use maker::{Maker, Output};
 
 /// Operations to update a weight: a multiplication by the learning rate and a subtraction.
 const UPDATE_OPS: f64 = 2.0;
@@ -72,15 +74,7 @@ pub fn generate_training(params: &TrainingParams) -> Result<TrainingGraph, Gener
     params.check()?;
     check_size(params)?;
     let layers = params.model_layers();
-    let mut maker = Maker {
-        params,
-        workers: params.worker_count() as usize,
-        values: params.values(),
-        labels: labels(params),
-        first_op: Vec::new(),
-        place_of: Vec::new(),
-        builder: GraphBuilder::default(),
-    };
+    let mut maker = Maker::new(params);
     maker.training(&layers)?;
     let placement = Placement::new(maker.place_of.iter().map(|&place| DeviceId::new(place)).collect());
     Ok(TrainingGraph { graph: maker.builder.build()?, placement })
@@ -114,51 +108,7 @@ fn check_size(params: &TrainingParams) -> Result<(), GeneratorError> {
     Ok(())
 }
 
-fn labels(params: &TrainingParams) -> Vec<String> {
-    let workers = (0..params.worker_count()).map(|worker| format!("worker_{worker}"));
-    workers.chain((0..params.server_count()).map(|server| format!("server_{server}"))).collect()
-}
-
-/// Builds the graph; a place is a worker, or a server by its number after the workers.
-struct Maker<'p> {
-    params: &'p TrainingParams,
-    workers: usize,
-    values: u64,
-    labels: Vec<String>,
-    /// The first op of each place, with which the others are colocated.
-    first_op: Vec<Option<OpId>>,
-    place_of: Vec<usize>,
-    builder: GraphBuilder,
-}
-
 impl Maker<'_> {
-    fn add(
-        &mut self,
-        place: usize,
-        name: &str,
-        op_type: &str,
-        ops: f64,
-        outputs: &[u64],
-        inputs: &[Output],
-    ) -> Result<OpId, GraphError> {
-        let label = &self.labels[place];
-        let memory_bytes = if op_type == "Variable" { self.values * VALUE_BYTES } else { 0 };
-        let name = format!("{label}/{name}");
-        let (op_type, layer) = (Some(op_type), Some(label.as_str()));
-        let spec = OpSpec { name: Some(&name), op_type, layer, memory_bytes, ..OpSpec::cost(ops) };
-        let op = self.builder.add_op(spec, outputs);
-        for &(producer, port) in inputs {
-            self.builder.add_edge(producer, port, op)?;
-        }
-        self.place_of.push(place);
-        self.first_op.resize(self.labels.len(), None);
-        match self.first_op[place] {
-            Some(first) => self.builder.colocate(first, op)?,
-            None => self.first_op[place] = Some(op),
-        }
-        Ok(op)
-    }
-
     fn training(&mut self, layers: &[Layer]) -> Result<(), GraphError> {
         let bytes = [self.values * VALUE_BYTES];
         // The weights of each worker.

@@ -34,8 +34,9 @@ use placebench_datasets::{
     BackwardParts, Cluster, DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, Link, OpId, PlacedGraph,
     Placement,
 };
+use placebench_harness::execute::Executor;
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, Simulator, simulate};
 use placebench_harness::memory::MemoryUse;
-use placebench_harness::simulator::{NetworkModel, simulate};
 use placebench_harness::validator::validate;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -103,7 +104,7 @@ fn benches(criterion: &mut Criterion) {
         });
         group.bench_function("pct_preparation", |bencher| bencher.iter(|| path_computation_times(black_box(&placed))));
         for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &Fifo)] {
-            for network in NetworkModel::ALL {
+            for network in NETWORK_MODELS {
                 group.bench_function(format!("simulate/{network}/{label}"), |bencher| {
                     bencher.iter(|| simulate(black_box(&placed), scheduler, None, network).expect("a full run"))
                 });
@@ -112,14 +113,14 @@ fn benches(criterion: &mut Criterion) {
         group.bench_function("total/contention_free/pct", |bencher| {
             bencher.iter(|| {
                 let placed = PlacedGraph::new(&instance, black_box(placement));
-                simulate(&placed, &Pct, None, NetworkModel::ContentionFree).expect("a full run").makespan()
+                simulate(&placed, &Pct, None, &ContentionFree).expect("a full run").makespan()
             })
         });
-        let timeline = simulate(&placed, &Pct, None, NetworkModel::ContentionFree).expect("a full run");
+        let timeline = simulate(&placed, &Pct, None, &ContentionFree).expect("a full run");
         let records = timeline.records(&placed);
         group.bench_function("validate", |bencher| {
-            let network = NetworkModel::ContentionFree;
-            bencher.iter(|| validate(&instance, placement, black_box(&records), network).expect("a valid run"))
+            let demands = Simulator::default().demands();
+            bencher.iter(|| validate(&instance, placement, black_box(&records), demands).expect("a valid run"))
         });
         group.bench_function("memory", |bencher| bencher.iter(|| MemoryUse::new(black_box(&placed), &timeline)));
     }

@@ -2,14 +2,16 @@
 //! compares runs.
 
 pub mod command_placer;
-pub mod comparison;
+pub mod compare;
+pub mod evaluate;
+pub mod execute;
 pub mod memory;
 pub mod metrics;
 pub mod objective;
+pub mod problem;
+pub mod results;
 pub mod runner;
-pub mod simulator;
 pub mod suite;
-pub mod table;
 pub mod timeline;
 pub mod trace;
 pub mod validator;

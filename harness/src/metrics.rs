@@ -106,7 +106,7 @@ mod tests {
     use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, Placement};
 
     use super::*;
-    use crate::simulator::{NetworkModel, simulate};
+    use crate::execute::simulate::{ContentionFree, simulate};
 
     /// a (10 ops, 40 bytes) feeds b and c (20 ops each); a and b on d0, c on d1; speed 10, rate 20.
     #[test]
@@ -123,7 +123,7 @@ mod tests {
         let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
         let placement = Placement::new([0, 0, 1, 1].map(DeviceId).to_vec());
         let placed = PlacedGraph::new(&instance, &placement);
-        let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+        let timeline = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
         let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);

@@ -1,8 +1,7 @@
-//! What happened when: the outcome of one simulated run.
+//! What happened when: the outcome of one run, simulated or measured.
 
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
-use crate::simulator::NetworkModel;
 use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
 /// From when to when something happened.
@@ -14,7 +13,7 @@ pub struct Interval {
     pub end: Time,
 }
 
-/// One scheduling decision: the device began a task and had so many to choose from (L Fig. 7.10).
+/// One scheduling decision: when a device chose its next task, and from how many (L Fig. 7.10).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// When.
@@ -29,18 +28,19 @@ pub struct Choice {
 /// Start and end of every op, send op and transfer of a [`PlacedGraph`].
 ///
 /// # Memory
-/// 16 bytes an op; 16 a transfer where sends cost something, and 8 a transfer under `one_port` or in an online run; 16 a
-/// task if choices are recorded. Transfers cost nothing otherwise: when they happened follows from their producers.
-#[derive(Clone, Debug, PartialEq)]
+/// 16 bytes an op; 16 a transfer where sends cost something; 16 a transfer if the transfers were recorded, because they
+/// can wait or slow each other, or were measured, or devices were chosen online. Otherwise their times follow from their
+/// producers. 16 bytes a task more if choices are recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    pub(crate) network: NetworkModel,
+    /// Whether clocks measured the times; simulated ones follow from the costs.
+    pub(crate) is_measured: bool,
     pub(crate) op_start: Vec<Time>,
     pub(crate) op_finish: Vec<Time>,
     /// Empty where sends cost nothing.
-    pub(crate) send_start: Vec<Time>,
-    pub(crate) send_finish: Vec<Time>,
-    /// Empty where transfers start as soon as they can: under `contention_free`, unless devices were chosen online.
-    pub(crate) transfer_start: Vec<Time>,
+    pub(crate) sends: Vec<Interval>,
+    /// Empty where every transfer starts as soon as it can and takes latency + bytes / rate.
+    pub(crate) transfers: Vec<Interval>,
     pub(crate) makespan: Time,
     pub(crate) decisions: u64,
     pub(crate) executable_sum: u64,
@@ -48,9 +48,30 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The network model that the run was simulated under.
-    pub fn network(&self) -> NetworkModel {
-        self.network
+    /// A timeline of measured times: of ops, of send ops (none where sends cost nothing) and of transfers, each in the
+    /// order of their ids.
+    ///
+    /// # Panics
+    /// If there are not as many times as ops and transfers.
+    pub fn measured(
+        placed: &PlacedGraph<'_>,
+        ops: Vec<Interval>,
+        sends: Vec<Interval>,
+        transfers: Vec<Interval>,
+    ) -> Self {
+        assert_eq!(ops.len(), placed.instance().graph().op_count(), "a measured time for each op");
+        assert_eq!(transfers.len(), placed.transfer_count(), "a measured time for each transfer");
+        assert!(sends.is_empty() || sends.len() == transfers.len(), "a measured time for each send op, or none");
+        let ends = ops.iter().chain(&sends).map(|at| at.end);
+        Self {
+            is_measured: true,
+            op_start: ops.iter().map(|at| at.start).collect(),
+            op_finish: ops.iter().map(|at| at.end).collect(),
+            makespan: ends.fold(0.0, Time::max),
+            sends,
+            transfers,
+            ..Self::default()
+        }
     }
 
     /// When an op started.
@@ -74,23 +95,23 @@ impl Timeline {
     /// When the send op of a transfer was executed; `None` where sends cost nothing and are no ops.
     #[inline]
     pub fn send(&self, transfer: TransferId) -> Option<Interval> {
-        let start = *self.send_start.get(transfer.index())?;
-        Some(Interval { start, end: self.send_finish[transfer.index()] })
+        self.sends.get(transfer.index()).copied()
     }
 
     /// All send ops, in the order of their transfers.
     pub fn sends(&self) -> impl ExactSizeIterator<Item = (TransferId, Interval)> + '_ {
-        let intervals = self.send_start.iter().zip(&self.send_finish).enumerate();
-        intervals.map(|(index, (&start, &end))| (TransferId::new(index), Interval { start, end }))
+        self.sends.iter().enumerate().map(|(index, &at)| (TransferId::new(index), at))
     }
 
-    /// From the first to the last moment of a transfer: latency included, waiting for a port not. `placed` is what was
-    /// simulated.
+    /// From the first to the last moment of a transfer: with its latency, without the wait for a port. `placed` is what
+    /// was executed.
     #[inline]
     pub fn transfer(&self, placed: &PlacedGraph<'_>, id: TransferId) -> Interval {
+        if let Some(&recorded) = self.transfers.get(id.index()) {
+            return recorded;
+        }
         let transfer = placed.transfer(id);
-        let own = self.transfer_start.get(id.index()).or(self.send_finish.get(id.index()));
-        let start = own.copied().unwrap_or_else(|| self.finish(transfer.source));
+        let start = self.sends.get(id.index()).map_or_else(|| self.finish(transfer.source), |send| send.end);
         Interval { start, end: start + transfer.time }
     }
 
@@ -100,8 +121,8 @@ impl Timeline {
         self.makespan
     }
 
-    /// How many times a device chose a task: once for each op, and once for each send op; 0 in an online run, where devices
-    /// have no choice.
+    /// How many times a device chose a task: once for each op and send op; 0 in an online run, where devices have no
+    /// choice, and in a measured one.
     pub fn decisions(&self) -> u64 {
         self.decisions
     }
@@ -116,7 +137,7 @@ impl Timeline {
         self.choices.as_deref()
     }
 
-    /// The run as plain records, for [`validate`](crate::validator::validate). `placed` is what was simulated.
+    /// The run as plain records, for [`validate`](crate::validator::validate). `placed` is what was executed.
     ///
     /// # Complexity
     /// O(ops + transfers).
@@ -131,11 +152,10 @@ impl Timeline {
                 Route { source: transfer.source, tensor: transfer.tensor, to: transfer.to, from: transfer.from };
             RouteRecord { route, start, end }
         };
-        let ids = || (0..placed.transfer_count()).map(TransferId::new);
         Records {
             ops: placed.instance().graph().op_ids().map(executed).collect(),
             sends: self.sends().map(|(id, interval)| moved(id, interval)).collect(),
-            transfers: ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
+            transfers: placed.transfer_ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
         }
     }
 
@@ -145,13 +165,14 @@ impl Timeline {
     /// O(ops + transfers).
     pub fn busy_times(&self, placed: &PlacedGraph<'_>) -> Vec<Time> {
         let mut busy = vec![0.0; placed.instance().cluster().device_count()];
+        let length = |at: Interval| at.end - at.start;
         for op in placed.instance().graph().op_ids() {
-            busy[placed.device_of(op).index()] += placed.exec_time(op);
+            let time = if self.is_measured { length(self.op(op)) } else { placed.exec_time(op) };
+            busy[placed.device_of(op).index()] += time;
         }
-        if !self.send_start.is_empty() {
-            for (index, transfer) in placed.transfers().iter().enumerate() {
-                busy[transfer.from.index()] += placed.send_time(TransferId::new(index));
-            }
+        for (id, at) in self.sends() {
+            let time = if self.is_measured { length(at) } else { placed.send_time(id) };
+            busy[placed.transfer(id).from.index()] += time;
         }
         busy
     }

@@ -131,7 +131,7 @@ impl<W: Write> Writer<'_, W> {
     /// The transfers of each sender in turn, by start, dealt out to threads.
     fn transfers(&mut self, timeline: &Timeline) -> io::Result<()> {
         let placed = self.placed;
-        let mut order: Vec<TransferId> = (0..placed.transfer_count()).map(TransferId::new).collect();
+        let mut order: Vec<TransferId> = placed.transfer_ids().collect();
         // Of those that start together, the shorter first: one that takes no time leaves its thread free.
         let by_time = |a: Interval, b: Interval| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end));
         order.sort_unstable_by(|&a, &b| {

@@ -5,8 +5,8 @@ use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement,
 };
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, simulate};
 use placebench_harness::memory::MemoryUse;
-use placebench_harness::simulator::{NetworkModel, simulate};
 use placebench_harness::timeline::Interval;
 
 fn devices(speeds: &[f64]) -> Vec<Device> {
@@ -40,7 +40,7 @@ fn figure_2_3() -> (Instance, Placement) {
 fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
     let (instance, placement) = figure_2_3();
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
     assert_eq!(timeline.makespan(), 14.0);
     let (to_d1, to_d2) = {
         let mut transfers = placed.transfers_of(OpId(1));
@@ -64,7 +64,7 @@ fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
 fn figure_2_4_under_one_port_delays_the_second_transfer() {
     let (instance, placement) = figure_2_3();
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     let to_d2 = placed.transfers_of(OpId(1)).nth(1).unwrap();
     // d0 sends to d1 from 9 to 11.
     assert_eq!(timeline.transfer(&placed, to_d2), Interval { start: 11.0, end: 12.0 });
@@ -75,7 +75,7 @@ fn figure_2_4_under_one_port_delays_the_second_transfer() {
 fn the_memory_of_figure_2_4_follows_tensors_from_device_to_device() {
     let (instance, placement) = figure_2_3();
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
     // Everywhere an op's input and its output, 50 bytes each; never more.
     assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [100, 100, 100]);
 }
@@ -97,7 +97,7 @@ fn in_figure_3_2_an_early_arrival_is_executed_before_a_later_one_that_was_simula
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = placement(&[0, 0, 1, 1, 2]);
     let placed = PlacedGraph::new(&instance, &placement);
-    for network in NetworkModel::ALL {
+    for network in NETWORK_MODELS {
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
         assert_eq!((timeline.start(n3), timeline.finish(n3)), (50.0, 70.0));
         assert_eq!((timeline.start(n5), timeline.finish(n5)), (80.0, 110.0));
@@ -118,7 +118,7 @@ fn as_in_figure_2_2_a_tensor_with_two_consumers_on_a_device_is_moved_once() {
     let placement = placement(&[3, 4, 4]);
     let placed = PlacedGraph::new(&instance, &placement);
     assert_eq!((placed.transfer_count(), placed.traffic_bytes()), (1, 50));
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     assert_eq!((timeline.start(n4), timeline.start(n9), timeline.makespan()), (2.0, 3.0, 4.0));
     assert_eq!(MemoryUse::new(&placed, &timeline).peaks(), [0, 0, 0, 50, 50]);
 }

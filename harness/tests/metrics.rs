@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use placebench_algorithms::bounds;
 use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{DeviceId, PlacedGraph, Placement, Time};
+use placebench_harness::execute::simulate::{NETWORK_MODELS, simulate};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::metrics::Metrics;
-use placebench_harness::simulator::{NetworkModel, simulate};
 use proptest::prelude::*;
 
 use support::random::{PLAIN, instance, shapes};
@@ -22,8 +22,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn metrics_are_what_they_are_defined_to_be(shape in shapes(), one_port: bool) {
-        let network = if one_port { NetworkModel::OnePort } else { NetworkModel::ContentionFree };
+    fn metrics_are_what_they_are_defined_to_be(shape in shapes(), network in 0..NETWORK_MODELS.len()) {
+        let network = NETWORK_MODELS[network];
         let (instance, placement) = instance(shape, PLAIN);
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let placed = PlacedGraph::new(&instance, &placement);

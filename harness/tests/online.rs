@@ -4,9 +4,10 @@ use placebench_algorithms::{OnlinePlacer, OnlinePolicy, OnlineState, PlaceContex
 use placebench_datasets::{
     Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, PlacedGraph,
 };
+use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, OnePort, Simulator};
+use placebench_harness::execute::{ExecutionError, Executor, OnlineRun};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::metrics::Metrics;
-use placebench_harness::simulator::{NetworkModel, OnlineError, OnlineRun, Options, SimulationError, simulate_online};
 use placebench_harness::trace::write_chrome_trace;
 use placebench_harness::validator::validate;
 
@@ -32,11 +33,15 @@ fn graph(ops: &[(f64, u64)], edges: &[(u32, u32)], colocated: &[(u32, u32)]) -> 
     builder.build().unwrap()
 }
 
-fn run_under(placer: &str, instance: &Instance, network: NetworkModel) -> Result<OnlineRun, OnlineError> {
+fn run_under(
+    placer: &str,
+    instance: &Instance,
+    network: &'static dyn NetworkModel,
+) -> Result<OnlineRun, ExecutionError> {
     let placer = registry::placer(&placer.parse().unwrap()).unwrap();
-    let run = simulate_online(instance, placer.online().unwrap(), &Options { network, ..Options::default() })?;
+    let run = Simulator::new(network).execute_online(instance, placer.online().unwrap(), &StopToken::default())?;
     let placed = PlacedGraph::new(instance, &run.placement);
-    assert_eq!(validate(instance, &run.placement, &run.timeline.records(&placed), network), Ok(()));
+    assert_eq!(validate(instance, &run.placement, &run.timeline.records(&placed), network.demands()), Ok(()));
     Ok(run)
 }
 
@@ -48,7 +53,7 @@ fn rows(run: &OnlineRun) -> Vec<(u32, u32, u32)> {
 }
 
 fn run(placer: &str, instance: &Instance) -> Vec<(u32, u32, u32)> {
-    rows(&run_under(placer, instance, NetworkModel::ContentionFree).unwrap())
+    rows(&run_under(placer, instance, &ContentionFree).unwrap())
 }
 
 /// 0 ─▶ 2 ─▶ 3 ─▶ 4 of 4 operations each, 1 ─▶ 5 of 4 and 24 operations, all outputs empty; d0 slow (1), d1 fast (2).
@@ -105,7 +110,7 @@ fn a_tensor_is_sent_when_the_device_is_chosen_and_only_once() {
     let ops = [(1.0, 4), (6.0, 0), (9.0, 0), (9.0, 0), (9.0, 0)];
     let edges = [(0, 2), (0, 3), (0, 4)];
     let instance = Instance::new(graph(&ops, &edges, &[(1, 4)]), cluster(&[(1.0, None), (1.0, None)])).unwrap();
-    let found = run_under("cats", &instance, NetworkModel::ContentionFree).unwrap();
+    let found = run_under("cats", &instance, &ContentionFree).unwrap();
     let placed = PlacedGraph::new(&instance, &found.placement);
     // Op 0 ends at 1 on d0, which takes op 2. d1 is busy until 6, and only then takes op 4 and asks for the tensor: it
     // arrives at 10. At 10 d0 takes op 3.
@@ -139,7 +144,7 @@ fn under_one_port_transfers_wait_for_each_other() {
     // Ops 0 and 1 end at 1 on d0 and d1; op 3 (with 2, on d2) needs both tensors of 4 bytes: they arrive one after the other.
     let ops = [(1.0, 4), (1.0, 4), (1.0, 0), (1.0, 0)];
     let instance = Instance::new(graph(&ops, &[(0, 3), (1, 3)], &[(2, 3)]), cluster(&[(1.0, None); 3])).unwrap();
-    let one_port = run_under("dheft", &instance, NetworkModel::OnePort).unwrap();
+    let one_port = run_under("dheft", &instance, &OnePort).unwrap();
     assert_eq!(rows(&one_port)[3], (2, 9, 10));
     assert_eq!(run("dheft", &instance)[3], (2, 5, 6));
 }
@@ -153,8 +158,8 @@ fn memory_decides_where_no_other_device_has_room_and_otherwise_the_error_says_so
     };
     for placer in ["cats", "cpath", "hybrid", "dheft"] {
         assert_eq!(run(placer, &place(6))[1].0, 1, "{placer}");
-        let failed = run_under(placer, &place(5), NetworkModel::ContentionFree);
-        assert!(matches!(failed, Err(OnlineError::Place(PlaceError::Infeasible { .. }))), "{placer}: {failed:?}");
+        let failed = run_under(placer, &place(5), &ContentionFree);
+        assert!(matches!(failed, Err(ExecutionError::Place(PlaceError::Infeasible { .. }))), "{placer}: {failed:?}");
     }
 }
 
@@ -194,8 +199,8 @@ fn a_chain_of_a_hundred_thousand_ops_and_a_star_are_no_problem_and_a_stop_is_hee
             let stop = StopToken::default();
             stop.stop();
             let placer = registry::placer(&placer.parse().unwrap()).unwrap();
-            let stopped = simulate_online(&instance, placer.online().unwrap(), &Options { stop, ..Options::default() });
-            assert!(matches!(stopped, Err(OnlineError::Simulation(SimulationError::Stopped { finished: 0, .. }))));
+            let stopped = Simulator::default().execute_online(&instance, placer.online().unwrap(), &stop);
+            assert!(matches!(stopped, Err(ExecutionError::Stopped { finished: 0, .. })));
         }
     }
 }
@@ -231,7 +236,8 @@ fn a_policy_that_is_wrong_is_told_why() {
     let instance = long_and_heavy();
     let failure = |choices: &[(u32, u32)]| {
         let choices = choices.iter().rev().map(|&(op, device)| (OpId(op), DeviceId(device))).collect();
-        simulate_online(&instance, &Stubborn(choices), &Options::default()).unwrap_err().to_string()
+        let run = Simulator::default().execute_online(&instance, &Stubborn(choices), &StopToken::default());
+        run.unwrap_err().to_string()
     };
     assert_eq!(failure(&[(2, 0)]), "at 0 the placer gave op 2 to device 'd0', but it is not ready");
     assert_eq!(

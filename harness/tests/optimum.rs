@@ -2,14 +2,15 @@
 //! exact solver finds the same optimum.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use placebench_algorithms::{OnlinePlacer, PlaceContext, PlaceError, StopToken, exact, registry};
+use placebench_algorithms::{OnlinePlacer, PlaceContext, PlaceError, Scheduler, StopToken, exact, registry};
 use placebench_datasets::{
     Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec,
 };
+use placebench_harness::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, Simulator};
 use placebench_harness::objective::SimulatedObjective;
-use placebench_harness::runner::{Yardstick, judge, judge_online};
-use placebench_harness::simulator::NetworkModel;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -249,13 +250,24 @@ fn check_exact(instance: &Instance, expected: f64) -> Result<(), TestCaseError> 
     };
     prop_assert!((found.makespan - expected).abs() <= 1e-9 * expected, "{} is not {expected}", found.makespan);
     let scheduler = registry::scheduler(&"static".parse().unwrap()).unwrap();
-    let yardstick = Yardstick::new(instance);
-    let network = NetworkModel::ContentionFree;
-    let judged = judge(instance, &found.decision, &*scheduler, network, &yardstick, &StopToken::default());
-    let makespan = judged.map_err(|error| TestCaseError::fail(format!("{error:?}")))?.metrics.makespan;
+    let reference = Reference::new(instance);
+    let placed = Placed::Before { decision: found.decision.clone(), took: Duration::ZERO };
+    let evaluation = evaluate(instance, &reference, &placed, Some(&*scheduler), &ContentionFree);
+    let makespan = evaluation.map_err(|error| TestCaseError::fail(format!("{error:?}")))?.metrics.makespan;
     prop_assert_eq!(makespan, found.makespan);
     prop_assert_eq!(found.decision.plan.unwrap().makespan, found.makespan);
     Ok(())
+}
+
+fn evaluate(
+    instance: &Instance,
+    reference: &Reference,
+    placed: &Placed<'_>,
+    scheduler: Option<&dyn Scheduler>,
+    network: &'static dyn NetworkModel,
+) -> Result<Evaluation, EvaluationError> {
+    let evaluator = Evaluator { instance, reference: Some(reference), seed: 0, stop: &StopToken::default() };
+    evaluator.execute(placed, scheduler, &Simulator::new(network))
 }
 
 /// A random instance: ports, control edges, groups, kinds, measured times, unequal links.
@@ -313,19 +325,19 @@ fn cluster(rng: &mut Pcg64) -> Cluster {
 fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
     let instance = instance(seed, most_ops);
     let optimum = Exhaustive::optimum(&instance);
-    let yardstick = Yardstick::new(&instance);
+    let reference = Reference::new(&instance);
     check_exact(&instance, optimum)?;
-    prop_assert!(yardstick.bound.value <= optimum * (1.0 + 1e-9), "{:?} exceeds {optimum}", yardstick.bound);
+    prop_assert!(reference.bound.value <= optimum * (1.0 + 1e-9), "{:?} exceeds {optimum}", reference.bound);
     for name in registry::placer_names() {
         let mut placer = registry::placer(&name.parse().unwrap()).unwrap();
         if let Some(online) = placer.online() {
-            check_online(&name, &instance, online, optimum, &yardstick)?;
+            check_online(&name, &instance, online, optimum, &reference)?;
             continue;
         }
         if placer.needs_objective() {
             placer = registry::placer(&format!("{name}(budget=20)").parse().unwrap()).unwrap();
         }
-        let objective = Arc::new(SimulatedObjective { network: NetworkModel::ContentionFree });
+        let objective = Arc::new(SimulatedObjective { network: &ContentionFree });
         let context = PlaceContext { objective: Some(objective), ..PlaceContext::with_seed(seed) };
         let decision = match placer.place(&instance, &context) {
             Ok(decision) => decision,
@@ -337,16 +349,18 @@ fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {
             Err(error) => return Err(TestCaseError::fail(format!("{name}: {error}"))),
         };
         prop_assert_eq!(&placer.place(&instance, &context).unwrap(), &decision);
-        for scheduler_entry in registry::SCHEDULERS {
+        let has_plan = decision.plan.is_some();
+        let placed = Placed::Before { decision, took: Duration::ZERO };
+        for scheduler_entry in registry::SCHEDULERS.iter() {
             let scheduler = registry::scheduler(&scheduler_entry.name.parse().unwrap()).unwrap();
-            if scheduler.needs_plan() && decision.plan.is_none() {
+            if scheduler.needs_plan() && !has_plan {
                 continue;
             }
-            for network in [NetworkModel::ContentionFree, NetworkModel::OnePort] {
-                let judged = judge(&instance, &decision, &*scheduler, network, &yardstick, &StopToken::default());
+            for network in NETWORK_MODELS {
+                let evaluated = evaluate(&instance, &reference, &placed, Some(&*scheduler), network);
                 let name = format!("{name} + {} under {network}", scheduler_entry.name);
-                let judgement = judged.map_err(|error| TestCaseError::fail(format!("{name}: {error:?}")))?;
-                let makespan = judgement.metrics.makespan;
+                let evaluation = evaluated.map_err(|error| TestCaseError::fail(format!("{name}: {error:?}")))?;
+                let makespan = evaluation.metrics.makespan;
                 prop_assert!(makespan >= optimum * (1.0 - 1e-9), "{name} takes {makespan}, the optimum is {optimum}");
             }
         }
@@ -359,13 +373,13 @@ fn check_online(
     instance: &Instance,
     placer: &dyn OnlinePlacer,
     optimum: f64,
-    yardstick: &Yardstick,
+    reference: &Reference,
 ) -> Result<(), TestCaseError> {
-    for network in [NetworkModel::ContentionFree, NetworkModel::OnePort] {
-        let judged = judge_online(instance, placer, network, yardstick, &StopToken::default());
-        let (_, judgement) =
-            judged.map_err(|error| TestCaseError::fail(format!("{name} under {network}: {error:?}")))?;
-        let makespan = judgement.metrics.makespan;
+    for network in NETWORK_MODELS {
+        let evaluated = evaluate(instance, reference, &Placed::During(placer), None, network);
+        let evaluation =
+            evaluated.map_err(|error| TestCaseError::fail(format!("{name} under {network}: {error:?}")))?;
+        let makespan = evaluation.metrics.makespan;
         prop_assert!(makespan >= optimum * (1.0 - 1e-9), "{name} takes {makespan}, the optimum is {optimum}");
     }
     Ok(())

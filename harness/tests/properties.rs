@@ -2,28 +2,37 @@
 
 mod support;
 
-use placebench_algorithms::registry::{placer as placer_of, scheduler as scheduler_of};
 use placebench_algorithms::schedulers::Fifo;
-use placebench_algorithms::{PlaceError, Plan, Scheduler};
+use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
+use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator, simulate};
+use placebench_harness::execute::{ExecutionError, Executor, Order};
 use placebench_harness::memory::MemoryUse;
-use placebench_harness::simulator::{NetworkModel, OnlineError, Options, simulate, simulate_online, simulate_with};
 use placebench_harness::timeline::Timeline;
 use placebench_harness::validator::{Violation, validate};
 use proptest::prelude::*;
+use proptest::sample;
 
 use support::naive;
 use support::random::{PLAIN, Variant, instance, shapes};
 
-const ONLINE: [&str; 5] = ["cats", "cats(steal=both)", "cpath", "hybrid", "dheft"];
-
-const SCHEDULERS: [&str; 4] = ["fifo", "pct", "msr", "static"];
-
-fn networks() -> impl Strategy<Value = NetworkModel> {
-    prop_oneof![Just(NetworkModel::ContentionFree), Just(NetworkModel::OnePort)]
+/// The placers that decide during the run, and one with other parameters.
+fn online() -> Vec<Box<dyn Placer>> {
+    let placers = registry::placer_names().into_iter().map(|name| registry::placer(&name.parse().unwrap()).unwrap());
+    let stealing = registry::placer(&"cats(steal=both)".parse().unwrap()).unwrap();
+    placers.chain([stealing]).filter(|placer| placer.online().is_some()).collect()
 }
 
-fn run(instance: &Instance, placement: &Placement, network: NetworkModel) -> Timeline {
+fn networks() -> impl Strategy<Value = &'static dyn NetworkModel> {
+    prop::sample::select(NETWORK_MODELS.to_vec())
+}
+
+/// The models that the naive simulator knows. Those with rates that change have a reference in `tests/fair_share.rs`.
+fn naive_networks() -> impl Strategy<Value = &'static dyn NetworkModel> {
+    prop::sample::select(NETWORK_MODELS.into_iter().filter(|model| model.name() != "fair_share").collect::<Vec<_>>())
+}
+
+fn run(instance: &Instance, placement: &Placement, network: &'static dyn NetworkModel) -> Timeline {
     simulate(&PlacedGraph::new(instance, placement), &Fifo as &dyn Scheduler, None, network).unwrap()
 }
 
@@ -61,14 +70,14 @@ proptest! {
         shape in shapes(),
         network in networks(),
         relabelled: bool,
-        scheduler in 0..SCHEDULERS.len(),
+        scheduler in sample::select(registry::SCHEDULERS.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()),
     ) {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
-        let scheduler = scheduler_of(&SCHEDULERS[scheduler].parse().unwrap()).unwrap();
+        let scheduler = registry::scheduler(&scheduler.parse().unwrap()).unwrap();
         let plan = Plan { order: instance.graph().topological_order().collect(), makespan: 0.0 };
         let timeline = simulate(&placed, &*scheduler, Some(&plan), network).unwrap();
-        prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network), Ok(()));
+        prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network.demands()), Ok(()));
     }
 
     #[test]
@@ -77,20 +86,18 @@ proptest! {
         network in networks(),
         relabelled: bool,
         limited: bool,
-        placer in 0..ONLINE.len(),
+        placer: sample::Index,
     ) {
         let (mut instance, _) = instance(shape, Variant { relabelled, ..PLAIN });
         if !limited {
             instance = with_memory(&instance, |_| None);
         }
-        let placer = placer_of(&ONLINE[placer].parse().unwrap()).unwrap();
-        let options = Options { network, ..Options::default() };
-        let run = || simulate_online(&instance, placer.online().unwrap(), &options);
+use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
         match run() {
             Ok(first) => {
                 let placed = PlacedGraph::new(&instance, &first.placement);
                 let records = first.timeline.records(&placed);
-                prop_assert_eq!(validate(&instance, &first.placement, &records, network), Ok(()));
+                prop_assert_eq!(validate(&instance, &first.placement, &records, network.demands()), Ok(()));
                 let memory = MemoryUse::new(&placed, &first.timeline);
                 for device in instance.cluster().device_ids() {
                     let limit = instance.cluster().device(device).memory_bytes;
@@ -99,14 +106,14 @@ proptest! {
                 prop_assert_eq!(Ok(first), run());
             }
             Err(error) => prop_assert!(
-                limited && matches!(error, OnlineError::Place(PlaceError::Infeasible { .. })),
+                limited && matches!(error, ExecutionError::Place(PlaceError::Infeasible { .. })),
                 "{}", error
             ),
         }
     }
 
     #[test]
-    fn the_naive_simulator_agrees_exactly(shape in shapes(), network in networks(), relabelled: bool) {
+    fn the_naive_simulator_agrees_exactly(shape in shapes(), network in naive_networks(), relabelled: bool) {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = run(&instance, &placement, network);
@@ -170,12 +177,12 @@ proptest! {
         let records = timeline.records(&placed);
         let memory = MemoryUse::new(&placed, &timeline);
         let exact = with_memory(&instance, |device| Some(memory.peak_bytes(device)));
-        let found = validate(&exact, &placement, &records, network);
+        let found = validate(&exact, &placement, &records, network.demands());
         prop_assert!(matches!(found, Ok(()) | Err(Violation::DemandTooLarge { .. })), "{:?}", found);
         for device in instance.cluster().device_ids().filter(|&device| memory.peak_bytes(device) > 0) {
             let peak = memory.peak_bytes(device);
             let tight = with_memory(&instance, |other| (other == device).then_some(peak - 1));
-            match validate(&tight, &placement, &records, network) {
+            match validate(&tight, &placement, &records, network.demands()) {
                 Err(Violation::OutOfMemory { bytes, device: name, .. }) => {
                     prop_assert_eq!((bytes, name), (peak, instance.cluster().device(device).name.clone()));
                 }
@@ -189,8 +196,9 @@ proptest! {
         let (instance, placement) = instance(shape, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
         let plain = run(&instance, &placement, network);
-        let options = Options { network, record_choices: true, ..Options::default() };
-        let recorded = simulate_with(&placed, &Fifo, &options).unwrap();
+        let simulator = Simulator { record_choices: true, ..Simulator::new(network) };
+        let order = Order { scheduler: &Fifo, plan: None };
+        let recorded = simulator.execute(&placed, order, &StopToken::default()).unwrap();
         prop_assert_eq!(recorded.records(&placed), plain.records(&placed));
         let choices = recorded.choices().unwrap();
         let sends = if shape.send_ops > 0.0 { placed.transfer_count() } else { 0 };

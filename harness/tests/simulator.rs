@@ -10,7 +10,8 @@ use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationS
 use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time, TransferId,
 };
-use placebench_harness::simulator::{NetworkModel, Options, SimulationError, simulate, simulate_with};
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, Simulator, simulate};
+use placebench_harness::execute::{ExecutionError, Executor, Order};
 use proptest::prelude::*;
 
 use support::random::{PLAIN, instance, shapes};
@@ -98,8 +99,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn policies_are_called_as_promised(shape in shapes(), one_port: bool) {
-        let network = if one_port { NetworkModel::OnePort } else { NetworkModel::ContentionFree };
+    fn policies_are_called_as_promised(shape in shapes(), network in 0..NETWORK_MODELS.len()) {
+        let network = NETWORK_MODELS[network];
         let (instance, placement) = instance(shape, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
         let spy = Spy::default();
@@ -170,10 +171,10 @@ fn three_ops() -> (Instance, Placement) {
     (instance, Placement::new([0, 0, 1].map(DeviceId).to_vec()))
 }
 
-fn error_of(choice: Choice) -> SimulationError {
+fn error_of(choice: Choice) -> ExecutionError {
     let (instance, placement) = three_ops();
     let placed = PlacedGraph::new(&instance, &placement);
-    simulate(&placed, &Chooser(choice), None, NetworkModel::ContentionFree).unwrap_err()
+    simulate(&placed, &Chooser(choice), None, &ContentionFree).unwrap_err()
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn a_scheduler_that_never_decides_is_an_error_and_no_endless_loop() {
 fn a_scheduler_that_stops_half_way_is_an_error() {
     // Waits on each device for a second task, which never comes to d1.
     let error = error_of(|tasks| (tasks.len() > 1).then(|| tasks.remove(0)));
-    assert!(matches!(error, SimulationError::Standstill { finished: 1, total: 3, waiting: 1, .. }), "{error:?}");
+    assert!(matches!(error, ExecutionError::Standstill { finished: 1, total: 3, waiting: 1, .. }), "{error:?}");
 }
 
 #[test]
@@ -209,10 +210,10 @@ fn idling_until_something_else_becomes_ready_is_allowed() {
         _ => tasks.pop(),
     };
     // After c has run, b is alone again, and nothing becomes ready any more.
-    let error = simulate(&placed, &Chooser(waits), None, NetworkModel::ContentionFree).unwrap_err();
-    assert!(matches!(error, SimulationError::Standstill { time: 3.0, finished: 2, .. }), "{error:?}");
+    let error = simulate(&placed, &Chooser(waits), None, &ContentionFree).unwrap_err();
+    assert!(matches!(error, ExecutionError::Standstill { time: 3.0, finished: 2, .. }), "{error:?}");
     let takes_last: Choice = |tasks| tasks.pop();
-    let timeline = simulate(&placed, &Chooser(takes_last), None, NetworkModel::ContentionFree).unwrap();
+    let timeline = simulate(&placed, &Chooser(takes_last), None, &ContentionFree).unwrap();
     assert_eq!((timeline.start(b), timeline.start(c)), (0.0, 2.0));
 }
 
@@ -228,7 +229,7 @@ fn a_task_that_is_not_executable_is_refused_with_its_name() {
             Task::Send(TransferId(0)) => |_| Some(Task::Send(TransferId(0))),
             Task::Send(_) => |_| Some(Task::Send(TransferId(9))),
         };
-        assert!(matches!(error_of(choice), SimulationError::NotExecutable { .. }), "{task:?}");
+        assert!(matches!(error_of(choice), ExecutionError::NotExecutable { .. }), "{task:?}");
     }
 }
 
@@ -253,13 +254,13 @@ fn a_task_whose_input_is_on_its_way_is_not_executable_under_any_network() {
         let cluster = cluster(2).with_send_ops(send_ops).unwrap();
         let instance = Instance::new(builder.clone().build().unwrap(), cluster).unwrap();
         let placed = PlacedGraph::new(&instance, &placement);
-        for network in NetworkModel::ALL {
+        for network in NETWORK_MODELS {
             let choice: Choice = |tasks| match tasks.first() {
                 Some(Task::Op(OpId(3))) => Some(Task::Op(OpId(2))),
                 _ => Some(tasks.remove(0)),
             };
             let error = simulate(&placed, &Chooser(choice), None, network).unwrap_err();
-            assert!(matches!(error, SimulationError::NotExecutable { time: 1.5, .. }), "{error:?}");
+            assert!(matches!(error, ExecutionError::NotExecutable { time: 1.5, .. }), "{error:?}");
         }
     }
 }
@@ -272,8 +273,8 @@ fn times_beyond_the_range_of_floats_are_an_error() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = Placement::new(vec![DeviceId(0)]);
     let placed = PlacedGraph::new(&instance, &placement);
-    let error = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap_err();
-    assert_eq!(error, SimulationError::Overflow { task: "op 0".to_owned() });
+    let error = simulate(&placed, &Fifo, None, &ContentionFree).unwrap_err();
+    assert_eq!(error, ExecutionError::Overflow { task: "op 0".to_owned() });
     assert_eq!(a, OpId(0));
 }
 
@@ -287,9 +288,9 @@ fn a_transfer_that_never_arrives_is_an_error() {
     let instance = Instance::new(builder.build().unwrap(), Cluster::uniform(2, Kind::Cpu, 1.0, link).unwrap()).unwrap();
     let placement = Placement::new([0, 1].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
-    for network in NetworkModel::ALL {
+    for network in NETWORK_MODELS {
         let error = simulate(&placed, &Fifo, None, network).unwrap_err();
-        assert_eq!(error, SimulationError::Overflow { task: "op 1".to_owned() });
+        assert_eq!(error, ExecutionError::Overflow { task: "op 1".to_owned() });
     }
 }
 
@@ -312,7 +313,7 @@ fn chain(ops: usize, ops_each: f64, devices: u32) -> (Instance, Placement) {
 fn a_chain_of_a_million_ops_works() {
     let (instance, placement) = chain(1_000_000, 10.0, 2);
     let placed = PlacedGraph::new(&instance, &placement);
-    for network in NetworkModel::ALL {
+    for network in NETWORK_MODELS {
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
         assert_eq!(timeline.makespan(), 1_999_999.0);
     }
@@ -322,7 +323,7 @@ fn a_chain_of_a_million_ops_works() {
 fn a_graph_in_which_nothing_takes_time_ends_at_0() {
     let (instance, placement) = chain(10_000, 0.0, 1);
     let placed = PlacedGraph::new(&instance, &placement);
-    for network in NetworkModel::ALL {
+    for network in NETWORK_MODELS {
         assert_eq!(simulate(&placed, &Fifo, None, network).unwrap().makespan(), 0.0);
     }
 }
@@ -334,8 +335,8 @@ fn a_run_stops_when_it_is_told_to_or_its_deadline_passes() {
     let asked = StopToken::default();
     asked.stop();
     for stop in [asked, StopToken::with_deadline(Instant::now())] {
-        let options = Options { stop, ..Options::default() };
-        let error = simulate_with(&placed, &Fifo, &options).unwrap_err();
+        let order = Order { scheduler: &Fifo, plan: None };
+        let error = Simulator::default().execute(&placed, order, &stop).unwrap_err();
         assert_eq!(error.to_string(), "stopped at simulated time 0, after 0 of 100000 tasks");
     }
 }
@@ -369,9 +370,9 @@ fn a_run_that_is_told_to_stop_while_it_goes_on_stops_soon() {
     let (instance, placement) = chain(100_000, 10.0, 1);
     let placed = PlacedGraph::new(&instance, &placement);
     let stop = StopToken::default();
-    let options = Options { stop: stop.clone(), ..Options::default() };
-    match simulate_with(&placed, &Stopper(stop), &options).unwrap_err() {
-        SimulationError::Stopped { finished, total, .. } => assert!(finished < 10_000 && total == 100_000),
+    let order = Order { scheduler: &Stopper(stop.clone()), plan: None };
+    match Simulator::default().execute(&placed, order, &stop).unwrap_err() {
+        ExecutionError::Stopped { finished, total, .. } => assert!(finished < 10_000 && total == 100_000),
         other => panic!("{other:?}"),
     }
 }
@@ -391,7 +392,7 @@ fn under_one_port_a_busy_receiver_does_not_hold_up_transfers_to_others() {
     let instance = Instance::new(builder.build().unwrap(), cluster(4)).unwrap();
     let placement = Placement::new([0, 1, 1, 1, 2, 3].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     let start = |source| timeline.transfer(&placed, placed.transfers_of(source).next().unwrap()).start;
     // a and b are ready at 1: the lower id goes first, and b waits for d2. d is ready at 3, when a has freed d2: b, ready
     // longer, takes the port of d1; then c and d compete for it, and c has waited longer.
@@ -400,7 +401,7 @@ fn under_one_port_a_busy_receiver_does_not_hold_up_transfers_to_others() {
     let slower = instance.graph().with_costs(vec![10.0; 6], vec![0; 6], vec![30, 20, 20, 10]);
     let instance = Instance::new(slower.unwrap(), cluster(4)).unwrap();
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     let start = |source| timeline.transfer(&placed, placed.transfers_of(source).next().unwrap()).start;
     assert_eq!([start(a), start(b), start(c), start(d)], [1.0, 4.0, 6.0, 3.0]);
 }

@@ -8,7 +8,7 @@ use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, TransferId,
 };
-use placebench_harness::simulator::{NetworkModel, simulate};
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, simulate};
 use placebench_harness::timeline::Timeline;
 use placebench_harness::trace::write_chrome_trace;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn names_survive_escaping_and_times_are_microseconds() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = Placement::new(vec![DeviceId(0), DeviceId(1)]);
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
     let events = events(&timeline, &placed);
     let find = |category: &str, pid: u64| {
         events
@@ -65,7 +65,7 @@ fn a_graph_without_ops_gives_a_trace_without_events_of_ops() {
     let instance = Instance::new(GraphBuilder::default().build().unwrap(), cluster).unwrap();
     let placement = Placement::new(Vec::new());
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     assert_eq!(timeline.makespan(), 0.0);
     assert!(events(&timeline, &placed).iter().all(|event| event["ph"] == "M"));
 }
@@ -85,7 +85,7 @@ fn a_writer_that_fails_is_an_error() {
     let instance = Instance::new(GraphBuilder::default().build().unwrap(), cluster).unwrap();
     let placement = Placement::new(Vec::new());
     let placed = PlacedGraph::new(&instance, &placement);
-    let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
     let error = write_chrome_trace(&timeline, &placed, &mut Full).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
@@ -96,9 +96,9 @@ proptest! {
     #[test]
     fn every_op_send_and_transfer_is_there_once_and_no_thread_does_two_things_at_once(
         shape in shapes(),
-        one_port: bool,
+        network in 0..NETWORK_MODELS.len(),
     ) {
-        let network = if one_port { NetworkModel::OnePort } else { NetworkModel::ContentionFree };
+        let network = NETWORK_MODELS[network];
         let (instance, placement) = instance(shape, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
@@ -115,7 +115,7 @@ proptest! {
             threads.entry(thread).or_default().push((start, start + length));
         }
         for ((_, tid), spans) in &mut threads {
-            prop_assert!(!one_port || *tid <= 1, "under one_port a device needs one thread for transfers");
+            prop_assert!(network.name() != "one_port" || *tid <= 1, "under one_port a device needs one thread for transfers");
             spans.sort_by(|a, b| a.partial_cmp(b).unwrap());
             for pair in spans.windows(2) {
                 prop_assert!(pair[1].0 >= pair[0].1 - 1e-3, "{:?}", pair);

@@ -4,7 +4,7 @@ use placebench_algorithms::schedulers::Fifo;
 use placebench_algorithms::{PlaceContext, Spec, registry};
 use placebench_datasets::{Cluster, Instance, Kind, Link, PlacedGraph};
 use placebench_generator::training_steps::{TrainingGraph, TrainingParams, generate_training};
-use placebench_harness::simulator::{NetworkModel, simulate};
+use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, OnePort, simulate};
 use placebench_harness::validator;
 use proptest::prelude::*;
 
@@ -17,14 +17,15 @@ fn made(text: &str) -> (TrainingParams, TrainingGraph) {
 }
 
 /// Bytes moved, and the time beyond computation, on equal workers with equal links.
-fn run(params: &TrainingParams, made: &TrainingGraph, link: Link, network: NetworkModel) -> (u64, f64) {
+fn run(params: &TrainingParams, made: &TrainingGraph, link: Link, network: &'static dyn NetworkModel) -> (u64, f64) {
     let run = |link: Link| {
         let cluster = Cluster::uniform(params.device_count() as usize, Kind::Cpu, SPEED, link).unwrap();
         let instance = Instance::new(made.graph.clone(), cluster).unwrap();
         made.placement.check(&instance).expect("a feasible placement");
         let placed = PlacedGraph::new(&instance, &made.placement);
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
-        validator::validate(&instance, &made.placement, &timeline.records(&placed), network).expect("a valid timeline");
+        validator::validate(&instance, &made.placement, &timeline.records(&placed), network.demands())
+            .expect("a valid timeline");
         let busy: f64 = timeline.busy_times(&placed).iter().sum();
         let workers = f64::from(params.worker_count());
         (placed.traffic_bytes(), timeline.makespan(), timeline.makespan() - busy / workers)
@@ -50,7 +51,7 @@ proptest! {
     fn a_ring_moves_and_takes_what_its_formula_says(workers in 2u32..12, exchanges in 1u32..3, period in 1u32..4, rate in 1e6..1e9, latency in 0.0..1e-3) {
         let text = format!("training_steps(workers={workers}, period={period}, steps={})", exchanges * period);
         let (params, made) = made(&text);
-        let (bytes, time) = run(&params, &made, Link { rate, latency }, NetworkModel::OnePort);
+        let (bytes, time) = run(&params, &made, Link { rate, latency }, &OnePort);
         let (p, n) = (u64::from(workers), params.values());
         prop_assert_eq!(bytes, u64::from(exchanges) * 2 * (p - 1) * n * 4);
         // A chunk is a whole number of values: the largest keeps the ring's step.
@@ -63,7 +64,7 @@ proptest! {
     #[test]
     fn gossip_sends_two_models_a_worker_and_takes_two_messages(workers in 2u32..14, exchanges in 1u32..12, rate in 1e6..1e9, latency in 0.0..1e-3) {
         let (params, made) = made(&format!("training_steps(workers={workers}, sync=gossip, steps={exchanges})"));
-        let (bytes, time) = run(&params, &made, Link { rate, latency }, NetworkModel::OnePort);
+        let (bytes, time) = run(&params, &made, Link { rate, latency }, &OnePort);
         let model = params.values() * 4;
         prop_assert_eq!(bytes, u64::from(exchanges * workers) * 2 * model);
         assert_close(time, f64::from(exchanges) * 2.0 * (latency + model as f64 / rate));
@@ -72,7 +73,7 @@ proptest! {
     #[test]
     fn recursive_doubling_takes_a_message_a_round_and_two_for_who_is_beyond_a_power_of_two(workers in 2u32..40, rate in 1e6..1e9, latency in 0.0..1e-3) {
         let (params, made) = made(&format!("training_steps(workers={workers}, sync=recursive_doubling)"));
-        let (bytes, time) = run(&params, &made, Link { rate, latency }, NetworkModel::OnePort);
+        let (bytes, time) = run(&params, &made, Link { rate, latency }, &OnePort);
         let model = params.values() * 4;
         let rounds = workers.ilog2();
         let extra = workers - (1 << rounds);
@@ -84,7 +85,7 @@ proptest! {
     #[test]
     fn all_gradients_and_weights_go_through_the_servers(workers in 1u32..12, servers in 1u32..5, rate in 1e6..1e9, latency in 0.0..1e-3) {
         let (params, made) = made(&format!("training_steps(workers={workers}, sync=parameter_server, servers={servers})"));
-        let (bytes, time) = run(&params, &made, Link { rate, latency }, NetworkModel::OnePort);
+        let (bytes, time) = run(&params, &made, Link { rate, latency }, &OnePort);
         let model = params.values() * 4;
         prop_assert_eq!(bytes, 2 * u64::from(workers) * model);
         let through_one = f64::from(2 * workers) * (latency + model as f64 / f64::from(servers) / rate);
@@ -99,7 +100,7 @@ proptest! {
         let bytes = |period: u32, steps: u32| {
             let (params, made) = made(&format!("training_steps(workers={workers}, sync={sync}, period={period}, steps={steps})"));
             let free = Link { rate: 1e6, latency: 0.0 };
-            run(&params, &made, free, NetworkModel::ContentionFree)
+            run(&params, &made, free, &ContentionFree)
         };
         let (whole, of_period) = (bytes(1, exchanges), bytes(period, exchanges * period));
         prop_assert_eq!(whole.0, of_period.0);
@@ -128,7 +129,7 @@ fn sparsification_keeps_a_twentieth_of_the_values_and_doubles_each() {
     let link = Link { rate: 1e8, latency: 0.0 };
     let of = |text: &str| {
         let (params, made) = made(text);
-        run(&params, &made, link, NetworkModel::OnePort)
+        run(&params, &made, link, &OnePort)
     };
     let (dense, sparse) = (of("tolstobrov2(workers=10, steps=5)"), of("tolstobrov3(workers=10, steps=5)"));
     let kept = (0.05f64 * 545_098.0).ceil() as u64;
@@ -140,7 +141,7 @@ fn sparsification_keeps_a_twentieth_of_the_values_and_doubles_each() {
 #[test]
 fn quantization_to_four_bits_takes_an_eighth_and_a_scale_a_message() {
     let (params, made) = made("training_steps(workers=4, compression=quantization)");
-    let (bytes, _) = run(&params, &made, Link { rate: 1e8, latency: 0.0 }, NetworkModel::OnePort);
+    let (bytes, _) = run(&params, &made, Link { rate: 1e8, latency: 0.0 }, &OnePort);
     let chunk = |number: u64| ((number + 1) * 545_098 / 4 - number * 545_098 / 4).div_ceil(2) + 4;
     assert_eq!(bytes, 6 * (0..4).map(chunk).sum::<u64>());
 }
@@ -153,7 +154,7 @@ fn exchange_by_layers_moves_the_same_bytes_and_hides_time_behind_computation() {
         let cluster = Cluster::uniform(4, Kind::Cpu, SPEED, link).unwrap();
         let instance = Instance::new(made.graph.clone(), cluster).unwrap();
         let placed = PlacedGraph::new(&instance, &made.placement);
-        let timeline = simulate(&placed, &Fifo, None, NetworkModel::OnePort).unwrap();
+        let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
         let work: f64 = made.graph.op_ids().map(|op| made.graph.ops(op)).sum();
         (placed.traffic_bytes(), timeline.makespan(), work, params.values())
     };

@@ -5,7 +5,7 @@ use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, PlacedGraph, Placement,
     TensorId,
 };
-use placebench_harness::simulator::{NetworkModel, simulate};
+use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, OnePort, simulate};
 use placebench_harness::validator::{Records, RouteRecord, Violation, validate};
 
 const A: usize = 0;
@@ -26,7 +26,7 @@ const F: usize = 5;
 struct Case {
     instance: Instance,
     placement: Placement,
-    network: NetworkModel,
+    network: &'static dyn NetworkModel,
     records: Records,
 }
 
@@ -62,7 +62,7 @@ fn placement(devices: [u32; 6]) -> Placement {
     Placement::new(devices.map(DeviceId).to_vec())
 }
 
-fn case(network: NetworkModel, send_ops: f64) -> Case {
+fn case(network: &'static dyn NetworkModel, send_ops: f64) -> Case {
     // Demands: a 1+12, b 1+2+8; c 1+8, d 1+8; e 1+4, f 1+2.
     let instance = instance_with(send_ops, [Some(25), Some(19), Some(9)]);
     let placement = placement([0, 0, 1, 1, 2, 2]);
@@ -74,16 +74,16 @@ fn case(network: NetworkModel, send_ops: f64) -> Case {
 }
 
 fn free() -> Case {
-    case(NetworkModel::ContentionFree, 0.0)
+    case(&ContentionFree, 0.0)
 }
 
 fn with_sends() -> Case {
-    case(NetworkModel::ContentionFree, 5.0)
+    case(&ContentionFree, 5.0)
 }
 
 impl Case {
     fn check(&self) -> Result<(), Violation> {
-        validate(&self.instance, &self.placement, &self.records, self.network)
+        validate(&self.instance, &self.placement, &self.records, self.network.demands())
     }
 
     fn corrupt(mut self, change: impl FnOnce(&mut Records)) -> Violation {
@@ -218,10 +218,10 @@ fn colocated_ops_that_are_apart_are_found() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
-    let network = NetworkModel::ContentionFree;
+    let network: &dyn NetworkModel = &ContentionFree;
     let records = simulate(&placed, &Fifo, None, network).unwrap().records(&placed);
     assert_violation!(
-        validate(&instance, &placement, &records, network).unwrap_err(),
+        validate(&instance, &placement, &records, network.demands()).unwrap_err(),
         Violation::Separated { .. },
         "op 0 and op 2 are colocated, but were executed on 'd0' and 'd1'"
     );
@@ -414,7 +414,7 @@ fn a_send_op_during_an_op_is_found() {
 
 #[test]
 fn a_contention_free_run_breaks_the_rules_of_one_port() {
-    let case = Case { network: NetworkModel::OnePort, ..free() };
+    let case = Case { network: &OnePort, ..free() };
     assert_violation!(
         case.check().unwrap_err(),
         Violation::PortOverlap { .. },
@@ -434,9 +434,9 @@ fn two_transfers_received_at_once_are_found_under_one_port() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let placement = Placement::new([0, 1, 2].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
-    let records = simulate(&placed, &Fifo, None, NetworkModel::ContentionFree).unwrap().records(&placed);
+    let records = simulate(&placed, &Fifo, None, &ContentionFree).unwrap().records(&placed);
     assert_violation!(
-        validate(&instance, &placement, &records, NetworkModel::OnePort).unwrap_err(),
+        validate(&instance, &placement, &records, (&OnePort as &dyn NetworkModel).demands()).unwrap_err(),
         Violation::PortOverlap { .. },
         "at 1 device 'd2' received two transfers at once: the transfer of output 0 of op 0 from 'd0' to 'd2' and the \
          transfer of output 0 of op 1 from 'd1' to 'd2'"

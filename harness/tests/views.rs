@@ -6,15 +6,15 @@ use placebench_algorithms::partition::{Partition, quality};
 use placebench_algorithms::schedulers::Fifo;
 use placebench_algorithms::{PlaceContext, registry};
 use placebench_datasets::{EdgeWeight, Numbers, PlacedGraph, Placement, Vertices, View, ViewOptions};
+use placebench_harness::execute::simulate::{ContentionFree, simulate};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::metrics::Metrics;
-use placebench_harness::simulator::{NetworkModel, simulate};
 use proptest::prelude::*;
 
 use support::random::{PLAIN, Variant, instance, shapes};
 
 fn metrics(placed: &PlacedGraph<'_>) -> Metrics {
-    let timeline = simulate(placed, &Fifo, None, NetworkModel::ContentionFree).unwrap();
+    let timeline = simulate(placed, &Fifo, None, &ContentionFree).unwrap();
     Metrics::new(placed, &timeline, &MemoryUse::new(placed, &timeline))
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::table::Row;
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::{Row, Scenario};
 
-use crate::summary::{Scenario, geometric_mean, scenario};
 use crate::{Entry, Summary};
 
 /// Makespans relative to those that the placer `optimal` has proven, under the network model that it proves them for.
@@ -69,7 +69,7 @@ impl Optimality {
         placers: &[String],
         entries: &[Vec<Option<Entry>>],
     ) -> Option<Self> {
-        let index = |row: &Row| scenarios.iter().position(|known| *known == scenario(row)).unwrap_or_default();
+        let index = |row: &Row| scenarios.iter().position(|known| *known == row.key().scenario()).unwrap_or_default();
         let mut optima: BTreeMap<(usize, u32), f64> = BTreeMap::new();
         for row in rows.iter().filter(|row| is_optimal(&row.placer) && row.is_ok() && row.network == NETWORK) {
             if let Some(makespan) = row.planned_makespan {

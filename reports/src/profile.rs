@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use placebench_datasets::significant::significant;
-use placebench_harness::table::Row;
+use placebench_harness::results::{CellKey, Row};
 
 use crate::terminal::{WIDTH, finish, new_table};
 
@@ -55,8 +55,8 @@ impl Profiles {
                 placers.push(row.placer.clone());
             }
             let Some(makespan) = row.makespan.filter(|_| row.is_ok()) else { continue };
-            let (graph, cluster, placer, _, network, repetition) = row.key();
-            let instance = (graph, cluster, network, repetition);
+            let CellKey { placer, .. } = row.key();
+            let instance = (row.key().scenario(), row.repetition);
             let least = |map_value: &mut f64| *map_value = map_value.min(makespan);
             least(best.entry(instance.clone()).or_insert(f64::INFINITY));
             least(own.entry((placer.clone(), instance)).or_insert(f64::INFINITY));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use placebench_generator::GraphParams;
+use placebench_harness::results::{Metric, Row};
 use placebench_harness::suite::Suite;
-use placebench_harness::table::Row;
 use serde::Deserialize;
 
 /// The rows of a run, with what the suite says of its graphs.
@@ -50,24 +50,11 @@ impl Results {
 
     /// A metric of a row, if it has it.
     pub fn value(&self, metric: Metric, row: &Row) -> Option<f64> {
-        let steps = || self.steps.get(&row.graph).copied().unwrap_or(1.0);
-        match metric {
-            Metric::Makespan => row.makespan,
-            Metric::TrafficBytes => row.traffic_bytes.map(|bytes| bytes as f64),
-            Metric::PlaceSeconds => row.place_seconds,
-            Metric::Utilization => row.utilization,
-            Metric::ExecutableMean => row.executable_mean,
-            Metric::LoadImbalance => row.load_imbalance,
-            Metric::DevicesUsed => row.devices_used.map(|devices| devices as f64),
-            Metric::StepTime => Some(row.makespan? / steps()),
-            Metric::CommunicationTime => {
-                let makespan = row.makespan?;
-                let busy = makespan - row.idle_time? / f64::from(row.devices);
-                let waiting = makespan - busy * row.load_imbalance?;
-                // What is left of subtracting nearly equal numbers is no time.
-                Some(if waiting > makespan * 1e-12 { waiting / steps() } else { 0.0 })
-            }
-        }
+        let steps = match metric {
+            Metric::StepTime | Metric::CommunicationTime => self.steps.get(&row.graph).copied().unwrap_or(1.0),
+            _ => 1.0,
+        };
+        Some(metric.value(row)? / steps)
     }
 }
 
@@ -131,48 +118,6 @@ impl Column {
     }
 }
 
-/// A metric that claims compare and figures show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// `makespan`.
-    Makespan,
-    /// `traffic_bytes`.
-    TrafficBytes,
-    /// `place_seconds`.
-    PlaceSeconds,
-    /// `utilization`.
-    Utilization,
-    /// `executable_mean`.
-    ExecutableMean,
-    /// `load_imbalance`.
-    LoadImbalance,
-    /// `devices_used`.
-    DevicesUsed,
-    /// Makespan of a training step: `makespan` / steps of the graph; of other graphs the makespan.
-    StepTime,
-    /// What the busiest device waits: `makespan` − its busy time, of training graphs for a step. With workers of equal speed
-    /// that wait while they exchange it is the time of communication.
-    CommunicationTime,
-}
-
-impl Metric {
-    /// The name, as people read it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Makespan => "makespan",
-            Self::TrafficBytes => "traffic",
-            Self::PlaceSeconds => "time to place",
-            Self::Utilization => "utilization",
-            Self::ExecutableMean => "executable ops",
-            Self::LoadImbalance => "load imbalance",
-            Self::DevicesUsed => "devices used",
-            Self::StepTime => "time of a step",
-            Self::CommunicationTime => "communication",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +128,7 @@ mod tests {
         let row = Row {
             graph: "g".into(),
             devices: 4,
+            status: "ok".into(),
             load_imbalance: Some(2.0),
             makespan: Some(10.0),
             idle_time: Some(28.0),

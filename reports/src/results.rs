@@ -6,15 +6,13 @@
 use std::collections::BTreeMap;
 
 use placebench_algorithms::registry;
-use placebench_harness::table::Row;
+use placebench_harness::results::{CellKey, Metric, Row, Scenario};
 
-use crate::Scenario;
-use crate::figure::{Quantity, RowMetric, row_key};
-use crate::summary::scenario;
+use crate::figure::Quantity;
 
 /// Results by placer and scenario.
 pub(crate) struct Results {
-    pub(crate) metric: RowMetric,
+    pub(crate) metric: Metric,
     pub(crate) placers: Vec<String>,
     pub(crate) scenarios: Vec<Scenario>,
     pub(crate) labels: Vec<String>,
@@ -40,7 +38,7 @@ impl Best {
 }
 
 impl Results {
-    pub(crate) fn new(rows: &[Row], metric: RowMetric) -> Self {
+    pub(crate) fn new(rows: &[Row], metric: Metric) -> Self {
         let mut placers: Vec<String> = Vec::new();
         let mut scenarios: Vec<Scenario> = Vec::new();
         let (mut units, mut devices) = (Vec::new(), Vec::new());
@@ -48,7 +46,7 @@ impl Results {
             if !placers.contains(&row.placer) {
                 placers.push(row.placer.clone());
             }
-            let own = scenario(row);
+            let own = row.key().scenario();
             if !scenarios.contains(&own) {
                 scenarios.push(own);
                 units.push(row.time_unit.clone());
@@ -58,7 +56,7 @@ impl Results {
         in_registry_order(&mut placers);
         let mut cells: BTreeMap<(String, Scenario), Vec<&Row>> = BTreeMap::new();
         for row in rows {
-            cells.entry((row.placer.clone(), scenario(row))).or_default().push(row);
+            cells.entry((row.placer.clone(), row.key().scenario())).or_default().push(row);
         }
         let best = placers
             .iter()
@@ -72,7 +70,7 @@ impl Results {
     }
 
     pub(crate) fn quantity(&self, scenario: usize) -> Quantity {
-        self.metric.quantity(&self.units[scenario])
+        Quantity::of(self.metric, &self.units[scenario])
     }
 
     /// A value of which less is better.
@@ -90,9 +88,8 @@ impl Results {
     }
 
     pub(crate) fn key(&self, placer: usize, scenario: usize) -> String {
-        let Scenario { graph, cluster, .. } = &self.scenarios[scenario];
         let scheduler = self.best[placer][scenario].as_ref().map_or("", |best| best.scheduler.as_str());
-        row_key(graph, cluster, &self.placers[placer], scheduler)
+        mark(&self.scenarios[scenario], &self.placers[placer], scheduler)
     }
 
     /// What ratios are ratios of: `makespan / best`.
@@ -100,6 +97,13 @@ impl Results {
         let name = self.quantity(0).name;
         if self.metric.more_is_better() { format!("best {name} / {name}") } else { format!("{name} / best") }
     }
+}
+
+/// What a mark stands for: see [`CellKey::mark`].
+pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String {
+    let Scenario { graph, cluster, network } = scenario.clone();
+    let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
+    CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }.mark()
 }
 
 /// Placers in the order of the registry, others after them in the order in which they are.
@@ -112,7 +116,7 @@ fn in_registry_order(placers: &mut [String]) {
 }
 
 /// The scheduler with the best mean, the first among equals; `None` if any repetition failed under every scheduler.
-fn best_of(rows: &[&Row], metric: RowMetric) -> Option<Best> {
+fn best_of(rows: &[&Row], metric: Metric) -> Option<Best> {
     let mut schedulers: Vec<&str> = Vec::new();
     for row in rows {
         if !schedulers.contains(&row.scheduler.as_str()) {

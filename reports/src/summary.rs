@@ -2,21 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::{CellKey, Row, Scenario};
 use placebench_harness::suite::ONLINE;
-use placebench_harness::table::Row;
 
 use crate::Optimality;
-
-/// A column of the summary: a graph on a cluster under a network model.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scenario {
-    /// Name of the graph.
-    pub graph: String,
-    /// Name of the cluster.
-    pub cluster: String,
-    /// Name of the network model.
-    pub network: String,
-}
 
 /// A placer in a scenario with its best scheduler: means over the repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,12 +59,12 @@ pub struct SchedulerComparison {
 impl Summary {
     /// Condenses rows.
     pub fn new(rows: &[Row]) -> Self {
-        let scenarios = distinct(rows.iter().map(scenario));
+        let scenarios = distinct(rows.iter().map(|row| row.key().scenario()));
         let placers = distinct(rows.iter().map(|row| row.placer.clone()));
         let mut cells: BTreeMap<(usize, usize), Vec<&Row>> = BTreeMap::new();
         for row in rows {
             let at = |list: &[String], item: &String| list.iter().position(|known| known == item).unwrap_or_default();
-            let column = scenarios.iter().position(|known| *known == scenario(row)).unwrap_or_default();
+            let column = scenarios.iter().position(|known| *known == row.key().scenario()).unwrap_or_default();
             cells.entry((at(&placers, &row.placer), column)).or_default().push(row);
         }
         let mut entries = vec![vec![None; scenarios.len()]; placers.len()];
@@ -128,16 +118,6 @@ impl Summary {
     }
 }
 
-/// Geometric mean of positive numbers; `None` of none.
-pub(crate) fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) = values.fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value.ln()));
-    (count > 0).then(|| (sum / f64::from(count)).exp())
-}
-
-pub(crate) fn scenario(row: &Row) -> Scenario {
-    Scenario { graph: row.graph.clone(), cluster: row.cluster.clone(), network: row.network.clone() }
-}
-
 pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
@@ -178,8 +158,8 @@ fn compare_schedulers(rows: &[Row]) -> SchedulerComparison {
         distinct(rows.iter().map(|row| row.scheduler.clone())).into_iter().filter(compares).collect();
     let mut placements: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.is_ok()) {
-        let (graph, cluster, placer, _, network, repetition) = row.key();
-        placements.entry((graph, cluster, placer, network, repetition)).or_default().push(row);
+        let placement = CellKey { scheduler: String::new(), ..row.key() };
+        placements.entry(placement).or_default().push(row);
     }
     let complete: Vec<Vec<f64>> = placements
         .values()

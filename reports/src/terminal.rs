@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_datasets::significant::{bytes_text, significant, time_text};
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 
 use crate::{Summary, optimality_table};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::registry;
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, RowFigure, RowMetric, Shape, Step, Style, Sweep,
-    Task, Theme, Unit,
+    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, RowFigure, Shape, Step, Style, Sweep, Task, Theme,
+    Unit,
 };
 
 const GRAPHS: [&str; 7] = [
@@ -66,14 +66,14 @@ fn all_figures() -> Vec<NamedFigure> {
     let mut figures: Vec<NamedFigure> = RowFigure::ALL
         .into_iter()
         .flat_map(|kind| {
-            let figures = kind.of_rows(&rows, RowMetric::Makespan);
+            let figures = kind.of_rows(&rows, Metric::Makespan);
             assert!(!figures.is_empty(), "{}", kind.name());
             // Of one a graph and cluster, some are enough.
             figures.into_iter().step_by(3)
         })
         .collect();
     figures.extend(
-        [RowFigure::Heat, RowFigure::Pareto].into_iter().flat_map(|kind| kind.of_rows(&rows, RowMetric::Traffic)),
+        [RowFigure::Heat, RowFigure::Pareto].into_iter().flat_map(|kind| kind.of_rows(&rows, Metric::TrafficBytes)),
     );
     let mut more = |name: &str, figure: Box<dyn Figure>| {
         figures.push(NamedFigure { name: name.into(), caption: String::new(), figure });
@@ -187,7 +187,7 @@ fn names_of_files_are_unique_and_safe() {
     let rows = rows();
     let names: Vec<String> = RowFigure::ALL
         .into_iter()
-        .flat_map(|kind| kind.of_rows(&rows, RowMetric::Makespan))
+        .flat_map(|kind| kind.of_rows(&rows, Metric::Makespan))
         .map(|figure| figure.name)
         .collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
@@ -270,7 +270,7 @@ fn every_datum_of_a_run_is_one_mark() {
             assert_eq!(keys.len(), drawing.marks().count(), "{}", figure.name);
             keys.len()
         };
-        kind.of_rows(&rows, RowMetric::Makespan).into_iter().map(draw).collect()
+        kind.of_rows(&rows, Metric::Makespan).into_iter().map(draw).collect()
     };
     assert_eq!(count(RowFigure::Bars), vec![placers.len() * 3; scenarios]);
     assert_eq!(count(RowFigure::Clusters), vec![placers.len() * 2; GRAPHS.len()]);
@@ -375,8 +375,8 @@ fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
         (row.status, row.makespan) = ("infeasible".into(), None);
     }
     for kind in RowFigure::ALL {
-        assert!(kind.of_rows(&[], RowMetric::Makespan).is_empty());
-        for figure in kind.of_rows(&rows, RowMetric::Makespan) {
+        assert!(kind.of_rows(&[], Metric::Makespan).is_empty());
+        for figure in kind.of_rows(&rows, Metric::Makespan) {
             figure.figure.draw(&Style::single_column());
         }
     }

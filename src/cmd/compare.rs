@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use placebench::harness::comparison::{Comparison, Options, QualityMetric, RunTable};
+use placebench::harness::compare::{Comparison, Options, RunTable};
+use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
-use placebench_partition::output::print;
+
+use crate::output::print;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
 pub(super) const BAD_INPUT: u8 = 2;
@@ -37,8 +39,8 @@ pub(crate) struct Args {
     new: PathBuf,
 
     /// Metrics to compare.
-    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = quality)]
-    metrics: Vec<QualityMetric>,
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
+    metrics: Vec<Metric>,
 
     /// A cell's metric may grow to this factor; `inf` for any.
     #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
@@ -94,10 +96,10 @@ enum Ignored {
     Suite,
 }
 
-/// A metric by the name of its column.
-pub(super) fn quality(text: &str) -> Result<QualityMetric, String> {
-    let known = QualityMetric::ALL.into_iter().find(|metric| metric.name() == text);
-    known.ok_or_else(|| format!("use one of {}", QualityMetric::ALL.map(QualityMetric::name).join(", ")))
+/// A metric that is the same on every run, and of which less is better.
+fn exact(text: &str) -> Result<Metric, UnknownMetric> {
+    let judging = Metric::judging().into_iter().filter(|metric| !metric.is_measured());
+    Metric::among(text, &judging.collect::<Vec<_>>())
 }
 
 /// A factor of at least 1.
@@ -141,6 +143,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says why there is no verdict.
 pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", placebench_partition::output::one_line(error));
+    eprintln!("error: {}", crate::output::one_line(error));
     ExitCode::from(BAD_INPUT)
 }

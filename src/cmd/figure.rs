@@ -6,13 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use placebench::harness::results::{Metric, Row};
 use placebench::harness::runner::read_run;
-use placebench::harness::table::Row;
-use placebench::reports::figure::{Figure, NamedFigure, RowFigure, RowMetric, Style, Theme};
-use placebench_partition::output::print;
+use placebench::reports::figure::{Figure, NamedFigure, RowFigure, Style, Theme};
 
 use super::figure_cell;
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `figure`.
 #[derive(clap::Args)]
@@ -27,7 +26,7 @@ pub(crate) struct Args {
     /// What bars, lines and ranks are about: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory,
     /// executable or place_time.
     #[arg(long, short, default_value = "makespan")]
-    metric: RowMetric,
+    metric: Metric,
 
     /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler; may be given
     /// several times [default: the least makespan on the run's first graph].

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::{StopToken, nearest};
+use placebench::algorithms::StopToken;
+use placebench::datasets::nearest;
 use placebench::datasets::{DataflowGraph, PlacedGraph};
-use placebench::harness::runner::{instance_of, replay};
-use placebench::harness::suite::{Cell, Plan, Suite, load_graph};
-use placebench::harness::table::Row;
+use placebench::harness::problem::Problem;
+use placebench::harness::results::{CellKey, Row};
+use placebench::harness::runner::replay;
+use placebench::harness::suite::{Cell, Plan, Suite};
 use placebench::reports::figure::{NamedFigure, RowFigure, colocation_histogram, executable_ops, gantt};
 
 /// The figures of cells of a run, which are placed and simulated once more: what each device did, or else how many ops
@@ -28,8 +30,8 @@ pub(super) fn of_cells(
 }
 
 fn of_cell(plan: &Plan, cell: Cell, as_gantt: bool) -> anyhow::Result<Option<NamedFigure>> {
-    let (graph, cluster, placer, scheduler, network, _) = plan.key(cell);
-    let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group]).map_err(|error| anyhow!(error))?;
+    let CellKey { graph, cluster, placer, scheduler, network, .. } = plan.key(cell);
+    let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
     let simulated = replay(plan, cell, &instance, &StopToken::default()).map_err(|error| anyhow!(error))?;
     let placed = PlacedGraph::new(&instance, &simulated.decision.placement);
     let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
@@ -49,7 +51,7 @@ pub(super) fn colocation(run: &Path) -> anyhow::Result<Vec<NamedFigure>> {
     let suite = suite_of(run)?;
     let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
     for entry in &suite.graphs {
-        let (_, graph) = load_graph(entry, suite.seed)?;
+        let (_, graph) = entry.load(suite.seed)?;
         // The same structure with other costs has the same groups.
         if graph.colocation().group_count() > 0
             && graphs.iter().all(|(_, known)| known.colocation() != graph.colocation())
@@ -85,7 +87,7 @@ fn best_cell(plan: &Plan, rows: &[Row]) -> Option<Cell> {
 /// The first repetition of the cell with a name.
 fn find_cell(plan: &Plan, wanted: &str) -> anyhow::Result<Cell> {
     let names = |cell: Cell| {
-        let (graph, cluster, placer, scheduler, ..) = plan.key(cell);
+        let CellKey { graph, cluster, placer, scheduler, .. } = plan.key(cell);
         [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")]
     };
     if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use placebench::algorithms::nearest;
-use placebench::datasets::format::undirected::{UndirectedFormat, write_undirected};
-use placebench::datasets::format::{self, GraphHeader};
-use placebench::datasets::{DataflowGraph, UndirectedGraph};
+use placebench::datasets::format::undirected::{Undirected, write_undirected};
+use placebench::datasets::format::{
+    self, GraphHeader, Holds, format_marks, format_names, undirected_format, undirected_format_named, write_cluster,
+    write_graph,
+};
+use placebench::datasets::{DataflowGraph, UndirectedGraph, nearest};
 use placebench::generator::{
     ClusterParams, GraphParams, LeveledParams, Manifest, RmatParams, TrainingParams, cluster_preset, generate_cluster,
     generate_leveled, generate_training, graph_sha256, grid, random_geometric, rmat,
 };
-use placebench_partition::output::print;
 
-use super::convert::{extension, write_cluster, write_graph, write_view};
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `generate`.
 #[derive(clap::Args)]
@@ -28,10 +28,13 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
-    /// Where to write: without extension a graph folder with its manifest; .csv, .pb, .pbtxt, .dot; with --cluster or for a
-    /// cluster preset .toml or .csv; for undirected graphs .graph, .mtx, .edges or .pbedges, which also write a graph's
-    /// undirected view.
-    #[arg(long, short, required_unless_present_any = ["check", "print_parameters"])]
+    #[arg(long, short, required_unless_present_any = ["check", "print_parameters"], help = format!(
+        "Where to write, by its extension (without one, a graph folder with its manifest): {}; for clusters {}; for undirected graphs {}, which also hold a dataflow \
+         graph's undirected view",
+        format_marks(|holds| matches!(holds, Holds::Graph { write: Some(_), .. })),
+        format_marks(|holds| matches!(holds, Holds::Cluster { .. })),
+        format_marks(|holds| matches!(holds, Holds::Undirected { .. }))
+    ))]
     out: Option<PathBuf>,
 
     /// Seed.
@@ -62,8 +65,10 @@ pub(crate) struct Args {
     #[arg(long)]
     drop_isolated: bool,
 
-    /// Format of an undirected graph, if the extension does not tell: metis, mtx, edges, binary.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format!(
+        "Format of an undirected graph, if the extension does not say it: {}",
+        format_names(|holds| matches!(holds, Holds::Undirected { .. }))
+    ))]
     format: Option<String>,
 
     /// The parameter file describes a cluster, not a graph.
@@ -110,12 +115,13 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     check_options(args, what)?;
     if let Some(graph) = undirected(args, what)? {
         let format = match &args.format {
-            Some(text) => text.parse().map_err(|error| anyhow!("--format: {error}"))?,
-            None => UndirectedFormat::of_path(out)
+            Some(name) => undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?,
+            None => undirected_format(out)
                 .ok_or_else(|| anyhow!("{}: give --format, or the extension .graph, .mtx or .edges", out.display()))?,
         };
+        let graph = Undirected::Graph(graph);
         write_undirected(out, format, &graph)?;
-        print(&format!("{}: {} vertices, {} edges\n", out.display(), graph.vertex_count(), graph.edge_count()))?;
+        print(&format!("{}: {graph}\n", out.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.cluster && is_file {
@@ -164,7 +170,7 @@ fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCod
     header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
     header.provenance.insert("sha256".to_owned(), sha256.clone().into());
     header.provenance.insert(STEPS.to_owned(), toml::Value::try_from(&params)?);
-    write_graph(out, &header, graph)?;
+    write(out, &header, graph)?;
     print(&format!(
         "{}: {} ops, {} edges, {} workers, {} devices\nSHA-256 {sha256}\n",
         out.display(),
@@ -237,11 +243,8 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
     header.units.time = "execution units".to_owned();
     header.provenance.insert("generator".to_owned(), format!("placebench {}", manifest.version).into());
     header.provenance.insert("sha256".to_owned(), manifest.sha256.clone().into());
-    match UndirectedFormat::of_path(out) {
-        Some(format) => write_view(out, format, &made.graph)?,
-        None => write_graph(out, &header, &made.graph)?,
-    }
-    if extension(out).is_empty() {
+    write(out, &header, &made.graph)?;
+    if out.is_dir() {
         write_file(&out.join(MANIFEST), |file| std::io::Write::write_all(file, manifest.to_toml().as_bytes()))?;
     }
     let stats = &made.stats;
@@ -257,6 +260,18 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
         manifest.sha256
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a graph, or its undirected view if the extension asks for one.
+fn write(out: &Path, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Result<()> {
+    match undirected_format(out) {
+        Some(format) => {
+            let view = Undirected::of_dataflow(graph, format).with_context(|| out.display().to_string())?;
+            write_undirected(out, format, &view)?;
+        }
+        None => write_graph(out, header, graph)?,
+    }
+    Ok(())
 }
 
 fn check(folder: &Path) -> anyhow::Result<ExitCode> {

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use placebench::datasets::Properties;
-use placebench_partition::output::print;
-use placebench_partition::source;
+use placebench::harness::problem::{ClusterEntry, GraphEntry};
+
+use crate::output::print;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -22,8 +23,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let (header, graph) = source::graph(&args.graph, args.seed)?;
-    let cluster = args.cluster.as_deref().map(|cluster| source::cluster(cluster, args.seed)).transpose()?;
+    let (header, graph) = GraphEntry::named(&args.graph)?.load(args.seed)?;
+    let cluster = args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
     let properties = Properties::of(&graph, cluster.as_ref());
     let mut text = format!("{}\n", header.name);
     if !header.title.is_empty() {

@@ -2,16 +2,19 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::ValueEnum;
-use placebench::algorithms::partition::Partitioner;
+use placebench::algorithms::Entry;
 use placebench::algorithms::partition::registry::PARTITIONERS;
-use placebench::algorithms::registry::{PARTITIONED_PARAMS, PLACERS, SCHEDULERS, partitioned_placers};
-use placebench::algorithms::{Entry, ParamSpec};
+use placebench::algorithms::registry::{SCHEDULERS, placers};
+use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
+use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
-use placebench_partition::output::print;
+
+use crate::output::print;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
@@ -19,6 +22,10 @@ pub(crate) struct Args {
     /// What to list.
     #[arg(value_enum)]
     what: Option<What>,
+
+    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md
+    #[arg(long, requires = "what")]
+    markdown: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,6 +51,10 @@ enum What {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    if let (true, Some(what)) = (args.markdown, args.what) {
+        print(&markdown(what)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut text = String::new();
     for &what in What::value_variants() {
         if args.what.is_some_and(|wanted| wanted != what) {
@@ -63,10 +74,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
     Ok(match what {
-        What::Placers => {
-            let own = PLACERS.iter().flat_map(entry_lines);
-            own.chain(partitioned_placers().flat_map(|(name, entry)| partitioned_lines(name, entry))).collect()
-        }
+        What::Placers => placers().flat_map(entry_lines).collect(),
         What::Partitioners => PARTITIONERS.iter().flat_map(entry_lines).collect(),
         What::Schedulers => SCHEDULERS.iter().flat_map(entry_lines).collect(),
         What::Suites => {
@@ -87,14 +95,10 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
                 .map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?))))
                 .collect::<anyhow::Result<_>>()?
         }
-        What::Networks => vec![
-            (
-                "contention_free".to_owned(),
-                "a transfer takes latency + bytes / rate, whatever else is under way (L)".to_owned(),
-            ),
-            ("one_port".to_owned(), "a device sends one tensor at a time and receives one at a time".to_owned()),
-        ],
-        What::Formats => FORMATS.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
+        What::Networks => {
+            NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
+        }
+        What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
     })
 }
 
@@ -102,20 +106,6 @@ const FAMILIES: &[(&str, &str)] = &[
     ("grid", "undirected: square grid, --side"),
     ("random_geometric", "undirected: points in a square tied to those nearby, --vertices and --degree"),
     ("rmat", "undirected: R-MAT with hubs, --scale, --degree, --drop-isolated"),
-];
-
-const FORMATS: &[(&str, &str)] = &[
-    ("folder", "graph: Parquet tables and a TOML header; read and written"),
-    (".csv", "graph, or cluster with its rate matrix; read and written"),
-    (".pb, .pbtxt", "graph: TensorFlow GraphDef; read and written"),
-    ("extractor's folder", "graph: GraphDef with measured costs beside it; read"),
-    (".toml", "cluster; read and written"),
-    (".graph", "undirected graph of METIS; partitioned, and written as the view of a dataflow graph"),
-    (".hgr", "hypergraph of hMETIS; partitioned, and written with tensors as nets"),
-    (".mtx", "undirected graph as a Matrix Market file; partitioned and written"),
-    (".edges, .txt, .tsv", "undirected graph as a list of edges; partitioned and written"),
-    (".pbedges", "undirected graph as a binary list of edges; partitioned and written"),
-    (".dot", "graph, for Graphviz; written"),
 ];
 
 fn preset_text(name: &str) -> Option<String> {
@@ -148,16 +138,23 @@ fn cluster_text(cluster: &Cluster) -> String {
 }
 
 fn entry_lines<T: ?Sized>(entry: &Entry<T>) -> Vec<(String, String)> {
-    let head = (entry.name.to_owned(), format!("{} ({})", entry.summary, entry.source));
-    std::iter::once(head).chain(entry.params.iter().map(param_line)).collect()
+    let head = (entry.name.clone(), format!("{} ({})", entry.summary, entry.source));
+    let params = entry.params().into_iter().map(|param| (format!("  {}={}", param.name, param.default), param.doc));
+    std::iter::once(head).chain(params).collect()
 }
 
-/// A partitioner as a placer.
-fn partitioned_lines(name: String, entry: &Entry<dyn Partitioner>) -> Vec<(String, String)> {
-    let head = (name, format!("blocks mapped to devices and repaired: {} ({})", entry.summary, entry.source));
-    std::iter::once(head).chain(entry.params.iter().chain(&PARTITIONED_PARAMS).map(param_line)).collect()
+/// A table with a row for each algorithm.
+fn markdown(what: What) -> anyhow::Result<String> {
+    let (title, rows): (&str, Vec<String>) = match what {
+        What::Placers => ("placer", placers().map(markdown_row).collect()),
+        What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
+        What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
+        _ => bail!("--markdown is for placers, partitioners and schedulers"),
+    };
+    Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
 }
 
-fn param_line(param: &ParamSpec) -> (String, String) {
-    (format!("  {}={}", param.name, param.default), param.doc.to_owned())
+fn markdown_row<T: ?Sized>(entry: &Entry<T>) -> String {
+    let params = entry.params().iter().map(|param| format!("`{}={}`", param.name, param.default)).collect::<Vec<_>>();
+    format!("| {} | {} | {} | {} |\n", entry.name, entry.summary, entry.source, params.join(", "))
 }

@@ -7,6 +7,7 @@ mod figure_cell;
 mod generate;
 mod inspect;
 mod list;
+mod partition;
 mod place;
 mod rank;
 mod report;
@@ -35,7 +36,7 @@ pub(crate) enum Verb {
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
     /// Partitions a graph into blocks, or judges a partition.
-    Partition(placebench_partition::Args),
+    Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
     /// Compares two runs of a suite; exit code 1 if the new one is worse.
@@ -68,7 +69,7 @@ impl Verb {
             Self::Figure(args) => figure::execute(&args),
             Self::Table(args) => table::execute(&args),
             Self::Place(args) => place::execute(&args),
-            Self::Partition(args) => placebench_partition::execute(&args),
+            Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
             Self::Compare(args) => compare::execute(&args),
             Self::Rank(args) => rank::execute(&args),

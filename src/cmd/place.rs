@@ -3,25 +3,23 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
-use placebench::algorithms::{ONLINE, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
+use anyhow::{anyhow, bail};
+use placebench::algorithms::{ONLINE, Placer, Spec, StopToken, registry};
 use placebench::datasets::significant::{bytes_text, time_text};
 use placebench::datasets::{Instance, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
-use placebench::harness::objective::SimulatedObjective;
-use placebench::harness::runner::{Judgement, Yardstick, instance_of, judge, judge_online, read_suite};
-use placebench::harness::simulator::NetworkModel;
-use placebench::harness::suite::{ClusterEntry, GraphEntry, Group, Plan, time_unit};
-use placebench::harness::table::Status;
+use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
+use placebench::harness::execute::simulate::{NetworkModel, Simulator, network_model};
+use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
+use placebench::harness::runner::read_suite;
+use placebench::harness::suite::{Group, Plan};
+use placebench::harness::timeline::Timeline;
 use placebench::harness::trace::write_chrome_trace;
-use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use placebench_partition::output::print;
-use placebench_partition::source;
 
-use crate::output::write_file;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::{print, write_file};
 
 /// Arguments of `place`.
 #[derive(clap::Args)]
@@ -63,8 +61,8 @@ pub(crate) struct Args {
     scheduler: Option<String>,
 
     /// The network model.
-    #[arg(long, short, default_value = "contention_free")]
-    network: NetworkModel,
+    #[arg(long, short, default_value = "contention_free", value_parser = network_model)]
+    network: &'static dyn NetworkModel,
 
     /// Seed of presets and of random placers.
     #[arg(long, default_value_t = 0)]
@@ -102,7 +100,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let Problem { instance, unit, placer } = match &args.run {
+    let (Problem { instance, time_unit }, placer) = match &args.run {
         Some(folder) => problem_of_run(args, folder)?,
         None => problem(args)?,
     };
@@ -116,74 +114,47 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         // A program has a process group of its own, which Ctrl-C does not reach: it is killed when the token stops.
         stop_on_ctrl_c(&stop)?;
     }
-    let yardstick = Yardstick::new(&instance);
-    let refused = |(status, reason): (Status, String)| anyhow!("{}: {reason}", status.name());
-    let (decision, judgement, placed_in) = match placer.online() {
-        Some(online) => {
-            let (decision, judgement) =
-                judge_online(&instance, online, args.network, &yardstick, &stop).map_err(refused)?;
-            let seconds = judgement.simulated_in.as_secs_f64();
-            (decision, judgement, seconds)
-        }
-        None => {
-            let scheduler = registry::scheduler(&scheduler_name.parse::<Spec>()?)?;
-            let objective = Arc::new(SimulatedObjective { network: args.network });
-            let context = PlaceContext { seed: args.seed, stop: stop.clone(), objective: Some(objective) };
-            let started = Instant::now();
-            let decision = match placer.place(&instance, &context) {
-                Err(PlaceError::Stopped) if args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
-                decision => decision?,
-            };
-            let seconds = started.elapsed().as_secs_f64();
-            let judgement =
-                judge(&instance, &decision, &*scheduler, args.network, &yardstick, &stop).map_err(refused)?;
-            (decision, judgement, seconds)
-        }
+    let reference = Reference::new(&instance);
+    let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: args.seed, stop: &stop };
+    let scheduler = match placer.online() {
+        Some(_) => None,
+        None => Some(registry::scheduler(&scheduler_name.parse::<Spec>()?)?),
     };
-    let placed = PlacedGraph::new(&instance, &decision.placement);
+    let evaluation = evaluator
+        .place(&*placer, args.network)
+        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &Simulator::new(args.network)));
+    let evaluation = match evaluation {
+        Ok(evaluation) => evaluation,
+        Err(error) if error.is_stop() && args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(EvaluationError::Place { error, .. }) => return Err(error.into()),
+        Err(error) => bail!("{}: {error}", error.status().name()),
+    };
+    let placed = PlacedGraph::new(&instance, &evaluation.decision.placement);
     if let Some(path) = &args.placement {
         write_file(path, |out| write_placement(out, &instance, &placed))?;
     }
     if let Some(path) = &args.timeline {
-        write_file(path, |out| write_timeline(out, &instance, &placed, &judgement))?;
+        write_file(path, |out| write_timeline(out, &instance, &placed, &evaluation.timeline))?;
     }
     if let Some(path) = &args.trace {
-        write_file(path, |out| write_chrome_trace(&judgement.timeline, &placed, out))?;
+        write_file(path, |out| write_chrome_trace(&evaluation.timeline, &placed, out))?;
     }
-    print(&describe(args, &scheduler_name, &instance, &judgement, &yardstick, placed_in, &unit))?;
+    print(&describe(args, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be placed, and by what.
-struct Problem {
-    instance: Instance,
-    /// Unit of the instance's times.
-    unit: String,
-    placer: Box<dyn Placer>,
-}
-
-/// The problem that the arguments describe.
-fn problem(args: &Args) -> anyhow::Result<Problem> {
+/// The problem that the arguments describe, and the placer.
+fn problem(args: &Args) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
     let placer = placer(args)?;
-    // A wrong name is told before a large graph is read.
+    // A wrong name is reported before a large graph is read.
     scheduler_name(args, &*placer)?;
-    let (header, graph) = source::graph(&args.graph, args.seed)?;
-    let unit = time_unit(&header, &graph).to_owned();
-    let mut cluster = source::cluster(&args.cluster, args.seed)?;
-    if let Some(devices) = args.devices {
-        let count = cluster.device_count();
-        cluster = cluster
-            .first_devices(devices)
-            .with_context(|| format!("cluster '{}' has {count} devices: --devices takes 1 to {count}", args.cluster))?;
-    }
-    if args.unlimited_memory {
-        cluster = cluster.without_memory_limits();
-    }
-    Ok(Problem { instance: Instance::new(graph, cluster)?, unit, placer })
+    let (devices, unlimited_memory) = (args.devices, args.unlimited_memory);
+    let cluster = ClusterEntry { devices, unlimited_memory, ..ClusterEntry::named(&args.cluster)? };
+    Ok((Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, placer))
 }
 
-/// The problem that the arguments name in a run.
-fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<Problem> {
+/// The problem that the arguments name in a run, and the placer.
+fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
     let suite = read_suite(folder)?.1?;
     let known = |what: &str, name: &str, names: Vec<String>| match names.iter().position(|known| known == name) {
         Some(index) => Ok(index),
@@ -193,12 +164,12 @@ fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<Problem> {
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
     let mut plan = Plan::new(suite)?;
     let group = Group { graph, cluster, repetition: 0, seed: args.seed };
-    let (instance, unit) = instance_of(&plan, &group).map_err(|reason| anyhow!(reason))?;
+    let problem = plan.problem(&group)?;
     let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
         Some(index) => plan.placers.swap_remove(index).1,
         None => placer(args)?,
     };
-    Ok(Problem { instance, unit, placer })
+    Ok((problem, placer))
 }
 
 /// The placer that the arguments name.
@@ -242,15 +213,14 @@ fn describe(
     args: &Args,
     scheduler: &str,
     instance: &Instance,
-    judgement: &Judgement,
-    yardstick: &Yardstick,
-    placed_in: f64,
+    evaluation: &Evaluation,
+    reference: &Reference,
     unit: &str,
 ) -> String {
-    let metrics = &judgement.metrics;
+    let metrics = &evaluation.metrics;
+    let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-    let ratio = |denominator: f64| number((denominator > 0.0).then(|| metrics.makespan / denominator));
-    let bound = &yardstick.bound;
+    let bound = &reference.bound;
     let lines = [
         (
             "graph",
@@ -263,8 +233,11 @@ fn describe(
         ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
         ("scheduled by", format!("{scheduler} under {}", args.network)),
         ("makespan", time_text(metrics.makespan, unit)),
-        ("SLR", ratio(yardstick.slr_denominator)),
-        ("gap", format!("{} to the lower bound {} ({})", ratio(bound.value), time_text(bound.value, unit), bound.name)),
+        ("SLR", number(evaluation.slr)),
+        (
+            "gap",
+            format!("{} to the lower bound {} ({})", number(evaluation.gap), time_text(bound.value, unit), bound.name),
+        ),
         ("speedup", number(metrics.speedup)),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
@@ -289,9 +262,9 @@ fn write_timeline(
     out: &mut impl Write,
     instance: &Instance,
     placed: &PlacedGraph<'_>,
-    judgement: &Judgement,
+    timeline: &Timeline,
 ) -> std::io::Result<()> {
-    let (graph, cluster, timeline) = (instance.graph(), instance.cluster(), &judgement.timeline);
+    let (graph, cluster) = (instance.graph(), instance.cluster());
     let name = |device| quoted(&cluster.device(device).name);
     writeln!(out, "what,op,name,device,to,bytes,start,finish")?;
     for op in graph.op_ids() {

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use placebench::harness::comparison::{Candidates, RankMetric, RankOptions, Ranking, RunTable, TimeKind};
-use placebench::harness::table::Row;
+use placebench::harness::compare::{Candidates, RankOptions, Ranking, RunTable};
+use placebench::harness::results::{Metric, Row, UnknownMetric};
 use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
-use placebench_partition::output::print;
 
-use super::compare::{bad_input, quality};
+use super::compare::bad_input;
+use crate::output::print;
 
 const EXAMPLES: &str = "\
 An instance is a graph on a cluster under a network model in one repetition (and placed by one placer, where schedulers are
@@ -30,9 +30,9 @@ pub(crate) struct Args {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
 
-    /// The number to rank by: makespan, slr, gap, traffic_bytes, place_seconds or simulate_seconds.
-    #[arg(long, default_value = "makespan", value_parser = metric)]
-    metric: RankMetric,
+    /// The number to rank by, less is better: makespan, slr, gap, traffic, memory, place_time, …
+    #[arg(long, short, default_value = "makespan", value_parser = judging)]
+    metric: Metric,
 
     /// What to rank.
     #[arg(long, value_enum, default_value = "placer")]
@@ -83,10 +83,9 @@ enum Format {
 /// Lines of notes that are printed without `--all`.
 const NOTES: usize = 12;
 
-fn metric(text: &str) -> Result<RankMetric, String> {
-    let time = TimeKind::ALL.into_iter().find(|kind| kind.name() == text).map(RankMetric::Seconds);
-    let unknown = |_| "use makespan, slr, gap, traffic_bytes, place_seconds or simulate_seconds".to_owned();
-    time.map_or_else(|| quality(text).map(RankMetric::Quality).map_err(unknown), Ok)
+/// A metric of which less is better.
+fn judging(text: &str) -> Result<Metric, UnknownMetric> {
+    Metric::among(text, &Metric::judging())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -11,9 +11,8 @@ use placebench::datasets::significant::bytes_text;
 use placebench::harness::runner::{read_environment, read_run, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{ReportInput, Timelines, html_report};
-use placebench_partition::output::print;
 
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::nearest;
+use placebench::datasets::nearest;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;
 use placebench::reports::{Results, SOURCES, claims_markdown, claims_of, figures_of, write_figures};
-use placebench_partition::interrupt::INTERRUPTED;
-use placebench_partition::output::print;
 
 use super::run;
+use crate::interrupt::INTERRUPTED;
+use crate::output::print;
 
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use placebench::algorithms::{StopToken, nearest};
-use placebench::harness::comparison::utc;
+use placebench::algorithms::StopToken;
+use placebench::datasets::nearest;
+use placebench::harness::compare::utc;
+use placebench::harness::results::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
-use placebench::harness::table::{Row, SCHEMA_VERSION, Status, TableFormat, write_table};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
-use placebench_partition::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use placebench_partition::output::print;
 
-use crate::output::wrap;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::{print, wrap};
 use crate::progress::Progress;
 
 /// Arguments of `run`.

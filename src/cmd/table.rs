@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use placebench::harness::results::Metric;
 use placebench::harness::runner::read_run;
 use placebench::reports::export::{TextFormat, metric_table};
-use placebench::reports::figure::RowMetric;
-use placebench_partition::output::print;
 
-use crate::output::write_file;
+use crate::output::{print, write_file};
 
 /// Arguments of `table`.
 #[derive(clap::Args)]
@@ -21,7 +20,7 @@ pub(crate) struct Args {
     /// What the numbers are: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory, executable or
     /// place_time.
     #[arg(long, short, default_value = "makespan")]
-    metric: RowMetric,
+    metric: Metric,
 
     /// markdown, latex (with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown")]
@@ -37,7 +36,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if rows.is_empty() {
         bail!("{}: has no finished cell to show", args.run.display());
     }
-    let name = args.metric.quantity(&rows[0].time_unit).name;
+    let name = args.metric.title();
     let caption = format!("Mean {name} of each placer with its best scheduler");
     let text = metric_table(&rows, args.metric).to_text(args.format, &caption);
     match &args.out {

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use placebench::harness::comparison::{History, RunTable};
+use placebench::harness::compare::{History, RunTable};
+use placebench::harness::results::{Metric, UnknownMetric};
+use placebench::reports::Trend;
 use placebench::reports::figure::{Figure, Style};
-use placebench::reports::{Trend, TrendMetric};
-use placebench_partition::output::print;
 
 use super::compare::bad_input;
+use crate::output::print;
 
 const EXAMPLES: &str = "\
 A history is a CSV file with one line a run and placer; docs/NIGHTLY.md has its columns and a recipe for nightly jobs.
@@ -35,8 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RUN")]
     reference: Option<PathBuf>,
 
-    /// What to show.
-    #[arg(long, value_enum, default_value = "makespan_ratio")]
+    /// What to show: makespan_ratio, gap, place_time, simulate_time or failed.
+    #[arg(long, short, default_value = "makespan_ratio", value_parser = of_history)]
     metric: Metric,
 
     /// Shows only so many runs of each suite, the last ones.
@@ -60,16 +61,6 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum Metric {
-    MakespanRatio,
-    Gap,
-    PlaceSeconds,
-    SimulateSeconds,
-    Failed,
-}
-
 /// Pixels a point of a PNG: 300 an inch.
 const PNG_SCALE: f64 = 300.0 / 72.0;
 
@@ -88,16 +79,14 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A metric that a history has.
+fn of_history(text: &str) -> Result<Metric, UnknownMetric> {
+    Metric::among(text, &Metric::OF_HISTORY)
+}
+
 fn trends(args: &Args) -> anyhow::Result<Vec<Trend>> {
     let history = history(args)?;
-    let metric = match args.metric {
-        Metric::MakespanRatio => TrendMetric::MakespanRatio,
-        Metric::Gap => TrendMetric::Gap,
-        Metric::PlaceSeconds => TrendMetric::PlaceSeconds,
-        Metric::SimulateSeconds => TrendMetric::SimulateSeconds,
-        Metric::Failed => TrendMetric::Failed,
-    };
-    let trends = Trend::all(&history, metric, args.last as usize);
+    let trends = Trend::all(&history, args.metric, args.last as usize);
     if trends.is_empty() {
         bail!("{}: no runs yet: add one with --add", args.history.display());
     }

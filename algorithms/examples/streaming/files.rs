@@ -1,7 +1,9 @@
 //! Files of any size.
 
+use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::Request;
-use placebench_algorithms::partition::streaming::{Fennel, Ldg, edge_partitioner};
+use placebench_algorithms::partition::registry::edge_partitioner;
+use placebench_algorithms::partition::streaming::{Fennel, Ldg};
 use placebench_datasets::stream::{self, EdgeFile, RowFile, VertexStream};
 
 use crate::{Outcome, Stopwatch, rmat};
@@ -43,8 +45,8 @@ pub(crate) fn rows(file: &str, blocks: u32, name: &str) -> Outcome {
     let request = Request::new(blocks, 0.03, 1);
     let watch = Stopwatch::start();
     let partition = match name {
-        "ldg" => Ldg::default().partition_stream(&mut rows, &request)?,
-        "fennel" => Fennel::default().partition_stream(&mut rows, &request)?,
+        "ldg" => Ldg::with_defaults().partition_stream(&mut rows, &request)?,
+        "fennel" => Fennel::with_defaults().partition_stream(&mut rows, &request)?,
         _ => return Err("ldg or fennel".into()),
     };
     let seconds = watch.seconds();

@@ -1,7 +1,7 @@
 //! Cuts and replication factors.
 
-use placebench_algorithms::partition::streaming::edge_partitioner;
-use placebench_algorithms::partition::{Request, quality, registry};
+use placebench_algorithms::partition::registry::{self, edge_partitioner};
+use placebench_algorithms::partition::{Request, quality};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::EdgeList;
 

@@ -32,6 +32,7 @@ mod problem;
 mod search;
 mod state;
 mod symmetry;
+mod tables;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -44,9 +45,7 @@ use incumbent::Incumbent;
 use problem::Problem;
 use search::{Progress, Search};
 use state::{State, Step};
-
-/// The most ops and the most devices that [`solve`] takes: sets of them are words of 64 bits.
-pub const MOST: usize = 64;
+pub use tables::MOST;
 
 /// A schedule that is proven to be optimal, to a relative 10⁻¹¹.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use placebench_datasets::Time;
 
-use super::problem::Problem;
+use super::tables::Tables;
 
 /// An op on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +32,15 @@ pub(super) struct State {
 
 impl State {
     /// Nothing scheduled.
-    pub(super) fn new(problem: &Problem) -> Self {
+    pub(super) fn new(tables: &Tables) -> Self {
         Self {
             done: 0,
             latest_start: 0.0,
-            free: vec![0.0; problem.devices],
-            last: vec![None; problem.devices],
-            ready: vec![0.0; problem.ops * problem.devices],
-            device_of_unit: vec![None; problem.members.len()],
-            used: vec![0; problem.devices],
+            free: vec![0.0; tables.devices],
+            last: vec![None; tables.devices],
+            ready: vec![0.0; tables.ops * tables.devices],
+            device_of_unit: vec![None; tables.members.len()],
+            used: vec![0; tables.devices],
         }
     }
 
@@ -61,27 +61,27 @@ impl State {
     }
 
     /// Whether all inputs of an op are scheduled, and the op is not.
-    pub(super) fn is_ready(&self, problem: &Problem, op: usize) -> bool {
-        !self.is_done(op) && problem.inputs[op].iter().all(|arc| self.is_done(arc.op))
+    pub(super) fn is_ready(&self, tables: &Tables, op: usize) -> bool {
+        !self.is_done(op) && tables.inputs[op].iter().all(|arc| self.is_done(arc.op))
     }
 
     /// Whether an op may go to a device: kind, colocation, memory.
     #[inline]
-    pub(super) fn allows(&self, problem: &Problem, op: usize, device: usize) -> bool {
-        if problem.time(op, device) == f64::INFINITY {
+    pub(super) fn allows(&self, tables: &Tables, op: usize, device: usize) -> bool {
+        if tables.time(op, device) == f64::INFINITY {
             return false;
         }
-        match (self.device_of_unit[problem.unit[op]], &problem.memory) {
+        match (self.device_of_unit[tables.unit[op]], &tables.memory) {
             (Some(fixed), _) => fixed == device,
             (None, None) => true,
-            (None, Some(memory)) => memory.fits(problem.unit[op], device, &self.used),
+            (None, Some(memory)) => memory.fits(tables.unit[op], device, &self.used),
         }
     }
 
     /// When an op would start on a device, whatever was appended before on others.
     #[inline]
-    pub(super) fn start(&self, problem: &Problem, Step { op, device }: Step) -> Time {
-        self.free[device].max(self.ready[op * problem.devices + device])
+    pub(super) fn start(&self, tables: &Tables, Step { op, device }: Step) -> Time {
+        self.free[device].max(self.ready[op * tables.devices + device])
     }
 
     /// When a device can start something that is appended in order.
@@ -91,28 +91,28 @@ impl State {
     }
 
     /// Appends an op to a device, at its [`State::start`], which it returns.
-    pub(super) fn append(&mut self, problem: &Problem, step: Step) -> Time {
+    pub(super) fn append(&mut self, tables: &Tables, step: Step) -> Time {
         let Step { op, device } = step;
-        let start = self.start(problem, step);
-        let end = start + problem.time(op, device);
+        let start = self.start(tables, step);
+        let end = start + tables.time(op, device);
         self.done |= 1 << op;
         self.latest_start = self.latest_start.max(start);
         self.free[device] = end;
         self.last[device] = Some((op, start));
-        for arc in &problem.outputs[op] {
-            for (to, ready) in self.ready[arc.op * problem.devices..][..problem.devices].iter_mut().enumerate() {
-                *ready = ready.max(end + arc.delay[device * problem.devices + to]);
+        for arc in &tables.outputs[op] {
+            for (to, ready) in self.ready[arc.op * tables.devices..][..tables.devices].iter_mut().enumerate() {
+                *ready = ready.max(end + arc.delay[device * tables.devices + to]);
             }
         }
-        self.assign(problem, problem.unit[op], device);
+        self.assign(tables, tables.unit[op], device);
         start
     }
 
     /// Gives a unit its device, if it has none yet.
-    pub(super) fn assign(&mut self, problem: &Problem, unit: usize, device: usize) {
+    pub(super) fn assign(&mut self, tables: &Tables, unit: usize, device: usize) {
         if self.device_of_unit[unit].is_none() {
             self.device_of_unit[unit] = Some(device);
-            if let Some(memory) = &problem.memory {
+            if let Some(memory) = &tables.memory {
                 self.used[device] = self.used[device].saturating_add(memory.demand[unit]);
             }
         }

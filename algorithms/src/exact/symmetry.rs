@@ -1,7 +1,7 @@
 //! Ops and devices that can be exchanged without changing the problem.
 
-use super::problem::{Arc, Problem};
 use super::state::State;
+use super::tables::{Arc, Tables};
 
 /// Interchangeable ops and devices.
 #[derive(Clone, Debug, Default)]
@@ -15,15 +15,15 @@ pub(super) struct Symmetry {
 }
 
 impl Symmetry {
-    pub(super) fn of(problem: &Problem) -> Self {
-        let lower_alike: Vec<u64> = (0..problem.ops)
-            .map(|op| (0..op).filter(|&other| are_alike(problem, other, op)).fold(0, |set, other| set | 1 << other))
+    pub(super) fn of(tables: &Tables) -> Self {
+        let lower_alike: Vec<u64> = (0..tables.ops)
+            .map(|op| (0..op).filter(|&other| are_alike(tables, other, op)).fold(0, |set, other| set | 1 << other))
             .collect();
         let lowest = |(op, &lower): (usize, &u64)| if lower == 0 { op } else { lower.trailing_zeros() as usize };
         let class = lower_alike.iter().enumerate().map(lowest).collect();
-        let lower_devices = (0..problem.devices)
+        let lower_devices = (0..tables.devices)
             .map(|device| {
-                let lower = (0..device).filter(|&other| are_exchangeable(problem, other, device));
+                let lower = (0..device).filter(|&other| are_exchangeable(tables, other, device));
                 lower.fold(0, |set, other| set | 1 << other)
             })
             .collect();
@@ -31,9 +31,9 @@ impl Symmetry {
     }
 
     /// Whether a lower op that can be exchanged with an unscheduled one is unscheduled too, and so comes first.
-    pub(super) fn has_twin_before(&self, problem: &Problem, state: &State, op: usize) -> bool {
+    pub(super) fn has_twin_before(&self, tables: &Tables, state: &State, op: usize) -> bool {
         let twins = self.lower_alike[op] & !state.done;
-        twins != 0 && ops_of(twins).any(|twin| are_bound_alike(problem, state, twin, op))
+        twins != 0 && ops_of(twins).any(|twin| are_bound_alike(tables, state, twin, op))
     }
 
     /// Whether any two ops are alike.
@@ -57,28 +57,28 @@ fn ops_of(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn are_alike(problem: &Problem, a: usize, b: usize) -> bool {
-    let times = |op: usize| &problem.time[op * problem.devices..][..problem.devices];
-    times(a) == times(b) && problem.inputs[a] == problem.inputs[b] && problem.outputs[a] == problem.outputs[b]
+fn are_alike(tables: &Tables, a: usize, b: usize) -> bool {
+    let times = |op: usize| &tables.time[op * tables.devices..][..tables.devices];
+    times(a) == times(b) && tables.inputs[a] == tables.inputs[b] && tables.outputs[a] == tables.outputs[b]
 }
 
 /// Whether two ops are bound to the same device, or to none and would bind others alike.
-fn are_bound_alike(problem: &Problem, state: &State, a: usize, b: usize) -> bool {
-    let (unit_a, unit_b) = (problem.unit[a], problem.unit[b]);
-    let is_alone = |unit: usize| problem.members[unit].count_ones() == 1;
+fn are_bound_alike(tables: &Tables, state: &State, a: usize, b: usize) -> bool {
+    let (unit_a, unit_b) = (tables.unit[a], tables.unit[b]);
+    let is_alone = |unit: usize| tables.members[unit].count_ones() == 1;
     let same_demand = |memory: &super::memory::Memory| memory.demand[unit_a] == memory.demand[unit_b];
     match (state.device_of_unit[unit_a], state.device_of_unit[unit_b]) {
         (Some(a), Some(b)) => a == b,
         (None, None) => {
-            unit_a == unit_b || is_alone(unit_a) && is_alone(unit_b) && problem.memory.as_ref().is_none_or(same_demand)
+            unit_a == unit_b || is_alone(unit_a) && is_alone(unit_b) && tables.memory.as_ref().is_none_or(same_demand)
         }
         _ => false,
     }
 }
 
 /// Whether the exchange of two devices changes no time, no transfer and no capacity.
-fn are_exchangeable(problem: &Problem, a: usize, b: usize) -> bool {
-    let devices = problem.devices;
+fn are_exchangeable(tables: &Tables, a: usize, b: usize) -> bool {
+    let devices = tables.devices;
     let exchanged = |device: usize| match device {
         d if d == a => b,
         d if d == b => a,
@@ -90,7 +90,7 @@ fn are_exchangeable(problem: &Problem, a: usize, b: usize) -> bool {
             arc.delay[pair] == arc.delay[from * devices + to]
         })
     };
-    problem.memory.as_ref().is_none_or(|memory| memory.capacity[a] == memory.capacity[b])
-        && (0..problem.ops).all(|op| problem.time(op, a) == problem.time(op, b))
-        && problem.inputs.iter().flatten().all(keeps_delays)
+    tables.memory.as_ref().is_none_or(|memory| memory.capacity[a] == memory.capacity[b])
+        && (0..tables.ops).all(|op| tables.time(op, a) == tables.time(op, b))
+        && tables.inputs.iter().flatten().all(keeps_delays)
 }

@@ -2,28 +2,28 @@
 
 use placebench_datasets::Time;
 
-use super::problem::Problem;
+use super::tables::Tables;
 
 /// A lower bound on the time from the end of each op on each device to the end of any schedule; infinite where the op, or an
 /// op after it, cannot run.
 ///
 /// Each consumer runs either on another device, after a transfer, or on the same device, one after the other. Only the
 /// consumers that are worst off remotely are worth keeping, so the best choice is among as many splits as there are consumers.
-pub(super) fn tails(problem: &Problem) -> Vec<Time> {
-    let devices = problem.devices;
-    let mut tail = vec![f64::INFINITY; problem.ops * devices];
+pub(super) fn tails(tables: &Tables) -> Vec<Time> {
+    let devices = tables.devices;
+    let mut tail = vec![f64::INFINITY; tables.ops * devices];
     let mut consumers = Vec::new();
-    for op in (0..problem.ops).rev() {
-        for device in (0..devices).filter(|&device| problem.time(op, device) < f64::INFINITY) {
+    for op in (0..tables.ops).rev() {
+        for device in (0..devices).filter(|&device| tables.time(op, device) < f64::INFINITY) {
             consumers.clear();
-            consumers.extend(problem.outputs[op].iter().map(|arc| {
-                let after = |to: usize| problem.time(arc.op, to) + tail[arc.op * devices + to];
-                let elsewhere = (0..devices).filter(|&to| to != device && problem.unit[arc.op] != problem.unit[op]);
+            consumers.extend(tables.outputs[op].iter().map(|arc| {
+                let after = |to: usize| tables.time(arc.op, to) + tail[arc.op * devices + to];
+                let elsewhere = (0..devices).filter(|&to| to != device && tables.unit[arc.op] != tables.unit[op]);
                 Consumer {
                     remote: elsewhere
                         .map(|to| arc.delay[device * devices + to] + after(to))
                         .fold(f64::INFINITY, Time::min),
-                    work: problem.time(arc.op, device),
+                    work: tables.time(arc.op, device),
                     tail: tail[arc.op * devices + device],
                 }
             }));

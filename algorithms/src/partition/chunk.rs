@@ -3,6 +3,7 @@
 use placebench_datasets::UndirectedGraph;
 
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Named, Params, SpecError};
 
 /// The order that [`Chunk`] cuts into ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,16 +15,8 @@ pub enum ChunkOrder {
     Degree,
 }
 
-impl std::str::FromStr for ChunkOrder {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "natural" => Ok(Self::Natural),
-            "degree" => Ok(Self::Degree),
-            _ => Err(()),
-        }
-    }
+impl Named for ChunkOrder {
+    const NAMES: &'static [(&'static str, Self)] = &[("natural", Self::Natural), ("degree", Self::Degree)];
 }
 
 /// Cuts an order into ranges of equal weight.
@@ -45,6 +38,16 @@ impl std::str::FromStr for ChunkOrder {
 pub struct Chunk {
     /// What is cut into ranges.
     pub order: ChunkOrder,
+}
+
+impl Algorithm for Chunk {
+    const NAME: &str = "chunk";
+    const SUMMARY: &str = "equal contiguous ranges of an order";
+    const SOURCE: &str = "control";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { order: params.word("order", ChunkOrder::Natural, "natural, or degree: descending")? })
+    }
 }
 
 impl Partitioner for Chunk {

@@ -9,6 +9,7 @@ use super::multilevel::refinement::fm::FmConfig;
 use super::multilevel::refinement::partitioned_graph::PartitionedGraph;
 use super::multilevel::refinement::{Effort, refine};
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Named, Params, SpecError};
 
 /// How [`FiducciaMattheyses`] comes to k blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +20,8 @@ pub enum FmScheme {
     Recursive,
 }
 
-impl std::str::FromStr for FmScheme {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "direct" => Ok(Self::Direct),
-            "recursive" => Ok(Self::Recursive),
-            _ => Err(()),
-        }
-    }
+impl Named for FmScheme {
+    const NAMES: &'static [(&'static str, Self)] = &[("recursive", Self::Recursive), ("direct", Self::Direct)];
 }
 
 /// Moves one vertex after the other to where the cut falls most or rises least, each once a pass; then back to the best
@@ -55,6 +48,20 @@ pub struct FiducciaMattheyses {
     pub scheme: FmScheme,
     /// Passes at most.
     pub passes: u32,
+}
+
+impl Algorithm for FiducciaMattheyses {
+    const NAME: &str = "fiduccia_mattheyses";
+    const SUMMARY: &str = "moves single vertices, pass by pass, and back to each pass's best point";
+    const SOURCE: &str = "Fiduccia, Mattheyses 1982; Sanchis 1989";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let scheme = "recursive: by bisections, or direct: all blocks at once";
+        Ok(Self {
+            scheme: params.word("scheme", FmScheme::Recursive, scheme)?,
+            passes: params.number("passes", 20, 1.., "passes at most")?,
+        })
+    }
 }
 
 impl Partitioner for FiducciaMattheyses {

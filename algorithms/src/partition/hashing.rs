@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Params, SpecError};
 
 /// Deals the vertices out, heaviest first and in random order among equals, each to the block with the least weight for
 /// its share. It looks at no edge.
@@ -29,6 +30,16 @@ use super::{Partition, PartitionError, Partitioner, Request};
 /// come first, without which the last ones could exceed a block's capacity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashing;
+
+impl Algorithm for Hashing {
+    const NAME: &str = "hashing";
+    const SUMMARY: &str = "vertices in random order, each to the least loaded block";
+    const SOURCE: &str = "control";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 /// The load of a block relative to its share, and its number. Ordered by both.
 #[derive(Clone, Copy, PartialEq)]

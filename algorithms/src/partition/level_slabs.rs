@@ -4,7 +4,7 @@ use placebench_datasets::UndirectedGraph;
 use rayon::prelude::*;
 
 use super::{Partition, PartitionError, Partitioner, Request};
-use crate::StopToken;
+use crate::{Algorithm, Params, SpecError, StopToken};
 
 /// Cuts the natural order into contiguous ranges within their capacities, so that the weights of the edges across the borders
 /// add up to as little as possible.
@@ -28,6 +28,16 @@ use crate::StopToken;
 /// capacities are raised by the smallest common factor found, to a thousandth, that permits one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelSlabs;
+
+impl Algorithm for LevelSlabs {
+    const NAME: &str = "level_slabs";
+    const SUMMARY: &str = "the optimal contiguous split of the natural order";
+    const SOURCE: &str = "Kernighan 1971";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Partitioner for LevelSlabs {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {

@@ -7,6 +7,7 @@ use metis::option::{Seed, UFactor};
 use placebench_datasets::UndirectedGraph;
 
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Named, Params, SpecError};
 
 /// Which of METIS's two ways to k blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +18,8 @@ pub enum MetisScheme {
     Recursive,
 }
 
-impl std::str::FromStr for MetisScheme {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "kway" => Ok(Self::Kway),
-            "recursive" => Ok(Self::Recursive),
-            _ => Err(()),
-        }
-    }
+impl Named for MetisScheme {
+    const NAMES: &'static [(&'static str, Self)] = &[("kway", Self::Kway), ("recursive", Self::Recursive)];
 }
 
 /// METIS 5.2.1 through the crate `metis`, built from the source that comes with it.
@@ -55,6 +48,16 @@ impl std::str::FromStr for MetisScheme {
 pub struct Metis {
     /// Directly into k blocks, or by recursive bisection.
     pub scheme: MetisScheme,
+}
+
+impl Algorithm for Metis {
+    const NAME: &str = "metis";
+    const SUMMARY: &str = "METIS 5.2.1, the outside reference";
+    const SOURCE: &str = "Karypis, Kumar 1998";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { scheme: params.word("scheme", MetisScheme::Kway, "kway, or recursive: by recursive bisection")? })
+    }
 }
 
 /// METIS uses the generator of the C library, and that is one for the process.

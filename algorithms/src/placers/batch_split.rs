@@ -4,7 +4,7 @@ use placebench_datasets::{DeviceId, Instance, OpId};
 
 use super::load::STOP_INTERVAL;
 use crate::ranks::OperationsRanks;
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Sorts the ops by operations rank and cuts the list into one equal range a device: the highest ranks go to the fastest
 /// device; where a device is not feasible, the next slower one is tried, and after the slowest the fastest.
@@ -25,6 +25,16 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 /// group before its turn still counts in its range.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchSplit;
+
+impl Algorithm for BatchSplit {
+    const NAME: &str = "batch_split";
+    const SUMMARY: &str = "equal ranges by operations rank, the highest to the fastest device";
+    const SOURCE: &str = "L §4.4";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for BatchSplit {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

@@ -4,7 +4,7 @@ use placebench_datasets::{DataflowGraph, Instance};
 
 use super::criticality::{Criticality, Stealing};
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// During the run: ops on the path with most ops to the end go to fast devices, the others to slow ones.
 ///
@@ -33,10 +33,20 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///   it waits for them.
 /// - The first op of a unit (colocation group) to be taken binds the unit; a device first takes what is bound to it.
 /// - An op that no device meant for it has memory for goes anywhere else once all devices are idle.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cats {
     /// Who may steal.
     pub steal: Stealing,
+}
+
+impl Algorithm for Cats {
+    const NAME: &str = "cats";
+    const SUMMARY: &str = "online: ops on the path of most ops to fast devices, others to slow ones";
+    const SOURCE: &str = "Chronaki et al. 2015, L §8";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { steal: Stealing::param(params)? })
+    }
 }
 
 impl OnlinePlacer for Cats {
@@ -50,7 +60,7 @@ impl Placer for Cats {
     /// # Errors
     /// Always: the placement is made during the run.
     fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run("cats"))
+        Err(not_before_the_run(Self::NAME))
     }
 
     fn online(&self) -> Option<&dyn OnlinePlacer> {

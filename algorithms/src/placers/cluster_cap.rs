@@ -2,9 +2,9 @@
 
 use placebench_datasets::Instance;
 
-use super::clustering::{Clustering, Score};
+use super::clustering::{Clustering, Score, trials};
 use super::coarse::cells::Cells;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Contracts random edges as long as no supernode gets heavier than 1.5 times an even share, merges the lightest until
 /// there is one cluster a device, many times over, and places the clusters that the fewest edges run between.
@@ -34,9 +34,18 @@ pub struct ClusterCap {
     pub cells: Cells,
 }
 
-impl Default for ClusterCap {
-    fn default() -> Self {
-        Self { trials: 1000, slack: 1.5, cells: Cells::Step }
+impl Algorithm for ClusterCap {
+    const NAME: &str = "cluster_cap";
+    const SUMMARY: &str = "random edge contraction to clusters of limited weight, the fewest edges cut of many trials";
+    const SOURCE: &str = "B §4.4, §5.6.3";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let slack = "the most that a contracted cluster may weigh, in even shares";
+        Ok(Self {
+            trials: trials(params)?,
+            slack: params.number("slack", 1.5, 1.0.., slack)?,
+            cells: Cells::param(params)?,
+        })
     }
 }
 
@@ -63,10 +72,10 @@ mod tests {
     #[test]
     fn the_cap_forbids_the_cheapest_cut() {
         // Cap 1.5 · 8/2 = 6: {0–5} and {6, 7} with one edge is allowed, {0–6} and {7} is not.
-        let decision = ClusterCap::default().place(&instance(), &PlaceContext::default()).unwrap();
+        let decision = ClusterCap::with_defaults().place(&instance(), &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [0, 0, 0, 0, 0, 0, 1, 1]);
         // Cap 1.25 · 4 = 5: the ring must be cut twice.
-        let tight = ClusterCap { slack: 1.25, ..ClusterCap::default() };
+        let tight = ClusterCap { slack: 1.25, ..ClusterCap::with_defaults() };
         let devices = example::devices(&tight.place(&instance(), &PlaceContext::default()).unwrap());
         let ring_cuts = (0..6).filter(|&op| devices[op] != devices[(op + 1) % 6]).count();
         assert_eq!((ring_cuts, devices[0] == devices[6] && devices[6] == devices[7]), (2, true));

@@ -2,9 +2,9 @@
 
 use placebench_datasets::Instance;
 
-use super::clustering::{Clustering, Score};
+use super::clustering::{Clustering, Score, trials};
 use super::coarse::cells::Cells;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Contracts random edges until 100 supernodes are left, merges the lightest until there is one a device, many times
 /// over, and places the clusters that the fewest edges run between.
@@ -35,9 +35,19 @@ pub struct ClusterComm {
     pub cells: Cells,
 }
 
-impl Default for ClusterComm {
-    fn default() -> Self {
-        Self { trials: 1000, supernodes: 100, cells: Cells::Step }
+impl Algorithm for ClusterComm {
+    const NAME: &str = "cluster_comm";
+    const SUMMARY: &str =
+        "random edge contraction to 100 clusters, the lightest merged, the fewest edges cut of many trials";
+    const SOURCE: &str = "B §4.4, §5.6.2";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let supernodes = "supernodes at which contraction stops, if that is more than there are devices";
+        Ok(Self {
+            trials: trials(params)?,
+            supernodes: params.number("supernodes", 100, 0.., supernodes)?,
+            cells: Cells::param(params)?,
+        })
     }
 }
 
@@ -65,7 +75,7 @@ mod tests {
     #[test]
     fn the_single_edge_between_two_blocks_is_cut() {
         // Contracted to two supernodes right away; every other cut takes at least three edges.
-        let comm = ClusterComm { supernodes: 2, ..ClusterComm::default() };
+        let comm = ClusterComm { supernodes: 2, ..ClusterComm::with_defaults() };
         let decision = comm.place(&instance(), &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [0, 0, 0, 0, 1, 1, 1, 1]);
     }
@@ -73,13 +83,13 @@ mod tests {
     #[test]
     fn with_more_supernodes_than_ops_the_lightest_are_merged_and_no_edge_is_looked_at() {
         // Ops 0 to 7 of weight 1: 0+1, 2+3, 4+5, 6+7, then the sums in that order: 0–3 and 4–7.
-        let decision = ClusterComm::default().place(&instance(), &PlaceContext::default()).unwrap();
+        let decision = ClusterComm::with_defaults().place(&instance(), &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [0, 0, 0, 0, 1, 1, 1, 1]);
         let edges = [(0, 7, 1), (1, 6, 1)];
         let instance =
             Instance::new(example::graph(&[1.0; 8], &edges, &[]), example::cluster(&[1.0, 1.0], 1.0)).unwrap();
         // Isolated 2 to 5 come before 0, 1, 6, 7: 2+3, 4+5, 0+1, 6+7; then {2–5} and {0, 1, 6, 7}.
-        let decision = ClusterComm::default().place(&instance, &PlaceContext::default()).unwrap();
+        let decision = ClusterComm::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [0, 0, 1, 1, 1, 1, 0, 0]);
     }
 }

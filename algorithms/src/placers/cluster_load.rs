@@ -2,9 +2,9 @@
 
 use placebench_datasets::Instance;
 
-use super::clustering::{Clustering, Score};
+use super::clustering::{Clustering, Score, trials};
 use super::coarse::cells::Cells;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Contracts random edges until one supernode a device is left, many times over, and places the contraction whose
 /// clusters are most even: the one with the largest ratio of the lightest cluster to the heaviest.
@@ -41,9 +41,13 @@ pub struct ClusterLoad {
     pub cells: Cells,
 }
 
-impl Default for ClusterLoad {
-    fn default() -> Self {
-        Self { trials: 1000, cells: Cells::Step }
+impl Algorithm for ClusterLoad {
+    const NAME: &str = "cluster_load";
+    const SUMMARY: &str = "random edge contraction to one cluster a device, the most even of many trials";
+    const SOURCE: &str = "B §4.4, §5.6.1";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { trials: trials(params)?, cells: Cells::param(params)? })
     }
 }
 
@@ -61,7 +65,7 @@ mod tests {
     use placebench_datasets::{Kind, KindSet, OpSpec};
 
     fn place(instance: &Instance) -> Vec<u32> {
-        example::devices(&ClusterLoad::default().place(instance, &PlaceContext::default()).unwrap())
+        example::devices(&ClusterLoad::with_defaults().place(instance, &PlaceContext::default()).unwrap())
     }
 
     #[test]

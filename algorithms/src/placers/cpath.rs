@@ -5,7 +5,7 @@ use placebench_datasets::{Instance, Time};
 use super::criticality::{Criticality, Stealing};
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// During the run: ops on the path that takes longest to the end go to fast devices, the others to slow ones.
 ///
@@ -26,10 +26,20 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///
 /// # Deviations
 /// Those of [`Cats`](super::Cats). The original learns times while it runs; here they are known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cpath {
     /// Who may steal.
     pub steal: Stealing,
+}
+
+impl Algorithm for Cpath {
+    const NAME: &str = "cpath";
+    const SUMMARY: &str = "online: ops on the path of most time to fast devices, others to slow ones";
+    const SOURCE: &str = "Chronaki et al. 2017, L §8";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { steal: Stealing::param(params)? })
+    }
 }
 
 impl OnlinePlacer for Cpath {
@@ -43,7 +53,7 @@ impl Placer for Cpath {
     /// # Errors
     /// Always: the placement is made during the run.
     fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run("cpath"))
+        Err(not_before_the_run(Self::NAME))
     }
 
     fn online(&self) -> Option<&dyn OnlinePlacer> {

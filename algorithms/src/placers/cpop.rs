@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules the ready op with the longest path through it, the ops of the critical path on the one device that takes
 /// least time for all of them, the others where they finish first; with insertion.
@@ -36,13 +36,23 @@ pub struct Cpop {
     pub average: Average,
 }
 
+impl Algorithm for Cpop {
+    const NAME: &str = "cpop";
+    const SUMMARY: &str = "the critical path on one device, the rest by earliest finish";
+    const SOURCE: &str = "Topcuoglu et al. 2002";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Cpop {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::UpwardDownward,
             selection: Selection::CriticalPath,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -4,7 +4,7 @@ use placebench_datasets::{Instance, OpId};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts the ops of the critical path of upward ranks, with their groups, on the fastest feasible device, and every other
 /// unit on the feasible device with the least exec_min so far.
@@ -31,9 +31,13 @@ pub struct CriticalPath {
     pub average: Average,
 }
 
-impl Default for CriticalPath {
-    fn default() -> Self {
-        Self { average: Average::Speed }
+impl Algorithm for CriticalPath {
+    const NAME: &str = "critical_path";
+    const SUMMARY: &str = "the critical path to the fastest device, the rest where least is assigned";
+    const SOURCE: &str = "L §4.6";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Speed)? })
     }
 }
 
@@ -93,7 +97,7 @@ mod tests {
         let graph =
             example::graph(&[4.0, 2.0, 3.0, 2.0, 8.0, 6.0], &[(0, 1, 10), (0, 2, 10), (1, 3, 1), (2, 3, 1)], &[]);
         let instance = Instance::new(graph, example::cluster(&[1.0, 3.0], 10.0)).unwrap();
-        let decision = CriticalPath::default().place(&instance, &PlaceContext::default()).unwrap();
+        let decision = CriticalPath::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [1, 0, 1, 1, 0, 1]);
     }
 
@@ -107,7 +111,7 @@ mod tests {
             &[(4, 2), (1, 5)],
         );
         let instance = Instance::new(graph, example::cluster(&[1.0, 3.0], 10.0)).unwrap();
-        let decision = CriticalPath::default().place(&instance, &PlaceContext::default()).unwrap();
+        let decision = CriticalPath::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [1, 0, 1, 1, 1, 0]);
     }
 

@@ -2,32 +2,31 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::str::FromStr;
 
 use placebench_datasets::{DeviceId, Instance, KindSet, OpId, Time};
 
 use super::load::Work;
 use crate::online::{OnlinePolicy, OnlineState};
+use crate::{Named, Params, SpecError};
 
 /// Who may take what is meant for the other devices, when nothing of their own is left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stealing {
     /// Fast devices take non-critical ops.
-    #[default]
     Fast,
     /// Slow devices take critical ops, too.
     Both,
 }
 
-impl FromStr for Stealing {
-    type Err = String;
+impl Named for Stealing {
+    const NAMES: &'static [(&'static str, Self)] = &[("fast", Self::Fast), ("both", Self::Both)];
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "fast" => Ok(Self::Fast),
-            "both" => Ok(Self::Both),
-            _ => Err(format!("'{text}' is neither 'fast' nor 'both'")),
-        }
+impl Stealing {
+    /// The parameter `steal`.
+    pub(super) fn param(params: &mut Params) -> Result<Self, SpecError> {
+        let doc = "who takes what is meant for others when nothing else is left: fast devices (fast), or slow ones too (both)";
+        params.word("steal", Self::Fast, doc)
     }
 }
 

@@ -4,7 +4,7 @@ use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
 use super::search::{Budget, Prior, Search, draw};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
 /// again; returns the best placement it drew.
@@ -47,9 +47,27 @@ pub struct CrossEntropy {
     pub smoothing: f64,
 }
 
+impl Algorithm for CrossEntropy {
+    const NAME: &str = "cross_entropy";
+    const SUMMARY: &str = "refits a distribution over devices for each group to the best samples";
+    const SOURCE: &str = "Rubinstein 1999, Gao et al. 2018, B §6.2";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let share = || above_to(0.0, 1.0);
+        let smoothing = "weight of the elites against the former distribution (tuned)";
+        Ok(Self {
+            budget: Budget::params(params)?,
+            prior: Prior::param(params)?,
+            samples: params.number("samples", 50, 1.., "placements drawn for each refit (tuned)")?,
+            elites: params.number("elites", 0.1, share(), "share of them to refit to (tuned)")?,
+            smoothing: params.number("smoothing", 0.7, share(), smoothing)?,
+        })
+    }
+}
+
 impl Placer for CrossEntropy {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let mut search = Search::new("cross_entropy", instance, context, self.budget)?;
+        let mut search = Search::new(Self::NAME, instance, context, self.budget)?;
         let mut rows = search.prior(self.prior);
         let mut drawn = 0u64;
         while search.left() > 0 {

@@ -5,7 +5,7 @@ use placebench_datasets::{Instance, OpId};
 use super::heuristic::HeuristicPlacement;
 use super::load::STOP_INTERVAL;
 use crate::ranks::OperationsRanks;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Visits the ops depth first, from the most important source on, and puts the unit of each op, unless it is placed, on
 /// the feasible device that minimises `execution time · traffic` as [`Mite`](super::Mite) defines them.
@@ -25,6 +25,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// of Eq. 4.7 to 4.13 are listed at [`Mite`](super::Mite).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dfs;
+
+impl Algorithm for Dfs {
+    const NAME: &str = "dfs";
+    const SUMMARY: &str = "depth first from the critical path, minimising traffic and execution time";
+    const SOURCE: &str = "L §4.8";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for Dfs {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use crate::online::{OnlinePlacer, OnlinePolicy, OnlineState, not_before_the_run};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// During the run: an op that becomes ready goes to the device where it will finish first, behind what the device was
 /// given before.
@@ -27,6 +27,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dheft;
 
+impl Algorithm for Dheft {
+    const NAME: &str = "dheft";
+    const SUMMARY: &str = "online: each ready op to the device where it will finish first";
+    const SOURCE: &str = "Chronaki et al. 2015, L §8";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
+
 impl OnlinePlacer for Dheft {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
         let times = vec![0.0; instance.cluster().device_count()];
@@ -38,7 +48,7 @@ impl Placer for Dheft {
     /// # Errors
     /// Always: the placement is made during the run.
     fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run("dheft"))
+        Err(not_before_the_run(Self::NAME))
     }
 
     fn online(&self) -> Option<&dyn OnlinePlacer> {

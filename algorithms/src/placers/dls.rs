@@ -3,7 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules, of all pairs of a ready op and a device, the one of the largest dynamic level: static level of the op, less its
 /// start there, plus what it takes on a median device more than there.
@@ -30,6 +30,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 #[derive(Clone, Copy, Debug)]
 pub struct Dls;
 
+impl Algorithm for Dls {
+    const NAME: &str = "dls";
+    const SUMMARY: &str = "the pair of a ready op and a device of the largest dynamic level";
+    const SOURCE: &str = "Sih, Lee 1993";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
+
 impl Placer for Dls {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
@@ -37,7 +47,7 @@ impl Placer for Dls {
             pick: Pick::Pair,
             selection: Selection::DynamicLevel,
             insertion: false,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules, of all pairs of a ready op and a device, the one that starts first.
 ///
@@ -33,6 +33,16 @@ pub struct Etf {
     pub average: Average,
 }
 
+impl Algorithm for Etf {
+    const NAME: &str = "etf";
+    const SUMMARY: &str = "the pair of a ready op and a device that starts first";
+    const SOURCE: &str = "Hwang et al. 1989";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Etf {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
@@ -41,7 +51,7 @@ impl Placer for Etf {
             selection: Selection::EarliestStart,
             insertion: false,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

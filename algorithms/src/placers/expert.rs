@@ -7,7 +7,7 @@ use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts whole layers on devices in order, as an expert does who knows the model.
 ///
@@ -40,6 +40,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 ///   device (by rate) that can.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expert;
+
+impl Algorithm for Expert {
+    const NAME: &str = "expert";
+    const SUMMARY: &str = "whole layers to devices in order, as an expert on the model places them";
+    const SOURCE: &str = "B §5.2.2";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for Expert {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

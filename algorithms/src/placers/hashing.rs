@@ -2,7 +2,8 @@
 
 use placebench_datasets::{DeviceId, Instance};
 
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use super::load::STOP_INTERVAL;
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Deals the assignment units out to the devices in turn, groups first; where a device is not feasible, the next one is.
 ///
@@ -21,11 +22,24 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashing;
 
+impl Algorithm for Hashing {
+    const NAME: &str = "hashing";
+    const SUMMARY: &str = "deals units out to devices in turn";
+    const SOURCE: &str = "L §4.2";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
+
 impl Placer for Hashing {
-    fn place(&self, instance: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let devices = instance.cluster().device_count();
         let mut assignment = Assignment::new(instance);
         for (assigned, unit) in instance.units().ids().enumerate() {
+            if assigned % STOP_INTERVAL == 0 {
+                context.stop.check()?;
+            }
             let device = (0..devices)
                 .map(|step| DeviceId::new((assigned + step) % devices))
                 .find(|&device| assignment.is_feasible(unit, device))

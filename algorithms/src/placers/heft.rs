@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules the ops in the order of their upward ranks, each on the device where it finishes first, in the earliest gap
 /// there that is long enough.
@@ -37,13 +37,23 @@ pub struct Heft {
     pub average: Average,
 }
 
+impl Algorithm for Heft {
+    const NAME: &str = "heft";
+    const SUMMARY: &str = "by upward rank, on the device of the earliest finish, with insertion";
+    const SOURCE: &str = "Topcuoglu et al. 2002, L §4.3";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Heft {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::UpwardRank,
             selection: Selection::EarliestFinish,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -6,7 +6,7 @@ use super::cats::bottom_levels;
 use super::cpath::bottom_costs;
 use super::criticality::{Criticality, Stealing};
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// During the run: ops on the path with most ops to the end go to fast devices; idle devices take what takes longest to the
 /// end first.
@@ -29,10 +29,20 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// # Deviations
 /// Those of [`Cpath`](super::Cpath). L says only that HYBRID considers the bottom level as well as the bottom cost; which of
 /// them serves for what is our reading.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Hybrid {
     /// Who may steal.
     pub steal: Stealing,
+}
+
+impl Algorithm for Hybrid {
+    const NAME: &str = "hybrid";
+    const SUMMARY: &str = "online: critical by the number of ops behind, first by the time behind";
+    const SOURCE: &str = "Chronaki et al. 2017, L §8";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { steal: Stealing::param(params)? })
+    }
 }
 
 impl OnlinePlacer for Hybrid {
@@ -46,7 +56,7 @@ impl Placer for Hybrid {
     /// # Errors
     /// Always: the placement is made during the run.
     fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run("hybrid"))
+        Err(not_before_the_run(Self::NAME))
     }
 
     fn online(&self) -> Option<&dyn OnlinePlacer> {

@@ -4,7 +4,7 @@ use placebench_datasets::{Instance, KindSet, UnitId};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL};
 use super::path_extraction::PathExtraction;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Takes the longest path in operations out of the graph until no edge is left, and puts each path as a whole on the
 /// feasible device with the least exec_min so far; ops that are placed already and contradicting device kinds split it.
@@ -32,6 +32,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// units take there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IteratedCriticalPath;
+
+impl Algorithm for IteratedCriticalPath {
+    const NAME: &str = "iterated_critical_path";
+    const SUMMARY: &str = "longest path after longest path, each to the device with least assigned";
+    const SOURCE: &str = "L §4.5";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for IteratedCriticalPath {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules the ops in the order of their upward ranks, each on the device from which the last of its successors would
 /// finish first; with insertion. For each device the successors are placed on trial, one after the other by rank, each
@@ -37,13 +37,23 @@ pub struct Lookahead {
     pub average: Average,
 }
 
+impl Algorithm for Lookahead {
+    const NAME: &str = "lookahead";
+    const SUMMARY: &str = "by upward rank, on the device from which the successors finish first";
+    const SOURCE: &str = "Bittencourt et al. 2010";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Lookahead {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::UpwardRank,
             selection: Selection::Lookahead,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

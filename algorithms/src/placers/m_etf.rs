@@ -3,7 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules, of all pairs of a ready op and a device with memory for it, the one that starts first.
 ///
@@ -27,6 +27,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 #[derive(Clone, Copy, Debug)]
 pub struct MEtf;
 
+impl Algorithm for MEtf {
+    const NAME: &str = "m_etf";
+    const SUMMARY: &str = "ETF under memory limits";
+    const SOURCE: &str = "Jeon et al. 2020";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
+
 impl Placer for MEtf {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
@@ -34,7 +44,7 @@ impl Placer for MEtf {
             pick: Pick::Pair,
             selection: Selection::EarliestStart,
             insertion: false,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{FavouriteChildren, ListScheduling, Pick, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// As [`MEtf`](super::MEtf), but a device waits for the favourite child of its last op: while that is ready, may run there
 /// and could start nowhere earlier, the device takes only it or an urgent op, one whose inputs are on all devices when it
@@ -40,6 +40,16 @@ pub struct MSct {
     pub favourites: FavouriteChildren,
     /// How costs are averaged before ops are placed.
     pub average: Average,
+}
+
+impl Algorithm for MSct {
+    const NAME: &str = "m_sct";
+    const SUMMARY: &str = "ETF under memory limits, but devices wait for favourite children";
+    const SOURCE: &str = "Jeon et al. 2020";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { favourites: FavouriteChildren::params(params)?, average: Average::param(params, Average::Time)? })
+    }
 }
 
 impl Placer for MSct {

@@ -3,7 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Fills one device after the other with ops in topological order, each up to an equal share of the memory that all ops
 /// demand: the mean of a device plus the largest demand of a unit.
@@ -30,13 +30,23 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 #[derive(Clone, Copy, Debug)]
 pub struct MTopo;
 
+impl Algorithm for MTopo {
+    const NAME: &str = "m_topo";
+    const SUMMARY: &str = "device after device filled in topological order to equal shares of memory";
+    const SOURCE: &str = "Jeon et al. 2020";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
+
 impl Placer for MTopo {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::Topological,
             selection: Selection::Fill,
             insertion: false,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules the ops in the order of their latest possible starts, each on the device where it starts first, in the
 /// earliest gap there that is long enough.
@@ -35,13 +35,23 @@ pub struct Mcp {
     pub average: Average,
 }
 
+impl Algorithm for Mcp {
+    const NAME: &str = "mcp";
+    const SUMMARY: &str = "by latest start, on the device of the earliest start";
+    const SOURCE: &str = "Wu, Gajski 1990";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Mcp {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::Alap,
             selection: Selection::EarliestStart,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -5,7 +5,7 @@ use placebench_datasets::{Instance, UnitId};
 use super::heuristic::HeuristicPlacement;
 use super::load::STOP_INTERVAL;
 use crate::ranks::OperationsRanks;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts unit after unit, groups first, on the feasible device that minimises
 /// `traffic · execution time · memory · importance speed boost`.
@@ -37,6 +37,16 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 /// - With measured times, `#ops / speed` is the sum of the times that a device's units take there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mite;
+
+impl Algorithm for Mite {
+    const NAME: &str = "mite";
+    const SUMMARY: &str = "minimises memory, importance, traffic and execution time in one product";
+    const SOURCE: &str = "L §4.7";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for Mite {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

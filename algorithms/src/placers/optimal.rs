@@ -3,7 +3,7 @@
 use placebench_datasets::Instance;
 
 use crate::exact::solve;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Finds the placement and schedule of least makespan and proves that none is shorter, for graphs of some twelve ops on a few
 /// devices; see [`crate::exact`].
@@ -26,6 +26,17 @@ use crate::{Decision, PlaceContext, PlaceError, Placer};
 pub struct Optimal {
     /// Nodes of the search tree after which the search is given up.
     pub most_nodes: u64,
+}
+
+impl Algorithm for Optimal {
+    const NAME: &str = "optimal";
+    const SUMMARY: &str = "the proven optimum of small graphs, by branch and bound, with its schedule";
+    const SOURCE: &str = "control";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let doc = "nodes of the search tree after which it is given up";
+        Ok(Self { most_nodes: params.number("nodes", 20_000_000, 1.., doc)? })
+    }
 }
 
 impl Placer for Optimal {

@@ -4,7 +4,7 @@ use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules the ready op with the largest mean optimistic cost, on the device where its finish plus its optimistic cost is
 /// least; with insertion. The optimistic cost of an op on a device is the longest of the shortest ways from there to the
@@ -34,13 +34,23 @@ pub struct Peft {
     pub average: Average,
 }
 
+impl Algorithm for Peft {
+    const NAME: &str = "peft";
+    const SUMMARY: &str = "by optimistic cost, on the device of the least finish plus optimistic cost";
+    const SOURCE: &str = "Arabnejad, Barbosa 2014";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { average: Average::param(params, Average::Time)? })
+    }
+}
+
 impl Placer for Peft {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let list = ListScheduling {
             priority: Priority::OptimisticCost,
             selection: Selection::FinishPlusCost,
             average: self.average,
-            ..ListScheduling::default()
+            ..ListScheduling::with_defaults()
         };
         list.place(instance, context)
     }

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::load::STOP_INTERVAL;
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts each unit on a device drawn uniformly from those that are feasible for it at that moment.
 ///
@@ -22,6 +22,16 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 /// None.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Random;
+
+impl Algorithm for Random {
+    const NAME: &str = "random";
+    const SUMMARY: &str = "each unit to a feasible device drawn at random";
+    const SOURCE: &str = "control";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for Random {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

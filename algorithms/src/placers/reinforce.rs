@@ -4,7 +4,7 @@ use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
 use super::search::{Budget, Prior, Search, draw};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 
 /// Cost of a sample that does not fit in memory.
 const INFEASIBLE_COST: f64 = 10.0;
@@ -59,9 +59,24 @@ pub struct Reinforce {
     pub rate: f64,
 }
 
+impl Algorithm for Reinforce {
+    const NAME: &str = "reinforce";
+    const SUMMARY: &str = "learns a distribution over devices for each group by policy gradients";
+    const SOURCE: &str = "Mirhoseini et al. 2017, B §6.2";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self {
+            budget: Budget::params(params)?,
+            prior: Prior::param(params)?,
+            samples: params.number("samples", 10, 1.., "placements drawn for each step of the policy")?,
+            rate: params.number("rate", 100.0, above(0.0), "learning rate (tuned)")?,
+        })
+    }
+}
+
 impl Placer for Reinforce {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let mut search = Search::new("reinforce", instance, context, self.budget)?;
+        let mut search = Search::new(Self::NAME, instance, context, self.budget)?;
         let mut policy = Policy::new(&search.prior(self.prior));
         let mut baseline = None;
         let most_samples = self.budget.evaluations.saturating_mul(SAMPLES_PER_EVALUATION) as u64;

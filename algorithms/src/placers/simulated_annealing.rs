@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::search::{Budget, Prior, Search, draw};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Share of the budget, and most evaluations, that the first temperature is estimated from.
 const ESTIMATE_SHARE: usize = 10;
@@ -55,9 +55,24 @@ pub struct SimulatedAnnealing {
     pub end: f64,
 }
 
+impl Algorithm for SimulatedAnnealing {
+    const NAME: &str = "simulated_annealing";
+    const SUMMARY: &str = "moves and swaps groups, accepting what is worse less and less";
+    const SOURCE: &str = "Kirkpatrick et al. 1983, control";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self {
+            budget: Budget::params(params)?,
+            prior: Prior::param(params)?,
+            batch: params.number("batch", 2, 1.., "moves judged at once from one state (tuned)")?,
+            end: params.number("end", 0.001, above_to(0.0, 1.0), "last / first temperature (tuned)")?,
+        })
+    }
+}
+
 impl Placer for SimulatedAnnealing {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let mut search = Search::new("simulated_annealing", instance, context, self.budget)?;
+        let mut search = Search::new(Self::NAME, instance, context, self.budget)?;
         let Some(mut state) = search.nearest_to_best() else { return Ok(search.finish()) };
         let mut makespan = match search.best_if(&state) {
             Some(makespan) => makespan,

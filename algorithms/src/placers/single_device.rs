@@ -1,29 +1,17 @@
 //! Single device: everything in one place, the baseline that distribution has to beat.
 
-use std::convert::Infallible;
-use std::str::FromStr;
-
-use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
-use crate::{Decision, PlaceContext, PlaceError, Placer, nearest};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Which device is to run everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The device on which the graph takes least time.
-    #[default]
     Auto,
     /// The device of that name or, if none is named so, of that id.
     Named(String),
-}
-
-impl FromStr for Choice {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == "auto" { Self::Auto } else { Self::Named(text.to_owned()) })
-    }
 }
 
 /// Puts everything that one device may run on that device.
@@ -47,10 +35,23 @@ impl FromStr for Choice {
 ///
 /// # Deviations
 /// The rule for `auto` is ours.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SingleDevice {
     /// Which device.
     pub device: Choice,
+}
+
+impl Algorithm for SingleDevice {
+    const NAME: &str = "single_device";
+    const SUMMARY: &str = "everything that one device may run on that device";
+    const SOURCE: &str = "B §5";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let expected = "auto, or a device's name or id";
+        let doc = "a device's name or id, or auto: the one on which the graph takes least time";
+        let parse = |text: &str| Some(if text == "auto" { Choice::Auto } else { Choice::Named(text.to_owned()) });
+        Ok(Self { device: params.value("device", "auto", expected, doc, parse)? })
+    }
 }
 
 impl Placer for SingleDevice {
@@ -164,12 +165,15 @@ fn out_of_memory(placed: &LoadedAssignment<'_>, instance: &Instance, unit: UnitI
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spec;
     use crate::placers::example;
     use placebench_datasets::{Cluster, KindSet, OpSpec};
 
     fn place(device: &str, instance: &Instance) -> Result<Vec<u32>, PlaceError> {
-        let device = device.parse().unwrap();
-        SingleDevice { device }.place(instance, &PlaceContext::default()).map(|decision| example::devices(&decision))
+        let device = [("device".to_owned(), device.to_owned())];
+        let spec = Spec { name: "single_device".to_owned(), params: device.to_vec() };
+        let placer = SingleDevice::new(&mut Params::of(&spec)).unwrap();
+        placer.place(instance, &PlaceContext::default()).map(|decision| example::devices(&decision))
     }
 
     /// Ops of 6 operations: 0 and 1 run anywhere, 2 on CPUs only. Devices: d0 CPU of speed 1, d1 CPU of speed 2, d2 GPU of

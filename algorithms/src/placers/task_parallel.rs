@@ -8,7 +8,7 @@ use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::ready::ReadyQueue;
 use super::coarse::workers::Workers;
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Takes the ready ops of highest upward rank, one for each device, and deals them out to different devices, pair by
 /// pair, the op and the device first that holds most of its inputs.
@@ -41,9 +41,13 @@ pub struct TaskParallel {
     pub cells: Cells,
 }
 
-impl Default for TaskParallel {
-    fn default() -> Self {
-        Self { cells: Cells::Step }
+impl Algorithm for TaskParallel {
+    const NAME: &str = "task_parallel";
+    const SUMMARY: &str = "ready ops of highest rank to different devices, each near its inputs";
+    const SOURCE: &str = "B §4.2";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { cells: Cells::param(params)? })
     }
 }
 
@@ -152,7 +156,7 @@ mod tests {
     use placebench_datasets::{Kind, KindSet, OpSpec};
 
     fn place(instance: &Instance) -> Vec<u32> {
-        example::devices(&TaskParallel::default().place(instance, &PlaceContext::default()).unwrap())
+        example::devices(&TaskParallel::with_defaults().place(instance, &PlaceContext::default()).unwrap())
     }
 
     #[test]

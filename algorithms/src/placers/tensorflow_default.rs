@@ -3,7 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, Kind, UnitId};
 
 use super::load::STOP_INTERVAL;
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts each op on the first GPU that supports it, else on the first CPU; an op without inputs and with a single consumer
 /// goes where that is.
@@ -25,6 +25,16 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 ///   would go otherwise. TensorFlow's rule for ops that only read metadata of their input is left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TensorflowDefault;
+
+impl Algorithm for TensorflowDefault {
+    const NAME: &str = "tensorflow_default";
+    const SUMMARY: &str = "the first GPU that supports an op, else the first CPU";
+    const SOURCE: &str = "TensorFlow 2.15, B §6.1";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for TensorflowDefault {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

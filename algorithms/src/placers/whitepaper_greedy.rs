@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use super::load::STOP_INTERVAL;
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer, Plan};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, Plan, SpecError};
 
 /// Walks through the graph from its sources and puts each op on the feasible device where it would finish earliest, the
 /// transfer of its inputs included.
@@ -29,6 +29,16 @@ use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer, Plan};
 /// - Send ops are not planned for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WhitepaperGreedy;
+
+impl Algorithm for WhitepaperGreedy {
+    const NAME: &str = "whitepaper_greedy";
+    const SUMMARY: &str = "from the sources on, each op where it would finish first";
+    const SOURCE: &str = "W §3.2.1";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Placer for WhitepaperGreedy {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use placebench_datasets::{DeviceId, PlacedGraph};
 
-use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Executes tasks in the order in which they became executable.
 ///
@@ -21,6 +21,16 @@ use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
 /// None.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fifo;
+
+impl Algorithm for Fifo {
+    const NAME: &str = "fifo";
+    const SUMMARY: &str = "first ready, first executed";
+    const SOURCE: &str = "L §5.2";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 struct Queues(Vec<VecDeque<Task>>);
 

@@ -8,7 +8,7 @@ use placebench_datasets::{DeviceId, PlacedGraph};
 use super::path_times::PathTimes;
 use super::queue::Total;
 use super::task_graph::TaskGraph;
-use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Points for a successor that becomes executable on an idle device (L Eq. 5.2).
 const WAKES_A_DEVICE: u64 = 5;
@@ -39,6 +39,16 @@ const WAKES_A_DEVICE: u64 = 5;
 ///   then gets the same points once more when it is ready.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Msr;
+
+impl Algorithm for Msr {
+    const NAME: &str = "msr";
+    const SUMMARY: &str = "maximum successor rank first";
+    const SOURCE: &str = "L §5.4";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 impl Scheduler for Msr {
     fn start<'a>(

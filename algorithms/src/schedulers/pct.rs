@@ -6,7 +6,7 @@ use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
 use super::queue::{ReadyQueues, Total};
-use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Executes the task first behind which the longest path lies, counted in time on the devices where ops are placed,
 /// transfers included.
@@ -26,6 +26,16 @@ use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
 /// the longest path behind it; and the paths of ops lead through the sends behind them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pct;
+
+impl Algorithm for Pct {
+    const NAME: &str = "pct";
+    const SUMMARY: &str = "longest path computation time first";
+    const SOURCE: &str = "L §5.3";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 struct LongestFirst<'a> {
     paths: PathTimes<'a>,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, TransferId};
 
-use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Executes the ops of each device strictly in the order of the placer's plan, idle while the next one is not ready.
 ///
@@ -23,6 +23,16 @@ use crate::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
 /// Plans do not contain sends. One that costs something runs as soon as its sender is idle, before the next op.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Static;
+
+impl Algorithm for Static {
+    const NAME: &str = "static";
+    const SUMMARY: &str = "the order of the placer's plan";
+    const SOURCE: &str = "Topcuoglu et al. 2002";
+
+    fn new(_: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+}
 
 struct PlannedOrder {
     /// For each device, its ops that have not started, in the order of the plan.

@@ -1,4 +1,4 @@
-//! Small random instances that have everything: kinds, groups, several tensors an op, parallel and control edges, full
+//! Small random instances that have everything: kinds, groups, layers, several tensors an op, parallel and control edges, full
 //! devices, equal speeds, ops that cost nothing, measured times, ids that are no topological order.
 //!
 //! Sizes and costs are small integers, rates powers of two and measured times quarters, so that every sum is exact and a
@@ -15,7 +15,10 @@ struct RawOp {
     kinds: u8,
     outputs: Vec<u64>,
     gpu_quarters: Option<u32>,
+    layer: Option<usize>,
 }
+
+const LAYERS: [&str; 3] = ["embedding", "lstm", "softmax"];
 
 #[derive(Clone, Debug)]
 struct RawGraph {
@@ -38,9 +41,17 @@ fn raw_op() -> impl Strategy<Value = RawOp> {
     let kinds = prop_oneof![5 => Just(7u8), 1 => 1u8..8];
     let outputs = vec(prop_oneof![1 => Just(0u64), 5 => 1u64..12], 0..3);
     let gpu_quarters = proptest::option::weighted(0.1, 0u32..20);
-    (0u32..7, 0u64..6, kinds, outputs, gpu_quarters).prop_map(|(ops, memory_bytes, kinds, outputs, gpu_quarters)| {
-        RawOp { ops, memory_bytes, kinds, outputs, gpu_quarters }
-    })
+    let layer = proptest::option::weighted(0.7, 0..LAYERS.len());
+    (0u32..7, 0u64..6, kinds, outputs, gpu_quarters, layer).prop_map(
+        |(ops, memory_bytes, kinds, outputs, gpu_quarters, layer)| RawOp {
+            ops,
+            memory_bytes,
+            kinds,
+            outputs,
+            gpu_quarters,
+            layer,
+        },
+    )
 }
 
 fn raw_graph(most_ops: usize) -> impl Strategy<Value = RawGraph> {
@@ -78,6 +89,7 @@ fn build(graph: &RawGraph, cluster: &RawCluster) -> Option<Instance> {
             memory_bytes: op.memory_bytes,
             kinds: KindSet::from_bits(op.kinds)?,
             times: [None, op.gpu_quarters.map(|quarters| f64::from(quarters) / 4.0), None],
+            layer: op.layer.map(|layer| LAYERS[layer]),
             ..OpSpec::cost(f64::from(op.ops))
         };
         builder.add_op(spec, &op.outputs);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::Request;
 use placebench_algorithms::partition::streaming::{Adwise, Budget, EdgePartitioner, Lambda, Window};
 use placebench_datasets::stream::EdgeList;
@@ -244,7 +245,7 @@ proptest! {
     ) {
         let request = Request::new(3, 0.1, 0);
         let window = Window::Adaptive { budget: Budget::Evaluations(budget), max };
-        let adwise = Adwise { window, threshold: f64::NEG_INFINITY, ..Adwise::default() };
+        let adwise = Adwise { window, threshold: f64::NEG_INFINITY, ..Adwise::with_defaults() };
         let (order, _) = decide(&adwise, 25, &edges, &request);
         let (mut size, mut since, mut scores, mut spent, mut spent_before, mut mean_before) = (1, 0, 0.0, 0, 0, None);
         let mut sizes = Vec::new();
@@ -278,7 +279,7 @@ proptest! {
         // Six blocks in parts, and edges in proportion.
         let request = Request::new(6, 0.1, 0);
         let m = edges.len() as u64;
-        let adwise = Adwise { window: Window::Fixed(5), threshold: f64::NEG_INFINITY, spotlight: z, ..Adwise::default() };
+        let adwise = Adwise { window: Window::Fixed(5), threshold: f64::NEG_INFINITY, spotlight: z, ..Adwise::with_defaults() };
         let (order, _) = decide(&adwise, 25, &edges, &request);
         let mut expected = Vec::new();
         for index in 0..z {

@@ -1,5 +1,6 @@
 //! Streams from files give what streams from memory give.
 
+use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::Request;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg, StreamError};
 use placebench_datasets::UndirectedGraph;
@@ -27,16 +28,16 @@ fn a_file_of_rows_gives_what_the_graph_gives_in_that_order() {
     for passes in [1, 3] {
         write_rows(&path, &mut GraphRows::natural(&graph)).unwrap();
         let mut file = RowFile::open(&path).unwrap();
-        let ldg = Ldg { passes, ..Ldg::default() }.partition_stream(&mut file, &request).unwrap();
+        let ldg = Ldg { passes, ..Ldg::with_defaults() }.partition_stream(&mut file, &request).unwrap();
         assert!(ldg == of_vertices(&format!("ldg(passes={passes})")).partition(&graph, &request).unwrap());
-        let fennel = Fennel { passes, ..Fennel::default() }.partition_stream(&mut file, &request).unwrap();
+        let fennel = Fennel { passes, ..Fennel::with_defaults() }.partition_stream(&mut file, &request).unwrap();
         assert!(fennel == of_vertices(&format!("fennel(passes={passes})")).partition(&graph, &request).unwrap());
     }
     let order: Vec<u32> = (0..VERTICES).rev().collect();
     write_rows(&path, &mut GraphRows::ordered(&graph, &order).unwrap()).unwrap();
-    let backwards = Ldg::default().partition_stream(&mut RowFile::open(&path).unwrap(), &request).unwrap();
+    let backwards = Ldg::with_defaults().partition_stream(&mut RowFile::open(&path).unwrap(), &request).unwrap();
     let mut rows = GraphRows::ordered(&graph, &order).unwrap();
-    assert!(backwards == Ldg::default().partition_stream(&mut rows, &request).unwrap());
+    assert!(backwards == Ldg::with_defaults().partition_stream(&mut rows, &request).unwrap());
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::StopToken;
-use placebench_algorithms::partition::streaming::{EDGE_PARTITIONERS, StreamError};
+use placebench_algorithms::partition::registry::{EDGE_PARTITIONERS, edge_partitioner, partitioner};
+use placebench_algorithms::partition::streaming::StreamError;
 use placebench_algorithms::partition::{PartitionError, Request, quality};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::EdgeList;
@@ -193,9 +194,9 @@ fn who_is_asked_to_stop_stops() {
         let answer = of_vertices(spec).partition(&graph, &request);
         assert_eq!(answer, Err(PartitionError::Stopped), "{spec}");
     }
-    for entry in EDGE_PARTITIONERS {
+    for entry in EDGE_PARTITIONERS.iter() {
         let mut edges = EdgeList::new(3, &[(0, 1)]).unwrap();
-        let answer = of_edges(entry.name).partition_edges(&mut edges, &request, &mut |_| Ok(()));
+        let answer = of_edges(&entry.name).partition_edges(&mut edges, &request, &mut |_| Ok(()));
         assert!(matches!(answer, Err(StreamError::Stopped)), "{}", entry.name);
     }
 }
@@ -203,13 +204,13 @@ fn who_is_asked_to_stop_stops() {
 #[test]
 fn wrong_parameters_are_refused() {
     for spec in ["ldg(order=dps)", "ldg(passes=0)", "fennel(gamma=0.5)", "fennel(gamma=inf)", "hdrf(lambda=-1)"] {
-        assert!(placebench_algorithms::partition::registry::partitioner(&spec.parse().unwrap()).is_err(), "{spec}");
+        assert!(partitioner(&spec.parse().unwrap()).is_err(), "{spec}");
     }
     for parameter in
         ["window=0", "window=x", "budget=0", "lambda=-1", "lambda=nan", "threshold=nan", "spotlight=0", "latency=-1"]
     {
         let spec = format!("adwise({parameter})");
-        let built = placebench_algorithms::partition::streaming::edge_partitioner(&spec.parse().unwrap());
+        let built = edge_partitioner(&spec.parse().unwrap());
         assert!(built.is_err(), "{spec}");
     }
     let mut edges = EdgeList::new(3, &[(0, 1)]).unwrap();

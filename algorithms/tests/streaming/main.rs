@@ -8,8 +8,9 @@ mod definitions;
 mod files;
 mod laws;
 
-use placebench_algorithms::partition::streaming::{AssignedEdge, EdgePartitioner, VertexCut, edge_partitioner};
-use placebench_algorithms::partition::{Partitioner, Request, registry};
+use placebench_algorithms::partition::registry::{self, edge_partitioner};
+use placebench_algorithms::partition::streaming::{AssignedEdge, EdgePartitioner, VertexCut};
+use placebench_algorithms::partition::{Partitioner, Request};
 use placebench_datasets::stream::{EdgeList, EdgeStream};
 
 fn of_edges(spec: &str) -> Box<dyn EdgePartitioner> {

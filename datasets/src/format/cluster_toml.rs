@@ -48,3 +48,18 @@ mod write;
 
 pub use read::{parse_cluster_toml, read_cluster_toml};
 pub use write::write_cluster_toml;
+
+use super::entry::{Format, Holds, Mark};
+
+/// The line of the table of formats.
+pub(super) static FORMAT: Format = Format {
+    name: "cluster_toml",
+    mark: Mark::Extensions(&["toml"]),
+    title: "devices and links, for people to write",
+    lacks: "",
+    options: &[],
+    holds: Holds::Cluster {
+        read: |path| read_cluster_toml(path),
+        write: |path, cluster| write_cluster_toml(path, cluster),
+    },
+};

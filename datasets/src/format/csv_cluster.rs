@@ -22,8 +22,23 @@ use csv::StringRecord;
 use super::FormatError;
 use super::atomic::write_file;
 use super::csv_rows::{CsvRows, Row, csv_error};
-use super::text::{Number, counted, nearest};
+use super::entry::{Format, Holds, Mark};
+use super::text::{Number, counted};
+use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Link};
+
+/// The line of the table of formats.
+pub(super) static FORMAT: Format = Format {
+    name: "cluster_csv",
+    mark: Mark::Extensions(&["csv"]),
+    title: "a row for each device, with its rates to the others",
+    lacks: "links that differ by direction, topology, send_ops",
+    options: &[],
+    holds: Holds::Cluster {
+        read: |path| read_cluster_csv(path),
+        write: |path, cluster| write_cluster_csv(path, cluster),
+    },
+};
 
 const COLUMNS: [&str; 5] = ["id", "name", "kind", "memory_bytes", "speed"];
 
@@ -53,7 +68,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
     rows.require(&known[COLUMNS.len()..].iter().map(String::as_str).collect::<Vec<_>>())?;
     if let Some(name) = rows.header().iter().find(|name| !known.contains(name)) {
         let error = FormatError::at_line(path, 1, format!("unknown column '{name}'"));
-        return Err(error.remedy(nearest(name, known.iter().map(String::as_str))));
+        return Err(error.remedy(did_you_mean(name, known.iter().map(String::as_str))));
     }
 
     let mut devices = Vec::with_capacity(count);

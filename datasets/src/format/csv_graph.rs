@@ -31,8 +31,22 @@ use csv::StringRecord;
 use super::FormatError;
 use super::atomic::write_file;
 use super::csv_rows::{CsvRows, Row, csv_error};
+use super::entry::{Format, GraphFile, Holds, Mark};
 use super::text::{Number, counted};
 use crate::{Categories, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
+
+/// The line of the table of formats.
+pub(super) static FORMAT: Format = Format {
+    name: "csv",
+    mark: Mark::Extensions(&["csv"]),
+    title: "a row for each op",
+    lacks: "title, licence, units, provenance",
+    options: &[],
+    holds: Holds::Graph {
+        read: Some(|path, _| Ok(GraphFile::named(path, read_csv(path)?))),
+        write: Some(|path, _, graph| write_csv(path, graph)),
+    },
+};
 
 const COLUMNS: [&str; 13] = [
     "id",

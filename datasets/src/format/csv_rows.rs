@@ -7,7 +7,8 @@ use std::path::Path;
 use csv::StringRecord;
 
 use super::FormatError;
-use super::text::{counted, nearest};
+use super::text::counted;
+use crate::suggest::did_you_mean;
 use crate::{Kind, KindSet};
 
 /// A CSV file with a header line.
@@ -24,7 +25,7 @@ impl<'a, R: Read> CsvRows<'a, R> {
         for name in &this.header {
             if !columns.contains(&name.as_str()) {
                 let error = FormatError::at_line(path, 1, format!("unknown column '{name}'"));
-                return Err(error.remedy(nearest(name, columns.iter().copied())));
+                return Err(error.remedy(did_you_mean(name, columns.iter().copied())));
             }
         }
         this.require(&columns[..required])?;

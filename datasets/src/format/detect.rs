@@ -1,124 +1,190 @@
-//! Which reader a path is for.
+//! Finds the format of a path in the table, and reads or writes the path in it.
 
 use std::io;
+use std::mem::discriminant;
 use std::path::Path;
 
-use super::graphdef::{self, ReadOptions};
-use super::native::HEADER_FILE;
-use super::{FormatError, GraphHeader, read_cluster_csv, read_cluster_toml, read_csv, read_native};
+use super::entry::{Format, GraphFile, Holds, Mark};
+use super::options::{ReadOption, ReadOptions};
+use super::table::FORMATS;
+use super::{FormatError, GraphHeader};
+use crate::suggest::{did_you_mean, nearest};
 use crate::{Cluster, DataflowGraph};
 
-type Graph = (GraphHeader, DataflowGraph);
-
-/// A kind of file that holds a graph.
-struct GraphFile {
-    extensions: &'static [&'static str],
-    read: fn(&Path) -> Result<Graph, FormatError>,
+/// What is about to happen with a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Read,
+    Write,
 }
 
-const GRAPH_FILES: &[GraphFile] = &[
-    GraphFile { extensions: &["csv"], read: |path| Ok((named(path), read_csv(path)?)) },
-    GraphFile { extensions: &["pb", "pbtxt", "prototxt"], read: read_graph_def },
-];
-
-/// A kind of folder that holds a graph, told by a file in it.
-struct GraphFolder {
-    sign: &'static str,
-    read: fn(&Path) -> Result<Graph, FormatError>,
-}
-
-const GRAPH_FOLDERS: &[GraphFolder] = &[
-    GraphFolder { sign: HEADER_FILE, read: |path| read_native(path) },
-    GraphFolder { sign: "graph.pb", read: read_extraction },
-];
-
-/// A kind of file that holds a cluster.
-struct ClusterFile {
-    extension: &'static str,
-    read: fn(&Path) -> Result<Cluster, FormatError>,
-}
-
-const CLUSTER_FILES: &[ClusterFile] = &[
-    ClusterFile { extension: "toml", read: |path| read_cluster_toml(path) },
-    ClusterFile { extension: "csv", read: |path| read_cluster_csv(path) },
-];
-
-/// Reads a graph in any format, by what the path is: a graph folder or one of the TensorFlow extractor by the files in it,
-/// anything else by its extension. A format without a header gives the graph the file's name. GraphDefs are read with the
-/// default [`ReadOptions`].
+/// Reads a graph in any format with the default options. A format without a header gives the graph the file's name.
 ///
 /// # Errors
-/// If the format is unknown, with those that are; as the format's own reader.
+/// If the format is unknown, with the formats that are known; as the format's own reader.
 pub fn read_graph(path: impl AsRef<Path>) -> Result<(GraphHeader, DataflowGraph), FormatError> {
+    read_graph_with(path, &ReadOptions::default()).map(|file| (file.header, file.graph))
+}
+
+/// Reads a graph in any format.
+///
+/// # Errors
+/// As [`read_graph`]; if the format does not take an option that is given, with the formats that do.
+pub fn read_graph_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     let path = path.as_ref();
-    check_exists(path)?;
-    if path.is_dir() {
-        return match GRAPH_FOLDERS.iter().find(|folder| path.join(folder.sign).exists()) {
-            Some(folder) => (folder.read)(path),
-            None => {
-                let signs: Vec<_> = GRAPH_FOLDERS.iter().map(|folder| folder.sign).collect();
-                let message = format!("is no graph folder, which has one of {}", signs.join(", "));
-                Err(FormatError::file(path, message).remedy("name a folder that 'placebench convert' wrote"))
-            }
-        };
-    }
-    let file = GRAPH_FILES.iter().find(|file| file.extensions.iter().any(|known| has_extension(path, known)));
-    match file {
-        Some(file) => (file.read)(path),
-        None => {
-            let known = GRAPH_FILES.iter().flat_map(|file| file.extensions).copied();
-            Err(unknown(path, "graph", known, " or a graph folder"))
+    let (format, read) = find(path, "graph", Purpose::Read, |format| match format.holds {
+        Holds::Graph { read, .. } => read,
+        _ => None,
+    })?;
+    check_options(path, format, options)?;
+    read(path, options)
+}
+
+/// Writes a graph in the format of the path's extension; a path without extension becomes a graph folder.
+///
+/// # Errors
+/// If the format is unknown, with the formats that are known; as the format's own writer.
+pub fn write_graph(path: impl AsRef<Path>, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    let (_, write) = find(path, "graph", Purpose::Write, |format| match format.holds {
+        Holds::Graph { write, .. } => write,
+        _ => None,
+    })?;
+    write(path, header, graph)
+}
+
+/// Reads a cluster in any format.
+///
+/// # Errors
+/// If the format is unknown, with the formats that are known; as the format's own reader.
+pub fn read_cluster(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
+    let path = path.as_ref();
+    let (_, read) = find(path, "cluster", Purpose::Read, |format| match format.holds {
+        Holds::Cluster { read, .. } => Some(read),
+        _ => None,
+    })?;
+    read(path)
+}
+
+/// Writes a cluster in the format of the path's extension.
+///
+/// # Errors
+/// If the format is unknown, with the formats that are known; as the format's own writer.
+pub fn write_cluster(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
+    let path = path.as_ref();
+    let (_, write) = find(path, "cluster", Purpose::Write, |format| match format.holds {
+        Holds::Cluster { write, .. } => Some(write),
+        _ => None,
+    })?;
+    write(path, cluster)
+}
+
+/// The format of undirected graphs or hypergraphs that the extension of a path says, if it says one.
+pub fn undirected_format(path: impl AsRef<Path>) -> Option<&'static Format> {
+    let path = path.as_ref();
+    FORMATS.into_iter().find(|format| format.is_undirected() && is_of(format, path, Purpose::Read))
+}
+
+/// The format of undirected graphs or hypergraphs of a name.
+///
+/// # Errors
+/// If there is none, with the nearest name.
+pub fn undirected_format_named(name: &str) -> Result<&'static Format, String> {
+    let known = || FORMATS.into_iter().filter(|format| format.is_undirected());
+    known().find(|format| format.name == name).ok_or_else(|| {
+        format!("unknown graph format '{name}': {}", did_you_mean(name, known().map(|format| format.name)))
+    })
+}
+
+/// The formats that take an option, for messages: `graphdef (.pb), graphdef_text (.pbtxt, .prototxt)`.
+pub fn formats_taking(option: ReadOption) -> String {
+    let takers = FORMATS.into_iter().filter(|format| format.options.contains(&option));
+    takers.map(|format| format!("{} ({})", format.name, format.mark)).collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses options that a format does not take, and names the formats that do.
+fn check_options(path: &Path, format: &Format, options: &ReadOptions) -> Result<(), FormatError> {
+    match options.given().into_iter().find(|option| !format.options.contains(option)) {
+        None => Ok(()),
+        Some(option) => {
+            let message = format!("the format '{}' takes no {option}", format.name);
+            Err(FormatError::file(path, message).remedy(format!("{option} is for {}", formats_taking(option))))
         }
     }
 }
 
-/// Reads a cluster, by the extension of the path.
-///
-/// # Errors
-/// If the format is unknown, with those that are; as the format's own reader.
-pub fn read_cluster(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
-    let path = path.as_ref();
-    check_exists(path)?;
-    match CLUSTER_FILES.iter().find(|file| has_extension(path, file.extension)) {
-        Some(file) => (file.read)(path),
-        None => Err(unknown(path, "cluster", CLUSTER_FILES.iter().map(|file| file.extension), "")),
+fn is_of(format: &Format, path: &Path, purpose: Purpose) -> bool {
+    match (&format.mark, purpose) {
+        (Mark::Extensions(_), Purpose::Read) => format.has_extension_of(path) && !path.is_dir(),
+        (Mark::Extensions(_), Purpose::Write) => format.has_extension_of(path),
+        (Mark::Folder(sign), Purpose::Read) => path.join(sign).exists(),
+        (Mark::Folder(_), Purpose::Write) => path.extension().is_none(),
+        (Mark::Nothing, _) => false,
     }
 }
 
-fn check_exists(path: &Path) -> Result<(), FormatError> {
-    match path.exists() {
-        true => Ok(()),
-        false => Err(FormatError::io(path, io::ErrorKind::NotFound.into())),
+/// The format of a path among those for which `select` finds a reader or writer, with that function.
+fn find<F>(
+    path: &Path,
+    what: &str,
+    purpose: Purpose,
+    select: impl Fn(&Format) -> Option<F>,
+) -> Result<(&'static Format, F), FormatError> {
+    if purpose == Purpose::Read && !path.exists() {
+        return Err(FormatError::io(path, io::ErrorKind::NotFound.into()));
     }
+    let mut found = FORMATS.into_iter().filter(|format| is_of(format, path, purpose));
+    found.find_map(|format| Some((format, select(format)?))).ok_or_else(|| {
+        // Commands write a dataflow graph also as an undirected graph, so those formats are among the remedies.
+        let views = purpose == Purpose::Write && what == "graph";
+        let is_known = |format: &&Format| select(format).is_some() || views && format.is_undirected();
+        let known: Vec<_> = FORMATS.into_iter().filter(is_known).collect();
+        refusal(path, what, purpose, &known)
+    })
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
-}
-
-fn unknown<'a>(path: &Path, what: &str, known: impl Iterator<Item = &'a str>, more: &str) -> FormatError {
-    let message = match path.extension() {
-        Some(extension) => format!("unknown {what} format '.{}'", extension.to_string_lossy()),
-        None => format!("unknown {what} format"),
+/// Why a path has none of the known formats, and what to do.
+fn refusal(path: &Path, what: &str, purpose: Purpose, known: &[&Format]) -> FormatError {
+    let has_folders = known.iter().any(|format| matches!(format.mark, Mark::Folder(_)));
+    if purpose == Purpose::Read && path.is_dir() {
+        let signs = known.iter().filter_map(|format| match format.mark {
+            Mark::Folder(sign) => Some(sign),
+            _ => None,
+        });
+        let signs: Vec<_> = signs.collect();
+        return match has_folders {
+            true => FormatError::file(path, format!("is no graph folder, which has one of {}", signs.join(", ")))
+                .remedy("name a folder that 'placebench convert' wrote"),
+            false => FormatError::file(path, format!("is a folder, not a {what}")).remedy("name a file in it"),
+        };
+    }
+    let extensions = || known.iter().flat_map(|format| format.extensions());
+    let use_known = || {
+        let dotted: Vec<_> = extensions().map(|extension| format!(".{extension}")).collect();
+        let folder = match purpose {
+            _ if !has_folders => "",
+            Purpose::Read => " or a graph folder",
+            Purpose::Write => ", or no extension for a folder",
+        };
+        format!("use {}{folder}", dotted.join(", "))
     };
-    let known: Vec<_> = known.map(|extension| format!(".{extension}")).collect();
-    FormatError::file(path, message).remedy(format!("use {}{more}", known.join(", ")))
-}
-
-fn named(path: &Path) -> GraphHeader {
-    GraphHeader::named(path.file_stem().unwrap_or_default().to_string_lossy())
-}
-
-fn read_graph_def(path: &Path) -> Result<Graph, FormatError> {
-    let (graph, _) = graphdef::read_graph_def(path, &ReadOptions::default())?;
-    Ok((named(path), graph))
-}
-
-fn read_extraction(path: &Path) -> Result<Graph, FormatError> {
-    let extraction = graphdef::read_extraction(path, &ReadOptions::default())?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let header = GraphHeader { provenance: extraction.provenance, ..GraphHeader::named(name) };
-    Ok((header, extraction.graph))
+    if let Some(format) = FORMATS.into_iter().find(|format| is_of(format, path, purpose)) {
+        let wanted = &known[0].holds;
+        let message = match (discriminant(wanted) == discriminant(&format.holds), purpose) {
+            (true, Purpose::Read) => format!("the format '{}' is only written", format.name),
+            (true, Purpose::Write) => format!("the format '{}' is only read", format.name),
+            (false, _) => format!("the format '{}' holds {}s, not {wanted}s", format.name, format.holds),
+        };
+        return FormatError::file(path, message).remedy(use_known());
+    }
+    let Some(extension) = path.extension().map(|extension| extension.to_string_lossy()) else {
+        return FormatError::file(path, format!("unknown {what} format")).remedy(use_known());
+    };
+    let remedy = match nearest(&extension, extensions().copied()) {
+        Some(near) => format!("did you mean '.{near}'?"),
+        None => use_known(),
+    };
+    FormatError::file(path, format!("unknown {what} format '.{extension}'")).remedy(remedy)
 }
 
 #[cfg(test)]
@@ -139,11 +205,21 @@ mod tests {
         let (header, graph) = read_graph(folder.path().join("g.CSV")).unwrap();
         assert_eq!((header.name.as_str(), graph.op_count()), ("g", 1));
         assert_eq!(fault("gone.csv"), "gone.csv: no such file or directory");
-        fs::write(folder.path().join("g.json"), "{}").unwrap();
-        assert_eq!(
-            fault("g.json"),
-            "g.json: unknown graph format '.json': use .csv, .pb, .pbtxt, .prototxt or a graph folder"
-        );
+        for (name, expected) in [
+            ("g.json", "g.json: unknown graph format '.json': use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g.pbtx", "g.pbtx: unknown graph format '.pbtx': did you mean '.pbtxt'?"),
+            ("g.PBTXX", "g.PBTXX: unknown graph format '.PBTXX': did you mean '.pbtxt'?"),
+            ("g", "g: unknown graph format: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g.dot", "g.dot: the format 'dot' is only written: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            (
+                "g.graph",
+                "g.graph: the format 'metis' holds undirected graphs, not dataflow graphs: \
+                 use .csv, .pb, .pbtxt, .prototxt or a graph folder",
+            ),
+        ] {
+            fs::write(folder.path().join(name), "").unwrap();
+            assert_eq!(fault(name), expected);
+        }
         fs::create_dir(folder.path().join("empty")).unwrap();
         assert_eq!(
             fault("empty"),
@@ -155,14 +231,21 @@ mod tests {
     fn clusters_are_told_by_their_extension() {
         let folder = tempfile::tempdir().unwrap();
         let cluster = Cluster::uniform(2, crate::Kind::Gpu, 3.0, crate::Link { rate: 4.0, latency: 0.0 }).unwrap();
-        let (toml, csv) = (folder.path().join("c.toml"), folder.path().join("c.csv"));
-        super::super::write_cluster_toml(&toml, &cluster).unwrap();
-        super::super::write_cluster_csv(&csv, &cluster).unwrap();
-        for path in [toml, csv] {
+        for name in ["c.toml", "c.csv", "d.TOML", "d.CSV"] {
+            let path = folder.path().join(name);
+            write_cluster(&path, &cluster).unwrap();
             assert_eq!(read_cluster(&path).unwrap(), cluster);
         }
-        fs::write(folder.path().join("c.yaml"), "").unwrap();
-        let message = read_cluster(folder.path().join("c.yaml")).unwrap_err().to_string();
-        assert!(message.ends_with("c.yaml: unknown cluster format '.yaml': use .toml, .csv"), "{message}");
+        for (name, expected) in [
+            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv"),
+            ("c.tmol", "c.tmol: unknown cluster format '.tmol': did you mean '.toml'?"),
+            ("c.pb", "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv"),
+        ] {
+            fs::write(folder.path().join(name), "").unwrap();
+            let message = read_cluster(folder.path().join(name)).unwrap_err().to_string();
+            assert!(message.ends_with(expected), "{message}");
+        }
+        let message = read_cluster(folder.path()).unwrap_err().to_string();
+        assert!(message.ends_with("is a folder, not a cluster: name a file in it"), "{message}");
     }
 }

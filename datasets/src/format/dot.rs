@@ -6,8 +6,19 @@ use std::path::Path;
 
 use super::FormatError;
 use super::atomic::write_file;
+use super::entry::{Format, Holds, Mark};
 use super::text::Number;
 use crate::{Cluster, DataflowGraph, DeviceId, KindSet, OpId, Placement};
+
+/// The line of the table of formats.
+pub(super) static FORMAT: Format = Format {
+    name: "dot",
+    mark: Mark::Extensions(&["dot"]),
+    title: "a picture for Graphviz",
+    lacks: "exact sizes, measured times, layers, title, licence, units, provenance",
+    options: &[],
+    holds: Holds::Graph { read: None, write: Some(|path, _, graph| write_dot(path, graph)) },
+};
 
 /// ColorBrewer's Set3: twelve colours on which black text reads well. More devices use them again.
 const COLOURS: [&str; 12] = [

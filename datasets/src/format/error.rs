@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::TomlFault;
+
 /// Where in a file the fault is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -65,6 +67,14 @@ impl FormatError {
         let mut this = Self::file(path, message);
         this.0.io = Some(error);
         this
+    }
+
+    /// A file that should be TOML is not, or says the wrong things.
+    pub fn toml(path: impl AsRef<Path>, fault: TomlFault) -> Self {
+        match fault.line {
+            Some(line) => Self::at_line(path, line, fault.message),
+            None => Self::file(path, fault.message),
+        }
     }
 
     /// The same error with what to do about it.

@@ -1,16 +1,9 @@
-//! Files: reading and writing graphs and clusters.
+//! Files: reading and writing graphs, clusters and what partitioners read.
 //!
-//! | | graph | cluster |
-//! |---|---|---|
-//! | native folder | [`read_native`], [`write_native`], [`NativeWriter`], [`NativeBytes`] | |
-//! | CSV | [`csv_graph`] | [`csv_cluster`] |
-//! | TOML | | [`cluster_toml`] |
-//! | GraphDef | [`graphdef`] | |
-//! | DOT | [`write_dot`], [`Dot`] | |
-//! | partitioners' formats | [`undirected`] | |
-//!
-//! [`read_graph`] and [`read_cluster`] choose by the path. All writers put a file in its place when it is complete, and all
-//! errors are one line: see [`FormatError`].
+//! Each format is a file here, with a line in the table, [`FORMATS`]. [`read_graph`], [`write_graph`], [`read_cluster`],
+//! [`write_cluster`] and [`undirected_format`] find the format of a path there; the functions of each format can be called
+//! directly, too. Every writer puts a file in its place only when it is complete. Every error is one line: see
+//! [`FormatError`].
 
 pub(crate) mod atomic;
 pub mod cluster_toml;
@@ -19,11 +12,14 @@ pub mod csv_graph;
 mod csv_rows;
 mod detect;
 mod dot;
+pub(crate) mod entry;
 mod error;
 pub mod graphdef;
 mod header;
 mod native;
+mod options;
 mod quantity;
+mod table;
 mod text;
 mod toml_text;
 pub mod undirected;
@@ -32,8 +28,14 @@ pub use atomic::write_whole;
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};
-pub use detect::{read_cluster, read_graph};
+pub use detect::{
+    formats_taking, read_cluster, read_graph, read_graph_with, undirected_format, undirected_format_named,
+    write_cluster, write_graph,
+};
 pub use dot::{Dot, write_dot};
+pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteGraph};
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
 pub use native::{NativeBytes, NativeColumns, NativeWriter, is_decoding, read_native, write_native};
+pub use options::{LoopPolicy, ReadOption, ReadOptions};
+pub use table::{FORMATS, format_marks, format_names, listing};

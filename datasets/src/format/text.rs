@@ -1,4 +1,4 @@
-//! What the text formats share: numbers that read back exactly, suggestions, counted nouns.
+//! What the text formats share: numbers that read back exactly, and counted nouns.
 
 use std::fmt;
 
@@ -13,21 +13,6 @@ impl fmt::Display for Number {
         } else {
             write!(f, "{:e}", self.0)
         }
-    }
-}
-
-/// A remedy for a word that is not among the known ones.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let lower = word.to_lowercase();
-    let close = known
-        .clone()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
-        // A third of the letters may be wrong.
-        .filter(|&(distance, candidate)| 3 * distance <= word.len().max(candidate.len()))
-        .min_by_key(|&(distance, _)| distance);
-    match close {
-        Some((_, candidate)) => format!("did you mean '{candidate}'?"),
-        None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -47,11 +32,5 @@ mod tests {
             assert_eq!(Number(number).to_string(), text);
             assert_eq!(text.parse(), Ok(number));
         }
-    }
-
-    #[test]
-    fn a_near_word_is_suggested_and_a_far_one_answered_with_the_list() {
-        assert_eq!(nearest("memroy", ["name", "memory"].into_iter()), "did you mean 'memory'?");
-        assert_eq!(nearest("colour", ["name", "kind"].into_iter()), "known are name, kind");
     }
 }

@@ -8,7 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::FormatError;
-use super::text::nearest;
+use crate::suggest::did_you_mean;
+use crate::toml_fault::{TomlFault, line_at, parse_toml};
 
 /// The keys that a table may have, and those of the tables below it. A key without [`Keys`] holds a value or a table
 /// of free content.
@@ -23,28 +24,20 @@ pub(crate) struct TomlText<'a> {
 impl TomlText<'_> {
     /// Reads the text as a `T` with no other keys than `keys`.
     pub(crate) fn parse<T: DeserializeOwned>(&self, keys: &Keys) -> Result<T, FormatError> {
-        let document = DeTable::parse(self.text).map_err(|error| self.fault(&error))?;
+        let document = DeTable::parse(self.text);
+        let document = document.map_err(|error| FormatError::toml(self.path, TomlFault::of(self.text, &error)))?;
         self.check_keys(document.get_ref(), keys)?;
-        toml::from_str(self.text).map_err(|error| self.fault(&error))
+        self.peek()
     }
 
     /// Reads the text as a `T`, whatever other keys it has.
     pub(crate) fn peek<T: DeserializeOwned>(&self) -> Result<T, FormatError> {
-        toml::from_str(self.text).map_err(|error| self.fault(&error))
+        parse_toml(self.text).map_err(|fault| FormatError::toml(self.path, fault))
     }
 
     /// A fault at a range of the text.
     pub(crate) fn at(&self, span: Range<usize>, message: impl std::fmt::Display) -> FormatError {
-        let start = span.start.min(self.text.len());
-        let line = self.text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        FormatError::at_line(self.path, line, message)
-    }
-
-    fn fault(&self, error: &toml::de::Error) -> FormatError {
-        match error.span() {
-            Some(span) => self.at(span, error.message()),
-            None => FormatError::file(self.path, error.message()),
-        }
+        FormatError::at_line(self.path, line_at(self.text, span.start), message)
     }
 
     fn check_keys(&self, table: &DeTable<'_>, keys: &Keys) -> Result<(), FormatError> {
@@ -52,7 +45,7 @@ impl TomlText<'_> {
             let name = key.get_ref();
             let Some((_, below)) = keys.0.iter().find(|(known, _)| known == name) else {
                 let error = self.at(key.span(), format!("unknown key '{name}'"));
-                return Err(error.remedy(nearest(name, keys.0.iter().map(|&(known, _)| known))));
+                return Err(error.remedy(did_you_mean(name, keys.0.iter().map(|&(known, _)| known))));
             };
             if let Some(below) = below {
                 self.check_value(value, below)?;

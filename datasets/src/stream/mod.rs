@@ -13,7 +13,7 @@ mod bytes;
 mod edge_file;
 mod from_edges;
 mod memory;
-mod row_file;
+pub(crate) mod row_file;
 mod text_edges;
 
 pub use edge_file::{EdgeFile, write_edges};

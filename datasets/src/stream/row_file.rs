@@ -9,6 +9,17 @@ use super::{Row, VertexStream};
 use crate::Numbers;
 use crate::format::FormatError;
 use crate::format::atomic;
+use crate::format::entry::{Format, Holds, Mark};
+
+/// The line of the table of formats.
+pub(crate) static FORMAT: Format = Format {
+    name: "rows",
+    mark: Mark::Nothing,
+    title: "a binary row for each vertex",
+    lacks: "",
+    options: &[],
+    holds: Holds::Rows,
+};
 
 const MAGIC: &[u8; 8] = b"PBROWS01";
 const HEADER: u64 = 48;

@@ -3,38 +3,12 @@
 use rand_distr::Distribution as _;
 
 use super::group_sort::{NETWORK, sort_group};
+use super::levels::{LevelShape, Levels};
 use super::params::{Amount, Decay};
-use super::plan::LeveledPlan;
 use crate::counts::binomial;
 use crate::random::{Purpose, Stream, pair_below, stream, unit};
 
-/// What is planned for a level.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LevelShape {
-    pub(super) level: usize,
-    pub(super) first_op: u32,
-    pub(super) ops: u32,
-    /// First op of the lowest level from which level-based edges come.
-    pub(super) window_first: u32,
-    pub(super) level_edges: usize,
-    pub(super) random_edges: usize,
-}
-
 impl LevelShape {
-    pub(super) fn edge_count(&self) -> usize {
-        self.level_edges + self.random_edges
-    }
-
-    /// Pairs that may get a level-based edge.
-    pub(super) fn level_pairs(&self) -> u64 {
-        u64::from(self.ops) * u64::from(self.first_op - self.window_first)
-    }
-
-    /// Pairs of an op of the level with an op below.
-    pub(super) fn all_pairs(&self) -> u64 {
-        u64::from(self.ops) * u64::from(self.first_op)
-    }
-
     fn level_rectangle(&self) -> Rectangle {
         Rectangle { rows: self.ops, first_column: self.window_first, columns: self.first_op - self.window_first }
     }
@@ -90,21 +64,21 @@ impl Scratch {
     /// `start`, into `ends`.
     pub(super) fn write_level(
         &mut self,
-        plan: &LeveledPlan,
+        levels: &Levels,
         shape: &LevelShape,
         start: u32,
         ends: &mut [u32],
         sources: &mut [u32],
     ) {
         let sparse = |count: usize, pairs: u64| count as u64 <= pairs / 2;
-        if plan.params.level_edges.decay == Decay::None
+        if levels.params.level_edges.decay == Decay::None
             && sparse(shape.level_edges, shape.level_pairs())
             && sparse(shape.random_edges, shape.all_pairs() - shape.level_edges as u64)
         {
-            self.write_sparse(plan.seed, shape, ends, sources);
+            self.write_sparse(levels.seed, shape, ends, sources);
             ends.iter_mut().for_each(|end| *end += start);
         } else {
-            write_sorted(&level_pairs(plan, shape), start, ends, sources);
+            write_sorted(&level_pairs(levels, shape), start, ends, sources);
         }
     }
 
@@ -180,16 +154,16 @@ fn write_sorted(pairs: &[u64], start: u32, ends: &mut [u32], sources: &mut [u32]
 }
 
 /// The pairs of a level, sorted, by the path that handles everything: repeated draws, dense levels, decays.
-fn level_pairs(plan: &LeveledPlan, shape: &LevelShape) -> Vec<u64> {
-    let level_edges = match (plan.params.level_edges.amount, plan.params.level_edges.decay) {
+fn level_pairs(levels: &Levels, shape: &LevelShape) -> Vec<u64> {
+    let level_edges = match (levels.params.level_edges.amount, levels.params.level_edges.decay) {
         (_, Decay::None) => {
-            let rng = &mut stream(plan.seed, Purpose::LevelEdges, shape.level as u64);
+            let rng = &mut stream(levels.seed, Purpose::LevelEdges, shape.level as u64);
             draw_distinct(rng, shape.level_rectangle(), shape.level_edges, &[])
         }
-        (Amount::Probability(probability), _) => plan.decaying_edges(shape, probability),
-        (Amount::Count(_), _) => plan.decaying_count(shape),
+        (Amount::Probability(probability), _) => levels.decaying_edges(shape, probability),
+        (Amount::Count(_), _) => levels.decaying_count(shape),
     };
-    let rng = &mut stream(plan.seed, Purpose::RandomEdges, shape.level as u64);
+    let rng = &mut stream(levels.seed, Purpose::RandomEdges, shape.level as u64);
     let random = draw_distinct(rng, shape.whole_rectangle(), shape.random_edges, &level_edges);
     merge(&level_edges, &random)
 }
@@ -255,7 +229,7 @@ fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
     merged
 }
 
-impl LeveledPlan {
+impl Levels {
     /// Edges of probability p · factor(distance), each pair independently; sorted.
     ///
     /// Distances are taken in ranges that double. In each, pairs are drawn with the probability of its nearest, and
@@ -292,7 +266,7 @@ impl LeveledPlan {
         let mut sum = 0.0;
         let cumulative: Vec<f64> = (1..=reach)
             .map(|distance| {
-                sum += decay.factor(distance) * self.level_ops(shape.level - distance as usize).len() as f64;
+                sum += decay.factor(distance) * self.ops(shape.level - distance as usize).len() as f64;
                 sum
             })
             .collect();
@@ -303,7 +277,7 @@ impl LeveledPlan {
             |rng| {
                 let at = unit(rng) * sum;
                 let distance = cumulative.partition_point(|&nearer| nearer <= at).min(cumulative.len() - 1) + 1;
-                let level = self.level_ops(shape.level - distance);
+                let level = self.ops(shape.level - distance);
                 Rectangle { rows: shape.ops, first_column: level.start, columns: level.len() as u32 }.draw(rng)
             },
             |source| decay.factor(self.distance(shape, source)),

@@ -2,11 +2,8 @@
 
 use placebench_datasets::{GraphError, OpId};
 
-use super::Maker;
+use super::maker::{Maker, Output};
 use super::params::{Compression, Sync, VALUE_BYTES};
-
-/// An output of an op.
-pub(super) type Output = (OpId, usize);
 
 /// What is exchanged at once: a layer, or the whole model.
 pub(super) struct Bucket {

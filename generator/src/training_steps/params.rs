@@ -1,5 +1,6 @@
 //! What training steps are made from.
 
+use placebench_datasets::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Layer, Model};
@@ -189,7 +190,7 @@ impl TrainingParams {
     /// # Errors
     /// One line: the syntax error with its line, or the parameter that is wrong and what it must be.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let params: Self = crate::toml_text::read(text)?;
+        let params: Self = parse_toml(text).map_err(|fault| fault.to_string())?;
         params.check().map_err(|error| error.to_string())?;
         Ok(params)
     }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use placebench_algorithms::nearest;
-use placebench_datasets::{DeviceId, Instance, Placement};
+use placebench_datasets::{DeviceId, Instance, Placement, nearest};
 
 use super::Fault;
 use super::error::shortened;

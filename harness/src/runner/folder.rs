@@ -18,8 +18,8 @@ use std::sync::Mutex;
 use placebench_datasets::format::write_whole;
 use serde::{Deserialize, Serialize};
 
+use crate::results::{Row, TableError, read_table, write_table};
 use crate::suite::{Suite, SuiteError};
-use crate::table::{Row, TableError, read_table, write_table};
 
 /// Where and how a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,13 +14,14 @@ use placebench_datasets::Instance;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-pub use cell::{Judgement, Yardstick, judge, judge_online};
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
-pub use replay::{Replay, instance_of, replay, replay_within};
+pub use replay::{replay, replay_within};
 
+use crate::evaluate::Reference;
+use crate::problem::Problem;
+use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Group, Plan};
-use crate::table::{CellKey, Row, Status};
 use guard::{Outcome, guarded};
 
 /// Hears of the run as it goes on; called from several threads.
@@ -142,8 +143,8 @@ fn run_group<E: Send>(
     }
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
-        Outcome::Done(Ok(judged)) | Outcome::Late(Ok(judged)) => {
-            jobs.par_iter().try_for_each(|job| run_job(plan, &judged, job, pool, stop, keep))
+        Outcome::Done(Ok(prepared)) | Outcome::Late(Ok(prepared)) => {
+            jobs.par_iter().try_for_each(|job| run_job(plan, &prepared, job, pool, stop, keep))
         }
         Outcome::Stopped => Ok(()),
         Outcome::Done(Err(message)) | Outcome::Late(Err(message)) => {
@@ -154,26 +155,26 @@ fn run_group<E: Send>(
     }
 }
 
-/// An instance, and what all placements of it are judged against.
+/// The instance of a group, with what all its cells share.
 #[derive(Clone)]
-struct Judged {
+struct Prepared {
     instance: Instance,
     time_unit: String,
-    yardstick: Yardstick,
+    reference: Reference,
 }
 
-fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Judged, String>> {
+fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |_| {
-        let (instance, time_unit) = instance_of(&plan, &group)?;
-        let yardstick = Yardstick::new(&instance);
-        Ok(Judged { instance, time_unit, yardstick })
+        let Problem { instance, time_unit } = plan.problem(&group).map_err(|error| error.to_string())?;
+        let reference = Reference::new(&instance);
+        Ok(Prepared { instance, time_unit, reference })
     })
 }
 
 fn run_job<E>(
     plan: &Arc<Plan>,
-    judged: &Judged,
+    prepared: &Prepared,
     job: &[Cell],
     pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
@@ -184,10 +185,10 @@ fn run_job<E>(
     }
     let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
     let work = {
-        let (plan, judged, cells, pool) = (Arc::clone(plan), judged.clone(), job.to_vec(), pool.cloned());
-        move |token: StopToken| cell::run(&plan, &judged, &cells, pool.as_deref(), &token)
+        let (plan, prepared, cells, pool) = (Arc::clone(plan), prepared.clone(), job.to_vec(), pool.cloned());
+        move |token: StopToken| cell::run(&plan, &prepared, &cells, pool.as_deref(), &token)
     };
-    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(judged));
+    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(prepared));
     match guarded(limit, stop, work) {
         Outcome::Done(None) | Outcome::Stopped => Ok(()),
         Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),

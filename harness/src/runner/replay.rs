@@ -3,47 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use placebench_algorithms::{Decision, PlaceContext, StopToken};
-use placebench_datasets::{Instance, PlacedGraph};
+use placebench_algorithms::StopToken;
+use placebench_datasets::Instance;
 
 use super::guard::{Outcome, guarded};
-use crate::objective::SimulatedObjective;
-use crate::simulator::{Options, simulate_online, simulate_with};
-use crate::suite::{Cell, Group, Plan, load_cluster, load_graph, scale_to_ccr, time_unit};
-use crate::timeline::Timeline;
-
-/// The instance of a group, made as its suite says, and the unit of its times.
-///
-/// # Errors
-/// One line that says what is wrong: a file that is gone, say.
-pub fn instance_of(plan: &Plan, group: &Group) -> Result<(Instance, String), String> {
-    let entry = &plan.suite.graphs[group.graph];
-    let cluster = load_cluster(&plan.suite.clusters[group.cluster], group.seed).map_err(|error| error.to_string())?;
-    let sized = entry.for_devices(cluster.device_count());
-    let (header, graph) = sized.and_then(|entry| load_graph(&entry, group.seed)).map_err(|error| error.to_string())?;
-    let graph = match entry.ccr {
-        None => graph,
-        Some(ccr) => scale_to_ccr(&graph, &cluster, ccr, &entry.label()).map_err(|error| error.to_string())?,
-    };
-    let unit = time_unit(&header, &graph).to_owned();
-    let instance = Instance::new(graph, cluster).map_err(|error| error.to_string())?;
-    Ok((instance, unit))
-}
-
-/// What a cell did.
-#[derive(Clone, Debug)]
-pub struct Replay {
-    /// The placement, with the plan of placers that make one.
-    pub decision: Decision,
-    /// When everything happened.
-    pub timeline: Timeline,
-}
+use crate::evaluate::{Evaluation, Evaluator};
+use crate::execute::simulate::Simulator;
+use crate::suite::{Cell, Plan};
 
 /// As [`replay`], but a panic or a placer that takes too long is an error, too.
 ///
 /// # Errors
 /// One line that says what went wrong: the placer refuses, panics, or is not done within `limit`.
-pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Replay, String> {
+pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Evaluation, String> {
     let (plan, instance) = (Arc::clone(plan), instance.clone());
     let work = move |stop: StopToken| replay(&plan, cell, &instance, &stop);
     match guarded(Some(limit), &StopToken::default(), work) {
@@ -53,36 +25,23 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
     }
 }
 
-/// Places and simulates a cell again, on the instance of its group ([`instance_of`]). The outcome is that of the run, byte
+/// Places and simulates a cell again, on the instance of its group ([`Plan::problem`]). The outcome is that of the run, byte
 /// for byte, as long as the version of placebench is the same. Every choice of a device is recorded, unless the placer
-/// decides during the run. Nothing is validated: the run did that.
+/// decides during the run. There are no ratios to reference values.
 ///
 /// # Errors
 /// One line, if the cell fails, which its row would say, too.
 ///
 /// # Complexity
 /// That of the cell.
-pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Replay, String> {
+pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
     let network = plan.networks[cell.network].1;
-    let placer = &*plan.placers[cell.placer].1;
-    if let Some(online) = placer.online() {
-        let options = Options { network, stop: stop.clone(), ..Options::default() };
-        let run = simulate_online(instance, online, &options).map_err(|error| error.to_string())?;
-        return Ok(Replay { decision: Decision::placement(run.placement), timeline: run.timeline });
-    }
-    let scheduler = cell.scheduler.ok_or("the cell names no scheduler")?;
-    let context = PlaceContext {
-        seed: plan.groups[cell.group].seed,
-        stop: stop.clone(),
-        objective: Some(Arc::new(SimulatedObjective { network })),
-    };
-    let decision = placer.place(instance, &context).map_err(|error| error.to_string())?;
-    decision.placement.check(instance).map_err(|error| error.to_string())?;
-    let placed = PlacedGraph::new(instance, &decision.placement);
-    let options = Options { plan: decision.plan.as_ref(), network, stop: stop.clone(), record_choices: true };
-    let timeline =
-        simulate_with(&placed, &*plan.schedulers[scheduler].1, &options).map_err(|error| error.to_string())?;
-    Ok(Replay { decision, timeline })
+    let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
+    let evaluator = Evaluator { instance, reference: None, seed: plan.groups[cell.group].seed, stop };
+    let simulator = Simulator { record_choices: true, ..Simulator::new(network) };
+    let placed = evaluator.place(&*plan.placers[cell.placer].1, network);
+    let evaluation = placed.and_then(|placed| evaluator.execute(&placed, scheduler, &simulator));
+    evaluation.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -110,9 +69,14 @@ mod tests {
         let outcome = run(&plan, Vec::new(), &StopToken::default(), &Silent, |_| Ok::<(), ()>(())).unwrap();
         let RunOutcome::Complete(rows) = outcome else { panic!("{outcome:?}") };
         for (&cell, row) in plan.cells.iter().zip(&rows) {
-            let (instance, unit) = instance_of(&plan, &plan.groups[cell.group]).unwrap();
-            let replay = replay_within(&plan, cell, &instance, Duration::from_secs(60)).unwrap();
-            assert_eq!((Some(replay.timeline.makespan()), &unit), (row.makespan, &row.time_unit), "{:?}", row.key());
+            let problem = plan.problem(&plan.groups[cell.group]).unwrap();
+            let replay = replay_within(&plan, cell, &problem.instance, Duration::from_secs(60)).unwrap();
+            assert_eq!(
+                (Some(replay.timeline.makespan()), &problem.time_unit),
+                (row.makespan, &row.time_unit),
+                "{:?}",
+                row.key()
+            );
         }
     }
 }

@@ -40,11 +40,20 @@ impl BuiltIn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use placebench_algorithms::registry;
 
     #[test]
     fn every_built_in_suite_is_valid_and_named_as_it_says() {
         for built_in in BUILT_IN {
             assert_eq!(built_in.suite().unwrap().name, built_in.name);
+        }
+    }
+    #[test]
+    fn the_suite_algorithms_has_every_placer_but_those_that_its_analysis_leaves_out() {
+        let suite = BuiltIn::find("algorithms").unwrap().suite().unwrap();
+        for name in registry::placer_names() {
+            let is_left_out = ["optimal", "list", "metis"].contains(&name.as_str());
+            assert_eq!(suite.placers.contains(&name), !is_left_out, "{name}: add it to suites/algorithms.toml");
         }
     }
 }

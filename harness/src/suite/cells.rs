@@ -3,8 +3,9 @@
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
 use super::Suite;
-use crate::simulator::NetworkModel;
-use crate::table::CellKey;
+use crate::execute::simulate::{NetworkModel, network_model};
+use crate::problem::{Problem, ProblemError};
+use crate::results::CellKey;
 
 /// One graph on one cluster in one repetition: what shares an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct Plan {
     /// Schedulers with their specs as written.
     pub schedulers: Vec<(String, Box<dyn Scheduler>)>,
     /// Network models with their names.
-    pub networks: Vec<(String, NetworkModel)>,
+    pub networks: Vec<(String, &'static dyn NetworkModel)>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<Group>,
     /// All cells: groups, then placers, then networks, then schedulers.
@@ -68,8 +69,8 @@ impl Plan {
             .iter()
             .map(|text| Ok((text.clone(), registry::scheduler(&parse(text)?)?)))
             .collect::<Result<Vec<_>, SpecError>>()?;
-        let networks: Vec<(String, NetworkModel)> =
-            suite.networks.iter().filter_map(|text| Some((text.clone(), text.parse().ok()?))).collect();
+        let networks =
+            suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
         let mut plan = Self { suite, placers, schedulers, networks, groups: Vec::new(), cells: Vec::new() };
         plan.list_groups();
         for group in 0..plan.groups.len() {
@@ -110,16 +111,28 @@ impl Plan {
         }
     }
 
+    /// The instance of a group, made as the suite says.
+    ///
+    /// # Errors
+    /// If a file is gone or cannot be read, or graph and cluster do not fit together.
+    pub fn problem(&self, group: &Group) -> Result<Problem, ProblemError> {
+        Problem::new(&self.suite.graphs[group.graph], &self.suite.clusters[group.cluster], group.seed)
+    }
+
     /// What identifies a cell.
     pub fn key(&self, cell: Cell) -> CellKey {
         let group = &self.groups[cell.group];
-        (
-            self.suite.graphs[group.graph].label(),
-            self.suite.clusters[group.cluster].label(),
-            self.placers[cell.placer].0.clone(),
-            cell.scheduler.map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
-            self.networks[cell.network].0.clone(),
-            group.repetition,
-        )
+        CellKey {
+            suite: self.suite.name.clone(),
+            graph: self.suite.graphs[group.graph].label(),
+            cluster: self.suite.clusters[group.cluster].label(),
+            network: self.networks[cell.network].0.clone(),
+            placer: self.placers[cell.placer].0.clone(),
+            scheduler: cell
+                .scheduler
+                .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
+            repetition: group.repetition,
+            seed: group.seed,
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! What a suite file says, and the checks that need no graph.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::catalogue;
-use placebench_generator::{GraphParams, LeveledParams, TrainingParams};
-use serde::{Deserialize, Serialize};
+use placebench_datasets::{TomlFault, parse_toml};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::sources::{SourceError, cluster_preset, graph_preset};
 use crate::command_placer::CommandPlacer;
-use crate::simulator::NetworkModel;
+use crate::execute::simulate::network_model;
+use crate::problem::{ClusterEntry, GraphEntry};
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,9 +38,14 @@ pub struct Suite {
     /// Network models.
     #[serde(default = "contention_free")]
     pub networks: Vec<String>,
-    /// Placers, as `name` or `name(parameter=value)`.
-    #[serde(default)]
+    /// Placers, as `name` or `name(parameter=value)`. In a file it may be `"all"`, which stands for the names of all placers
+    /// that there are, in the order in which `placebench list placers` prints them.
+    #[serde(default, deserialize_with = "names_or_all")]
     pub placers: Vec<String>,
+    /// With `placers = "all"`: names that it does not stand for; `partitioners` are those of all partitioners. Empty in a
+    /// suite that was read: [`Suite::placers`] has the names that are left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// Schedulers; `static` runs only with placers that make a schedule of their own, and none runs with placers that choose
     /// devices during the run.
     pub schedulers: Vec<String>,
@@ -61,74 +68,30 @@ fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
 }
 
-/// A graph of a suite: exactly one of `catalogue`, `file`, `preset`, `leveled`, `training_steps`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GraphEntry {
-    /// Name in tables; by default that of the catalogue entry, preset or file.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// A graph of the catalogue (`placebench list graphs`).
-    #[serde(default)]
-    pub catalogue: Option<String>,
-    /// A file or folder in any format that `placebench convert` reads.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-    /// A preset of the generator (`placebench list presets`).
-    #[serde(default)]
-    pub preset: Option<String>,
-    /// Parameters of the leveled generator.
-    #[serde(default)]
-    pub leveled: Option<LeveledParams>,
-    /// Parameters of data-parallel training steps. Without a number of workers there are as many as the cell's cluster has
-    /// devices, less the servers; so also for a preset of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub training_steps: Option<TrainingParams>,
-    /// Draws new costs for the graph's structure.
-    #[serde(default)]
-    pub weights: Option<Weights>,
-    /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
-    /// [`scale_to_ccr`](super::scale_to_ccr).
-    #[serde(default)]
-    pub ccr: Option<f64>,
-    /// Names of the clusters that this graph runs on; by default all.
-    #[serde(default)]
-    pub clusters: Option<Vec<String>>,
-    /// Repetitions for this graph; by default the suite's.
-    #[serde(default)]
-    pub repetitions: Option<u32>,
-}
+/// What `placers = "all"` reads as, until [`Suite::parse`] puts names in its place.
+const ALL: &str = "all";
 
-/// How costs are drawn for a graph that has its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Weights {
-    /// L §6.2: operations, tensor sizes and memory from U\[1, 100\], whatever the graph says.
-    Laich,
-}
+/// A list of names, or `"all"`.
+fn names_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct NamesOrAll;
 
-/// A cluster of a suite: exactly one of `preset` and `file`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterEntry {
-    /// Name in tables; by default that of the preset or file.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// A preset of the generator (`placebench list clusters`).
-    #[serde(default)]
-    pub preset: Option<String>,
-    /// A cluster file, TOML or CSV.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-    /// Only the first so many devices.
-    #[serde(default)]
-    pub devices: Option<usize>,
-    /// Whether memory is unlimited.
-    #[serde(default)]
-    pub unlimited_memory: bool,
-    /// What a send costs its sender, in operations; overrides the cluster's own.
-    #[serde(default)]
-    pub send_ops: Option<f64>,
+    impl<'de> Visitor<'de> for NamesOrAll {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of placers, or \"all\"")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            if text == ALL { Ok(vec![ALL.to_owned()]) } else { Err(E::invalid_value(Unexpected::Str(text), &self)) }
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<String>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(NamesOrAll)
 }
 
 /// Why a suite is refused.
@@ -162,70 +125,6 @@ pub enum SuiteError {
         /// What is wrong and what to do.
         reason: String,
     },
-}
-
-impl GraphEntry {
-    /// The name in tables.
-    pub fn label(&self) -> String {
-        self.name
-            .clone()
-            .or_else(|| self.catalogue.clone())
-            .or_else(|| self.preset.clone())
-            .or_else(|| self.file.as_deref().map(stem))
-            .unwrap_or_else(|| if self.training_steps.is_some() { "training_steps" } else { "leveled" }.to_owned())
-    }
-}
-
-impl GraphEntry {
-    /// The parameters of the entry's graph, if a preset or a table gives them.
-    ///
-    /// # Errors
-    /// If the preset does not exist.
-    pub fn params(&self) -> Result<Option<GraphParams>, SourceError> {
-        Ok(match (&self.preset, &self.leveled, &self.training_steps) {
-            (Some(name), _, _) => Some(graph_preset(name)?),
-            (_, Some(params), _) => Some(GraphParams::Leveled(params.clone())),
-            (_, _, Some(params)) => Some(GraphParams::TrainingSteps(params.clone())),
-            (None, None, None) => None,
-        })
-    }
-
-    /// The entry for a cluster of so many devices: training steps that leave the number of workers open get one a device.
-    ///
-    /// # Errors
-    /// If the preset does not exist.
-    pub fn for_devices(&self, devices: usize) -> Result<Self, SourceError> {
-        Ok(match self.params()? {
-            Some(GraphParams::TrainingSteps(params)) => {
-                let training_steps = Some(params.for_devices(devices));
-                Self { name: Some(self.label()), preset: None, training_steps, ..self.clone() }
-            }
-            _ => self.clone(),
-        })
-    }
-}
-
-impl ClusterEntry {
-    /// The name in tables.
-    pub fn label(&self) -> String {
-        let base = self.name.clone().or_else(|| self.preset.clone()).or_else(|| self.file.as_deref().map(stem));
-        base.unwrap_or_default()
-    }
-}
-
-/// Whether the catalogue's graph or the preset exists, and the generator's parameters make sense.
-fn check_names(graph: &GraphEntry) -> Result<(), SourceError> {
-    if let Some(name) = &graph.catalogue {
-        catalogue::find(name)?;
-    }
-    if let Some(params) = graph.params()? {
-        params.check()?;
-    }
-    Ok(())
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl Suite {
@@ -270,13 +169,37 @@ impl Suite {
     /// # Errors
     /// As [`Suite::read`].
     pub fn parse(text: &str, path: &str) -> Result<Self, SuiteError> {
-        let suite: Self = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+        let mut suite: Self = parse_toml(text).map_err(|TomlFault { line, message }| SuiteError::Syntax {
             path: path.to_owned(),
-            line: error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1),
-            reason: error.message().replace('\n', " "),
+            line: line.unwrap_or(1) as usize,
+            reason: message,
+        })?;
+        suite.name_placers().map_err(|reason| SuiteError::Item {
+            path: path.to_owned(),
+            item: "except".to_owned(),
+            reason,
         })?;
         suite.check(path)?;
         Ok(suite)
+    }
+
+    /// Puts names in the place of `"all"`, without those in `except`.
+    fn name_placers(&mut self) -> Result<(), String> {
+        let except = std::mem::take(&mut self.except);
+        if self.placers != [ALL] {
+            return if except.is_empty() { Ok(()) } else { Err("goes with placers = \"all\"".to_owned()) };
+        }
+        let group = |name: &String| match name.as_str() {
+            "partitioners" => registry::BLOCK_PLACERS.iter().map(|entry| entry.name.clone()).collect(),
+            _ => vec![name.clone()],
+        };
+        let except: Vec<String> = except.iter().flat_map(group).collect();
+        let all = registry::placer_names();
+        for name in except.iter().filter(|name| !all.contains(name)) {
+            registry::placer(&Spec { name: name.clone(), params: Vec::new() }).map_err(|error| error.to_string())?;
+        }
+        self.placers = all.into_iter().filter(|name| !except.contains(name)).collect();
+        Ok(())
     }
 
     /// The suite as TOML.
@@ -341,7 +264,7 @@ impl Suite {
                     "ccr must be above 0 and at most 1e9".to_owned(),
                 ));
             }
-            check_names(graph).map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
+            graph.check().map_err(|error| refuse(format!("graph '{}'", graph.label()), error.to_string()))?;
             for cluster in graph.clusters.iter().flatten() {
                 if !self.clusters.iter().any(|entry| entry.label() == *cluster) {
                     let reason = format!("names cluster '{cluster}', but the suite has no such [[cluster]]");
@@ -354,10 +277,8 @@ impl Suite {
                 let reason = "give exactly one of preset, file".to_owned();
                 return Err(refuse(format!("cluster '{}'", cluster.label()), reason));
             }
-            if let Some(preset) = &cluster.preset {
-                let item = || format!("cluster '{}'", cluster.label());
-                cluster_preset(preset, 0).map_err(|error| refuse(item(), error.to_string()))?;
-            }
+            let item = || format!("cluster '{}'", cluster.label());
+            cluster.check().map_err(|error| refuse(item(), error.to_string()))?;
         }
         let mut labels: Vec<String> = self.graphs.iter().map(GraphEntry::label).collect();
         self.check_unique(&mut labels, "graph").map_err(|(label, reason)| refuse(label, reason))?;
@@ -386,7 +307,7 @@ impl Suite {
                 .map_err(|error| ("schedulers", error.to_string()))?;
         }
         for text in &self.networks {
-            text.parse::<NetworkModel>().map_err(|error| ("networks", error.to_string()))?;
+            network_model(text).map_err(|error| ("networks", error.to_string()))?;
         }
         for (list, names) in
             [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)]
@@ -458,6 +379,22 @@ preset = "laich7"
     }
 
     #[test]
+    fn all_placers_are_those_of_the_registry_without_exceptions_and_stored_by_name() {
+        let all = |except: &str| {
+            let text = GOOD.replace("[\"hashing\"]", &format!("\"all\"\n{except}"));
+            let suite = Suite::parse(&text, "s.toml").unwrap();
+            assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+            suite.placers
+        };
+        assert_eq!(all(""), registry::placer_names());
+        let own: Vec<&str> = registry::PLACERS.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(all("except = [\"partitioners\"]"), own);
+        let some = all("except = [\"heft\", \"multilevel\", \"hashing_blocks\"]");
+        assert_eq!(some.len() + 3, registry::placer_names().len());
+        assert!(!some.contains(&"heft".to_owned()) && some.contains(&"hashing".to_owned()));
+    }
+
+    #[test]
     fn each_mistake_is_one_line_with_place_and_remedy() {
         let cases = [
             (GOOD.replace("schedulers", "scheduler"), "s.toml:4: unknown field `scheduler`, expected"),
@@ -466,6 +403,18 @@ preset = "laich7"
                 "s.toml:3: invalid type: string \"hashing\", expected a [[placer]] table",
             ),
             (GOOD.replace("[\"hashing\"]", "[]"), "s.toml: placers: give at least one, there or as [[placer]]"),
+            (
+                GOOD.replace("[\"hashing\"]", "\"every\""),
+                "s.toml:3: invalid value: string \"every\", expected a list of placers, or \"all\"",
+            ),
+            (
+                GOOD.replace("[\"hashing\"]", "\"all\"\nexcept = [\"hetf\"]"),
+                "s.toml: except: unknown placer 'hetf': did you mean 'heft'?",
+            ),
+            (
+                GOOD.replace("[\"hashing\"]", "[\"hashing\"]\nexcept = [\"heft\"]"),
+                "s.toml: except: goes with placers = \"all\"",
+            ),
             (format!("{GOOD}[[placer]]\nname = \"a\"\n"), "s.toml:11: missing field `command`"),
             (with_placer("heft", "command = [\"x\"]"), "s.toml: placer 'heft': placebench has a placer of that name"),
             (with_placer("a b", "command = [\"x\"]"), "s.toml: placer 'a b': name: use letters"),

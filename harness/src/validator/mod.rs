@@ -3,6 +3,8 @@
 //! Nothing here is shared with the simulator, send/receive insertion or the algorithms: the validator reads the graph, the
 //! cluster, the placement and plain [`Records`], and works everything else out for itself.
 
+mod demands;
+mod links;
 mod memory;
 mod records;
 mod transfers;
@@ -10,26 +12,27 @@ mod violation;
 
 use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time};
 
+pub use demands::{Demands, TransferLaw};
 pub use records::{OpRecord, Records, Route, RouteRecord};
 pub use violation::Violation;
-
-use crate::simulator::NetworkModel;
 
 /// Times may differ by this much of their size: what rounding in another order of operations explains.
 const TOLERANCE: f64 = 1e-9;
 
-/// Checks that a run executed the graph as placed, on the cluster, under the network model.
+/// Checks that a run executed the graph as placed, on the cluster, and as demanded.
 ///
 /// The rules, in the order in which they are checked:
-/// 1. every op is executed exactly once, on the device on which it is placed, for the time that it takes there;
-/// 2. the device is of a kind allowed to the op, and colocated ops are on one device;
-/// 3. each transfer moves an output (or a control signal) of an op from that op's device to another, once for each
-///    (tensor, device), and takes latency + bytes / rate; it starts when the op has ended, or, where sends cost something,
-///    its send op, of which each transfer has one, on the sender, after the op;
-/// 4. each op starts after its local producers end and its remote inputs arrive, and every transfer serves an op;
-/// 5. a device executes one op or send op at a time;
-/// 6. under `one_port`, a device sends one transfer at a time and receives one at a time;
-/// 7. the memory in use stays within each device's at every instant, with tensors staying as
+/// 1. every op is executed exactly once, on the device on which it is placed;
+/// 2. under [`Demands::Exact`], an op takes exactly the time that it takes there;
+/// 3. the device is of a kind allowed to the op, and colocated ops are on one device;
+/// 4. each transfer moves an output (or a control signal) of an op from that op's device to another, once for each
+///    (tensor, device), and takes the time that the [`TransferLaw`]s demand;
+/// 5. a transfer starts when the op has ended. Where sends cost something, each transfer has a send op on the sender after
+///    the op, which under [`Demands::Exact`] takes exactly its time, and starts when the send op has ended;
+/// 6. each op starts after its local producers end and its remote inputs arrive, and every transfer serves an op;
+/// 7. a device executes one op or send op at a time;
+/// 8. the other [`TransferLaw`]s hold;
+/// 9. the memory in use stays within each device's at every instant, with tensors staying as
 ///    [`MemoryUse`](crate::memory::MemoryUse) defines, and the static demands stay below it (L §4.1).
 ///
 /// Times count as equal if they differ by less than 10⁻⁹ of their size.
@@ -44,17 +47,20 @@ pub fn validate(
     instance: &Instance,
     placement: &Placement,
     records: &Records,
-    network: NetworkModel,
+    demands: Demands,
 ) -> Result<(), Violation> {
-    let run = Run::new(instance.graph(), instance.cluster(), placement, &records.ops)?;
+    let run = Run::new(instance.graph(), instance.cluster(), placement, &records.ops, demands)?;
     run.check_durations()?;
     run.check_constraints()?;
     let transfers = transfers::Transfers::new(&run, records)?;
     transfers.check_starts(&run)?;
     let last_uses = transfers.check_inputs(&run)?;
     run.check_overlap(records)?;
-    if network == NetworkModel::OnePort {
+    if demands.has(TransferLaw::OneAtATime) {
         transfers.check_ports(&run)?;
+    }
+    if demands.has(TransferLaw::LinkCapacity) {
+        links::check(&run, records)?;
     }
     memory::check(&run, &transfers, &last_uses)
 }
@@ -64,6 +70,7 @@ struct Run<'a> {
     graph: &'a DataflowGraph,
     cluster: &'a Cluster,
     placement: &'a Placement,
+    demands: Demands,
     start: Vec<Time>,
     end: Vec<Time>,
 }
@@ -88,13 +95,15 @@ impl<'a> Run<'a> {
         cluster: &'a Cluster,
         placement: &'a Placement,
         records: &[OpRecord],
+        demands: Demands,
     ) -> Result<Self, Violation> {
         let (found, expected) = (placement.devices().len(), graph.op_count());
         if found != expected {
             return Err(Violation::WrongLength { found, expected });
         }
         let is_device = |device: DeviceId| device.index() < cluster.device_count();
-        let mut run = Self { graph, cluster, placement, start: vec![-1.0; expected], end: vec![-1.0; expected] };
+        let times = vec![-1.0; expected];
+        let mut run = Self { graph, cluster, placement, demands, start: times.clone(), end: times };
         for record in records {
             let OpRecord { op, device, start, end } = *record;
             if op.index() >= expected {
@@ -140,6 +149,9 @@ impl<'a> Run<'a> {
     }
 
     fn check_durations(&self) -> Result<(), Violation> {
+        if !self.demands.exact_tasks() {
+            return Ok(());
+        }
         for op in self.graph.op_ids() {
             let device = self.cluster.device(self.device_of(op));
             let expected = match self.graph.measured_time(op, device.kind) {

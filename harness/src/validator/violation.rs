@@ -103,6 +103,20 @@ pub enum Violation {
         /// Why.
         reason: &'static str,
     },
+    /// Transfers moved more over a link than it carries.
+    #[error("from {start} to {end} {link} carried {bytes} bytes, but it can carry only {most}")]
+    LinkOverload {
+        /// The link.
+        link: String,
+        /// From when.
+        start: Time,
+        /// Until when.
+        end: Time,
+        /// Bytes moved by transfers within that time.
+        bytes: f64,
+        /// Bytes that the link can carry in that time.
+        most: f64,
+    },
     /// A tensor was moved to a device more than once.
     #[error(
         "{what} happened twice, at {first} and at {second}: one send/receive pair serves all consumers on a device"

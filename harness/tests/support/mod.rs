@@ -3,3 +3,4 @@
 
 pub(crate) mod naive;
 pub(crate) mod random;
+pub(crate) mod water_filling;

@@ -1,7 +1,7 @@
 //! A simulator for small instances under FIFO that is as plain as can be: at each instant it looks at everything.
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time};
-use placebench_harness::simulator::NetworkModel;
+use placebench_harness::execute::simulate::NetworkModel;
 use placebench_harness::validator::{OpRecord, Records, Route, RouteRecord};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -53,7 +53,7 @@ struct Moved {
 }
 
 /// Everything that happens, in the order of ids.
-pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: NetworkModel) -> Records {
+pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn NetworkModel) -> Records {
     let (graph, cluster) = (instance.graph(), instance.cluster());
     let device = |op: usize| placement.device_of(OpId::new(op));
     let n = graph.op_count();
@@ -117,7 +117,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: Netw
                     let shares_port = device(moved[transfer].source) == device(x.source) || moved[transfer].to == x.to;
                     shares_port && matches!(transfers[transfer], State::Running(..))
                 };
-                if network == NetworkModel::OnePort && (0..moved.len()).any(is_busy) {
+                if network.name() == "one_port" && (0..moved.len()).any(is_busy) {
                     return true;
                 }
                 let bytes = x.tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));

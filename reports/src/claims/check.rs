@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::{Claim, bootstrap};
-use crate::query::{Column, Metric, Results, matches};
+use crate::query::{Column, Results, matches};
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]

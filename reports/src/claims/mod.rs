@@ -11,13 +11,14 @@ mod bootstrap;
 mod check;
 mod print;
 
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::Metric;
 use serde::Deserialize;
 
 pub use check::{Outcome, Verdict};
 pub use print::claims_markdown;
 
-use crate::query::{Column, Metric, Selection};
-use crate::summary::geometric_mean;
+use crate::query::{Column, Selection};
 
 /// The claims of one source.
 #[derive(Clone, Debug, Deserialize)]

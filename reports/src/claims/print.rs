@@ -112,7 +112,7 @@ pub fn claims_markdown(claims: &Claims, results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::table::Row;
+    use placebench_harness::results::Row;
 
     use super::*;
     use crate::summary::tests::rows;

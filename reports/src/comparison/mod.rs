@@ -7,4 +7,4 @@ mod trend;
 
 pub use ranks::{ranking_json, ranking_notes, ranking_table, ranking_text};
 pub use runs::{comparison_json, comparison_markdown, comparison_text};
-pub use trend::{PlacerTrend, Trend, TrendMetric};
+pub use trend::{PlacerTrend, Trend};

@@ -1,6 +1,6 @@
 //! Rankings.
 
-use placebench_harness::comparison::{Candidates, Gap, Ranking};
+use placebench_harness::compare::{Candidates, Gap, Ranking};
 
 use super::numbers::{counted, factor, probability};
 use crate::export::Table;
@@ -30,7 +30,7 @@ pub fn ranking_table(ranking: &Ranking) -> Table {
 
 /// What a ranking's numbers mean and what they leave out, a line each.
 pub fn ranking_notes(ranking: &Ranking) -> Vec<String> {
-    let metric = ranking.metric.name();
+    let metric = ranking.metric.column();
     let mut notes = vec![format!(
         "mean: geometric mean of {metric} / the best candidate's over {} of {}, those that all candidates finish; \
          low, high: 95 % interval by bootstrap over the drawn graphs",

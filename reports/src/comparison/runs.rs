@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placebench_harness::comparison::{
-    CellChange, CellId, Comparison, Effect, Options, QualityComparison, QualityGroup, Regression, Side, TimeChange,
-    TimeComparison, TimeKind,
+use placebench_harness::compare::{
+    CellChange, Comparison, Effect, Options, QualityComparison, QualityGroup, Regression, Side, TimeChange,
+    TimeComparison,
 };
+use placebench_harness::results::{CellKey, Metric};
 use serde::Serialize;
 
 use super::numbers::{counted, factor, probability, seconds, values};
@@ -126,16 +127,16 @@ fn regression_line(regression: &Regression) -> String {
         }
         Regression::Missing { cell } => format!("missing: {cell}"),
         Regression::Mean { metric, placer, ratio, cells } => {
-            format!("{} ×{}: {placer}, mean of {}", metric.name(), factor(*ratio), counted(*cells, "cell"))
+            format!("{} ×{}: {placer}, mean of {}", metric.column(), factor(*ratio), counted(*cells, "cell"))
         }
         Regression::Cell { metric, change } => {
-            format!("{} ×{} ({}): {}", metric.name(), factor(change.ratio), values(*metric, change), change.cell)
+            format!("{} ×{} ({}): {}", metric.column(), factor(change.ratio), values(*metric, change), change.cell)
         }
         Regression::Time(change) => {
             let place = if change.place.is_empty() { String::new() } else { format!(" on {}", change.place) };
             format!(
                 "{} ×{} ({} → {}, noise ×{}): {}{place}",
-                change.kind.name(),
+                change.metric.column(),
                 factor(change.ratio),
                 seconds(change.old_seconds),
                 seconds(change.new_seconds),
@@ -147,7 +148,7 @@ fn regression_line(regression: &Regression) -> String {
 }
 
 fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> String {
-    let name = quality.metric.name();
+    let name = quality.metric.column();
     let total = &quality.total;
     let heading = style.heading(&format!("{name}, new / old"));
     if total.equal == total.cells {
@@ -193,9 +194,9 @@ fn noise(change: &TimeChange) -> String {
 }
 
 fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
-    let (what, algorithm) = match times.kind {
-        TimeKind::Place => ("Seconds to place", "placer"),
-        TimeKind::Simulate => ("Seconds to simulate", "scheduler"),
+    let (what, algorithm) = match times.metric {
+        Metric::SimulateSeconds => ("Seconds to simulate", "scheduler"),
+        _ => ("Seconds to place", "placer"),
     };
     let ratio = factor(times.mean_ratio);
     let mut text = style.heading(&format!("{what}, new / old: {ratio} in the mean over all"));
@@ -229,7 +230,7 @@ fn coverage(comparison: &Comparison, limit: usize, style: Style) -> String {
     let changes = comparison.status_changes.iter().filter(|change| change.effect != Effect::Regression);
     let changes: Vec<String> =
         changes.map(|change| format!("{} → {}: {}", change.old, change.new, change.cell)).collect();
-    let missing = |cells: &[CellId]| if limit == usize::MAX { each(cells) } else { by_placer(cells) };
+    let missing = |cells: &[CellKey]| if limit == usize::MAX { each(cells) } else { by_placer(cells) };
     let lists = [
         ("Cells that end differently, but not worse", changes.len(), changes),
         ("Cells only in the old run", comparison.only_old.len(), missing(&comparison.only_old)),
@@ -247,12 +248,12 @@ fn coverage(comparison: &Comparison, limit: usize, style: Style) -> String {
     text
 }
 
-fn each(cells: &[CellId]) -> Vec<String> {
+fn each(cells: &[CellKey]) -> Vec<String> {
     cells.iter().map(ToString::to_string).collect()
 }
 
 /// A line for each placer: what is missing is most often a placer or a graph as a whole.
-fn by_placer(cells: &[CellId]) -> Vec<String> {
+fn by_placer(cells: &[CellKey]) -> Vec<String> {
     let mut placers: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
     for cell in cells {
         let (count, graphs) = placers.entry(&cell.placer).or_default();

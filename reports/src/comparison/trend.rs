@@ -1,7 +1,8 @@
 //! How results move over many runs.
 
 use placebench_datasets::significant::significant;
-use placebench_harness::comparison::{History, HistoryLine};
+use placebench_harness::compare::{History, HistoryLine};
+use placebench_harness::results::Metric;
 use serde::Serialize;
 
 use super::numbers::counted;
@@ -9,52 +10,13 @@ use crate::export::{Table, number_text};
 use crate::figure::{Curve, Estimate, Quantity, TrendLines, Unit};
 use crate::terminal::aligned;
 
-/// A column of a history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrendMetric {
-    /// Geometric mean of makespan / the reference's.
-    MakespanRatio,
-    /// Geometric mean of makespan / lower bound.
-    Gap,
-    /// Seconds of all placements.
-    PlaceSeconds,
-    /// Seconds of all simulations.
-    SimulateSeconds,
-    /// Cells without a result.
-    Failed,
-}
-
-impl TrendMetric {
-    /// Its column.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MakespanRatio => "makespan_ratio",
-            Self::Gap => "gap",
-            Self::PlaceSeconds => "place_seconds",
-            Self::SimulateSeconds => "simulate_seconds",
-            Self::Failed => "failed",
-        }
-    }
-
-    fn of(self, line: &HistoryLine) -> Option<f64> {
-        match self {
-            Self::MakespanRatio => line.makespan_ratio,
-            Self::Gap => line.gap,
-            Self::PlaceSeconds => Some(line.place_seconds),
-            Self::SimulateSeconds => Some(line.simulate_seconds),
-            Self::Failed => Some(line.failed as f64),
-        }
-    }
-}
-
 /// A metric of the placers of a suite over its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// The suite.
     pub suite: String,
     /// The metric.
-    pub metric: TrendMetric,
+    pub metric: Metric,
     /// The reference of ratios: that of the last run.
     pub reference: String,
     /// Date and commit of each run, the oldest first.
@@ -92,13 +54,13 @@ impl PlacerTrend {
 
 impl Trend {
     /// The trends of all suites of a history, over the last `most` runs of each.
-    pub fn all(history: &History, metric: TrendMetric, most: usize) -> Vec<Self> {
+    pub fn all(history: &History, metric: Metric, most: usize) -> Vec<Self> {
         let mut suites: Vec<&str> = history.lines.iter().map(|line| line.suite.as_str()).collect();
         suites.dedup();
         suites.into_iter().filter_map(|suite| Self::new(history, suite, metric, most)).collect()
     }
 
-    fn new(history: &History, suite: &str, metric: TrendMetric, most: usize) -> Option<Self> {
+    fn new(history: &History, suite: &str, metric: Metric, most: usize) -> Option<Self> {
         let lines: Vec<&HistoryLine> = history.lines.iter().filter(|line| line.suite == suite).collect();
         let reference = &lines.last()?.reference;
         let label = |line: &HistoryLine| format!("{} {}", line.date, line.commit).trim().to_owned();
@@ -107,7 +69,7 @@ impl Trend {
             runs.dedup();
             runs
         };
-        let relative = metric == TrendMetric::MakespanRatio;
+        let relative = metric == Metric::MakespanRatio;
         let mut runs = distinct(&|line| !relative || line.reference == *reference);
         let other_reference = if relative { distinct(&|line| line.reference != *reference).len() } else { 0 };
         runs.drain(..runs.len().saturating_sub(most));
@@ -116,7 +78,7 @@ impl Trend {
         names.dedup();
         let value = |placer: &str, run: &String| {
             let line = lines.iter().find(|line| line.placer == placer && label(line) == *run)?;
-            metric.of(line)
+            line.value(metric)
         };
         let trend = |placer: &str| PlacerTrend {
             placer: placer.to_owned(),
@@ -140,10 +102,7 @@ impl Trend {
 
     /// The values as lines over the numbers of the runs, which count from 1: of the placers that changed, or of all if none did.
     pub fn figure(&self) -> TrendLines {
-        let unit = match self.metric {
-            TrendMetric::PlaceSeconds | TrendMetric::SimulateSeconds => Unit::Seconds,
-            _ => Unit::One,
-        };
+        let unit = if self.metric.is_measured() { Unit::Seconds } else { Unit::One };
         let point = |placer: &PlacerTrend, index: usize| {
             let value = placer.values[index]?;
             Some((index as f64 + 1.0, Estimate::exact(value), format!("{}|{}", placer.placer, self.runs[index])))
@@ -154,8 +113,8 @@ impl Trend {
         };
         let all = self.unchanged() == self.placers.len();
         TrendLines {
-            title: format!("{}: {}", self.suite, self.metric.name().replace('_', " ")),
-            quantity: Quantity::new(self.metric.name().replace('_', " "), unit),
+            title: format!("{}: {}", self.suite, self.metric.column().replace('_', " ")),
+            quantity: Quantity::new(self.metric.column().replace('_', " "), unit),
             curves: self.placers.iter().filter(|placer| all || self.is_shown(placer)).map(curve).collect(),
         }
     }
@@ -190,8 +149,8 @@ impl Trend {
             (self.runs.first().cloned().unwrap_or_default(), self.runs.last().cloned().unwrap_or_default());
         let count = self.runs.len();
         let runs = counted(count, "run");
-        let mut text = format!("{}: {} over {runs}, from {first} to {last}", self.suite, self.metric.name());
-        if self.metric == TrendMetric::MakespanRatio {
+        let mut text = format!("{}: {} over {runs}, from {first} to {last}", self.suite, self.metric.column());
+        if self.metric == Metric::MakespanRatio {
             text.push_str(&format!("; 1 is {}", self.reference));
         }
         if self.other_reference > 0 {
@@ -222,9 +181,9 @@ impl Trend {
 
     fn number(&self, value: f64) -> String {
         match self.metric {
-            TrendMetric::MakespanRatio | TrendMetric::Gap => format!("{value:.4}"),
-            TrendMetric::PlaceSeconds | TrendMetric::SimulateSeconds => format!("{} s", significant(value)),
-            TrendMetric::Failed => format!("{value:.0}"),
+            Metric::Failed => format!("{value:.0}"),
+            metric if metric.is_measured() => format!("{} s", significant(value)),
+            _ => format!("{value:.4}"),
         }
     }
 }

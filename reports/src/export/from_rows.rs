@@ -1,15 +1,15 @@
 //! From result rows to tables for papers.
 
-use placebench_harness::table::Row;
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::{Metric, Row};
 
 use super::{Table, number_text};
-use crate::figure::{Estimate, RowMetric};
+use crate::figure::Estimate;
 use crate::results::Results;
-use crate::summary::geometric_mean;
 
 /// Placer × scenario: mean ± standard deviation of a metric with the placer's best scheduler, in the axis' unit, and the
 /// geometric mean of the ratios to the best, if the placer has a result everywhere. An empty cell is a failure.
-pub fn metric_table(rows: &[Row], metric: RowMetric) -> Table {
+pub fn metric_table(rows: &[Row], metric: Metric) -> Table {
     let results = Results::new(rows, metric);
     let scenarios = 0..results.scenarios.len();
     // One multiple of the unit a column, so that its numbers compare.
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_table_has_the_best_scheduler_and_leaves_failures_empty() {
-        let table = metric_table(&rows(), RowMetric::Makespan);
+        let table = metric_table(&rows(), Metric::Makespan);
         assert_eq!(table.header, ["placer", "a (ms)", "b (s)", "mean ratio to best"]);
         assert_eq!(table.rows[0], ["heft", "10.00 ± 0", "4.000 ± 0", "1.000"]);
         assert_eq!(table.rows[1], ["random", "20.00 ± 0", "", ""]);

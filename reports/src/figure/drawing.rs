@@ -201,15 +201,10 @@ pub enum Shape {
 /// What a mark stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datum {
-    /// Links the mark with a row: the parts of [`row_key`] or a name, joined by `|`; the attribute `data-key` in SVG.
+    /// Links the mark with a row: the parts of [`CellKey::mark`](placebench_harness::results::CellKey::mark) or a name, joined by `|`; the attribute `data-key` in SVG.
     pub key: String,
     /// What is shown when the mouse rests on the mark.
     pub title: String,
-}
-
-/// The key of the marks of a row: graph, cluster, placer and scheduler, joined by `|`.
-pub fn row_key(graph: &str, cluster: &str, placer: &str, scheduler: &str) -> String {
-    [graph, cluster, placer, scheduler].join("|")
 }
 
 /// Shapes, and the datum that they are the mark of, if any.

@@ -35,7 +35,7 @@ pub fn gantt(placed: &PlacedGraph<'_>, timeline: &Timeline, time_unit: &str, tit
 }
 
 /// Executable ops on each device before each of its decisions; `None` if the run did not record them
-/// ([`Options::record_choices`](placebench_harness::simulator::Options::record_choices)), or was online.
+/// ([`Simulator::record_choices`](placebench_harness::execute::simulate::Simulator::record_choices)), or was online.
 ///
 /// # Complexity
 /// O(decisions + devices).

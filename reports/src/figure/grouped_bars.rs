@@ -40,7 +40,7 @@ pub struct GroupedBars {
 pub struct Bar {
     /// Its length and error bar; `None` if the algorithm failed, which is shown as a cross.
     pub value: Option<Estimate>,
-    /// Links it with rows: see [`row_key`](super::row_key).
+    /// Links it with rows: see [`CellKey::mark`](placebench_harness::results::CellKey::mark).
     pub key: String,
 }
 

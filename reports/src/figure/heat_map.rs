@@ -35,7 +35,7 @@ pub struct HeatMap {
 pub struct HeatCell {
     /// Its number; `None` if there is none, which is shown as a struck-out cell.
     pub value: Option<f64>,
-    /// Links it with rows: see [`row_key`](super::row_key).
+    /// Links it with rows: see [`CellKey::mark`](placebench_harness::results::CellKey::mark).
     pub key: String,
 }
 

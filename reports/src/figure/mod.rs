@@ -1,10 +1,13 @@
 //! Figures: plain data in, a [`Drawing`] out, which is SVG, PNG and a table.
 //!
 //! ```
-//! use placebench_reports::figure::{Bar, Estimate, Figure, GroupedBars, Quantity, Style, Unit, row_key};
+//! use placebench_reports::figure::{Bar, Estimate, Figure, GroupedBars, Quantity, Style, Unit};
+//! use placebench_harness::results::CellKey;
 //!
 //! let bar = |placer: &str, times: &[f64]| {
-//!     vec![Some(Bar { value: Estimate::of(times), key: row_key("rnn", "gpus", placer, "pct") })]
+//!     let [graph, cluster, placer, scheduler] = ["rnn", "gpus", placer, "pct"].map(str::to_owned);
+//!     let cell = CellKey { graph, cluster, placer, scheduler, ..CellKey::default() };
+//!     vec![Some(Bar { value: Estimate::of(times), key: cell.mark() })]
 //! };
 //! let figure = GroupedBars {
 //!     title: "rnn on gpus".into(),
@@ -37,7 +40,6 @@ mod legend;
 mod lines;
 mod look;
 mod marker;
-mod metric;
 mod outline;
 mod pareto;
 mod performance_profile;
@@ -51,9 +53,7 @@ mod sweep;
 mod trend;
 
 pub use critical_difference::CriticalDifference;
-pub use drawing::{
-    Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme, row_key,
-};
+pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
 pub use from_rows::{NamedFigure, RowFigure, UnknownFigure};
@@ -65,7 +65,6 @@ pub use heat_map::{HeatCell, HeatMap};
 pub use histogram::Histogram;
 pub use look::Look;
 pub use marker::Marker;
-pub use metric::{RowMetric, UnknownMetric};
 pub use pareto::{Pareto, ParetoPoint};
 pub use performance_profile::PerformanceProfile;
 pub use png::PngError;

@@ -1,5 +1,7 @@
 //! What an axis measures, in which unit, and how its numbers are written.
 
+use placebench_harness::results::{Measure, Metric};
+
 use crate::export::number_text;
 
 /// What numbers are numbers of.
@@ -95,6 +97,18 @@ impl Quantity {
     /// A quantity by its name and unit.
     pub fn new(name: impl Into<String>, unit: Unit) -> Self {
         Self { name: name.into(), unit }
+    }
+
+    /// What an axis of a metric measures, for rows of this time unit.
+    pub fn of(metric: Metric, time_unit: &str) -> Self {
+        let unit = match metric.measure() {
+            Measure::Time => Unit::of_time(time_unit),
+            Measure::Seconds => Unit::Seconds,
+            Measure::Bytes => Unit::Bytes,
+            Measure::Share => Unit::Share,
+            Measure::Number => Unit::One,
+        };
+        Self::new(metric.title(), unit)
     }
 
     /// The name in a table's header: `makespan_seconds`.

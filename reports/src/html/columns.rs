@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 use serde_json::Value;
 
 /// What a column holds, which decides its digits here and its unit on the page.

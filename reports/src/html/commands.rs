@@ -4,7 +4,8 @@
 //! takes graph, cluster and placer from the run folder. The page joins the parts, since 10,000 whole commands would be
 //! half of it.
 
-use placebench_harness::suite::{ClusterEntry, GraphEntry, Suite};
+use placebench_harness::problem::{ClusterEntry, GraphEntry};
+use placebench_harness::suite::Suite;
 use serde::Serialize;
 
 /// An argument in both forms of the command.
@@ -81,7 +82,7 @@ fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::table::Row;
+    use placebench_harness::results::Row;
 
     use super::*;
 

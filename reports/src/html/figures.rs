@@ -1,9 +1,9 @@
 //! The figures of a report: those of [`RowFigure`], as SVG within the page, for each network model.
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::escape::escape;
-use crate::figure::{NamedFigure, RowFigure, RowMetric, Style, Theme};
+use crate::figure::{NamedFigure, RowFigure, Style, Theme};
 
 /// Figures that say something of the run as a whole stand open; the others, one a graph or so, are folded away.
 const OPEN: [RowFigure; 4] = [RowFigure::Heat, RowFigure::Profile, RowFigure::Pareto, RowFigure::Ranks];
@@ -41,7 +41,7 @@ pub(super) fn figures(rows: &[Row], bytes: usize) -> Figures {
             let rows: Vec<Row> = rows.iter().filter(|row| row.network == network).cloned().collect();
             let under = if networks.len() > 1 { format!(", {network}") } else { String::new() };
             for &kind in kinds {
-                for figure in kind.of_rows(&rows, RowMetric::Makespan) {
+                for figure in kind.of_rows(&rows, Metric::Makespan) {
                     let folds = FOLDED.contains(&kind);
                     folded += usize::from(folds);
                     if folded > MOST_FOLDED || made.html.len() + LEAST_BYTES > bytes {

@@ -15,9 +15,9 @@ mod timelines;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use placebench_harness::results::{Row, SCHEMA_VERSION};
 use placebench_harness::runner::Environment;
 use placebench_harness::suite::Plan;
-use placebench_harness::table::{Row, SCHEMA_VERSION};
 use serde_json::json;
 
 pub use timelines::Timelines;

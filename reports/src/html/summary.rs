@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 use serde_json::{Value, json};
 
 use super::columns::number_text;

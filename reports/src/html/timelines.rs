@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
-use placebench_harness::runner::{instance_of, replay_within};
+use placebench_harness::results::{CellKey, Row};
+use placebench_harness::runner::replay_within;
 use placebench_harness::suite::{Cell, Plan};
-use placebench_harness::table::{CellKey, Row};
 
 use super::strips::strips;
-use crate::summary::scenario;
 
 /// Which cells get a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +103,7 @@ fn within_seconds(cells: Vec<(usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)>
     let mut order: Vec<usize> = (0..cells.len()).collect();
     let mut scenarios = BTreeSet::new();
     // The first of a scenario is its best.
-    let best: Vec<bool> = cells.iter().map(|(row, _)| scenarios.insert(scenario(&rows[*row]))).collect();
+    let best: Vec<bool> = cells.iter().map(|(row, _)| scenarios.insert(rows[*row].key().scenario())).collect();
     let seconds = |index: usize| seconds_of(&rows[cells[index].0]);
     order.sort_by(|&a, &b| best[b].cmp(&best[a]).then(seconds(a).total_cmp(&seconds(b))).then(a.cmp(&b)));
     let mut left = SECONDS;
@@ -138,12 +137,12 @@ fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((group, positions)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let instance = instance_of(plan, &plan.groups[*group]);
+            let problem = plan.problem(&plan.groups[*group]);
             for &position in positions {
                 let (row, cell) = chosen[position];
-                let outcome = match &instance {
-                    Ok((instance, _)) => one(plan, &rows[row], cell, instance),
-                    Err(reason) => Err(format!("the graph is not to be had any more: {reason}")),
+                let outcome = match &problem {
+                    Ok(problem) => one(plan, &rows[row], cell, &problem.instance),
+                    Err(reason) => Err(format!("the graph cannot be made again: {reason}")),
                 };
                 outcomes.lock().unwrap_or_else(PoisonError::into_inner)[position] = Some(outcome);
             }
@@ -185,7 +184,10 @@ mod tests {
     fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
         let rows = rows();
         let chosen: Vec<_> = candidates(&rows).iter().map(|&row| rows[row].key()).collect();
-        let names: Vec<_> = chosen.iter().map(|key| format!("{} {} {} {}", key.0, key.2, key.3, key.5)).collect();
+        let names: Vec<_> = chosen
+            .iter()
+            .map(|key| format!("{} {} {} {}", key.graph, key.placer, key.scheduler, key.repetition))
+            .collect();
         assert_eq!(names, ["a heft pct 0", "b heft pct 0", "a random pct 0", "b random pct 0"]);
     }
 }

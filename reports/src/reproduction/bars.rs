@@ -1,10 +1,10 @@
 //! Grouped bars from rows.
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::{Figures, Panel, are_one_cell, distinct, key_of};
 use crate::figure::{Bar, Estimate, GroupedBars};
-use crate::query::{Column, Metric, Results};
+use crate::query::{Column, Results};
 
 /// The bars of a panel over rows that were selected already.
 ///
@@ -54,7 +54,7 @@ struct Series {
 
 impl Series {
     fn label(&self, figures: &Figures) -> String {
-        figures.label(self.only.as_ref().map_or(self.metric.name(), |(_, value)| value))
+        figures.label(self.only.as_ref().map_or(self.metric.title(), |(_, value)| value))
     }
 }
 

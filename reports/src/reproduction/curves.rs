@@ -1,7 +1,7 @@
 //! Curves over devices or a parameter, from rows.
 
 use placebench_algorithms::Spec;
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 
 use super::{Figures, Kind, Panel, are_one_cell, distinct, key_of};
 use crate::figure::{Curve, Drawing, Estimate, Figure, Quantity, Scaling, Style, Sweep, Unit};

@@ -11,13 +11,13 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 use serde::Deserialize;
 
 pub use write::{Made, Outputs, write_figures};
 
-use crate::figure::{Quantity, Unit, row_key};
-use crate::query::{Column, Metric, Results, Selection};
+use crate::figure::{Quantity, Unit};
+use crate::query::{Column, Results, Selection};
 
 /// The figures and tables of a source.
 #[derive(Clone, Debug, Deserialize)]
@@ -184,17 +184,12 @@ impl Figures {
 impl Panel {
     /// The quantity of a metric over some rows.
     fn quantity(&self, metric: Metric, rows: &[&Row]) -> Quantity {
-        let unit = match (&self.unit, metric) {
-            (Some(unit), _) => Unit::of_time(unit),
-            (None, Metric::Makespan | Metric::StepTime | Metric::CommunicationTime) => {
-                rows.first().map_or(Unit::Seconds, |row| Unit::of_time(&row.time_unit))
-            }
-            (None, Metric::PlaceSeconds) => Unit::Seconds,
-            (None, Metric::TrafficBytes) => Unit::Bytes,
-            (None, Metric::Utilization) => Unit::Share,
-            (None, Metric::ExecutableMean | Metric::LoadImbalance | Metric::DevicesUsed) => Unit::One,
-        };
-        Quantity::new(metric.name(), unit)
+        let time_unit = rows.first().map_or("seconds", |row| &row.time_unit);
+        let quantity = Quantity::of(metric, time_unit);
+        match &self.unit {
+            Some(unit) => Quantity { unit: Unit::of_time(unit), ..quantity },
+            None => quantity,
+        }
     }
 
     /// The values of some rows, those that have it.
@@ -206,7 +201,7 @@ impl Panel {
 
 /// The key by which a report finds the rows of a mark.
 fn key_of(row: &Row) -> String {
-    row_key(&row.graph, &row.cluster, &row.placer, &row.scheduler)
+    row.key().mark()
 }
 
 /// Whether rows are repetitions of one cell: means over anything else would be of unlike things.

@@ -1,13 +1,13 @@
 //! Tables of the properties of graphs, and of a metric of graphs on clusters.
 
 use placebench_generator::{GraphParams, generate_leveled};
-use placebench_harness::suite::{Suite, load_graph};
+use placebench_harness::suite::Suite;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::{Figures, TableEntry, are_one_cell, distinct};
 use crate::export::{Table, number_text};
-use crate::query::{Column, Metric, Results};
+use crate::query::{Column, Results};
 
 /// The properties of those of a table's graphs that the suite has, as the first repetition makes them.
 ///
@@ -47,7 +47,7 @@ pub(super) fn properties(entry: &TableEntry, suite: &Suite) -> Result<Table, Str
             ]);
             continue;
         }
-        let (_, graph) = load_graph(graph, suite.seed).map_err(|error| error.to_string())?;
+        let (_, graph) = graph.load(suite.seed).map_err(|error| error.to_string())?;
         let (ops, edges) = (graph.op_count(), graph.edge_count());
         let colocated: usize = graph.colocation().groups().map(|(_, members)| members.len()).sum();
         let mut row = vec![name.clone(), ops.to_string(), edges.to_string()];

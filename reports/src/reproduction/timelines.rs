@@ -2,9 +2,10 @@
 
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
-use placebench_harness::runner::{instance_of, replay};
+use placebench_harness::problem::Problem;
+use placebench_harness::results::Row;
+use placebench_harness::runner::replay;
 use placebench_harness::suite::Plan;
-use placebench_harness::table::Row;
 
 use super::{Kind, Panel, key_of};
 use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
@@ -27,7 +28,8 @@ pub(super) fn timeline(
     let key = first.key();
     let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == key);
     let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key_of(first)))?;
-    let (instance, time_unit) = instance_of(plan, &plan.groups[cell.group])?;
+    let problem = plan.problem(&plan.groups[cell.group]).map_err(|error| error.to_string())?;
+    let Problem { instance, time_unit } = problem;
     let replayed = replay(plan, cell, &instance, &StopToken::default())?;
     match panel.kind {
         Kind::ExecutableOps => {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use placebench_harness::results::Row;
 use placebench_harness::suite::{Plan, Suite};
-use placebench_harness::table::Row;
 
 use super::{FigureEntry, Figures, Kind, Panel, ReproductionError, distinct};
 use super::{bars, curves, tables, timelines};

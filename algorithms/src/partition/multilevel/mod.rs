@@ -20,6 +20,7 @@ use self::refinement::volume::lower_volume;
 pub use self::settings::Preset;
 use self::solver::Solver;
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Named, Params, SpecError};
 
 /// What a partition should have little of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +31,8 @@ pub enum Objective {
     Volume,
 }
 
-impl std::str::FromStr for Objective {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "cut" => Ok(Self::Cut),
-            "volume" => Ok(Self::Volume),
-            _ => Err(()),
-        }
-    }
+impl Named for Objective {
+    const NAMES: &'static [(&'static str, Self)] = &[("cut", Self::Cut), ("volume", Self::Volume)];
 }
 
 /// How coarsening joins vertices.
@@ -51,16 +44,8 @@ pub enum Coarsening {
     Matching,
 }
 
-impl std::str::FromStr for Coarsening {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "clusters" => Ok(Self::Clusters),
-            "matching" => Ok(Self::Matching),
-            _ => Err(()),
-        }
-    }
+impl Named for Coarsening {
+    const NAMES: &'static [(&'static str, Self)] = &[("clusters", Self::Clusters), ("matching", Self::Matching)];
 }
 
 /// Multilevel k-way partitioning.
@@ -121,6 +106,25 @@ pub struct Multilevel {
     pub objective: Objective,
     /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
     pub acyclic: bool,
+}
+
+impl Algorithm for Multilevel {
+    const NAME: &str = "multilevel";
+    const SUMMARY: &str = "coarsens, partitions the coarsest graph, and refines on the way back";
+    const SOURCE: &str = "Hendrickson, Leland 1995; Karypis, Kumar 1998";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let coarsening = "clusters: by label propagation, or matching: in pairs of heavy edges";
+        let objective = "cut, or volume: each vertex's value sent once to each block that needs it";
+        let acyclic =
+            "true: every edge leads to the same or a later block, the vertices' numbers being a topological order";
+        Ok(Self {
+            preset: params.word("preset", Preset::Default, "time against quality: fast, default or quality")?,
+            coarsening: params.word("coarsening", Coarsening::Clusters, coarsening)?,
+            objective: params.word("objective", Objective::Cut, objective)?,
+            acyclic: params.word("acyclic", false, acyclic)?,
+        })
+    }
 }
 
 impl Partitioner for Multilevel {

@@ -1,6 +1,8 @@
 //! A small stream of pseudo-random numbers, the same everywhere.
 
-/// SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
+use crate::random::{STEP, split_mix};
+
+/// SplitMix64 as a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -13,11 +15,9 @@ impl Random {
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        let next = split_mix(self.0);
+        self.0 = self.0.wrapping_add(STEP);
+        next
     }
 
     /// A number below `bound`, which must not be 0.

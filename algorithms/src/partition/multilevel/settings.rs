@@ -1,9 +1,8 @@
 //! Presets: what time buys.
 
-use std::str::FromStr;
-
 use super::refinement::Effort;
 use super::refinement::fm::FmConfig;
+use crate::Named;
 
 /// How much time a partition may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +15,9 @@ pub enum Preset {
     Quality,
 }
 
-impl FromStr for Preset {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "fast" => Ok(Self::Fast),
-            "default" => Ok(Self::Default),
-            "quality" => Ok(Self::Quality),
-            _ => Err(()),
-        }
-    }
+impl Named for Preset {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("fast", Self::Fast), ("default", Self::Default), ("quality", Self::Quality)];
 }
 
 /// What a preset stands for.

@@ -6,6 +6,8 @@ use placebench_datasets::stream::EdgeStream;
 use super::degrees::{DegreeSource, Degrees};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut, edge_pass};
 use crate::partition::Request;
+use crate::random::split_mix;
+use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge in the block that its end of lower degree hashes to, so that the hubs are replicated.
 ///
@@ -27,9 +29,13 @@ pub struct Dbh {
     pub degrees: DegreeSource,
 }
 
-impl Default for Dbh {
-    fn default() -> Self {
-        Self { degrees: DegreeSource::Known }
+impl Algorithm for Dbh {
+    const NAME: &str = "dbh";
+    const SUMMARY: &str = "vertex cut: each edge where its end of lower degree hashes to";
+    const SOURCE: &str = "Xie et al. 2014";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { degrees: DegreeSource::param(params, DegreeSource::Known)? })
     }
 }
 
@@ -66,27 +72,18 @@ impl BlockHash {
             Some(*sum)
         };
         let ends = request.shares.iter().flat_map(|shares| shares.iter().scan(0.0, sum)).collect();
-        Self { seed: mix(request.seed), blocks: request.blocks, ends }
+        Self { seed: split_mix(request.seed), blocks: request.blocks, ends }
     }
 
     #[inline]
     fn block(&self, vertex: u32) -> usize {
-        let hash = mix(self.seed ^ u64::from(vertex));
+        let hash = split_mix(self.seed ^ u64::from(vertex));
         if self.ends.is_empty() {
             return ((u128::from(hash) * u128::from(self.blocks)) >> 64) as usize;
         }
         let point = (hash >> 11) as f64 / (1u64 << 53) as f64;
         self.ends.partition_point(|&end| end <= point).min(self.blocks as usize - 1)
     }
-}
-
-/// The output function of SplitMix64 (Steele, Lea, Flood 2014).
-#[inline]
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Degrees of the vertices of a stream of edges.
 
-use std::str::FromStr;
-
 use placebench_datasets::stream::EdgeStream;
 
 use super::error::{StreamError, check};
-use crate::StopToken;
+use crate::{Named, Params, SpecError, StopToken};
 
 /// Which degrees a partitioner of edges sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,15 +14,15 @@ pub enum DegreeSource {
     Partial,
 }
 
-impl FromStr for DegreeSource {
-    type Err = String;
+impl Named for DegreeSource {
+    const NAMES: &'static [(&'static str, Self)] = &[("known", Self::Known), ("partial", Self::Partial)];
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "known" => Ok(Self::Known),
-            "partial" => Ok(Self::Partial),
-            _ => Err(format!("'{text}' is neither known nor partial")),
-        }
+impl DegreeSource {
+    /// The parameter `degrees`.
+    pub(super) fn param(params: &mut Params, default: Self) -> Result<Self, SpecError> {
+        let doc = "partial: what the stream has told so far, or known: from reading it beforehand";
+        params.word("degrees", default, doc)
     }
 }
 

@@ -4,9 +4,10 @@ use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::VertexStream;
 
 use super::loads::BlockLoads;
-use super::vertex_pass::{self, Rule};
+use super::vertex_pass::{self, Rule, passes};
 use super::{StreamError, StreamOrder};
 use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Params, SpecError};
 
 /// Puts each vertex where most of its neighbours are, less the marginal cost of the block's load.
 ///
@@ -41,9 +42,14 @@ pub struct Fennel {
     pub passes: u32,
 }
 
-impl Default for Fennel {
-    fn default() -> Self {
-        Self { gamma: 1.5, order: StreamOrder::Natural, passes: 1 }
+impl Algorithm for Fennel {
+    const NAME: &str = "fennel";
+    const SUMMARY: &str = "each vertex of a stream where most neighbours are, less the marginal cost of the load";
+    const SOURCE: &str = "Tsourakakis et al. 2014";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let gamma = params.number("gamma", 1.5, 1.0.., "exponent of the cost of a load")?;
+        Ok(Self { gamma, order: StreamOrder::param(params)?, passes: passes(params)? })
     }
 }
 
@@ -107,7 +113,7 @@ mod tests {
         // −1.0607 in block 0: block 1. 3 (neighbours 0, 2): 1 − 1.0607 in block 0, 1 − 1.0607 · √2 in block 1: block 0.
         let edges = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1)];
         let graph = UndirectedGraph::from_edges(4, edges.into_iter(), None).unwrap();
-        let partition = Fennel::default().partition(&graph, &Request::new(2, 1.0, 0)).unwrap();
+        let partition = Fennel::with_defaults().partition(&graph, &Request::new(2, 1.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 1, 0]);
     }
 
@@ -115,7 +121,7 @@ mod tests {
     fn scaling_all_weights_changes_nothing() {
         let edges = |scale| (0..400u32).map(move |i| (i % 40, (i * i + 7 * i + 3) % 40, scale));
         let graph = |edge, vertex| UndirectedGraph::from_edges(40, edges(edge), Some(vec![vertex; 40])).unwrap();
-        let blocks = |graph| Fennel::default().partition(&graph, &Request::new(4, 0.1, 0)).unwrap().block_of;
+        let blocks = |graph| Fennel::with_defaults().partition(&graph, &Request::new(4, 0.1, 0)).unwrap().block_of;
         assert_eq!(blocks(graph(1, 1)), blocks(graph(16, 1)));
         assert_eq!(blocks(graph(1, 1)), blocks(graph(1, 16)));
     }

@@ -6,6 +6,7 @@ use placebench_datasets::stream::EdgeStream;
 use super::degrees::{DegreeSource, Degrees};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut, edge_pass};
 use crate::partition::Request;
+use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge in the least loaded block that replicates both of its ends, or else one of them.
 ///
@@ -32,9 +33,13 @@ pub struct Greedy {
     pub degrees: DegreeSource,
 }
 
-impl Default for Greedy {
-    fn default() -> Self {
-        Self { degrees: DegreeSource::Partial }
+impl Algorithm for Greedy {
+    const NAME: &str = "greedy";
+    const SUMMARY: &str = "vertex cut: each edge where both ends are, or else one, least loaded first";
+    const SOURCE: &str = "Gonzalez et al. 2012, §5.2.1";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { degrees: DegreeSource::param(params, DegreeSource::Partial)? })
     }
 }
 

@@ -7,6 +7,7 @@ use super::degrees::{DegreeSource, Degrees};
 use super::edge_pass::{self, State};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
 use crate::partition::Request;
+use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge where its ends have replicas already, preferably that of lower degree, weighed against balance.
 ///
@@ -34,9 +35,14 @@ pub struct Hdrf {
     pub degrees: DegreeSource,
 }
 
-impl Default for Hdrf {
-    fn default() -> Self {
-        Self { lambda: 1.0, degrees: DegreeSource::Partial }
+impl Algorithm for Hdrf {
+    const NAME: &str = "hdrf";
+    const SUMMARY: &str = "vertex cut: each edge where its ends are, preferably that of lower degree";
+    const SOURCE: &str = "Petroni et al. 2015";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let lambda = params.number("lambda", 1.0, 0.0.., "weight of balance")?;
+        Ok(Self { lambda, degrees: DegreeSource::param(params, DegreeSource::Partial)? })
     }
 }
 

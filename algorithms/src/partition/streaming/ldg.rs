@@ -4,9 +4,10 @@ use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::VertexStream;
 
 use super::loads::BlockLoads;
-use super::vertex_pass::{self, Rule};
+use super::vertex_pass::{self, Rule, passes};
 use super::{StreamError, StreamOrder};
 use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Params, SpecError};
 
 /// Puts each vertex where most of its neighbours are, weighed by how empty the block is.
 ///
@@ -37,9 +38,13 @@ pub struct Ldg {
     pub passes: u32,
 }
 
-impl Default for Ldg {
-    fn default() -> Self {
-        Self { order: StreamOrder::Natural, passes: 1 }
+impl Algorithm for Ldg {
+    const NAME: &str = "ldg";
+    const SUMMARY: &str = "each vertex of a stream where most neighbours are, weighed by the room left";
+    const SOURCE: &str = "Stanton, Kliot 2012";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { order: StreamOrder::param(params)?, passes: passes(params)? })
     }
 }
 
@@ -94,7 +99,7 @@ mod tests {
         // two neighbours in the full block 0, and goes to 1.
         let edges = [(0, 2, 1), (1, 3, 1), (4, 0, 1), (4, 1, 1), (5, 0, 1), (5, 2, 1)];
         let graph = UndirectedGraph::from_edges(6, edges.into_iter(), None).unwrap();
-        let partition = Ldg::default().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
+        let partition = Ldg::with_defaults().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 0, 1, 0, 1]);
     }
 
@@ -102,7 +107,7 @@ mod tests {
     fn edge_weights_count() {
         let edges = [(0, 2, 1), (1, 2, 3)];
         let graph = UndirectedGraph::from_edges(3, edges.into_iter(), None).unwrap();
-        let partition = Ldg::default().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
+        let partition = Ldg::with_defaults().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 1]);
     }
 
@@ -111,7 +116,7 @@ mod tests {
         // 0 and 1 are joined only through 2, which comes last.
         let graph = UndirectedGraph::from_edges(4, [(0, 2, 1), (1, 2, 1)].into_iter(), None).unwrap();
         let blocks = |passes| {
-            let ldg = Ldg { passes, ..Ldg::default() };
+            let ldg = Ldg { passes, ..Ldg::with_defaults() };
             ldg.partition(&graph, &Request::new(2, 0.5, 0)).unwrap().block_of
         };
         assert_eq!(blocks(1), [0, 1, 0, 1]);

@@ -6,6 +6,7 @@ use placebench_datasets::stream::{EdgeList, EdgeStream, GraphEdges};
 use super::loads::BlockLoads;
 use super::{AssignedEdge, EdgePartitioner, StreamError, StreamOrder, order};
 use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::{Algorithm, Params, SpecError};
 
 /// The replicas of each vertex, its master first: that with the most of its edges, then of the lowest id. A vertex without
 /// edges has none. A self-loop counts once.
@@ -109,6 +110,16 @@ pub struct ByMasters<P> {
     pub edges: P,
     /// Order in which they come: of the vertices, each edge at the first of its ends; `Random` shuffles the edges.
     pub order: StreamOrder,
+}
+
+impl<P: EdgePartitioner + Algorithm> Algorithm for ByMasters<P> {
+    const NAME: &str = P::NAME;
+    const SUMMARY: &str = P::SUMMARY;
+    const SOURCE: &str = P::SOURCE;
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        Ok(Self { edges: P::new(params)?, order: StreamOrder::param(params)? })
+    }
 }
 
 impl<P: EdgePartitioner> ByMasters<P> {

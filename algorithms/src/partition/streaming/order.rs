@@ -1,11 +1,11 @@
 //! In which order a graph in memory is streamed.
 
-use std::str::FromStr;
-
 use placebench_datasets::UndirectedGraph;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
+
+use crate::{Named, Params, SpecError};
 
 /// The order in which a graph in memory becomes a stream (Stanton, Kliot 2012, §4.1). It decides more than anything else: a
 /// dataflow graph in its natural, topological order is cut far less than in a random one.
@@ -22,17 +22,15 @@ pub enum StreamOrder {
     Dfs,
 }
 
-impl FromStr for StreamOrder {
-    type Err = String;
+impl Named for StreamOrder {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("natural", Self::Natural), ("random", Self::Random), ("bfs", Self::Bfs), ("dfs", Self::Dfs)];
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "natural" => Ok(Self::Natural),
-            "random" => Ok(Self::Random),
-            "bfs" => Ok(Self::Bfs),
-            "dfs" => Ok(Self::Dfs),
-            _ => Err(format!("'{text}' is none of natural, random, bfs, dfs")),
-        }
+impl StreamOrder {
+    /// The parameter `order`.
+    pub(super) fn param(params: &mut Params) -> Result<Self, SpecError> {
+        params.word("order", Self::Natural, "order of the stream: natural, random, bfs or dfs")
     }
 }
 

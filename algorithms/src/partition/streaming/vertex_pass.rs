@@ -7,9 +7,15 @@ use super::block_set::{blocks_in, words};
 use super::error::{StreamError, check};
 use super::loads::BlockLoads;
 use crate::partition::{Partition, Request};
+use crate::{Params, SpecError};
 
 /// Vertices between two looks at the stop token.
 const STOP_INTERVAL: usize = 1 << 14;
+
+/// The parameter `passes`.
+pub(super) fn passes(params: &mut Params) -> Result<u32, SpecError> {
+    params.number("passes", 1, 1.., "times that the stream is read; later passes know where all neighbours were")
+}
 
 /// How a block is scored for a vertex.
 pub(super) trait Rule {

@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::merging::Merging;
+use crate::random::{STEP, split_mix};
 
 /// A weighted graph to contract. Vertices without an edge are kept apart: no contraction ever touches them.
 #[derive(Clone, Debug)]
@@ -179,12 +180,9 @@ fn find(parents: &mut [u32], mut vertex: u32) -> u32 {
     }
 }
 
-/// The seed of a trial: SplitMix64's output for (seed, trial), so that neighbouring trials share nothing.
+/// The seed of a trial: neighbouring trials share nothing.
 fn stream(seed: u64, trial: u32) -> u64 {
-    let mut mixed = seed.wrapping_add((u64::from(trial) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    split_mix(seed.wrapping_add(u64::from(trial).wrapping_mul(STEP)))
 }
 
 #[cfg(test)]

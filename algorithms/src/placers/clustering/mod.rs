@@ -11,7 +11,7 @@ use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
-use crate::{Decision, PlaceContext, PlaceError};
+use crate::{Decision, Params, PlaceContext, PlaceError, SpecError};
 use contraction::{Contractible, Limits, Trial};
 
 /// What makes one contraction better than another.
@@ -21,6 +21,11 @@ pub(super) enum Score {
     Load,
     /// Few edges between clusters.
     Communication,
+}
+
+/// The parameter `trials`.
+pub(super) fn trials(params: &mut Params) -> Result<u32, SpecError> {
+    params.number("trials", 1000, 1.., "random contractions to choose from")
 }
 
 /// What the three placers differ in.

@@ -1,34 +1,35 @@
 //! Recurrent cells by the names of ops: B §4.1 keeps the ops of an LSTM cell together.
 
 use std::collections::HashMap;
-use std::str::FromStr;
 
 use placebench_datasets::{Categories, DataflowGraph, Instance, KindSet, OpId, UnitId};
+
+use crate::{Named, Params, SpecError};
 
 /// Which ops of recurrent layers stay together (B §4.1: those of an LSTM cell).
 ///
 /// Names and layer labels tell; a graph without them has no cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
     /// Only colocation groups stay together.
     None,
     /// The ops of a cell at one time step, told by the scope in their names (`lstm_0_3/…`), with their gradients.
-    #[default]
     Step,
     /// The ops of a recurrent layer at all time steps: all that bear the label of a layer with a cell in it.
     Layer,
 }
 
-impl FromStr for Cells {
-    type Err = String;
+impl Named for Cells {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("step", Self::Step), ("layer", Self::Layer)];
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "step" => Ok(Self::Step),
-            "layer" => Ok(Self::Layer),
-            _ => Err(format!("'{text}' is not none, step or layer")),
-        }
+impl Cells {
+    /// The parameter `cells`.
+    pub(in crate::placers) fn param(params: &mut Params) -> Result<Self, SpecError> {
+        let doc = "which ops of LSTM and GRU layers stay together, told by names and layers: step (a cell at a time step), layer, \
+                   or none";
+        params.word("cells", Self::Step, doc)
     }
 }
 

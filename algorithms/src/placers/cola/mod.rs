@@ -8,7 +8,7 @@ use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::workers::Workers;
 use super::load::Work;
-use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 use split::Splitter;
 
 /// Starts with all ops fused into one processing element, and splits elements by cuts of least ratio (bytes across over the
@@ -43,9 +43,14 @@ pub struct Cola {
     pub imbalance: f64,
 }
 
-impl Default for Cola {
-    fn default() -> Self {
-        Self { imbalance: 0.1 }
+impl Algorithm for Cola {
+    const NAME: &str = "cola";
+    const SUMMARY: &str = "everything fused, then split by cuts of least ratio until it can be packed evenly";
+    const SOURCE: &str = "Khandekar et al. 2009, L ch. 8";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let doc = "by what share the most loaded device may exceed an even load";
+        Ok(Self { imbalance: params.number("imbalance", 0.1, above(0.0), doc)? })
     }
 }
 
@@ -300,7 +305,7 @@ mod tests {
     use placebench_datasets::{Kind, OpSpec};
 
     fn place(instance: &Instance) -> Result<Vec<u32>, PlaceError> {
-        Cola::default().place(instance, &PlaceContext::default()).map(|decision| example::devices(&decision))
+        Cola::with_defaults().place(instance, &PlaceContext::default()).map(|decision| example::devices(&decision))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use placebench_datasets::{Instance, OpId, Time};
 
 use super::ready::positions;
 use crate::ranks::{Average, AverageTransfer, average_exec_times, downward_ranks, upward_ranks};
-use crate::{PlaceError, StopToken};
+use crate::{Params, PlaceError, SpecError, StopToken, above_to};
 
 /// How the favourite child of each op is found.
 ///
@@ -29,9 +29,15 @@ pub struct FavouriteChildren {
     pub window: usize,
 }
 
-impl Default for FavouriteChildren {
-    fn default() -> Self {
-        Self { threshold: 0.1, window: 500 }
+impl FavouriteChildren {
+    /// The parameters `threshold` and `window`.
+    pub(in crate::placers) fn params(params: &mut Params) -> Result<Self, SpecError> {
+        let threshold = "below this x of the linear program an edge leads to a favourite child";
+        let window = "most edges in one linear program; the time of one grows with the cube";
+        Ok(Self {
+            threshold: params.number("threshold", 0.1, above_to(0.0, 0.5), threshold)?,
+            window: params.number("window", 500, 1.., window)?,
+        })
     }
 }
 

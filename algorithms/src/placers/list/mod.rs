@@ -23,15 +23,13 @@ mod schedule;
 mod select;
 mod timeline;
 
-use std::str::FromStr;
-
 use placebench_datasets::{Instance, OpId};
 
 pub use favourites::FavouriteChildren;
 pub use priority::Priority;
 
 use crate::ranks::Average;
-use crate::{Decision, PlaceContext, PlaceError, Placer, SpecError};
+use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, SpecError};
 use lookahead::Lookahead;
 use oct::OptimisticCostTable;
 use priority::Ranked;
@@ -60,9 +58,8 @@ pub enum Selection {
     FavouriteChild,
 }
 
-impl Selection {
-    /// All selections by the names that users write.
-    pub const NAMES: [(&str, Self); 8] = [
+impl Named for Selection {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("earliest_finish", Self::EarliestFinish),
         ("earliest_start", Self::EarliestStart),
         ("finish_plus_cost", Self::FinishPlusCost),
@@ -74,14 +71,6 @@ impl Selection {
     ];
 }
 
-impl FromStr for Selection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        by_name(text, &Self::NAMES)
-    }
-}
-
 /// What is picked in each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -91,16 +80,21 @@ pub enum Pick {
     Pair,
 }
 
-impl FromStr for Pick {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        by_name(text, &[("op", Self::Op), ("pair", Self::Pair)])
-    }
+impl Named for Pick {
+    const NAMES: &'static [(&'static str, Self)] = &[("op", Self::Op), ("pair", Self::Pair)];
 }
 
-fn by_name<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, String> {
-    names.iter().find(|(name, _)| *name == text).map(|&(_, value)| value).ok_or_else(|| format!("unknown '{text}'"))
+/// Whether ops may go into gaps, as users say it.
+#[derive(Clone, Copy, PartialEq)]
+enum Insertion {
+    Yes,
+    No,
+    /// Yes if an op is picked first and then a device for it.
+    Auto,
+}
+
+impl Named for Insertion {
+    const NAMES: &'static [(&'static str, Self)] = &[("true", Self::Yes), ("false", Self::No), ("auto", Self::Auto)];
 }
 
 /// A list scheduler put together from its parts: every one of the literature here is one combination, and the other
@@ -153,17 +147,32 @@ pub struct ListScheduling {
     pub favourites: FavouriteChildren,
 }
 
-impl Default for ListScheduling {
-    /// HEFT.
-    fn default() -> Self {
-        Self {
-            priority: Priority::UpwardRank,
-            pick: Pick::Op,
-            selection: Selection::EarliestFinish,
-            insertion: true,
-            average: Average::Time,
-            favourites: FavouriteChildren::default(),
-        }
+impl Algorithm for ListScheduling {
+    const NAME: &str = "list";
+    const SUMMARY: &str = "list scheduling from named parts: heft, cpop, peft and the others are combinations";
+    const SOURCE: &str = "Kwok, Ahmad 1999";
+
+    /// The defaults are HEFT's.
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let priority = "order of the ops: upward_rank, upward_downward, optimistic_cost, static_level, median_level, alap, \
+                        top_level or topological";
+        let pick = "what is picked: the most urgent op, then a device; or the best pair of both";
+        let selection = "the device: earliest_finish, earliest_start, and with pick=op finish_plus_cost, lookahead, \
+                         critical_path or fill, with pick=pair dynamic_level or favourite_child";
+        let insertion = "whether ops may go into gaps: true, false or auto (with pick=op)";
+        let priority = params.word("priority", Priority::UpwardRank, priority)?;
+        let pick = params.word("pick", Pick::Op, pick)?;
+        let selection = params.word("selection", Selection::EarliestFinish, selection)?;
+        let insertion = match params.word("insertion", Insertion::Auto, insertion)? {
+            Insertion::Auto => pick == Pick::Op,
+            insertion => insertion == Insertion::Yes,
+        };
+        let average = Average::param(params, Average::Time)?;
+        // Only m_sct lets users choose these.
+        let favourites = FavouriteChildren::params(&mut Params::none())?;
+        let list = Self { priority, pick, selection, insertion, average, favourites };
+        list.check()?;
+        Ok(list)
     }
 }
 
@@ -176,9 +185,14 @@ impl ListScheduling {
     /// # Errors
     /// [`SpecError::BadValue`] with the part that does not go with the others, and what it must be.
     pub fn check(&self) -> Result<(), SpecError> {
-        let name = self.selection_name();
+        let name = self.selection.name();
         let bad = |param: &str, value: &str, expected: String| {
-            Err(SpecError::BadValue { algorithm: "list".into(), param: param.into(), value: value.into(), expected })
+            Err(SpecError::BadValue {
+                algorithm: Self::NAME.into(),
+                param: param.into(),
+                value: value.into(),
+                expected,
+            })
         };
         match (self.pick, self.selection) {
             (Pick::Op, Selection::DynamicLevel | Selection::FavouriteChild) => {
@@ -189,7 +203,7 @@ impl ListScheduling {
             (Pick::Pair, Selection::DynamicLevel) if self.priority.is_level() => {}
             (Pick::Pair, Selection::DynamicLevel) => {
                 let levels = "'upward_rank', 'optimistic_cost', 'static_level' or 'median_level'";
-                return bad("priority", self.priority_name(), format!("{levels} with selection={name}"));
+                return bad("priority", self.priority.name(), format!("{levels} with selection={name}"));
             }
             (Pick::Pair, _) => return bad("pick", "pair", format!("'op' with selection={name}")),
             (Pick::Op, _) => {}
@@ -198,14 +212,6 @@ impl ListScheduling {
             return bad("insertion", "true", "'false' with pick=pair".into());
         }
         Ok(())
-    }
-
-    fn selection_name(&self) -> &'static str {
-        Selection::NAMES.iter().find(|(_, value)| *value == self.selection).map_or("", |(name, _)| name)
-    }
-
-    fn priority_name(&self) -> &'static str {
-        Priority::NAMES.iter().find(|(_, value)| *value == self.priority).map_or("", |(name, _)| name)
     }
 
     fn pick_ops(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

@@ -1,10 +1,9 @@
 //! Orders in which list schedulers take ops.
 
-use std::str::FromStr;
-
 use placebench_datasets::{DataflowGraph, Instance, OpId, Time};
 
 use super::oct::OptimisticCostTable;
+use crate::Named;
 use crate::ranks::{
     Average, AverageTransfer, average_exec_times, downward_ranks, median_exec_times, static_levels, upward_ranks,
 };
@@ -30,9 +29,8 @@ pub enum Priority {
     Topological,
 }
 
-impl Priority {
-    /// All priorities by the names that users write.
-    pub const NAMES: [(&str, Self); 8] = [
+impl Named for Priority {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("upward_rank", Self::UpwardRank),
         ("upward_downward", Self::UpwardDownward),
         ("optimistic_cost", Self::OptimisticCost),
@@ -42,7 +40,9 @@ impl Priority {
         ("top_level", Self::TopLevel),
         ("topological", Self::Topological),
     ];
+}
 
+impl Priority {
     /// Whether it is the time from an op to the end, which [`Selection::DynamicLevel`](super::Selection) can subtract
     /// from.
     pub(crate) fn is_level(self) -> bool {
@@ -52,14 +52,6 @@ impl Priority {
     /// Whether the order is a linear extension of every graph.
     pub(super) fn is_monotone(self) -> bool {
         !matches!(self, Self::UpwardDownward | Self::OptimisticCost)
-    }
-}
-
-impl FromStr for Priority {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::by_name(text, &Self::NAMES)
     }
 }
 

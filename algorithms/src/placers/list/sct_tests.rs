@@ -15,8 +15,12 @@ mod random;
 
 use random::{Limits, instances};
 
+fn defaults() -> FavouriteChildren {
+    FavouriteChildren::params(&mut crate::Params::none()).unwrap()
+}
+
 fn find(instance: &Instance) -> Vec<Option<OpId>> {
-    FavouriteChildren::default().find(instance, Average::Time, &StopToken::default()).unwrap()
+    defaults().find(instance, Average::Time, &StopToken::default()).unwrap()
 }
 
 /// Device, start and finish of each op.
@@ -194,7 +198,7 @@ fn of_two_successors_the_one_before_the_longer_path_is_the_favourite() {
 #[test]
 fn windows_cut_favourites_only_at_their_ends() {
     let chain = instance(&[1.0; 6], &[(0, 1, 5), (1, 2, 5), (2, 3, 5), (3, 4, 5), (4, 5, 5)]);
-    let windows = FavouriteChildren { window: 2, ..FavouriteChildren::default() };
+    let windows = FavouriteChildren { window: 2, ..defaults() };
     let found = windows.find(&chain, Average::Time, &StopToken::default()).unwrap();
     assert_eq!(found, [Some(OpId(1)), Some(OpId(2)), None, Some(OpId(4)), Some(OpId(5)), None]);
 }

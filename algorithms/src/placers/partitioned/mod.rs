@@ -9,13 +9,12 @@ use self::mapping::{Blocks, map_blocks};
 use self::shares::targets;
 use super::repair;
 use crate::partition::{PartitionError, Partitioner, Request};
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Decision, Entry, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Places by partitioning: one block a device, as heavy as what the device can do in the same time as the others.
 ///
 /// The view has the assignment units as vertices, in topological order. Every partitioner of
-/// [`PARTITIONERS`](crate::partition::registry::PARTITIONERS) becomes a placer like that, see
-/// [`registry::placer`](crate::registry::placer). In three steps:
+/// [`PARTITIONERS`](crate::partition::registry::PARTITIONERS) becomes a placer like that, in three steps:
 /// 1. Shares: see `shares.rs`. Devices that no unit may run on, or that are busy enough with what only they may run, get no
 ///    block. A partitioner does not know kinds, so that any unit may come into any block.
 /// 2. Mapping: blocks made for devices with equal shares change places, so that, in this order, the least weight is on
@@ -42,6 +41,24 @@ pub struct Partitioned {
     pub vertex_weight: VertexWeight,
     /// What an edge between units weighs.
     pub edge_weight: EdgeWeight,
+}
+
+impl Partitioned {
+    /// Declares and reads the parameters of a partitioner and those that all of them have as placers.
+    ///
+    /// # Errors
+    /// If a value is not what its parameter takes.
+    pub fn new(partitioner: &Entry<dyn Partitioner>, params: &mut Params) -> Result<Self, SpecError> {
+        let epsilon = "by how much a block may exceed its device's share";
+        let vertex_weight = "what a unit weighs: work, count (of ops) or memory";
+        let edge_weight = "what an edge weighs: bytes, time or count";
+        Ok(Self {
+            partitioner: (partitioner.new)(params)?,
+            epsilon: params.number("epsilon", 0.03, 0.0.., epsilon)?,
+            vertex_weight: params.word("vertex_weight", VertexWeight::Work, vertex_weight)?,
+            edge_weight: params.word("edge_weight", EdgeWeight::Bytes, edge_weight)?,
+        })
+    }
 }
 
 impl Placer for Partitioned {

@@ -5,7 +5,6 @@
 
 mod groups;
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use placebench_datasets::{DeviceId, Instance, Placement, Time};
@@ -14,8 +13,8 @@ use rayon::prelude::*;
 
 use self::groups::Groups;
 use super::{Hashing, Heft, SingleDevice};
-use crate::ranks::Average;
-use crate::{Decision, Objective, ParamSpec, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::random::split_mix;
+use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// What every search takes: the same budget and the same groups, so that they compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,59 +26,36 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Its parameters, by their names in a registry entry.
-    pub(crate) const EVALUATIONS: ParamSpec = ParamSpec {
-        name: "budget",
-        default: "1000",
-        doc: "placements that are simulated, from 1; every search has the same default",
-    };
-    /// See [`Budget::EVALUATIONS`].
-    pub(crate) const GROUPS: ParamSpec =
-        ParamSpec { name: "groups", default: "256", doc: "units are merged to at most so many groups, from 1" };
-
-    /// Reads both parameters.
-    pub(crate) fn from_params(params: &Params) -> Result<Self, SpecError> {
+    /// The parameters `budget` and `groups`.
+    pub(super) fn params(params: &mut Params) -> Result<Self, SpecError> {
+        let budget = "placements that are simulated; every search has the same default";
         Ok(Self {
-            evaluations: params.get("budget", "a whole number from 1", |&budget| budget > 0)?,
-            groups: params.get("groups", "a whole number from 1", |&groups| groups > 0)?,
+            evaluations: params.number("budget", 1000, 1.., budget)?,
+            groups: params.number("groups", 256, 1.., "units are merged to at most so many groups")?,
         })
     }
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self { evaluations: 1000, groups: 256 }
-    }
-}
-
 /// The distribution over devices that a search draws from before it has learnt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prior {
     /// Proportional to how fast the device is at the group's ops.
-    #[default]
     Speed,
     /// The same for every allowed device.
     Uniform,
 }
 
 impl Prior {
-    pub(crate) const PARAM: ParamSpec = ParamSpec {
-        name: "prior",
-        default: "speed",
-        doc: "probabilities of devices (to begin with): proportional to speed at the group's ops (speed), or uniform",
-    };
+    /// The parameter `prior`.
+    pub(super) fn param(params: &mut Params) -> Result<Self, SpecError> {
+        let doc =
+            "probabilities of devices (to begin with): proportional to speed at the group's ops (speed), or uniform";
+        params.word("prior", Self::Speed, doc)
+    }
 }
 
-impl FromStr for Prior {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "speed" => Ok(Self::Speed),
-            "uniform" => Ok(Self::Uniform),
-            _ => Err(format!("'{text}' is neither 'speed' nor 'uniform'")),
-        }
-    }
+impl Named for Prior {
+    const NAMES: &'static [(&'static str, Self)] = &[("speed", Self::Speed), ("uniform", Self::Uniform)];
 }
 
 /// A search under way.
@@ -151,8 +127,8 @@ impl<'a> Search<'a> {
 
     /// The generator of the `sample`-th candidate: its stream depends on nothing else but the seed.
     pub(super) fn random(&self, sample: u64) -> Pcg64 {
-        let high = mixed(self.context.seed);
-        Pcg64::new(u128::from(high) << 64 | u128::from(mixed(high ^ sample)), u128::from(sample))
+        let high = split_mix(self.context.seed);
+        Pcg64::new(u128::from(high) << 64 | u128::from(split_mix(high ^ sample)), u128::from(sample))
     }
 
     /// Makespans of choices that fit in memory, in order, as far as the budget goes.
@@ -183,7 +159,7 @@ impl<'a> Search<'a> {
 
 /// The first of three placements that is feasible.
 fn start(instance: &Instance, context: &PlaceContext) -> Result<Placement, PlaceError> {
-    let starters: [&dyn Placer; 3] = [&SingleDevice::default(), &Heft { average: Average::Time }, &Hashing];
+    let starters: [&dyn Placer; 3] = [&SingleDevice::with_defaults(), &Heft::with_defaults(), &Hashing];
     let mut failure = None;
     for starter in starters {
         match starter.place(instance, context) {
@@ -193,14 +169,6 @@ fn start(instance: &Instance, context: &PlaceContext) -> Result<Placement, Place
         }
     }
     Err(failure.unwrap_or(PlaceError::Stopped))
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): neighbouring numbers become unrelated ones.
-fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// A device for a group, drawn with the given probabilities of its allowed devices.

@@ -8,8 +8,8 @@ use toml::Spanned;
 
 use crate::format::FormatError;
 use crate::format::quantity::Quantity;
-use crate::format::text::nearest;
 use crate::format::toml_text::{Keys, TomlText};
+use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Kind, Link, Topology, TopologyLink};
 
 const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];
@@ -144,7 +144,7 @@ impl Names {
     fn get<T>(&self, text: &TomlText<'_>, at: &Spanned<T>, name: &str) -> Result<&[usize], FormatError> {
         self.vertices.get(name).map(Vec::as_slice).ok_or_else(|| {
             let error = text.at(at.span(), format!("there is no '{name}'"));
-            error.remedy(nearest(name, self.order.iter().map(String::as_str)))
+            error.remedy(did_you_mean(name, self.order.iter().map(String::as_str)))
         })
     }
 }

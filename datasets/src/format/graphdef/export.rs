@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::devices;
-use super::private;
+use super::fault::WriteError;
+use super::private::{self, GENERIC_OP};
 use super::proto::{AttrValue, DataType, Dim, ListValue, NodeDef, TensorShapeProto, Value};
 use super::sizes::{ALL_OUTPUTS_TYPE, OUTPUT_SHAPES};
-use super::{GENERIC_OP, WriteError};
 use crate::{DataflowGraph, KindSet, OpId, TensorId};
 
 /// The nodes of a graph, one an op, in the order of the ids.

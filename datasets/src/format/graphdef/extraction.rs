@@ -14,11 +14,26 @@ use std::str::FromStr;
 use csv::{ReaderBuilder, StringRecord};
 
 use super::fault::Located;
-use super::options::{ImportReport, ReadOptions};
+use super::report::ImportReport;
 use super::structure::Structure;
 use super::{binary, import};
-use crate::format::FormatError;
-use crate::{DataflowGraph, Kind};
+use crate::format::entry::{Format, GraphFile, Holds, Mark};
+use crate::format::options::{ReadOption, ReadOptions};
+use crate::format::{FormatError, GraphHeader};
+use crate::{DataflowGraph, Kind, parse_toml};
+
+/// The line of the table of formats.
+pub(in crate::format) static FORMAT: Format = Format {
+    name: "extraction",
+    mark: Mark::Folder(GRAPH_FILE),
+    title: "a GraphDef with measured costs beside it, as the TensorFlow extractor writes it",
+    lacks: "",
+    options: &[ReadOption::Cycles, ReadOption::NoReferences],
+    holds: Holds::Graph { read: Some(read_file), write: None },
+};
+
+/// The file that makes a folder an extraction.
+const GRAPH_FILE: &str = "graph.pb";
 
 const OPS_HEADER: [&str; 5] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes"];
 const TENSORS_HEADER: [&str; 3] = ["op", "port", "bytes"];
@@ -37,6 +52,13 @@ pub struct Extraction {
     pub provenance: toml::Table,
 }
 
+fn read_file(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
+    let Extraction { graph, report, provenance } = read_extraction(path, options)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let header = GraphHeader { provenance, ..GraphHeader::named(name) };
+    Ok(GraphFile { header, graph, report: Some(report.to_string()) })
+}
+
 /// Reads the folder that the extractor wrote for a graph.
 ///
 /// What the tables say replaces what the GraphDef says: times and operations, resident memory, layers, sizes of tensors. A node
@@ -46,7 +68,7 @@ pub struct Extraction {
 /// As [`read_graph_def`](super::read_graph_def); and if a table is malformed, names an op or a port that the graph does not have,
 /// or names one twice: file, line, fault.
 pub fn read_extraction(folder: &Path, options: &ReadOptions) -> Result<Extraction, FormatError> {
-    let path = folder.join("graph.pb");
+    let path = folder.join(GRAPH_FILE);
     let content = fs::read(&path).map_err(|error| FormatError::io(&path, error))?;
     let parsed = binary::decode(content).map_err(Located::from);
     let mut structure = parsed.and_then(Structure::resolve).map_err(|fault| fault.in_file(&path))?;
@@ -105,13 +127,7 @@ fn read_tensors(path: &Path, structure: &mut Structure) -> Result<(), FormatErro
 
 fn read_provenance(path: &Path) -> Result<toml::Table, FormatError> {
     let text = fs::read_to_string(path).map_err(|error| FormatError::io(path, error))?;
-    toml::Table::from_str(&text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start].matches('\n').count() as u64 + 1);
-        match line {
-            Some(line) => FormatError::at_line(path, line, error.message()),
-            None => FormatError::file(path, error.message()),
-        }
-    })
+    parse_toml(&text).map_err(|fault| FormatError::toml(path, fault))
 }
 
 /// Reads a table with a fixed header, row by row.

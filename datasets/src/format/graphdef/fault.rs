@@ -1,4 +1,4 @@
-//! What can be wrong with a GraphDef, apart from where it lies.
+//! What can be wrong with a GraphDef, read or written.
 
 use std::path::Path;
 
@@ -42,6 +42,15 @@ pub(super) enum Fault {
     Loop(GraphError),
     #[error("{0}")]
     Graph(GraphError),
+}
+
+/// Why a graph cannot be written as a GraphDef.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteError {
+    #[error("the op named '{name}' cannot be written: in a GraphDef a name has no ':' and no leading '^'")]
+    Name { name: String },
+    #[error("{label} has an output of {bytes} bytes: a GraphDef counts no further than 2^63 - 1")]
+    Size { label: String, bytes: u64 },
 }
 
 impl Fault {

@@ -1,17 +1,17 @@
 //! From resolved nodes to a graph.
 
-use super::GENERIC_OP;
-use super::fault::Fault;
-use super::fault::Located;
-use super::options::{ImportReport, LoopPolicy, ReadOptions};
+use super::fault::{Fault, Located};
+use super::private::GENERIC_OP;
+use super::report::ImportReport;
 use super::structure::{Input, Op, Structure};
+use crate::format::options::{LoopPolicy, ReadOptions};
 use crate::{CyclePolicy, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
 
 /// Builds the graph.
 pub(super) fn build(structure: &Structure, options: &ReadOptions) -> Result<(DataflowGraph, ImportReport), Located> {
     let mut report = ImportReport { nodes: structure.ops.len(), ..ImportReport::default() };
     let mut builder = GraphBuilder::default();
-    if options.cycles == LoopPolicy::Drop {
+    if options.cycles == Some(LoopPolicy::Drop) {
         builder.cycle_policy(CyclePolicy::DropLastTraversed);
     }
     for op in &structure.ops {
@@ -59,11 +59,11 @@ fn add_edges(
             }
             if reference {
                 report.reference_edges += 1;
-                if options.colocate_references {
+                if !options.no_references {
                     builder.colocate(OpId(source), id)?;
                 }
             }
-            if options.cycles == LoopPolicy::NextIteration && closes_loop(&structure.ops[source as usize], op) {
+            if options.cycles == Some(LoopPolicy::NextIteration) && closes_loop(&structure.ops[source as usize], op) {
                 report.dropped_edges += 1;
                 continue;
             }

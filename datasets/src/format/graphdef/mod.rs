@@ -10,21 +10,22 @@
 //! | a device string | the kinds of its type; for ops that exist on the CPU alone, the CPU |
 //! | `_output_shapes`, or type and shape of constants, variables and placeholders | the sizes of the tensors |
 //! | the value of a variable | resident memory |
-//! | an edge from `NextIteration` into `Merge` | what [`LoopPolicy`] says |
+//! | an edge from `NextIteration` into `Merge` | what [`LoopPolicy`](super::LoopPolicy) says |
 //!
 //! A GraphDef says nothing of costs. They come from the files that the extractor writes beside it: see [`read_extraction`].
 //! Functions (the file's library) are not looked into: a call is an op.
 
+mod attributes;
 mod binary;
 mod devices;
 mod export;
-mod extraction;
+pub(super) mod extraction;
 mod fault;
 mod import;
-mod options;
 mod private;
 mod proto;
 mod references;
+mod report;
 mod sizes;
 mod structure;
 mod text;
@@ -36,26 +37,56 @@ use std::path::Path;
 use crate::DataflowGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, GraphFile, Holds, Mark};
+use crate::format::options::{ReadOption, ReadOptions};
 
 pub use extraction::{Extraction, read_extraction};
-pub use options::{ImportReport, LoopPolicy, ReadOptions};
+pub use report::ImportReport;
 
 use fault::Located;
 use structure::Structure;
 
-/// The op type that stands for "none" in a file, where every node has one.
-const GENERIC_OP: &str = "Op";
-
-/// Why a graph cannot be written as a GraphDef.
-#[derive(Debug, thiserror::Error)]
-enum WriteError {
-    #[error("the op named '{name}' cannot be written: in a GraphDef a name has no ':' and no leading '^'")]
-    Name { name: String },
-    #[error("{label} has an output of {bytes} bytes: a GraphDef counts no further than 2^63 - 1")]
-    Size { label: String, bytes: u64 },
+/// How a GraphDef is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Protobuf's binary format, `.pb`.
+    Binary,
+    /// Protobuf's text format, `.pbtxt`.
+    Text,
 }
 
-/// Reads a GraphDef: text if the file's name ends in `.pbtxt`, `.prototxt` or `.txt`, else binary.
+/// The line of the table of formats for binary files.
+pub(super) static BINARY: Format = Format {
+    name: "graphdef",
+    mark: Mark::Extensions(&["pb"]),
+    title: "TensorFlow's GraphDef, binary",
+    lacks: "title, licence, units, provenance",
+    options: &[ReadOption::Cycles, ReadOption::NoReferences],
+    holds: Holds::Graph {
+        read: Some(|path, options| read_file(path, Encoding::Binary, options)),
+        write: Some(|path, _, graph| write_graph_def(path, Encoding::Binary, graph)),
+    },
+};
+
+/// The line of the table of formats for text.
+pub(super) static TEXT: Format = Format {
+    name: "graphdef_text",
+    mark: Mark::Extensions(&["pbtxt", "prototxt"]),
+    title: "TensorFlow's GraphDef, text",
+    lacks: "title, licence, units, provenance",
+    options: &[ReadOption::Cycles, ReadOption::NoReferences],
+    holds: Holds::Graph {
+        read: Some(|path, options| read_file(path, Encoding::Text, options)),
+        write: Some(|path, _, graph| write_graph_def(path, Encoding::Text, graph)),
+    },
+};
+
+fn read_file(path: &Path, encoding: Encoding, options: &ReadOptions) -> Result<GraphFile, FormatError> {
+    let (graph, report) = read_graph_def(path, encoding, options)?;
+    Ok(GraphFile { report: Some(report.to_string()), ..GraphFile::named(path, graph) })
+}
+
+/// Reads a GraphDef.
 ///
 /// # Errors
 /// If the file cannot be read, is no GraphDef, or holds a graph that this suite cannot represent; the message names file, line
@@ -63,40 +94,46 @@ enum WriteError {
 ///
 /// # Complexity
 /// O(bytes of the file).
-pub fn read_graph_def(path: &Path, options: &ReadOptions) -> Result<(DataflowGraph, ImportReport), FormatError> {
+pub fn read_graph_def(
+    path: &Path,
+    encoding: Encoding,
+    options: &ReadOptions,
+) -> Result<(DataflowGraph, ImportReport), FormatError> {
     let content = fs::read(path).map_err(|error| FormatError::io(path, error))?;
-    parse_graph_def(path, content, options)
+    parse_graph_def(path, content, encoding, options)
 }
 
-/// Reads a GraphDef that is in memory already. `path` tells text from binary and names the file in errors.
+/// Reads a GraphDef that is in memory already. `path` names the file in errors.
 ///
 /// # Errors
 /// As [`read_graph_def`].
 pub fn parse_graph_def(
     path: &Path,
     content: Vec<u8>,
+    encoding: Encoding,
     options: &ReadOptions,
 ) -> Result<(DataflowGraph, ImportReport), FormatError> {
-    let parsed = if is_text(path) { text::parse(content) } else { binary::decode(content).map_err(Located::from) };
+    let parsed = match encoding {
+        Encoding::Text => text::parse(content),
+        Encoding::Binary => binary::decode(content).map_err(Located::from),
+    };
     let built = parsed.and_then(Structure::resolve).and_then(|structure| import::build(&structure, options));
     built.map_err(|fault| fault.in_file(path))
 }
 
-/// Writes a graph as a GraphDef: text or binary by the file's name, as [`read_graph_def`] tells them apart.
+/// Writes a graph as a GraphDef.
 ///
-/// Everything that a graph holds comes back when the file is read with `colocate_references` off. Costs, layers and sets of kinds
-/// are in attributes of this suite (`_placebench_…`), and sizes are shapes of `uint8`, so the file is for tools that read graphs,
-/// not for running: the ops' own attributes are not in our graphs.
+/// Everything that a graph holds comes back when the file is read with `no_references`. Costs, layers and sets of kinds
+/// are in attributes of this suite (`_placebench_…`), and sizes are shapes of `uint8`. So the file is for tools that read
+/// graphs, not for running: our graphs do not keep the ops' own attributes.
 ///
 /// # Errors
 /// If the file cannot be written, a name is none in TensorFlow, or a tensor has 2^63 bytes or more.
-pub fn write_graph_def(path: &Path, graph: &DataflowGraph) -> Result<(), FormatError> {
+pub fn write_graph_def(path: &Path, encoding: Encoding, graph: &DataflowGraph) -> Result<(), FormatError> {
     let nodes = export::nodes(graph).map_err(|error| FormatError::file(path, error))?;
-    let content = if is_text(path) { text::format(&nodes).into_bytes() } else { binary::encode(&nodes) };
+    let content = match encoding {
+        Encoding::Text => text::format(&nodes).into_bytes(),
+        Encoding::Binary => binary::encode(&nodes),
+    };
     write_file(path, |out| out.write_all(&content).map_err(|error| FormatError::io(path, error)))
-}
-
-fn is_text(path: &Path) -> bool {
-    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| ["pbtxt", "prototxt", "txt"].iter().any(|&text| extension == text))
 }

@@ -3,11 +3,14 @@
 //! All are strings, and begin with an underscore, so TensorFlow carries them along unread. Numbers are written in decimal, since
 //! the format's own floating-point attributes have 32 bits.
 
+use super::attributes::value;
 use super::fault::Fault;
 use super::proto::{AttrValue, NodeDef, Value};
 use super::sizes;
-use super::structure::Costs;
 use crate::{DataflowGraph, Kind, KindSet, OpId};
+
+/// The op type that stands for "none" in a file, where every node has one.
+pub(super) const GENERIC_OP: &str = "Op";
 
 const OPS: &str = "_placebench_ops";
 const MEMORY: &str = "_placebench_memory_bytes";
@@ -15,6 +18,15 @@ const LAYER: &str = "_placebench_layer";
 const KINDS: &str = "_placebench_kinds";
 /// Measured time in seconds, by [`Kind::index`].
 const TIMES: [&str; 3] = ["_placebench_cpu_time", "_placebench_gpu_time", "_placebench_tpu_time"];
+
+/// What a node costs, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Costs {
+    pub(super) ops: Option<f64>,
+    pub(super) memory_bytes: u64,
+    pub(super) times: [Option<f64>; 3],
+    pub(super) layer: Option<String>,
+}
 
 /// The costs that a node carries.
 pub(super) fn costs(node: &NodeDef) -> Result<Costs, Fault> {
@@ -71,7 +83,7 @@ fn parse<T: std::str::FromStr>(
 }
 
 fn text<'a>(node: &'a NodeDef, attribute: &'static str) -> Result<Option<&'a str>, Fault> {
-    match sizes::value(node, attribute) {
+    match value(node, attribute) {
         None => Ok(None),
         Some(Value::S(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),

@@ -4,8 +4,8 @@
 //! (`ReadVariableOp`, …), transitively. A consumer that asks for a value gets a copy of it wherever it runs, so `SaveV2`, which
 //! reads all variables, does not chain them together. The tables are the op definitions of TensorFlow 2.15.
 
+use super::attributes::is_resource;
 use super::proto::NodeDef;
-use super::sizes::is_resource;
 
 /// How many leading inputs of an op are references.
 pub(super) fn reference_inputs(op: &str) -> usize {

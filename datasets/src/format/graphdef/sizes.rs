@@ -1,6 +1,7 @@
 //! How many bytes an output has, as far as a node's attributes tell.
 
-use super::proto::{AttrValue, DataType, NodeDef, TensorShapeProto, Value};
+use super::attributes::{type_of, value};
+use super::proto::{DataType, NodeDef, TensorShapeProto, Value};
 use super::references;
 
 /// The attribute with the shapes of all outputs, in port order: TensorFlow adds it on request (`add_shapes=True`).
@@ -45,26 +46,10 @@ pub(super) fn resident_bytes(node: &NodeDef) -> u64 {
     }
 }
 
-/// The type of a node's handle or value, from the attribute that most ops have.
-pub(super) fn is_resource(node: &NodeDef) -> bool {
-    ["dtype", "T"].into_iter().find_map(|name| type_of(node, name)) == Some(DataType::DtResource as i32)
-}
-
 /// The size of what a node declares itself to hold.
 fn declared(node: &NodeDef) -> Option<u64> {
     match value(node, "shape") {
         Some(Value::Shape(shape)) => bytes(type_of(node, "dtype")?, shape),
-        _ => None,
-    }
-}
-
-pub(super) fn value<'a>(node: &'a NodeDef, name: &str) -> Option<&'a Value> {
-    node.attr.get(name).and_then(|AttrValue { value }| value.as_ref())
-}
-
-fn type_of(node: &NodeDef, name: &str) -> Option<i32> {
-    match value(node, name) {
-        Some(&Value::Type(number)) => Some(number),
         _ => None,
     }
 }
@@ -136,7 +121,7 @@ fn element_bytes(data_type: DataType) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::proto::{Dim, ListValue};
+    use super::super::proto::{AttrValue, Dim, ListValue};
     use super::*;
 
     fn shape(dims: &[i64]) -> TensorShapeProto {

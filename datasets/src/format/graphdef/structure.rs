@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::attributes;
 use super::devices;
 use super::fault::{Fault, Located};
-use super::private;
+use super::private::{self, Costs};
 use super::proto::{NodeDef, Value};
 use super::references;
 use super::sizes;
@@ -27,15 +28,6 @@ pub(super) struct Input {
     pub(super) source: u32,
     pub(super) port: Option<u32>,
     pub(super) reference: bool,
-}
-
-/// What a node costs, as far as it is known.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Costs {
-    pub(super) ops: Option<f64>,
-    pub(super) memory_bytes: u64,
-    pub(super) times: [Option<f64>; 3],
-    pub(super) layer: Option<String>,
 }
 
 /// A node, resolved.
@@ -174,7 +166,7 @@ fn resolve_node(node: &NodeDef, nodes: &[NodeDef], index: &HashMap<String, u32>)
 
 /// The nodes of a node's `loc:@` classes; other classes mean nothing here.
 fn colocated_with(node: &NodeDef, index: &HashMap<String, u32>) -> Result<Vec<u32>, Fault> {
-    let Some(Value::List(classes)) = sizes::value(node, "_class") else { return Ok(Vec::new()) };
+    let Some(Value::List(classes)) = attributes::value(node, "_class") else { return Ok(Vec::new()) };
     let targets = classes.s.iter().filter_map(|class| class.strip_prefix(b"loc:@"));
     targets
         .map(|target| {

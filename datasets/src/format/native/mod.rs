@@ -22,5 +22,23 @@ pub use read::{NativeBytes, read_native};
 pub use table_read::is_decoding;
 pub use write::{NativeColumns, NativeWriter, write_native};
 
-/// The file that makes a folder a graph folder.
-pub(crate) const HEADER_FILE: &str = "graph.toml";
+use schema::HEADER_FILE;
+
+use super::entry::{Format, GraphFile, Holds, Mark};
+
+/// The line of the table of formats.
+pub(super) static FORMAT: Format = Format {
+    name: "folder",
+    mark: Mark::Folder(HEADER_FILE),
+    title: "Parquet tables and a TOML header",
+    lacks: "",
+    options: &[],
+    holds: Holds::Graph {
+        read: Some(|path, _| {
+            let (header, graph) = read_native(path)?;
+            Ok(GraphFile { header, graph, report: None })
+        }),
+        // Replaces a graph folder as a whole, and refuses to replace any other folder.
+        write: Some(|path, header, graph| write_native(path, header, graph)),
+    },
+};

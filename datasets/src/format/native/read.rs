@@ -7,8 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::HEADER_FILE;
-use super::schema::{self, Table, edges, ops, tensors};
+use super::schema::{self, HEADER_FILE, Table, edges, ops, tensors};
 use super::table_read::{Batch, Cells, Source, TableReader};
 use crate::columns::GraphColumns;
 use crate::format::header::HeaderFile;

@@ -14,7 +14,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use super::schema::{Content, Table};
 use crate::format::FormatError;
-use crate::format::text::nearest;
+use crate::suggest::did_you_mean;
 
 /// Rows in memory at a time.
 const BATCH: usize = 1 << 18;
@@ -156,7 +156,7 @@ impl TableReader {
             let item = |message: String| FormatError::item(&self.path, format!("column '{name}'"), message);
             let Some(index) = self.table.columns.iter().position(|column| column.name == name) else {
                 let names = self.table.columns.iter().map(|column| column.name);
-                return Err(item("is not part of the format".to_owned()).remedy(nearest(&name, names)));
+                return Err(item("is not part of the format".to_owned()).remedy(did_you_mean(&name, names)));
             };
             let (content, physical) = (self.table.columns[index].content, found.physical_type());
             let fits = match content {

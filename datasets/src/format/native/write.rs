@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use super::HEADER_FILE;
-use super::schema::{EDGES, OPS, TENSORS, edges, ops, tensors};
+use super::schema::{EDGES, HEADER_FILE, OPS, TENSORS, edges, ops, tensors};
 use super::table_write::TableWriter;
 use crate::format::atomic::PartialFolder;
 use crate::format::header::{Counts, Digests, HeaderFile};

@@ -7,9 +7,38 @@ use super::lines::{Lines, RENUMBER, check_vertex_count};
 use crate::UndirectedGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
 use crate::numbers::NumberVec;
 use crate::stream::{EdgeFile, EdgeStream, write_edges};
+
+/// The line of the table of formats for text.
+pub(in crate::format) static TEXT: Format = Format {
+    name: "edges",
+    mark: Mark::Extensions(&["edges", "edgelist", "el", "txt", "tsv"]),
+    title: "a line for each edge, also for streams",
+    lacks: "weights of vertices",
+    options: &[],
+    holds: Holds::Undirected {
+        read: |path, unit_edges| read_edge_list(path, unit_edges),
+        write: |path, graph| write_edge_list(path, graph),
+        fit: UndirectedGraph::without_vertex_weights,
+    },
+};
+
+/// The line of the table of formats for binary files.
+pub(in crate::format) static BINARY: Format = Format {
+    name: "binary",
+    mark: Mark::Extensions(&["pbedges", "bin"]),
+    title: "8 bytes for each edge, also for streams",
+    lacks: "weights of vertices and edges",
+    options: &[],
+    holds: Holds::Undirected {
+        read: |path, _| read_binary_edges(path),
+        write: |path, graph| write_binary_edges(path, graph),
+        fit: |graph| graph.without_vertex_weights().without_edge_weights(),
+    },
+};
 
 /// A comment that is none: it says how many vertices there are, so that the last ones may be without edges.
 const VERTICES: &str = "# vertices";
@@ -123,7 +152,7 @@ pub fn read_edge_list(path: impl AsRef<Path>, ignore_weights: bool) -> Result<Un
 /// If vertices have weights; if the file cannot be written.
 pub fn write_edge_list(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<(), FormatError> {
     let path = path.as_ref();
-    super::refuse_vertex_weights(path, graph, "edge lists")?;
+    refuse_vertex_weights(path, graph, "edge lists")?;
     let io = |error| FormatError::io(path, error);
     write_file(path, |out| {
         writeln!(out, "{VERTICES} {}", graph.vertex_count()).map_err(io)?;
@@ -163,10 +192,21 @@ pub fn read_binary_edges(path: impl AsRef<Path>) -> Result<UndirectedGraph, Form
 /// If vertices or edges have weights; if the file cannot be written.
 pub fn write_binary_edges(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<(), FormatError> {
     let path = path.as_ref();
-    super::refuse_vertex_weights(path, graph, "binary files of edges")?;
+    refuse_vertex_weights(path, graph, "binary files of edges")?;
     if graph.edge_weights().is_some() {
         let fault = FormatError::file(path, "edges have weights, which binary files of edges do not");
         return Err(fault.remedy("ask for edges that weigh 1, or write another format"));
     }
     write_edges(path, graph.vertex_count() as u32, graph.edges().map(|(a, b, _)| (a, b))).map(|_| ())
+}
+
+/// Refuses to write a graph whose vertices have weights in a format that has no room for them.
+pub(super) fn refuse_vertex_weights(path: &Path, graph: &UndirectedGraph, format: &str) -> Result<(), FormatError> {
+    match graph.vertex_weights() {
+        None => Ok(()),
+        Some(_) => {
+            let fault = FormatError::file(path, format!("vertices have weights, which {format} do not"));
+            Err(fault.remedy("write a METIS graph, or ask for vertices that weigh 1"))
+        }
+    }
 }

@@ -7,7 +7,24 @@ use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
 use crate::Hypergraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+
+/// The line of the table of formats.
+pub(in crate::format) static FORMAT: Format = Format {
+    name: "hmetis",
+    mark: Mark::Extensions(&["hgr", "hmetis"]),
+    title: "hMETIS, a row for each net",
+    lacks: "nets without pins",
+    options: &[],
+    holds: Holds::Hypergraph {
+        read: |path, unit_nets| {
+            let read = read_hmetis(path)?;
+            Ok(if unit_nets { read.without_net_weights() } else { read })
+        },
+        write: |path, hypergraph| write_hmetis(path, hypergraph),
+    },
+};
 
 /// What the first line says.
 struct Header {

@@ -3,12 +3,27 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::edges::Edges;
+use super::edges::{Edges, refuse_vertex_weights};
 use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
 use crate::UndirectedGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+
+/// The line of the table of formats.
+pub(in crate::format) static FORMAT: Format = Format {
+    name: "mtx",
+    mark: Mark::Extensions(&["mtx"]),
+    title: "Matrix Market, a line for each entry of a sparse matrix",
+    lacks: "weights of vertices",
+    options: &[],
+    holds: Holds::Undirected {
+        read: |path, unit_edges| read_matrix_market(path, unit_edges),
+        write: |path, graph| write_matrix_market(path, graph),
+        fit: UndirectedGraph::without_vertex_weights,
+    },
+};
 
 /// What the first line says.
 struct Banner {
@@ -143,7 +158,7 @@ pub fn read_matrix_market(path: impl AsRef<Path>, ignore_values: bool) -> Result
 /// If vertices have weights; if the file cannot be written.
 pub fn write_matrix_market(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<(), FormatError> {
     let path = path.as_ref();
-    super::refuse_vertex_weights(path, graph, "Matrix Market files")?;
+    refuse_vertex_weights(path, graph, "Matrix Market files")?;
     let io = |error| FormatError::io(path, error);
     write_file(path, |out| {
         let field = if graph.edge_weights().is_some() { "integer" } else { "pattern" };

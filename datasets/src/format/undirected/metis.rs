@@ -7,8 +7,26 @@ use super::lines::{Line, Lines};
 use crate::UndirectedGraph;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
 use crate::numbers::NumberVec;
+
+/// The line of the table of formats.
+pub(in crate::format) static FORMAT: Format = Format {
+    name: "metis",
+    mark: Mark::Extensions(&["graph", "metis"]),
+    title: "METIS 5, a row for each vertex",
+    lacks: "edges of weight 0",
+    options: &[],
+    holds: Holds::Undirected {
+        read: |path, unit_edges| {
+            let read = read_metis(path)?;
+            Ok(if unit_edges { read.without_edge_weights() } else { read })
+        },
+        write: |path, graph| write_metis(path, graph),
+        fit: |graph| graph,
+    },
+};
 
 /// What the first line of a METIS graph says.
 struct Header {

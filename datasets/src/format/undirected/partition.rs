@@ -6,6 +6,17 @@ use std::path::Path;
 use super::lines::Lines;
 use crate::format::FormatError;
 use crate::format::atomic::write_file;
+use crate::format::entry::{Format, Holds, Mark};
+
+/// The line of the table of formats.
+pub(in crate::format) static FORMAT: Format = Format {
+    name: "partition",
+    mark: Mark::Nothing,
+    title: "a block for each vertex, one a line, as METIS writes it",
+    lacks: "",
+    options: &[],
+    holds: Holds::Partition,
+};
 
 /// Reads the block of each of `vertices` vertices. With `blocks`, every number must be below it.
 ///

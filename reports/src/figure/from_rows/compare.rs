@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::table::Row;
+use placebench_harness::compare::statistics::geometric_mean;
+use placebench_harness::results::{Metric, Row};
 
 use super::{ALPHA, NamedFigure, capitalised, plural};
 use crate::figure::{
     Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, Pareto, ParetoPoint, PerformanceProfile,
-    Quantity, RowMetric, Unit, row_key,
+    Quantity, Unit,
 };
-use crate::results::Results;
-use crate::summary::{distinct, geometric_mean, scenario};
+use crate::results::{Results, mark};
+use crate::summary::distinct;
 
 impl Results {
     pub(super) fn bars(&self, rows: &[Row]) -> Vec<NamedFigure> {
         let all = self.scenarios.iter().enumerate().map(|(index, own)| {
-            let here: Vec<&Row> = rows.iter().filter(|row| scenario(row) == *own).collect();
+            let here: Vec<&Row> = rows.iter().filter(|row| row.key().scenario() == *own).collect();
             let mut series: Vec<String> = Vec::new();
             let mut cells: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
             for row in &here {
@@ -30,12 +31,12 @@ impl Results {
                 let rows = cells.get(&(placer.as_str(), scheduler.as_str()))?;
                 let values: Option<Vec<f64>> = rows.iter().map(|row| self.metric.value(row)).collect();
                 let value = values.and_then(|values| Estimate::of(&values));
-                Some(Bar { value, key: row_key(&own.graph, &own.cluster, placer, scheduler) })
+                Some(Bar { value, key: mark(own, placer, scheduler) })
             };
             let bars = groups.iter().map(|placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
             let title = format!("{} on {}, {} devices, {}", own.graph, own.cluster, self.devices[index], own.network);
             NamedFigure {
-                name: format!("bars-{}-{}", self.metric.name(), self.labels[index]),
+                name: format!("bars-{}-{}", self.metric.short(), self.labels[index]),
                 caption: format!(
                     "{} of placers under schedulers, {title}: mean and standard deviation over repetitions; × failed.",
                     capitalised(&self.quantity(index).name)
@@ -72,7 +73,7 @@ impl Results {
             let quantity = self.quantity(here[0]);
             let title = format!("{graph}, each placer with its best scheduler, {network}");
             figures.push(NamedFigure {
-                name: format!("clusters-{}-{graph}-{network}", self.metric.name()),
+                name: format!("clusters-{}-{graph}-{network}", self.metric.short()),
                 caption: format!(
                     "{} of placers on clusters, {title}: mean and standard deviation over repetitions; × failed.",
                     capitalised(&quantity.name)
@@ -96,7 +97,7 @@ impl Results {
         let columns = 0..self.scenarios.len();
         let cells = (0..self.placers.len()).map(|row| columns.clone().map(|column| cell(row, column)).collect());
         vec![NamedFigure {
-            name: format!("heat-{}", self.metric.name()),
+            name: format!("heat-{}", self.metric.short()),
             caption: format!("{}, each placer with its best scheduler.", capitalised(&self.ratio_name())),
             figure: Box::new(HeatMap {
                 title: format!("{}, each placer with its best scheduler", capitalised(&self.ratio_name())),
@@ -120,7 +121,7 @@ impl Results {
                 continue;
             };
             let placer = self.placers.iter().position(|placer| *placer == row.placer).unwrap_or_default();
-            let instance = losses.entry((scenario(row), row.repetition));
+            let instance = losses.entry((row.key().scenario(), row.repetition));
             let own = &mut instance.or_insert_with(|| vec![f64::INFINITY; self.placers.len()])[placer];
             *own = own.min(loss);
         }
@@ -143,7 +144,7 @@ impl Results {
             (name.clone(), ratios, failed)
         });
         vec![NamedFigure {
-            name: format!("profile-{}", self.metric.name()),
+            name: format!("profile-{}", self.metric.short()),
             caption: format!(
                 "Performance profiles: on what share of {instances} instances a placer's {} is within a factor of the best.",
                 self.quantity(0).name
@@ -165,7 +166,7 @@ impl Results {
             let seconds: Vec<f64> = rows
                 .iter()
                 .filter(|row| row.placer == *name)
-                .filter_map(|row| RowMetric::PlaceTime.value(row).filter(|&seconds| seconds > 0.0))
+                .filter_map(|row| Metric::PlaceSeconds.value(row).filter(|&seconds| seconds > 0.0))
                 .collect();
             Some(ParetoPoint {
                 name: name.clone(),
@@ -186,7 +187,7 @@ impl Results {
         };
         let scenarios = plural(common.len(), "scenario");
         vec![NamedFigure {
-            name: format!("pareto-{}", self.metric.name()),
+            name: format!("pareto-{}", self.metric.short()),
             caption: format!(
                 "{} against the time to place: geometric means over {scenarios}; the line joins what no other placer beats \
                  in both{left_out}.",
@@ -214,7 +215,7 @@ impl Results {
             return Vec::new();
         };
         vec![NamedFigure {
-            name: format!("ranks-{}", self.metric.name()),
+            name: format!("ranks-{}", self.metric.short()),
             caption: format!(
                 "Mean ranks of placers by {name} over {}, each with its best scheduler; failures rank last.",
                 plural(results.len(), "scenario")
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn the_profile_drawn_is_the_profile_printed() {
         let printed = Profiles::new(&rows());
-        let drawn = RowFigure::Profile.of_rows(&rows(), RowMetric::Makespan).remove(0).figure.table();
+        let drawn = RowFigure::Profile.of_rows(&rows(), Metric::Makespan).remove(0).figure.table();
         for profile in &printed.placers {
             let own = drawn.rows.iter().filter(|row| row[0] == profile.placer);
             for (factor, share) in own.map(|row| (row[1].parse().unwrap(), row[2].parse::<f64>().unwrap())) {
@@ -251,9 +252,9 @@ mod tests {
             row.utilization = row.makespan.map(|_| if row.placer == "heft" { 0.8 } else { 0.2 });
         }
         let heat = |metric| RowFigure::Heat.of_rows(&rows, metric).remove(0).figure.table().rows;
-        assert_eq!(heat(RowMetric::Utilization)[0], ["heft", "a", "1"]);
-        assert_eq!(heat(RowMetric::Utilization)[2], ["random", "a", "4"]);
+        assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
+        assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
         // heft moves nothing.
-        assert_eq!(heat(RowMetric::Traffic)[2], ["random", "a", ""]);
+        assert_eq!(heat(Metric::TrafficBytes)[2], ["random", "a", ""]);
     }
 }

@@ -9,10 +9,9 @@ mod series;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use placebench_harness::table::Row;
+use placebench_harness::results::{Metric, Row};
 
 use super::Figure;
-use super::metric::RowMetric;
 use crate::results::Results;
 
 /// The kinds of figures that rows alone can give.
@@ -95,7 +94,7 @@ impl RowFigure {
     ///
     /// # Complexity
     /// O(rows · log rows) for each figure.
-    pub fn of_rows(self, rows: &[Row], metric: RowMetric) -> Vec<NamedFigure> {
+    pub fn of_rows(self, rows: &[Row], metric: Metric) -> Vec<NamedFigure> {
         let results = Results::new(rows, metric);
         if results.placers.is_empty() || results.scenarios.is_empty() {
             return Vec::new();

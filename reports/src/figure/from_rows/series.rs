@@ -1,12 +1,11 @@
 //! Figures of a metric against a number: of devices, or a placer's parameter.
 
 use placebench_algorithms::Spec;
-use placebench_harness::table::Row;
+use placebench_harness::results::Row;
 
 use super::{NamedFigure, capitalised};
-use crate::figure::{Curve, Estimate, Quantity, Scaling, Sweep, Unit, row_key};
-use crate::results::Results;
-use crate::summary::scenario;
+use crate::figure::{Curve, Estimate, Quantity, Scaling, Sweep, Unit};
+use crate::results::{Results, mark};
 
 impl Results {
     pub(super) fn scaling(&self) -> Vec<NamedFigure> {
@@ -37,7 +36,7 @@ impl Results {
             let title = format!("{graph} on clusters {family}*, {network}");
             let quantity = self.quantity(members[0]);
             figures.push(NamedFigure {
-                name: format!("scaling-{}-{graph}-{family}-{network}", self.metric.name()),
+                name: format!("scaling-{}-{graph}-{family}-{network}", self.metric.short()),
                 caption: format!(
                     "{} against the number of devices, {title}: mean and standard deviation, each placer with its best \
                      scheduler.",
@@ -58,7 +57,7 @@ impl Results {
         let mut figures = Vec::new();
         for sweep in swept(&self.placers) {
             for (index, own) in self.scenarios.iter().enumerate() {
-                let here: Vec<&Row> = rows.iter().filter(|row| scenario(row) == *own).collect();
+                let here: Vec<&Row> = rows.iter().filter(|row| row.key().scenario() == *own).collect();
                 let mut schedulers: Vec<&str> = Vec::new();
                 for row in &here {
                     if !schedulers.contains(&row.scheduler.as_str()) {
@@ -67,14 +66,10 @@ impl Results {
                 }
                 let curve = |scheduler: &&str| {
                     let point = |(value, placer): &(f64, String)| {
-                        let own = |row: &&&Row| row.placer == *placer && row.scheduler == *scheduler;
+                        let same = |row: &&&Row| row.placer == *placer && row.scheduler == *scheduler;
                         let values: Option<Vec<f64>> =
-                            here.iter().filter(own).map(|row| self.metric.value(row)).collect();
-                        Some((
-                            *value,
-                            Estimate::of(&values?)?,
-                            row_key(&here[0].graph, &here[0].cluster, placer, scheduler),
-                        ))
+                            here.iter().filter(same).map(|row| self.metric.value(row)).collect();
+                        Some((*value, Estimate::of(&values?)?, mark(own, placer, scheduler)))
                     };
                     let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
                     (points.len() > 1).then(|| Curve { name: (*scheduler).to_owned(), points })
@@ -87,7 +82,7 @@ impl Results {
                 figures.push(NamedFigure {
                     name: format!(
                         "sweep-{}-{}-{}-{}",
-                        self.metric.name(),
+                        self.metric.short(),
                         sweep.placer,
                         sweep.parameter,
                         self.labels[index]

@@ -211,8 +211,10 @@ impl Joining<'_, '_> {
         self.blocks.is_none_or(|blocks| blocks[a as usize] == blocks[b as usize])
     }
 
-    fn fits(&self, vertex: u32, leader: u32) -> bool {
-        self.weight_of(leader) + self.graph.weight(vertex) <= self.config.max_weight
+    /// Whether a vertex of some weight may join a cluster.
+    #[inline]
+    fn fits(&self, weight: i64, leader: u32) -> bool {
+        self.weight_of(leader) + weight <= self.config.max_weight
             && u32::from(self.members_of(leader)) < self.config.max_members
     }
 
@@ -230,10 +232,11 @@ impl Joining<'_, '_> {
             if !self.is_single(vertex) {
                 continue;
             }
+            let own_weight = self.graph.weight(vertex);
             let mut best: Option<(u32, f64, f64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
                 let is_free = self.has(neighbour) && self.is_single(neighbour);
-                if is_free && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
+                if is_free && self.fits(own_weight, neighbour) && self.same_block(vertex, neighbour) {
                     let size = self.graph.weight(neighbour).max(1) as f64;
                     let (tie, heft) = (weight as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
                     if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
@@ -271,7 +274,7 @@ impl Joining<'_, '_> {
             };
             let choices: Vec<Vec<Choice>> = vertices.par_chunks(FEW).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
-                if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
+                if self.leader_of(leader) != leader || !self.fits(self.graph.weight(vertex), leader) {
                     if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {
                         self.join(vertex, choice.leader);
                     }
@@ -298,10 +301,11 @@ impl Joining<'_, '_> {
                 *tie += weight;
             }
         });
+        let own_weight = self.graph.weight(vertex);
         let mut best: Option<(u32, f64, f64)> = None;
         for leader in seen.drain(..) {
             let tie = std::mem::take(&mut tie_to[leader as usize]) as f64;
-            if self.fits(vertex, leader) {
+            if self.fits(own_weight, leader) {
                 let size = self.weight_of(leader).max(1) as f64;
                 let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
                 if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
@@ -338,7 +342,7 @@ impl Joining<'_, '_> {
             };
             match *place {
                 Some(leader) if leader != vertex => {
-                    if self.fits(vertex, leader) && self.same_block(vertex, leader) {
+                    if self.fits(self.graph.weight(vertex), leader) && self.same_block(vertex, leader) {
                         self.join(vertex, leader);
                     } else {
                         *place = Some(vertex);

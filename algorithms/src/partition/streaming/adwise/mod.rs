@@ -13,6 +13,7 @@ use placebench_datasets::stream::EdgeStream;
 
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
 use crate::partition::Request;
+use crate::{Algorithm, Params, SpecError};
 
 use instance::{Instance, Part};
 use reader::Reader;
@@ -70,14 +71,52 @@ pub struct Adwise {
     pub spotlight: u32,
 }
 
-impl Default for Adwise {
-    fn default() -> Self {
-        Self {
-            window: Window::Adaptive { budget: Budget::Evaluations(16.0), max: 1024 },
-            lambda: Lambda::Adaptive,
-            threshold: 0.1,
-            spotlight: 1,
-        }
+impl Algorithm for Adwise {
+    const NAME: &str = "adwise";
+    const SUMMARY: &str = "vertex cut: of a window of edges the best first, the window as large as the budget allows";
+    const SOURCE: &str = "Mayer et al. 2018, B §6.3.1";
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let window = params.value(
+            "window",
+            "adaptive",
+            "adaptive, or a whole number of at least 1",
+            "edges that wait: adaptive, or a fixed number of at least 1",
+            |text| word_or_number("adaptive", text, |&window| window >= 1),
+        )?;
+        let budget = "evaluations of the score an edge for an adaptive window";
+        let evaluations = params.number("budget", 16.0, 1.0.., budget)?;
+        let latency = params.value(
+            "latency",
+            "none",
+            "none, or a number of seconds of at least 0",
+            "seconds for the whole stream instead of the budget; the answer then depends on the machine",
+            |text| word_or_number("none", text, |&seconds| Duration::try_from_secs_f64(seconds).is_ok()),
+        )?;
+        let max = params.number("max_window", 1024, 1.., "largest size of an adaptive window")?;
+        let lambda = params.value(
+            "lambda",
+            "adaptive",
+            "adaptive, or a number of at least 0",
+            "weight of balance: adaptive, or a number of at least 0",
+            |text| word_or_number("adaptive", text, |&lambda: &f64| lambda >= 0.0 && lambda.is_finite()),
+        )?;
+        let threshold = params.value(
+            "threshold",
+            "0.1",
+            "a number, or -inf",
+            "by how much a candidate's score exceeds the window's mean; -inf scores all edges anew each time",
+            |text| text.parse().ok().filter(|&threshold| threshold < f64::INFINITY),
+        )?;
+        let spotlight = "instances, each with a part of the stream and of the blocks; at most as many as blocks";
+        let budget = latency
+            .map_or(Budget::Evaluations(evaluations), |seconds| Budget::Latency(Duration::from_secs_f64(seconds)));
+        Ok(Self {
+            window: window.map_or(Window::Adaptive { budget, max }, Window::Fixed),
+            lambda: lambda.map_or(Lambda::Adaptive, Lambda::Fixed),
+            threshold,
+            spotlight: params.number("spotlight", 1, 1.., spotlight)?,
+        })
     }
 }
 
@@ -113,15 +152,9 @@ pub enum Lambda {
     Fixed(f64),
 }
 
-impl FromStr for Lambda {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "adaptive" => Ok(Self::Adaptive),
-            _ => text.parse().map(Self::Fixed).map_err(|_| format!("'{text}' is neither 'adaptive' nor a number")),
-        }
-    }
+/// A number, or `None` for a word in place of one; `None` twice for anything else.
+fn word_or_number<T: FromStr>(word: &str, text: &str, is_valid: impl Fn(&T) -> bool) -> Option<Option<T>> {
+    if text == word { Some(None) } else { text.parse().ok().filter(is_valid).map(Some) }
 }
 
 impl EdgePartitioner for Adwise {

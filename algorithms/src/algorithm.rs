@@ -1,0 +1,100 @@
+//! What it takes to be listed: a name, a sentence, a source, parameters.
+
+use placebench_datasets::nearest;
+
+use crate::params::{ParamSpec, Params};
+use crate::spec::{Spec, SpecError};
+
+/// An algorithm that a suite or the command line can name.
+pub trait Algorithm: Sized {
+    /// Unique name among its like.
+    const NAME: &'static str;
+    /// One plain sentence.
+    const SUMMARY: &'static str;
+    /// Where it comes from: short citation with section.
+    const SOURCE: &'static str;
+
+    /// Declares and reads all parameters, in the order in which they are to be listed, and makes the algorithm.
+    ///
+    /// # Errors
+    /// If a value is not what its parameter takes.
+    fn new(params: &mut Params) -> Result<Self, SpecError>;
+
+    /// The algorithm with all parameters at their defaults.
+    ///
+    /// # Panics
+    /// If [`Algorithm::new`] refuses its own defaults, which a test rules out for all that are listed.
+    fn with_defaults() -> Self {
+        Self::new(&mut Params::none()).expect("an algorithm takes its own defaults")
+    }
+}
+
+/// A line of a registry: an algorithm as a `T`, for instance as a `dyn Placer`.
+pub struct Entry<T: ?Sized> {
+    /// Unique name.
+    pub name: String,
+    /// One plain sentence.
+    pub summary: String,
+    /// Where it comes from: short citation with section.
+    pub source: &'static str,
+    /// Declares and reads the parameters and makes the algorithm.
+    pub(crate) new: Box<New<T>>,
+}
+
+type New<T> = dyn Fn(&mut Params) -> Result<Box<T>, SpecError> + Send + Sync;
+
+impl<T: ?Sized> Entry<T> {
+    /// The line of an algorithm; `boxed` makes it a `T`.
+    pub(crate) fn of<A: Algorithm + 'static>(boxed: fn(A) -> Box<T>) -> Self
+    where
+        T: 'static,
+    {
+        let new = move |params: &mut Params| A::new(params).map(boxed);
+        Self { name: A::NAME.to_owned(), summary: A::SUMMARY.to_owned(), source: A::SOURCE, new: Box::new(new) }
+    }
+
+    /// The parameters with their defaults.
+    pub fn params(&self) -> Vec<ParamSpec> {
+        let mut params = Params::none();
+        // Defaults are never refused: a test makes every algorithm with them.
+        let _ = (self.new)(&mut params);
+        params.declared()
+    }
+
+    /// Makes the algorithm from a spec that names it.
+    ///
+    /// # Errors
+    /// If a parameter is unknown or its value is not what it takes.
+    pub fn make(&self, spec: &Spec) -> Result<Box<T>, SpecError> {
+        let known = self.params();
+        for (param, _) in &spec.params {
+            if !known.iter().any(|entry| entry.name == param) {
+                return Err(SpecError::UnknownParam {
+                    algorithm: spec.name.clone(),
+                    param: param.clone(),
+                    nearest: nearest(param, known.iter().map(|entry| entry.name)),
+                });
+            }
+        }
+        (self.new)(&mut Params::of(spec))
+    }
+}
+
+/// Makes the algorithm that a spec names; `what` says what is sought.
+///
+/// # Errors
+/// If no entry has that name, a parameter is unknown, or its value is not what it takes.
+pub(crate) fn make<'a, T: ?Sized + 'a>(
+    spec: &Spec,
+    entries: impl Iterator<Item = &'a Entry<T>> + Clone,
+    what: &'static str,
+) -> Result<Box<T>, SpecError> {
+    match entries.clone().find(|entry| entry.name == spec.name) {
+        Some(entry) => entry.make(spec),
+        None => Err(SpecError::UnknownName {
+            what,
+            name: spec.name.clone(),
+            nearest: nearest(&spec.name, entries.map(|entry| entry.name.as_str())),
+        }),
+    }
+}

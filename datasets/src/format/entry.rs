@@ -1,0 +1,149 @@
+//! What the table of formats says about a format.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+
+use super::{FormatError, GraphHeader};
+use crate::format::options::{ReadOption, ReadOptions};
+use crate::{Cluster, DataflowGraph, Hypergraph, UndirectedGraph};
+
+/// A file format. Each is declared beside its reader and writer, and listed in [`FORMATS`](super::FORMATS).
+#[derive(Debug)]
+pub struct Format {
+    /// The name, as `--format` takes it.
+    pub name: &'static str,
+    /// How a path shows that it has this format.
+    pub mark: Mark,
+    /// What the format is, in a few words.
+    pub title: &'static str,
+    /// What the format has no room for; empty if it keeps everything.
+    pub lacks: &'static str,
+    /// The options that its reader takes. All others are refused before the reader runs.
+    pub options: &'static [ReadOption],
+    /// What a file holds, and who reads and writes it.
+    pub holds: Holds,
+}
+
+/// How a path shows its format.
+#[derive(Debug)]
+pub enum Mark {
+    /// By one of these extensions, in upper or lower case. The command writes the first in its help.
+    Extensions(&'static [&'static str]),
+    /// It is a folder with this file in it. A path without extension is written as such a folder.
+    Folder(&'static str),
+    /// Not at all: the user says what the file is.
+    Nothing,
+}
+
+/// A graph as a file holds it.
+#[derive(Debug)]
+pub struct GraphFile {
+    /// Name and origin; only the name where the format has no header.
+    pub header: GraphHeader,
+    /// The graph.
+    pub graph: DataflowGraph,
+    /// What the reader noticed, in one line, if it has something to report.
+    pub report: Option<String>,
+}
+
+impl GraphFile {
+    /// A graph of a format without header: it has the file's name.
+    pub(super) fn named(path: &Path, graph: DataflowGraph) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self { header: GraphHeader::named(name), graph, report: None }
+    }
+}
+
+/// Reads a graph, having seen to every option that the format's line lists.
+pub type ReadGraph = fn(&Path, &ReadOptions) -> Result<GraphFile, FormatError>;
+
+/// Writes a graph with as much of its header as the format keeps.
+pub type WriteGraph = fn(&Path, &GraphHeader, &DataflowGraph) -> Result<(), FormatError>;
+
+/// What a format holds, with its reader and writer. An op or vertex keeps its number in all of them.
+#[derive(Debug)]
+pub enum Holds {
+    /// A dataflow graph.
+    Graph {
+        /// Reads a graph; `None` if the format is only written.
+        read: Option<ReadGraph>,
+        /// Writes a graph; `None` if the format is only read.
+        write: Option<WriteGraph>,
+    },
+    /// A cluster.
+    Cluster {
+        /// Reads a cluster.
+        read: fn(&Path) -> Result<Cluster, FormatError>,
+        /// Writes a cluster.
+        write: fn(&Path, &Cluster) -> Result<(), FormatError>,
+    },
+    /// An undirected graph.
+    Undirected {
+        /// Reads a graph. The flag asks for edges that weigh 1 each.
+        read: fn(&Path, bool) -> Result<UndirectedGraph, FormatError>,
+        /// Writes a graph, or refuses weights for which the format has no room.
+        write: fn(&Path, &UndirectedGraph) -> Result<(), FormatError>,
+        /// Drops the weights for which the format has no room.
+        fit: fn(UndirectedGraph) -> UndirectedGraph,
+    },
+    /// A hypergraph.
+    Hypergraph {
+        /// Reads a hypergraph. The flag asks for nets that weigh 1 each.
+        read: fn(&Path, bool) -> Result<Hypergraph, FormatError>,
+        /// Writes a hypergraph.
+        write: fn(&Path, &Hypergraph) -> Result<(), FormatError>,
+    },
+    /// The block of each vertex. The reader, [`read_partition`](super::undirected::read_partition), has to know the graph.
+    Partition,
+    /// Vertices with their rows, for algorithms that stream a graph: [`RowFile`](crate::stream::RowFile).
+    Rows,
+}
+
+impl Format {
+    /// Whether it holds an undirected graph or a hypergraph, as partitioners read them.
+    pub fn is_undirected(&self) -> bool {
+        matches!(self.holds, Holds::Undirected { .. } | Holds::Hypergraph { .. })
+    }
+
+    /// Its extensions, without dots.
+    pub fn extensions(&self) -> &'static [&'static str] {
+        match self.mark {
+            Mark::Extensions(extensions) => extensions,
+            Mark::Folder(_) | Mark::Nothing => &[],
+        }
+    }
+
+    /// Whether a path ends in one of the extensions, in upper or lower case.
+    pub(super) fn has_extension_of(&self, path: &Path) -> bool {
+        let found = path.extension().and_then(OsStr::to_str);
+        found.is_some_and(|found| self.extensions().iter().any(|known| known.eq_ignore_ascii_case(found)))
+    }
+}
+
+impl fmt::Display for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Graph { .. } => "dataflow graph",
+            Self::Cluster { .. } => "cluster",
+            Self::Undirected { .. } => "undirected graph",
+            Self::Hypergraph { .. } => "hypergraph",
+            Self::Partition => "partition",
+            Self::Rows => "vertex stream",
+        })
+    }
+}
+
+impl fmt::Display for Mark {
+    /// As the documentation shows it: `.pbtxt, .prototxt`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extensions(extensions) => {
+                let dotted: Vec<_> = extensions.iter().map(|extension| format!(".{extension}")).collect();
+                f.write_str(&dotted.join(", "))
+            }
+            Self::Folder(sign) => write!(f, "folder with {sign}"),
+            Self::Nothing => f.write_str("any"),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The options with which a user may read a graph. Each format says which of them it takes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What to do with the cycles of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoopPolicy {
+    /// Refuse the graph and name a node on the cycle.
+    #[default]
+    Reject,
+    /// Drop the edges from `NextIteration` nodes into `Merge` nodes and no others. These edges close the loops of
+    /// TensorFlow, so one pass through each loop is left. Other cycles are refused; TensorFlow makes none.
+    NextIteration,
+    /// Search depth first, and drop each edge that closes a cycle (B §4.1).
+    Drop,
+}
+
+impl FromStr for LoopPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "reject" => Ok(Self::Reject),
+            "next_iteration" => Ok(Self::NextIteration),
+            "drop" => Ok(Self::Drop),
+            _ => Err(format!("unknown cycle policy '{text}': expected reject, next_iteration or drop")),
+        }
+    }
+}
+
+/// How to read a graph. The default suits every format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// What to do with cycles; `None` is [`LoopPolicy::Reject`].
+    pub cycles: Option<LoopPolicy>,
+    /// Leaves the consumers of a reference or a resource handle free to run on another device than its variable.
+    /// TensorFlow's own placer keeps them together. `loc:@` classes stay colocated.
+    pub no_references: bool,
+}
+
+impl ReadOptions {
+    /// The options that a user has set.
+    pub fn given(&self) -> Vec<ReadOption> {
+        // All fields are named, so that a new one cannot be forgotten here.
+        let Self { cycles, no_references } = self;
+        let set = [(ReadOption::Cycles, cycles.is_some()), (ReadOption::NoReferences, *no_references)];
+        set.into_iter().filter(|&(_, given)| given).map(|(option, _)| option).collect()
+    }
+}
+
+/// The name of one of the [`ReadOptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOption {
+    /// [`ReadOptions::cycles`].
+    Cycles,
+    /// [`ReadOptions::no_references`].
+    NoReferences,
+}
+
+impl fmt::Display for ReadOption {
+    /// As the command spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cycles => "--cycles",
+            Self::NoReferences => "--no-references",
+        })
+    }
+}

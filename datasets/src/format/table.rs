@@ -1,0 +1,83 @@
+//! The table of file formats. To add one, write its file and add a line here.
+
+use super::entry::{Format, Holds};
+use super::graphdef::{self, extraction};
+use super::undirected::{edges, hmetis, matrix_market, metis, partition};
+use super::{cluster_toml, csv_cluster, csv_graph, dot, native};
+use crate::stream::row_file;
+
+/// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
+pub static FORMATS: [&Format; 15] = [
+    &native::FORMAT,
+    &csv_graph::FORMAT,
+    &graphdef::BINARY,
+    &graphdef::TEXT,
+    &extraction::FORMAT,
+    &dot::FORMAT,
+    &cluster_toml::FORMAT,
+    &csv_cluster::FORMAT,
+    &metis::FORMAT,
+    &hmetis::FORMAT,
+    &matrix_market::FORMAT,
+    &edges::TEXT,
+    &edges::BINARY,
+    &partition::FORMAT,
+    &row_file::FORMAT,
+];
+
+/// A line for each format, as the command lists them: the name, and everything else that the table says.
+pub fn listing() -> impl Iterator<Item = (&'static str, String)> {
+    FORMATS.iter().map(|format| {
+        let options: Vec<_> = format.options.iter().map(ToString::to_string).collect();
+        let columns = [
+            format.mark.to_string(),
+            format!("{}: {}", format.holds, format.title),
+            access(&format.holds).to_owned(),
+            if format.lacks.is_empty() { String::new() } else { format!("lacks {}", format.lacks) },
+            options.join(", "),
+        ];
+        let said: Vec<_> = columns.into_iter().filter(|column| !column.is_empty()).collect();
+        (format.name, said.join("; "))
+    })
+}
+
+/// How paths show some formats, for the help of a command: `.csv, .pb, folder with graph.toml`.
+pub fn format_marks(select: impl Fn(&Holds) -> bool) -> String {
+    let marks = FORMATS.iter().filter(|format| select(&format.holds)).map(|format| format.mark.to_string());
+    marks.collect::<Vec<_>>().join(", ")
+}
+
+/// The names of some formats, for the help of a command: `metis, mtx, edges`.
+pub fn format_names(select: impl Fn(&Holds) -> bool) -> String {
+    let names = FORMATS.iter().filter(|format| select(&format.holds)).map(|format| format.name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a format is read, written or both.
+fn access(holds: &Holds) -> &'static str {
+    match holds {
+        Holds::Graph { read: None, .. } => "written",
+        Holds::Graph { write: None, .. } => "read",
+        _ => "read, written",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Mark;
+    use super::*;
+
+    #[test]
+    fn a_name_means_one_format_and_an_extension_one_of_each_content() {
+        for (position, format) in FORMATS.iter().enumerate() {
+            for other in &FORMATS[..position] {
+                assert_ne!(format.name, other.name);
+                let (Mark::Extensions(mine), Mark::Extensions(others)) = (&format.mark, &other.mark) else { continue };
+                let shared = mine.iter().any(|extension| others.contains(extension));
+                let same = format.holds.to_string() == other.holds.to_string()
+                    || format.is_undirected() && other.is_undirected();
+                assert!(!(shared && same), "{} and {} share an extension", format.name, other.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A history of runs: one line a run and placer, in a CSV file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use placebench_datasets::format::write_whole;
+use serde::{Deserialize, Serialize};
+
+use super::matching::cells;
+use super::statistics::geometric_mean;
+use super::verdict::problem;
+use super::{ComparisonError, RunTable};
+use crate::results::{CellKey, Metric, Row};
+
+/// A placer in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryLine {
+    /// When the run was started, in UTC (RFC 3339); empty if unknown.
+    pub date: String,
+    /// The commit that made the run; empty if unknown.
+    pub commit: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// The placer.
+    pub placer: String,
+    /// Cells with a result.
+    pub ok: usize,
+    /// Cells without.
+    pub failed: usize,
+    /// Date and commit of the reference.
+    pub reference: String,
+    /// Cells with a result here and in the reference.
+    pub compared: usize,
+    /// Geometric mean of makespan / the reference's over these.
+    pub makespan_ratio: Option<f64>,
+    /// Geometric mean of makespan / lower bound over the cells with a result.
+    pub gap: Option<f64>,
+    /// Seconds of all placements.
+    pub place_seconds: f64,
+    /// Seconds of all simulations.
+    pub simulate_seconds: f64,
+}
+
+impl HistoryLine {
+    /// A metric of the line; `None` if it has no value, or is none of [`Metric::OF_HISTORY`].
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::MakespanRatio => self.makespan_ratio,
+            Metric::Gap => self.gap,
+            Metric::PlaceSeconds => Some(self.place_seconds),
+            Metric::SimulateSeconds => Some(self.simulate_seconds),
+            Metric::Failed => Some(self.failed as f64),
+            _ => None,
+        }
+    }
+}
+
+/// Lines by suite, then date, then commit, then placer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// The lines.
+    pub lines: Vec<HistoryLine>,
+}
+
+/// Why a history cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is none of a history.
+    #[error("{}: not a history of runs ({reason})", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        reason: String,
+    },
+    /// A run has a cell twice.
+    #[error(transparent)]
+    Comparison(#[from] ComparisonError),
+}
+
+impl History {
+    /// Reads a history; one that does not exist is empty.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no history.
+    pub fn read(path: &Path) -> Result<Self, HistoryError> {
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let line_error = |error: csv::Error| HistoryError::Line { path: path.to_owned(), reason: error.to_string() };
+        let mut reader = csv::Reader::from_path(path).map_err(line_error)?;
+        let lines = reader.deserialize().collect::<Result<_, _>>().map_err(line_error)?;
+        Ok(Self { lines })
+    }
+
+    /// Writes the history: beside and renamed, so that a crash loses nothing.
+    ///
+    /// # Errors
+    /// If the file cannot be written; an existing one is then left as it was.
+    pub fn write(&self, path: &Path) -> Result<(), HistoryError> {
+        let io_error = |source: io::Error| HistoryError::Io { path: path.to_owned(), source };
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for line in &self.lines {
+            writer.serialize(line).map_err(|error| io_error(error.into()))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| io_error(io::Error::other(error.to_string())))?;
+        write_whole(path, io_error, |out| out.write_all(&bytes).map_err(io_error))
+    }
+
+    /// Adds a run, each placer against the same cells of the reference. A run that is there already, by date, commit and suite, is
+    /// replaced.
+    ///
+    /// # Errors
+    /// If a run has a cell twice.
+    pub fn add(&mut self, run: &RunTable, reference: &RunTable) -> Result<(), ComparisonError> {
+        let fresh = lines(run, reference)?;
+        let same_run =
+            |a: &HistoryLine, b: &HistoryLine| (&a.date, &a.commit, &a.suite) == (&b.date, &b.commit, &b.suite);
+        self.lines.retain(|line| !fresh.iter().any(|fresh| same_run(fresh, line)));
+        self.lines.extend(fresh);
+        let key =
+            |line: &HistoryLine| (line.suite.clone(), line.date.clone(), line.commit.clone(), line.placer.clone());
+        self.lines.sort_by_cached_key(key);
+        Ok(())
+    }
+
+    /// A history of runs against the oldest of each suite, or against the reference.
+    ///
+    /// # Errors
+    /// If a run has a cell twice.
+    pub fn of_runs(runs: &[RunTable], reference: Option<&RunTable>) -> Result<Self, ComparisonError> {
+        let mut sorted: Vec<&RunTable> = runs.iter().collect();
+        sorted.sort_by_key(|run| (run.date.clone(), run.name.clone()));
+        let mut history = Self::default();
+        for run in &sorted {
+            let suite = |run: &RunTable| run.rows.first().map(|row| row.suite.clone());
+            let oldest = sorted.iter().copied().find(|other| suite(other) == suite(run));
+            history.add(run, reference.or(oldest).unwrap_or(run))?;
+        }
+        Ok(history)
+    }
+}
+
+fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
+    let known = cells(reference, false)?;
+    let mut placers: BTreeMap<(String, String), Vec<(CellKey, &Row)>> = BTreeMap::new();
+    for (id, row) in cells(run, false)? {
+        placers.entry((id.suite.clone(), id.placer.clone())).or_default().push((id, row));
+    }
+    let date_and_commit =
+        |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let line = |((suite, placer), cells): ((String, String), Vec<(CellKey, &Row)>)| {
+        let ok = || cells.iter().filter(|(_, row)| row.is_ok());
+        let ratio = |(id, row): &(CellKey, &Row)| {
+            let before = known.get(id).filter(|before| before.is_ok() && problem(before) == problem(row))?;
+            let (old, new) = (before.makespan?, row.makespan?);
+            Some(if old == new { 1.0 } else { new / old }).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        };
+        let ratios: Vec<f64> = ok().filter_map(ratio).collect();
+        HistoryLine {
+            date: run.date.clone().unwrap_or_default(),
+            commit: run.commit().unwrap_or_default().to_owned(),
+            suite,
+            placer,
+            ok: ok().count(),
+            failed: cells.len() - ok().count(),
+            reference: date_and_commit(reference),
+            compared: ratios.len(),
+            makespan_ratio: geometric_mean(ratios),
+            gap: geometric_mean(ok().filter_map(|(_, row)| row.gap).filter(|&gap| gap > 0.0)),
+            place_seconds: place_seconds(&cells),
+            simulate_seconds: ok().filter_map(|(_, row)| row.simulate_seconds).sum(),
+        }
+    };
+    Ok(placers.into_iter().map(line).collect())
+}
+
+/// Seconds of all placements: one that several schedulers and networks share counts once.
+fn place_seconds(cells: &[(CellKey, &Row)]) -> f64 {
+    let mut placements: BTreeMap<_, f64> = BTreeMap::new();
+    for (id, row) in cells {
+        if let Some(seconds) = row.place_seconds.filter(|_| row.is_ok()) {
+            placements.insert((&id.graph, &id.cluster, id.repetition, id.seed, seconds.to_bits()), seconds);
+        }
+    }
+    placements.into_values().sum()
+}

@@ -1,0 +1,47 @@
+//! Compares runs: what changed between two, which algorithm ranks where, how results move over many.
+//!
+//! Numbers that do not depend on the clock are compared exactly, because runs are deterministic; seconds are compared
+//! against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
+
+mod history;
+mod matching;
+mod quality;
+mod ranking;
+mod source;
+pub mod statistics;
+mod status;
+mod time;
+mod verdict;
+
+pub use history::{History, HistoryError, HistoryLine};
+pub use quality::{CellChange, QualityComparison, QualityGroup};
+pub use ranking::{CONFIDENCE, Candidates, Gap, RankEntry, RankOptions, Ranking};
+pub use source::{RunTable, SourceError, environment_differences, utc};
+pub use status::{Effect, StatusChange};
+pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
+pub use verdict::{Comparison, Options, Regression, Side};
+
+use crate::results::CellKey;
+
+/// Why runs do not compare.
+#[derive(Debug, thiserror::Error)]
+pub enum ComparisonError {
+    /// A run has a cell twice.
+    #[error("{run}: has more than one row for {cell}: compare tables of one run")]
+    Duplicate {
+        /// The run.
+        run: String,
+        /// The cell.
+        cell: Box<CellKey>,
+    },
+    /// No cell is in both runs.
+    #[error("{old} and {new} have no cell in common: {reason}")]
+    NothingInCommon {
+        /// One run.
+        old: String,
+        /// The other.
+        new: String,
+        /// What differs.
+        reason: String,
+    },
+}

@@ -1,0 +1,115 @@
+//! Runs to compare: run folders or table files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use crate::results::{Row, SCHEMA_VERSION, TableError, read_table};
+use crate::runner::{Environment, FolderError, RunState, read_environment, read_run, table_of};
+
+/// A run with what is known of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunTable {
+    /// What people call it: the path as given.
+    pub name: String,
+    /// All rows.
+    pub rows: Vec<Row>,
+    /// Where and how it was made; table files do not tell.
+    pub environment: Option<Environment>,
+    /// When it was started, or else when its table was written, in UTC (RFC 3339).
+    pub date: Option<String>,
+    /// Whether cells are missing because the run was stopped.
+    pub unfinished: bool,
+}
+
+/// Why a run cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The run folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The table file cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// There is nothing at the path.
+    #[error("{}: no such file or folder: give a run folder, or a table in .parquet, .csv or .json", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The run was made with other columns.
+    #[error(
+        "{}: has version {found} of the tables' columns, this placebench has {SCHEMA_VERSION}: run the suite again with one version",
+        path.display()
+    )]
+    Schema {
+        /// The run folder.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// There are no rows.
+    #[error("{}: has no rows", path.display())]
+    Empty {
+        /// The run folder or table file.
+        path: PathBuf,
+    },
+}
+
+impl RunTable {
+    /// Reads a run folder or a table file.
+    ///
+    /// # Errors
+    /// If there is neither, it is broken, has other columns than this version, or has no rows.
+    pub fn read(path: &Path) -> Result<Self, SourceError> {
+        if !path.exists() {
+            return Err(SourceError::Missing { path: path.to_owned() });
+        }
+        let mut run = Self { name: path.display().to_string(), ..Self::default() };
+        let mut file = path.to_owned();
+        if path.is_dir() {
+            let environment = read_environment(path)?;
+            if environment.schema_version != SCHEMA_VERSION {
+                return Err(SourceError::Schema { path: path.to_owned(), found: environment.schema_version });
+            }
+            let (table, state) = table_of(path);
+            (file, run.unfinished) = (table, state == RunState::Unfinished);
+            run.environment = Some(environment);
+            run.rows = read_run(path)?;
+        } else {
+            run.rows = read_table(path)?;
+        }
+        if run.rows.is_empty() {
+            return Err(SourceError::Empty { path: path.to_owned() });
+        }
+        let written = || fs::metadata(file).and_then(|metadata| metadata.modified()).ok().map(utc);
+        run.date = run.environment.as_ref().and_then(|environment| environment.started.clone()).or_else(written);
+        Ok(run)
+    }
+
+    /// The commit that made the run, if known.
+    pub fn commit(&self) -> Option<&str> {
+        self.environment.as_ref()?.commit.as_deref()
+    }
+}
+
+/// A moment in UTC, to the second (RFC 3339).
+pub fn utc(time: SystemTime) -> String {
+    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// What differs between the environments of two runs and can explain other times, one sentence each.
+pub fn environment_differences(old: &RunTable, new: &RunTable) -> Vec<String> {
+    let (Some(a), Some(b)) = (&old.environment, &new.environment) else { return Vec::new() };
+    let profile = |optimized: bool| if optimized { "optimised" } else { "not optimised" }.to_owned();
+    let differences = [
+        ("processor", a.cpu.clone(), b.cpu.clone()),
+        ("platform", a.platform.clone(), b.platform.clone()),
+        ("threads", a.threads.to_string(), b.threads.to_string()),
+        ("build", profile(a.optimized), profile(b.optimized)),
+    ];
+    let differing = differences.into_iter().filter(|(_, a, b)| a != b);
+    differing.map(|(what, a, b)| format!("{what}: {a} in the old run, {b} in the new one")).collect()
+}

@@ -1,0 +1,232 @@
+//! Changes of wall-clock seconds, judged against the noise that the repetitions show.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::matching::Pair;
+use super::quality::descending;
+use super::statistics::{mean, median, t_exceeded};
+use crate::results::Metric;
+
+/// What is timed: placing, by placer, and simulating, by scheduler.
+pub const TIMED: [Metric; 2] = [Metric::PlaceSeconds, Metric::SimulateSeconds];
+
+/// Chance that noise alone, within this model of it, makes any change of a comparison count.
+pub const FALSE_ALARM: f64 = 0.01;
+
+/// No change below this factor counts, however small the noise: what differs between two runs as a whole (the build, the
+/// layout of memory, the room's temperature) does not show in repetitions.
+pub const LEAST_NOISE: f64 = 1.05;
+
+/// The noise of all algorithms counts like so many degrees of freedom of an algorithm's own: with few repetitions an algorithm's
+/// own scatter says little, and one that is noisier than others must not be judged by them alone (a moderated t-statistic).
+const PRIOR_FREEDOM: f64 = 10.0;
+
+/// With fewer pairs than this a single place is not judged: one of two times is too easily an outlier.
+const LEAST_PAIRS: usize = 3;
+
+/// The median of three or more normal values scatters so much more than their mean.
+const MEDIAN_TO_MEAN: f64 = 1.253_314_137_315_5;
+
+/// Seconds of one kind in two runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeComparison {
+    /// What was timed.
+    pub metric: Metric,
+    /// Geometric mean of new / old over all.
+    pub mean_ratio: f64,
+    /// Placers, or schedulers: geometric means over their groups, the slowest first.
+    pub algorithms: Vec<TimeChange>,
+    /// One placer on one graph and cluster (and scheduler and network model, where simulations are timed), the slowest first.
+    pub groups: Vec<TimeChange>,
+}
+
+/// A time in two runs, and what noise alone can do to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeChange {
+    /// What was timed.
+    pub metric: Metric,
+    /// The placer or scheduler.
+    pub algorithm: String,
+    /// Where: empty for the algorithm as a whole.
+    pub place: String,
+    /// Seconds in the old run: the median over the repetitions, or the sum of these medians over the groups.
+    pub old_seconds: f64,
+    /// The same in the new run.
+    pub new_seconds: f64,
+    /// New / old: the median of the repetitions' ratios, or the geometric mean of these over the groups.
+    pub ratio: f64,
+    /// The least ratio of a repetition; of the algorithm as a whole, of a group.
+    pub least: f64,
+    /// The factor that noise can make; `None` if the runs have nothing to estimate it from.
+    pub noise: Option<f64>,
+    /// Pairs of times.
+    pub pairs: usize,
+}
+
+impl TimeChange {
+    /// Whether the new run is slower by more than `limit` and by more than the noise; in one place, also in the repetition that
+    /// changed least by more than the limit's square root.
+    pub fn is_slower_than(&self, limit: f64) -> bool {
+        let slower = self.ratio > limit && self.noise.is_some_and(|noise| self.ratio > noise);
+        slower && (self.place.is_empty() || self.pairs >= LEAST_PAIRS && self.least > limit.sqrt())
+    }
+}
+
+/// The repetitions of one group: old and new seconds.
+type Times = Vec<(f64, f64)>;
+
+impl TimeComparison {
+    /// Compares both. Times below `least_seconds` count as that.
+    pub(super) fn all(pairs: &[&Pair<'_>], least_seconds: f64) -> Vec<Self> {
+        let groups = TIMED.map(|metric| (metric, grouped(metric, pairs, least_seconds)));
+        let tests = groups.iter().map(|(_, groups)| groups.len() + algorithms(groups).len()).sum();
+        groups.iter().filter_map(|(metric, groups)| Self::new(*metric, groups, tests)).collect()
+    }
+
+    fn new(metric: Metric, groups: &BTreeMap<(String, String), Times>, tests: usize) -> Option<Self> {
+        let noise = Noise::new(groups, tests);
+        let mut changes = Vec::new();
+        for ((algorithm, place), times) in groups {
+            let seconds = |side: fn(&(f64, f64)) -> f64| median(&times.iter().map(side).collect::<Vec<_>>());
+            changes.push(TimeChange {
+                metric,
+                algorithm: algorithm.clone(),
+                place: place.clone(),
+                old_seconds: seconds(|times| times.0)?,
+                new_seconds: seconds(|times| times.1)?,
+                ratio: median(&log_ratios(times))?.exp(),
+                least: times.iter().map(|(old, new)| new / old).fold(f64::INFINITY, f64::min),
+                noise: noise.factor(algorithm, noise.error(algorithm, times.len())),
+                pairs: times.len(),
+            });
+        }
+        let mut wholes = Vec::new();
+        for algorithm in algorithms(groups) {
+            let own: Vec<&TimeChange> = changes.iter().filter(|change| change.algorithm == algorithm).collect();
+            let errors: Option<Vec<f64>> = own.iter().map(|change| noise.error(algorithm, change.pairs)).collect();
+            let error = errors.map(|errors| errors.iter().map(|e| e * e).sum::<f64>().sqrt() / own.len() as f64);
+            wholes.push(TimeChange {
+                metric,
+                algorithm: algorithm.to_owned(),
+                place: String::new(),
+                old_seconds: own.iter().map(|change| change.old_seconds).sum(),
+                new_seconds: own.iter().map(|change| change.new_seconds).sum(),
+                ratio: mean(own.iter().map(|change| change.ratio.ln()))?.exp(),
+                least: own.iter().map(|change| change.ratio).fold(f64::INFINITY, f64::min),
+                noise: noise.factor(algorithm, error),
+                pairs: own.iter().map(|change| change.pairs).sum(),
+            });
+        }
+        let mean_ratio = mean(changes.iter().map(|change| change.ratio.ln()))?.exp();
+        for list in [&mut changes, &mut wholes] {
+            list.sort_by(|a, b| descending(a.ratio, b.ratio));
+        }
+        Some(Self { metric, mean_ratio, algorithms: wholes, groups: changes })
+    }
+}
+
+fn algorithms(groups: &BTreeMap<(String, String), Times>) -> Vec<&str> {
+    let mut names: Vec<&str> = groups.keys().map(|(algorithm, _)| algorithm.as_str()).collect();
+    names.dedup();
+    names
+}
+
+fn log_ratios(times: &Times) -> Vec<f64> {
+    times.iter().map(|(old, new)| (new / old).ln()).collect()
+}
+
+/// The distinct times by algorithm and place. A placement is timed once for all the schedulers and networks that it is judged
+/// under: rows that repeat a pair of times of their repetition are one observation.
+fn grouped(metric: Metric, pairs: &[&Pair<'_>], least_seconds: f64) -> BTreeMap<(String, String), Times> {
+    let mut seen: BTreeMap<(String, String), BTreeMap<_, (f64, f64)>> = BTreeMap::new();
+    for pair in pairs {
+        let id = &pair.id;
+        let (old, new) = (metric.value(pair.old), metric.value(pair.new));
+        let group = match metric {
+            Metric::SimulateSeconds => (id.scheduler.clone(), format!("{} by {}", id.scenario(), id.placer)),
+            _ => (id.placer.clone(), format!("{}@{}", id.graph, id.cluster)),
+        };
+        let (Some(old), Some(new)) = (old, new) else { continue };
+        let observation = (id.repetition, id.seed, old.to_bits(), new.to_bits());
+        let times = (old.max(least_seconds), new.max(least_seconds));
+        seen.entry(group).or_default().insert(observation, times);
+    }
+    seen.into_iter().map(|(group, times)| (group, times.into_values().collect())).collect()
+}
+
+/// The scatter of log ratios.
+///
+/// The ratio of a repetition's two times does not depend on how hard its instance is, so that its scatter around the group's
+/// mean is noise, also where repetitions draw other graphs. It is pooled over the groups of an algorithm and moderated by that of
+/// all. Without repetitions, the scatter between the groups of an algorithm takes its place: it can only be larger.
+///
+/// # Reference
+/// G. K. Smyth, *Linear models and empirical Bayes methods for assessing differential expression in microarray experiments*,
+/// Statistical Applications in Genetics and Molecular Biology 3(1), 2004; here the prior's weight is given, not fitted.
+struct Noise {
+    own: BTreeMap<String, Scatter>,
+    all: Scatter,
+    tests: usize,
+}
+
+/// A sum of squares and its degrees of freedom.
+#[derive(Clone, Copy, Default)]
+struct Scatter {
+    squares: f64,
+    freedom: f64,
+}
+
+impl Scatter {
+    fn add(&mut self, values: &[f64]) {
+        let Some(center) = mean(values.iter().copied()) else { return };
+        self.squares += values.iter().map(|value| (value - center).powi(2)).sum::<f64>();
+        self.freedom += values.len() as f64 - 1.0;
+    }
+}
+
+impl Noise {
+    fn new(groups: &BTreeMap<(String, String), Times>, tests: usize) -> Self {
+        let (mut within, mut medians): (BTreeMap<String, Scatter>, BTreeMap<String, Vec<f64>>) = Default::default();
+        for ((algorithm, _), times) in groups {
+            let ratios = log_ratios(times);
+            within.entry(algorithm.clone()).or_default().add(&ratios);
+            medians.entry(algorithm.clone()).or_default().extend(median(&ratios));
+        }
+        if within.values().all(|scatter| scatter.freedom == 0.0) {
+            for (algorithm, medians) in &medians {
+                within.entry(algorithm.clone()).or_default().add(medians);
+            }
+        }
+        let sum = |all: Scatter, own: &Scatter| Scatter {
+            squares: all.squares + own.squares,
+            freedom: all.freedom + own.freedom,
+        };
+        let all = within.values().fold(Scatter::default(), sum);
+        Self { own: within, all, tests }
+    }
+
+    /// An algorithm's own scatter with that of all others as a prior; `None` if there is neither.
+    fn scatter(&self, algorithm: &str) -> Option<Scatter> {
+        let own = self.own.get(algorithm).copied().unwrap_or_default();
+        let others = self.all.freedom - own.freedom;
+        let prior = PRIOR_FREEDOM.min(others);
+        let squares = if others > 0.0 { prior * (self.all.squares - own.squares) / others } else { 0.0 };
+        let moderated = Scatter { squares: own.squares + squares, freedom: own.freedom + prior };
+        (moderated.freedom > 0.0).then_some(moderated)
+    }
+
+    /// Standard error of the median of so many log ratios; `None` without repetitions.
+    fn error(&self, algorithm: &str, pairs: usize) -> Option<f64> {
+        let Scatter { squares, freedom } = self.scatter(algorithm)?;
+        let of_median = if pairs < 3 { 1.0 } else { MEDIAN_TO_MEAN };
+        Some(of_median * (squares / freedom / pairs as f64).sqrt())
+    }
+
+    /// The factor that noise of this standard error exceeds in less than [`FALSE_ALARM`] of comparisons.
+    fn factor(&self, algorithm: &str, error: Option<f64>) -> Option<f64> {
+        let quantile = t_exceeded(FALSE_ALARM / self.tests as f64, self.scatter(algorithm)?.freedom)?;
+        Some((quantile * error?).exp().max(LEAST_NOISE))
+    }
+}

@@ -1,0 +1,231 @@
+//! The comparison of two runs, and what of it is a regression.
+
+use serde::Serialize;
+
+use super::matching::{Matching, Pair};
+use super::quality::descending;
+use super::time::TimeComparison;
+use super::{
+    CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
+};
+use crate::results::{CellKey, Metric, Row};
+
+/// What to compare, and what counts as a regression. Limits are factors, new / old.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The metrics to compare.
+    pub metrics: Vec<Metric>,
+    /// How much a cell's metric may grow.
+    pub max_cell: f64,
+    /// How much the geometric mean of a placer's metric may grow.
+    pub max_mean: f64,
+    /// How much the seconds of a placer or scheduler may grow; `None` does not compare seconds.
+    pub max_time: Option<f64>,
+    /// How much the seconds of one placer on one graph and cluster may grow.
+    pub max_cell_time: f64,
+    /// Times below this many seconds count as this.
+    pub least_seconds: f64,
+    /// Whether cells match without regard to the name of the suite.
+    pub any_suite: bool,
+    /// Whether cells that the new run lacks, or has of another problem, are regressions.
+    pub all_cells: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            metrics: vec![Metric::Makespan],
+            max_cell: 1.001,
+            max_mean: 1.001,
+            max_time: Some(1.3),
+            max_cell_time: 2.0,
+            least_seconds: 1e-4,
+            any_suite: false,
+            all_cells: false,
+        }
+    }
+}
+
+/// A run as it appears in a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Its path as given.
+    pub name: String,
+    /// When it was started, in UTC (RFC 3339).
+    pub date: Option<String>,
+    /// The commit that made it.
+    pub commit: Option<String>,
+    /// Rows.
+    pub cells: usize,
+    /// Rows with a result.
+    pub ok: usize,
+}
+
+/// Something that got worse by more than the options allow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "regression", rename_all = "snake_case")]
+pub enum Regression {
+    /// A cell lost its result, or is now wrong.
+    Status(StatusChange),
+    /// The new run lacks a cell, or has it of another problem.
+    Missing {
+        /// The cell.
+        cell: CellKey,
+    },
+    /// A placer's geometric mean.
+    Mean {
+        /// The metric.
+        metric: Metric,
+        /// The placer.
+        placer: String,
+        /// New / old.
+        ratio: f64,
+        /// Cells that count.
+        cells: usize,
+    },
+    /// One cell.
+    Cell {
+        /// The metric.
+        metric: Metric,
+        /// The change.
+        change: CellChange,
+    },
+    /// Seconds, of an algorithm or in one place.
+    Time(TimeChange),
+}
+
+/// Two runs compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The old run.
+    pub old: Side,
+    /// The new run.
+    pub new: Side,
+    /// Cells in both runs.
+    pub matched: usize,
+    /// Cells that are `ok` in both runs, and of one problem.
+    pub compared: usize,
+    /// What the reader must know to trust the rest.
+    pub warnings: Vec<String>,
+    /// What got worse, the gravest first.
+    pub regressions: Vec<Regression>,
+    /// Cells that end differently, regressions first.
+    pub status_changes: Vec<StatusChange>,
+    /// Cells only in the old run.
+    pub only_old: Vec<CellKey>,
+    /// Cells only in the new run.
+    pub only_new: Vec<CellKey>,
+    /// Cells whose graph, cluster or unit of time is not the same in both runs, although their names are.
+    pub other_problems: Vec<CellKey>,
+    /// The metrics.
+    pub quality: Vec<QualityComparison>,
+    /// Seconds to place and to simulate; empty if they are not compared.
+    pub times: Vec<TimeComparison>,
+}
+
+impl Comparison {
+    /// Compares two runs.
+    ///
+    /// # Errors
+    /// If a run has a cell twice, or the two have none in common.
+    ///
+    /// # Complexity
+    /// O(n log n) in the number of rows.
+    pub fn new(old: &RunTable, new: &RunTable, options: &Options) -> Result<Self, ComparisonError> {
+        let Matching { pairs, only_old, only_new } = Matching::new(old, new, options.any_suite)?;
+        let both_ok: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.old.is_ok() && pair.new.is_ok()).collect();
+        let (same, other): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
+            both_ok.into_iter().partition(|pair| problem(pair.old) == problem(pair.new));
+        let mut status_changes: Vec<StatusChange> = pairs.iter().filter_map(StatusChange::new).collect();
+        status_changes.sort_by(|a, b| a.effect.cmp(&b.effect).then_with(|| a.cell.cmp(&b.cell)));
+        let quality = options.metrics.iter().map(|&metric| QualityComparison::new(metric, &same)).collect();
+        let times = options.max_time.map(|_| TimeComparison::all(&same, options.least_seconds)).unwrap_or_default();
+        let mut comparison = Self {
+            old: Side::new(old),
+            new: Side::new(new),
+            matched: pairs.len(),
+            compared: same.len(),
+            warnings: warnings(old, new),
+            regressions: Vec::new(),
+            status_changes,
+            only_old,
+            only_new,
+            other_problems: other.into_iter().map(|pair| pair.id.clone()).collect(),
+            quality,
+            times,
+        };
+        if comparison.compared == 0 {
+            comparison.warnings.push("no cell has a result in both runs: only how cells end was compared".to_owned());
+        }
+        comparison.regressions = comparison.judge(options);
+        Ok(comparison)
+    }
+
+    /// Whether anything got worse by more than the options allow.
+    pub fn is_regression(&self) -> bool {
+        !self.regressions.is_empty()
+    }
+
+    fn judge(&self, options: &Options) -> Vec<Regression> {
+        let lost = self.status_changes.iter().filter(|change| change.effect == Effect::Regression);
+        let mut found: Vec<Regression> = lost.cloned().map(Regression::Status).collect();
+        if options.all_cells {
+            let missing = self.only_old.iter().chain(&self.other_problems).cloned();
+            found.extend(missing.map(|cell| Regression::Missing { cell }));
+        }
+        for quality in &self.quality {
+            let metric = quality.metric;
+            let means = quality.placers.iter().filter_map(|group| {
+                let ratio = group.mean_ratio.filter(|&ratio| ratio > options.max_mean)?;
+                Some(Regression::Mean { metric, placer: group.placer.clone(), ratio, cells: group.cells })
+            });
+            found.extend(means);
+        }
+        for quality in &self.quality {
+            let metric = quality.metric;
+            let worse = quality.changes.iter().filter(|change| change.ratio > options.max_cell);
+            found.extend(worse.cloned().map(|change| Regression::Cell { metric, change }));
+        }
+        let mut slower: Vec<&TimeChange> = Vec::new();
+        for times in &self.times {
+            let limit = options.max_time.unwrap_or(f64::INFINITY);
+            slower.extend(times.algorithms.iter().filter(|change| change.is_slower_than(limit)));
+        }
+        slower.sort_by(|a, b| descending(a.ratio, b.ratio));
+        let whole = slower.len();
+        for times in &self.times {
+            slower.extend(times.groups.iter().filter(|change| change.is_slower_than(options.max_cell_time)));
+        }
+        slower[whole..].sort_by(|a, b| descending(a.ratio, b.ratio));
+        found.extend(slower.into_iter().cloned().map(Regression::Time));
+        found
+    }
+}
+
+impl Side {
+    fn new(run: &RunTable) -> Self {
+        Self {
+            name: run.name.clone(),
+            date: run.date.clone(),
+            commit: run.commit().map(str::to_owned),
+            cells: run.rows.len(),
+            ok: run.rows.iter().filter(|row| row.is_ok()).count(),
+        }
+    }
+}
+
+/// What must be equal for makespans to compare.
+pub(super) fn problem(row: &Row) -> (u32, u64, u64, &str) {
+    (row.devices, row.ops, row.edges, &row.time_unit)
+}
+
+fn warnings(old: &RunTable, new: &RunTable) -> Vec<String> {
+    let unfinished = [old, new].into_iter().filter(|run| run.unfinished);
+    let mut warnings: Vec<String> =
+        unfinished.map(|run| format!("{} is unfinished: some of its cells are missing", run.name)).collect();
+    let differences = environment_differences(old, new);
+    if !differences.is_empty() {
+        warnings.push(format!("times may differ for another reason ({})", differences.join("; ")));
+    }
+    warnings
+}

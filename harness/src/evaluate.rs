@@ -1,0 +1,290 @@
+//! The one way from an instance to a row: place (or decide online), execute, validate, measure.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use placebench_algorithms::bounds::{self, LowerBound};
+use placebench_algorithms::{
+    Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
+};
+use placebench_datasets::process::peak_rss_bytes;
+use placebench_datasets::{Instance, PlacedGraph, PlacementError};
+
+use crate::execute::simulate::NetworkModel;
+use crate::execute::{ExecutionError, Executor, OnlineRun, Order};
+use crate::memory::MemoryUse;
+use crate::metrics::Metrics;
+use crate::objective::SimulatedObjective;
+use crate::results::{Row, Status};
+use crate::timeline::Timeline;
+use crate::validator::{self, Violation};
+
+/// What makespans on an instance are compared with, whatever the placement: computed once for all of them.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The largest lower bound.
+    pub bound: LowerBound,
+    /// Denominator of the schedule length ratio: the critical path at least cost.
+    pub slr_denominator: f64,
+}
+
+impl Reference {
+    /// The reference values of an instance.
+    pub fn new(instance: &Instance) -> Self {
+        Self { bound: bounds::best(instance), slr_denominator: bounds::slr_denominator(instance) }
+    }
+}
+
+/// Evaluates placements of one instance.
+///
+/// # Example
+/// ```
+/// use placebench_algorithms::{StopToken, registry};
+/// use placebench_datasets::{Cluster, GraphBuilder, Instance, Kind, Link, OpSpec};
+/// use placebench_harness::evaluate::{Evaluator, Reference};
+/// use placebench_harness::execute::simulate::{ContentionFree, Simulator};
+///
+/// let mut builder = GraphBuilder::default();
+/// builder.add_op(OpSpec::cost(30.0), &[]);
+/// let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.0 })?;
+/// let instance = Instance::new(builder.build()?, cluster)?;
+/// let (reference, stop) = (Reference::new(&instance), StopToken::default());
+/// let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: 0, stop: &stop };
+/// let (heft, pct) = (registry::placer(&"heft".parse()?)?, registry::scheduler(&"pct".parse()?)?);
+/// let placed = evaluator.place(&*heft, &ContentionFree)?;
+/// let evaluation = evaluator.execute(&placed, Some(&*pct), &Simulator::new(&ContentionFree))?;
+/// assert_eq!((evaluation.metrics.makespan, evaluation.slr), (3.0, Some(1.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluator<'a> {
+    /// The problem.
+    pub instance: &'a Instance,
+    /// What makespans are compared with; without it there are no ratios, and no check against the lower bound.
+    pub reference: Option<&'a Reference>,
+    /// Seed of the placer's randomness.
+    pub seed: u64,
+    /// Ends placing and executing early.
+    pub stop: &'a StopToken,
+}
+
+/// What a placer answered before the run.
+pub enum Placed<'p> {
+    /// It placed all ops.
+    Before {
+        /// What it decided.
+        decision: Decision,
+        /// How long that took.
+        took: Duration,
+    },
+    /// It chooses devices during the run.
+    During(&'p dyn OnlinePlacer),
+}
+
+/// A placement that was executed, found valid, and measured.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The placement, with what the placer said about it.
+    pub decision: Decision,
+    /// When everything happened.
+    pub timeline: Timeline,
+    /// What the timeline is worth.
+    pub metrics: Metrics,
+    /// Schedule length ratio; `None` without a reference, or if its denominator is 0.
+    pub slr: Option<f64>,
+    /// Makespan / lower bound; `None` without a reference, or if the bound is 0.
+    pub gap: Option<f64>,
+    /// How long placing took; for an online placer the whole run.
+    pub placed_in: Duration,
+    /// How long executing took; `None` for an online placer.
+    pub executed_in: Option<Duration>,
+}
+
+/// Why there is no evaluation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EvaluationError {
+    /// The placer gave no placement.
+    #[error("{error}")]
+    Place {
+        /// Why.
+        error: PlaceError,
+        /// How long it took.
+        took: Duration,
+    },
+    /// The placement is fixed before the run, and nothing says in which order devices execute their ops.
+    #[error("the placer decides before the run: give a scheduler, such as pct")]
+    NoScheduler,
+    /// The placement breaks a constraint.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    /// The run failed.
+    #[error(transparent)]
+    Execution(#[from] ExecutionError),
+    /// The timeline breaks a rule.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// The makespan is below a proven bound, so one of the two is wrong.
+    #[error("makespan {makespan} is below the lower bound {} ({})", .bound.value, .bound.name)]
+    BelowBound {
+        /// The makespan.
+        makespan: f64,
+        /// The bound.
+        bound: LowerBound,
+    },
+}
+
+impl EvaluationError {
+    /// Whether the stop token ended it.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Place { error: PlaceError::Stopped, .. }
+                | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Place(PlaceError::Stopped))
+        )
+    }
+
+    /// The status of the row.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
+            Self::Execution(ExecutionError::Stopped { .. }) => Status::TimedOut,
+            Self::Execution(_) | Self::NoScheduler => Status::Error,
+            Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
+        }
+    }
+}
+
+fn status_of(error: &PlaceError) -> Status {
+    match error {
+        PlaceError::Infeasible { .. } => Status::Infeasible,
+        PlaceError::Stopped => Status::TimedOut,
+        PlaceError::Unsupported(_) => Status::Error,
+        PlaceError::External { fault, .. } => match fault {
+            ExternalFault::Failed => Status::Error,
+            ExternalFault::Infeasible => Status::Infeasible,
+            ExternalFault::TimedOut => Status::TimedOut,
+            ExternalFault::Invalid => Status::Invalid,
+        },
+    }
+}
+
+impl Evaluator<'_> {
+    /// Places all ops, unless the placer does that during the run. A placer that searches minimises the makespan simulated
+    /// under `network`.
+    ///
+    /// # Errors
+    /// [`EvaluationError::Place`].
+    pub fn place<'p>(
+        &self,
+        placer: &'p dyn Placer,
+        network: &'static dyn NetworkModel,
+    ) -> Result<Placed<'p>, EvaluationError> {
+        if let Some(online) = placer.online() {
+            return Ok(Placed::During(online));
+        }
+        let objective = Arc::new(SimulatedObjective { network });
+        let context = PlaceContext { seed: self.seed, stop: self.stop.clone(), objective: Some(objective) };
+        let started = Instant::now();
+        let decision = placer.place(self.instance, &context);
+        let took = started.elapsed();
+        match decision {
+            Ok(decision) => Ok(Placed::Before { decision, took }),
+            Err(error) => Err(EvaluationError::Place { error, took }),
+        }
+    }
+
+    /// Executes what was placed, validates the timeline and measures it. Without a scheduler only an online placer can run.
+    ///
+    /// # Errors
+    /// If the placement or the timeline is refused, or the run fails.
+    pub fn execute(
+        &self,
+        placed: &Placed<'_>,
+        scheduler: Option<&dyn Scheduler>,
+        executor: &dyn Executor,
+    ) -> Result<Evaluation, EvaluationError> {
+        match placed {
+            Placed::Before { decision, took } => {
+                decision.placement.check(self.instance)?;
+                let scheduler = scheduler.ok_or(EvaluationError::NoScheduler)?;
+                let started = Instant::now();
+                let graph = PlacedGraph::new(self.instance, &decision.placement);
+                let order = Order { scheduler, plan: decision.plan.as_ref() };
+                let timeline = executor.execute(&graph, order, self.stop)?;
+                let executed_in = started.elapsed();
+                let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
+                Ok(Evaluation { placed_in: *took, executed_in: Some(executed_in), ..evaluation })
+            }
+            Placed::During(online) => {
+                let started = Instant::now();
+                let OnlineRun { placement, timeline } = executor.execute_online(self.instance, *online, self.stop)?;
+                let placed_in = started.elapsed();
+                placement.check(self.instance)?;
+                let graph = PlacedGraph::new(self.instance, &placement);
+                let decision = Decision::placement(placement.clone());
+                Ok(Evaluation { placed_in, ..self.measure(&graph, timeline, decision, executor)? })
+            }
+        }
+    }
+
+    fn measure(
+        &self,
+        placed: &PlacedGraph<'_>,
+        timeline: Timeline,
+        decision: Decision,
+        executor: &dyn Executor,
+    ) -> Result<Evaluation, EvaluationError> {
+        validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())?;
+        let memory = MemoryUse::new(placed, &timeline);
+        let metrics = Metrics::new(placed, &timeline, &memory);
+        let makespan = metrics.makespan;
+        if let Some(&Reference { bound, .. }) = self.reference
+            && makespan < bound.value * (1.0 - 1e-9)
+        {
+            return Err(EvaluationError::BelowBound { makespan, bound });
+        }
+        let ratio = |denominator: fn(&Reference) -> f64| {
+            self.reference.map(denominator).filter(|&value| value > 0.0).map(|value| makespan / value)
+        };
+        Ok(Evaluation {
+            decision,
+            timeline,
+            metrics,
+            slr: ratio(|reference| reference.slr_denominator),
+            gap: ratio(|reference| reference.bound.value),
+            placed_in: Duration::ZERO,
+            executed_in: None,
+        })
+    }
+}
+
+impl Evaluation {
+    /// A row with the outcome filled in.
+    pub fn row(&self, blank: Row) -> Row {
+        let metrics = &self.metrics;
+        Row {
+            status: Status::Ok.name().to_owned(),
+            makespan: Some(metrics.makespan),
+            slr: self.slr,
+            gap: self.gap,
+            speedup: metrics.speedup,
+            efficiency: metrics.efficiency,
+            planned_makespan: self.decision.plan.as_ref().map(|plan| plan.makespan),
+            repaired: self.decision.repaired,
+            traffic_bytes: Some(metrics.traffic_bytes),
+            cut_bytes: Some(metrics.cut_bytes),
+            transfers: Some(metrics.transfers),
+            cut_edges: Some(metrics.cut_edges),
+            load_imbalance: metrics.load_imbalance,
+            utilization: metrics.utilization,
+            idle_time: Some(metrics.idle_time),
+            peak_memory_bytes: Some(metrics.peak_memory_bytes),
+            devices_used: Some(metrics.devices_used),
+            executable_mean: metrics.executable_mean,
+            place_seconds: Some(self.placed_in.as_secs_f64()),
+            simulate_seconds: self.executed_in.map(|took| took.as_secs_f64()),
+            peak_rss_bytes: peak_rss_bytes(),
+            ..blank
+        }
+    }
+}

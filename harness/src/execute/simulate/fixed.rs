@@ -1,0 +1,124 @@
+//! The policy of a placement that is fixed before the run: a scheduler decides which task comes next.
+
+use placebench_algorithms::{Policy, SimulationState, Task};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, Transfer, TransferId};
+
+use super::engine::{DevicePolicy, Run};
+use super::network::NetworkModel;
+use crate::execute::ExecutionError;
+use crate::timeline::{Interval, Timeline};
+
+/// Devices and transfers as the placed graph has them.
+pub(super) struct Fixed<'a> {
+    placed: &'a PlacedGraph<'a>,
+    scheduler: Box<dyn Policy + 'a>,
+}
+
+impl<'a> Fixed<'a> {
+    pub(super) fn new(placed: &'a PlacedGraph<'a>, scheduler: Box<dyn Policy + 'a>) -> Self {
+        Self { placed, scheduler }
+    }
+
+    /// A run of a placed graph in which nothing has happened.
+    pub(super) fn run(placed: &'a PlacedGraph<'a>, network: &dyn NetworkModel, record_choices: bool) -> Run<'a> {
+        let cluster = placed.instance().cluster();
+        let (sends_cost, network) = (cluster.send_ops() > 0.0, network.start(cluster));
+        let has_contention = network.is_some();
+        // Without contention and with free sends, all arrivals follow from the ends of the producers.
+        let mut run = Run::new(placed.instance(), network, has_contention || sends_cost);
+        let unknown = Interval { start: Time::NAN, end: Time::NAN };
+        let (transfers, sends) = (placed.transfer_count(), if sends_cost { placed.transfer_count() } else { 0 });
+        run.total += sends;
+        let tasks = run.total;
+        run.timeline = Timeline {
+            sends: vec![unknown; sends],
+            transfers: vec![unknown; if has_contention { transfers } else { 0 }],
+            choices: record_choices.then(|| Vec::with_capacity(tasks)),
+            ..run.timeline
+        };
+        run
+    }
+
+    /// The end of an op where all transfers start at the end of their producers: when the last producer of a consumer
+    /// ends, all arrivals are known. Consumers look back at their producers, rather than producers ahead along their
+    /// transfers, because what they read is compact. Nearly all simulations run like this, and most of their time is spent
+    /// here.
+    fn look_back(&self, run: &mut Run<'_>, op: OpId) {
+        for &consumer in self.placed.instance().graph().successor_ops(op) {
+            if run.finish_input(consumer) == 0 {
+                let arrival = self.last_arrival(run, consumer);
+                run.all_known(consumer, arrival);
+            }
+        }
+    }
+
+    /// When the last input of an op arrives, if all its producers have finished and all transfers start at once.
+    fn last_arrival(&self, run: &Run<'_>, consumer: OpId) -> Time {
+        let (graph, cluster) = (self.placed.instance().graph(), self.placed.instance().cluster());
+        let to = self.placed.device_of(consumer);
+        let arrivals = graph.predecessors(consumer).map(|edge| {
+            let (from, finish) = (self.placed.device_of(edge.op), run.timeline.op_finish[edge.op.index()]);
+            if from == to { finish } else { finish + cluster.transfer_time(graph.edge_bytes(edge), from, to) }
+        });
+        arrivals.fold(0.0, Time::max)
+    }
+}
+
+impl DevicePolicy for Fixed<'_> {
+    fn begin(&mut self, run: &mut Run<'_>) {
+        let graph = self.placed.instance().graph();
+        run.ready.extend(graph.op_ids().filter(|&op| graph.in_degree(op) == 0).map(Task::Op));
+    }
+
+    fn op_finished(&mut self, run: &mut Run<'_>, op: OpId) {
+        if !run.tracks_arrivals() {
+            self.look_back(run, op);
+            return;
+        }
+        let (placed, now) = (self.placed, run.now);
+        for &consumer in placed.local_consumers(op) {
+            run.finish_input(consumer);
+            run.deliver(consumer, now);
+        }
+        for transfer in placed.transfers_of(op) {
+            for &consumer in placed.remote_consumers(transfer) {
+                run.finish_input(consumer);
+            }
+            if run.timeline.sends.is_empty() {
+                run.transfer_ready(self, transfer);
+            } else {
+                run.ready.push(Task::Send(transfer));
+            }
+        }
+    }
+
+    fn give(&mut self, _: &mut Run<'_>) -> Result<bool, ExecutionError> {
+        Ok(false)
+    }
+
+    #[inline]
+    fn device_of(&self, op: OpId) -> DeviceId {
+        self.placed.device_of(op)
+    }
+
+    #[inline]
+    fn transfer(&self, id: TransferId) -> Option<&Transfer> {
+        self.placed.transfers().get(id.index())
+    }
+
+    fn transfer_started(&mut self, _: TransferId, _: Time) {}
+
+    fn transfer_arrives(&mut self, run: &mut Run<'_>, id: TransferId, time: Time) {
+        for &consumer in self.placed.remote_consumers(id) {
+            run.deliver(consumer, time);
+        }
+    }
+
+    fn ready(&mut self, device: DeviceId, task: Task, state: &SimulationState<'_>) {
+        self.scheduler.ready(device, task, state);
+    }
+
+    fn next(&mut self, device: DeviceId, state: &SimulationState<'_>) -> Option<Task> {
+        self.scheduler.next(device, state)
+    }
+}

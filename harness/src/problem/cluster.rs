@@ -1,0 +1,104 @@
+//! Clusters by what a suite or a command line says of them.
+
+use std::path::{Path, PathBuf};
+
+use placebench_algorithms::nearest;
+use placebench_datasets::{Cluster, format};
+use placebench_generator::{ClusterParams, cluster_preset};
+use serde::{Deserialize, Serialize};
+
+use super::error::ProblemError;
+use super::graph::stem;
+
+/// A cluster: exactly one of `preset` and `file` says where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterEntry {
+    /// Name in tables; by default that of the preset or file.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A preset of the generator (`placebench list clusters`).
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// A cluster file, TOML or CSV.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// How many devices to take, from the first; by default all.
+    #[serde(default)]
+    pub devices: Option<usize>,
+    /// Whether memory is unlimited.
+    #[serde(default)]
+    pub unlimited_memory: bool,
+    /// What a send costs its sender, in operations; overrides the cluster's own.
+    #[serde(default)]
+    pub send_ops: Option<f64>,
+}
+
+impl ClusterEntry {
+    /// The cluster that a person names: a preset first, then a path.
+    ///
+    /// # Errors
+    /// If there is none, with the nearest name that there is.
+    pub fn named(text: &str) -> Result<Self, ProblemError> {
+        let named = Self { name: Some(text.to_owned()), ..Self::default() };
+        if cluster_preset(text, 0).is_some() {
+            Ok(Self { preset: Some(text.to_owned()), ..named })
+        } else if Path::new(text).exists() {
+            Ok(Self { file: Some(text.into()), ..named })
+        } else {
+            let nearest = nearest(text, ClusterParams::PRESETS);
+            Err(ProblemError::Unknown { what: "cluster", name: text.to_owned(), nearest, list: "clusters" })
+        }
+    }
+
+    /// The name in tables.
+    pub fn label(&self) -> String {
+        let base = self.name.clone().or_else(|| self.preset.clone()).or_else(|| self.file.as_deref().map(stem));
+        base.unwrap_or_default()
+    }
+
+    /// Whether the preset exists.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        self.preset.as_deref().map_or(Ok(()), |name| preset(name, 0).map(drop))
+    }
+
+    /// The cluster for a seed.
+    ///
+    /// # Errors
+    /// If it does not exist, cannot be read, or has too few devices.
+    pub fn load(&self, seed: u64) -> Result<Cluster, ProblemError> {
+        let mut cluster = match &self.file {
+            Some(path) => format::read_cluster(path)?,
+            None => preset(self.preset.as_deref().unwrap_or_default(), seed)?,
+        };
+        if let Some(wanted) = self.devices {
+            let devices = cluster.device_count();
+            if wanted == 0 || wanted > devices {
+                return Err(ProblemError::TooFewDevices { cluster: self.label(), devices, wanted });
+            }
+            cluster = cluster.first_devices(wanted)?;
+        }
+        if self.unlimited_memory {
+            cluster = cluster.without_memory_limits();
+        }
+        match self.send_ops {
+            None => Ok(cluster),
+            Some(send_ops) => Ok(cluster.with_send_ops(send_ops)?),
+        }
+    }
+}
+
+/// The cluster of a preset for a seed.
+fn preset(name: &str, seed: u64) -> Result<Cluster, ProblemError> {
+    match cluster_preset(name, seed) {
+        Some(cluster) => Ok(cluster?),
+        None => Err(ProblemError::UnknownPreset {
+            what: "cluster",
+            name: name.to_owned(),
+            nearest: nearest(name, ClusterParams::PRESETS),
+        }),
+    }
+}

@@ -1,0 +1,87 @@
+//! Why there is no such problem.
+
+use placebench_datasets::format::FormatError;
+use placebench_datasets::{ClusterError, InstanceError, catalogue};
+use placebench_generator::GeneratorError;
+
+/// Why a graph, a cluster or an instance of both cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ProblemError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The catalogue has no such graph.
+    #[error(transparent)]
+    Catalogue(#[from] catalogue::CatalogueError),
+    /// The generator refuses.
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
+    /// The cluster makes no sense.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// Graph and cluster do not fit together.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// The graph cannot have the ratio of communication to computation that is wanted.
+    #[error("graph '{graph}' cannot have CCR {wanted} on this cluster: {reason}")]
+    Ccr {
+        /// The graph.
+        graph: String,
+        /// The ratio.
+        wanted: f64,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The entry names no source; a suite that was parsed always does.
+    #[error("graph '{graph}' has none of catalogue, file, preset, leveled, training_steps")]
+    NoSource {
+        /// The graph.
+        graph: String,
+    },
+    /// Neither a name that placebench knows nor a file.
+    #[error("no file and no {what} is named '{name}': {}", remedy(.nearest, list))]
+    Unknown {
+        /// `graph` or `cluster`.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The nearest there is.
+        nearest: Option<String>,
+        /// What `placebench list` lists such names under.
+        list: &'static str,
+    },
+    /// No preset has that name.
+    #[error("unknown {what} preset '{name}'{}", suggestion(.nearest))]
+    UnknownPreset {
+        /// `graph` or `cluster`.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The nearest there is.
+        nearest: Option<String>,
+    },
+    /// The parameters after a preset's name make no sense.
+    #[error("{0}")]
+    PresetParams(String),
+    /// More devices asked for than there are.
+    #[error("cluster '{cluster}' has {devices} devices, not {wanted}")]
+    TooFewDevices {
+        /// The cluster.
+        cluster: String,
+        /// How many it has.
+        devices: usize,
+        /// How many were asked for.
+        wanted: usize,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?"))
+}
+
+fn remedy(nearest: &Option<String>, list: &str) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean '{nearest}'?"),
+        None => format!("see 'placebench list {list}'"),
+    }
+}

@@ -1,0 +1,166 @@
+//! Graphs by what a suite or a command line says of them.
+
+use std::path::{Path, PathBuf};
+
+use placebench_algorithms::nearest;
+use placebench_datasets::format::{self, GraphHeader};
+use placebench_datasets::{DataflowGraph, catalogue};
+use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
+use serde::{Deserialize, Serialize};
+
+use super::error::ProblemError;
+
+/// L gives no probabilities of kind constraints; the presets of her synthetic graphs use the same.
+const LAICH_KINDS: KindProbabilities = KindProbabilities { cpu: 0.1, gpu: 0.1, tpu: 0.0 };
+
+/// A graph: exactly one of `catalogue`, `file`, `preset`, `leveled`, `training_steps` says where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphEntry {
+    /// Name in tables; by default that of the catalogue entry, preset or file.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A graph of the catalogue (`placebench list graphs`).
+    #[serde(default)]
+    pub catalogue: Option<String>,
+    /// A file or folder in any format that `placebench convert` reads.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// A preset of the generator (`placebench list presets`).
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// Parameters of the leveled generator.
+    #[serde(default)]
+    pub leveled: Option<LeveledParams>,
+    /// Parameters of data-parallel training steps, or of a preset of them. Without a number of workers, each device of
+    /// the cell's cluster is a worker, except for the servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_steps: Option<TrainingParams>,
+    /// Draws new costs for the graph's structure.
+    #[serde(default)]
+    pub weights: Option<Weights>,
+    /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
+    /// [`scale_to_ccr`](super::scale_to_ccr).
+    #[serde(default)]
+    pub ccr: Option<f64>,
+    /// Names of the clusters that this graph runs on; by default all.
+    #[serde(default)]
+    pub clusters: Option<Vec<String>>,
+    /// Repetitions for this graph; by default the suite's.
+    #[serde(default)]
+    pub repetitions: Option<u32>,
+}
+
+/// How costs are drawn for a graph that has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// L §6.2: operations, tensor sizes and memory from U\[1, 100\], whatever the graph says.
+    Laich,
+}
+
+impl GraphEntry {
+    /// The graph that a person names: a catalogue name first, then a preset, then a path.
+    ///
+    /// # Errors
+    /// If there is none, with the nearest name that there is.
+    pub fn named(text: &str) -> Result<Self, ProblemError> {
+        let named = Self { name: Some(text.to_owned()), ..Self::default() };
+        if catalogue::entries().iter().any(|entry| entry.name == text) {
+            Ok(Self { catalogue: Some(text.to_owned()), ..named })
+        } else if GraphParams::preset(text).is_some() {
+            Ok(Self { preset: Some(text.to_owned()), ..named })
+        } else if Path::new(text).exists() {
+            Ok(Self { file: Some(text.into()), ..named })
+        } else {
+            let names = catalogue::entries().iter().map(|entry| entry.name).chain(GraphParams::presets());
+            let list = "graphs' and 'placebench list presets";
+            Err(ProblemError::Unknown { what: "graph", name: text.to_owned(), nearest: nearest(text, names), list })
+        }
+    }
+
+    /// The name in tables.
+    pub fn label(&self) -> String {
+        self.name
+            .clone()
+            .or_else(|| self.catalogue.clone())
+            .or_else(|| self.preset.clone())
+            .or_else(|| self.file.as_deref().map(stem))
+            .unwrap_or_else(|| if self.training_steps.is_some() { "training_steps" } else { "leveled" }.to_owned())
+    }
+
+    /// Whether the catalogue's graph or the preset exists, and the generator's parameters make sense.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        if let Some(name) = &self.catalogue {
+            catalogue::find(name)?;
+        }
+        if let Some(params) = self.params()? {
+            params.check()?;
+        }
+        Ok(())
+    }
+
+    /// The graph for a seed, with its header.
+    ///
+    /// # Errors
+    /// If it does not exist, cannot be read, or its parameters make no sense.
+    pub fn load(&self, seed: u64) -> Result<(GraphHeader, DataflowGraph), ProblemError> {
+        let (header, graph) = if let Some(name) = &self.catalogue {
+            catalogue::load(name)?
+        } else if let Some(path) = &self.file {
+            format::read_graph(path)?
+        } else {
+            let params = self.params()?.ok_or_else(|| ProblemError::NoSource { graph: self.label() })?;
+            (GraphHeader::named(self.label()), params.generate(seed)?)
+        };
+        Ok(match self.weights {
+            None => (header, graph),
+            Some(Weights::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),
+        })
+    }
+
+    /// The parameters of the graph, if a preset or a table gives them.
+    ///
+    /// # Errors
+    /// If the preset does not exist, or its own parameters make no sense.
+    pub fn params(&self) -> Result<Option<GraphParams>, ProblemError> {
+        Ok(match (&self.preset, &self.leveled, &self.training_steps) {
+            (Some(name), _, _) => Some(preset(name)?),
+            (_, Some(params), _) => Some(GraphParams::Leveled(params.clone())),
+            (_, _, Some(params)) => Some(GraphParams::TrainingSteps(params.clone())),
+            (None, None, None) => None,
+        })
+    }
+
+    /// The entry for a cluster with this number of devices: it fixes the number of workers of training steps that leave
+    /// it open.
+    pub(super) fn for_devices(&self, devices: usize) -> Result<Self, ProblemError> {
+        Ok(match self.params()? {
+            Some(GraphParams::TrainingSteps(params)) => {
+                let training_steps = Some(params.for_devices(devices));
+                Self { name: Some(self.label()), preset: None, training_steps, ..self.clone() }
+            }
+            _ => self.clone(),
+        })
+    }
+}
+
+/// The parameters of a graph preset.
+fn preset(name: &str) -> Result<GraphParams, ProblemError> {
+    match GraphParams::preset(name) {
+        Some(params) => params.map_err(ProblemError::PresetParams),
+        None => Err(ProblemError::UnknownPreset {
+            what: "graph",
+            name: name.to_owned(),
+            nearest: nearest(name, GraphParams::presets()),
+        }),
+    }
+}
+
+/// The name of a file or folder without its extension.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,63 @@
+//! What identifies a cell: within a run, across runs, in figures and in reports.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A graph on a cluster under a network model: makespans in one scenario compare.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scenario {
+    /// Name of the graph.
+    pub graph: String,
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of the network model.
+    pub network: String,
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}/{}", self.graph, self.cluster, self.network)
+    }
+}
+
+/// What identifies a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct CellKey {
+    /// Name of the suite; empty if suites are not told apart.
+    pub suite: String,
+    /// Name of the graph.
+    pub graph: String,
+    /// Name of the cluster.
+    pub cluster: String,
+    /// The network model.
+    pub network: String,
+    /// The placer with its parameters.
+    pub placer: String,
+    /// The scheduler with its parameters.
+    pub scheduler: String,
+    /// Repetition, from 0.
+    pub repetition: u32,
+    /// Seed of the repetition.
+    pub seed: u64,
+}
+
+impl CellKey {
+    /// The graph on the cluster under the network model.
+    pub fn scenario(&self) -> Scenario {
+        Scenario { graph: self.graph.clone(), cluster: self.cluster.clone(), network: self.network.clone() }
+    }
+
+    /// What a mark of a figure stands for: `graph|cluster|placer|scheduler`, all repetitions. A figure shows one
+    /// network model, which the mark leaves out.
+    pub fn mark(&self) -> String {
+        [self.graph.as_str(), &self.cluster, &self.placer, &self.scheduler].join("|")
+    }
+}
+
+impl fmt::Display for CellKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { placer, scheduler, repetition, seed, .. } = self;
+        write!(f, "{placer} with {scheduler} on {}, repetition {repetition} (seed {seed})", self.scenario())
+    }
+}

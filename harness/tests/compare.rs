@@ -1,0 +1,355 @@
+//! Laws of comparing runs, over tables that are made up.
+
+use placebench_harness::compare::{
+    Candidates, Comparison, ComparisonError, Effect, History, Options, RankOptions, Ranking, Regression, RunTable,
+};
+use placebench_harness::results::{Metric, Row};
+use proptest::prelude::*;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const PLACERS: [&str; 4] = ["heft", "mite", "dfs", "random"];
+const SCHEDULERS: [&str; 2] = ["fifo", "pct"];
+
+/// Five graphs, four placers, two schedulers, repetitions; makespans without a pattern.
+fn run(repetitions: u32) -> RunTable {
+    let mut rows = Vec::new();
+    for graph in 0..5u32 {
+        for (p, placer) in PLACERS.into_iter().enumerate() {
+            for repetition in 0..repetitions {
+                for (s, scheduler) in SCHEDULERS.into_iter().enumerate() {
+                    let wave = f64::from(graph * 37 + repetition * 11) + (p * 5 + s) as f64;
+                    let makespan = 2.0 + (wave * 1.7).sin();
+                    rows.push(Row {
+                        suite: "made up".into(),
+                        graph: format!("g{graph}"),
+                        cluster: "c".into(),
+                        network: "contention_free".into(),
+                        devices: 3,
+                        ops: 10,
+                        edges: 20,
+                        time_unit: "seconds".into(),
+                        placer: placer.into(),
+                        scheduler: scheduler.into(),
+                        repetition,
+                        seed: u64::from(repetition),
+                        status: "ok".into(),
+                        makespan: Some(makespan),
+                        slr: Some(makespan * 1.5),
+                        gap: Some(makespan * 1.2),
+                        traffic_bytes: Some(if p == 0 { 0 } else { 1000 + wave as u64 }),
+                        place_seconds: Some(0.01 * (p + 1) as f64 * f64::from(graph + 1)),
+                        simulate_seconds: Some(0.002 * f64::from(graph + 1)),
+                        ..Row::default()
+                    });
+                }
+            }
+        }
+    }
+    RunTable { name: "run".into(), rows, date: Some("2026-01-01T00:00:00Z".into()), ..RunTable::default() }
+}
+
+fn compare(old: &RunTable, new: &RunTable) -> Comparison {
+    Comparison::new(old, new, &Options::default()).unwrap()
+}
+
+fn all_metrics() -> Options {
+    let metrics = vec![Metric::Makespan, Metric::Slr, Metric::Gap, Metric::TrafficBytes];
+    Options { metrics, ..Options::default() }
+}
+
+/// Noise as a busy machine makes it: log-normal, and now and then something several times as slow. A placement's time is
+/// that of all its schedulers.
+fn shake(run: &mut RunTable, scatter: f64, outliers: f64, random: &mut impl Rng) {
+    let mut factor = || {
+        let normal: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let outlier = if random.random::<f64>() < outliers { 5.0 } else { 1.0 };
+        (scatter * normal).exp() * outlier
+    };
+    for placement in run.rows.chunks_mut(SCHEDULERS.len()) {
+        let of_placement = factor();
+        for row in placement {
+            row.place_seconds = row.place_seconds.map(|seconds| seconds * of_placement);
+            row.simulate_seconds = row.simulate_seconds.map(|seconds| seconds * factor());
+        }
+    }
+}
+
+#[test]
+fn a_run_against_itself_has_no_change_at_all() {
+    let comparison = Comparison::new(&run(3), &run(3), &all_metrics()).unwrap();
+    assert!(!comparison.is_regression() && comparison.warnings.is_empty());
+    assert_eq!((comparison.matched, comparison.compared), (120, 120));
+    for quality in &comparison.quality {
+        assert_eq!((quality.total.equal, quality.total.mean_ratio, quality.changes.len()), (120, Some(1.0), 0));
+        assert!(quality.placers.iter().all(|group| group.p.is_none() && group.worst.is_none()));
+    }
+    for times in &comparison.times {
+        assert!(times.algorithms.iter().chain(&times.groups).all(|change| change.ratio == 1.0));
+    }
+}
+
+#[test]
+fn a_single_changed_makespan_is_found_and_named() {
+    let (old, mut new) = (run(3), run(3));
+    let makespan = new.rows[17].makespan.unwrap();
+    new.rows[17].makespan = Some(makespan * 1.01);
+    let comparison = compare(&old, &new);
+    let quality = &comparison.quality[0];
+    assert_eq!((quality.total.worse, quality.total.equal), (1, 119));
+    assert_eq!(quality.placers[0].placer, new.rows[17].placer, "the placer that got worse comes first");
+    let named = comparison.regressions.iter().find_map(|regression| match regression {
+        Regression::Cell { change, .. } => Some(change.cell.to_string()),
+        _ => None,
+    });
+    assert_eq!(named.as_deref(), Some("dfs with pct on g0@c/contention_free, repetition 2 (seed 2)"));
+    // By the last bit: a change, but no regression.
+    new.rows[17].makespan = Some(makespan.next_up());
+    let comparison = compare(&old, &new);
+    assert_eq!(comparison.quality[0].changes.len(), 1);
+    assert!(!comparison.is_regression());
+}
+
+#[test]
+fn lost_results_are_regressions_and_found_ones_are_not() {
+    let (old, mut new) = (run(2), run(2));
+    for (row, status) in [(0, "infeasible"), (1, "invalid")] {
+        new.rows[row] = Row { status: status.into(), makespan: None, ..new.rows[row].clone() };
+    }
+    let lost = compare(&old, &new);
+    assert_eq!(lost.regressions.len(), 2);
+    assert!(lost.status_changes.iter().all(|change| change.effect == Effect::Regression));
+    let found = compare(&new, &old);
+    assert!(!found.is_regression());
+    assert!(found.status_changes.iter().all(|change| change.effect == Effect::Fixed));
+    // From one failure to another: worse only if something is now wrong.
+    let mut other = new.clone();
+    other.rows[0].status = "timed_out".into();
+    assert!(!compare(&new, &other).is_regression());
+    other.rows[0].status = "panicked".into();
+    assert!(compare(&new, &other).is_regression());
+}
+
+#[test]
+fn cells_of_one_run_only_and_other_problems_are_said_and_fail_on_demand() {
+    let (mut old, mut new) = (run(2), run(2));
+    old.rows.remove(3);
+    new.rows.truncate(78);
+    new.rows[0].ops += 1;
+    let comparison = compare(&old, &new);
+    assert_eq!((comparison.only_old.len(), comparison.only_new.len(), comparison.other_problems.len()), (2, 1, 1));
+    assert_eq!((comparison.matched, comparison.compared), (77, 76));
+    assert!(!comparison.is_regression());
+    let strict = Options { all_cells: true, ..Options::default() };
+    let comparison = Comparison::new(&old, &new, &strict).unwrap();
+    assert_eq!(comparison.regressions.len(), 3);
+}
+
+#[test]
+fn duplicates_and_strangers_are_refused_by_name() {
+    let (old, mut new) = (run(1), run(1));
+    new.rows.push(new.rows[5].clone());
+    let error = Comparison::new(&old, &new, &Options::default()).unwrap_err();
+    assert!(matches!(error, ComparisonError::Duplicate { .. }));
+    assert!(error.to_string().contains("more than one row for dfs with pct on g0@c"), "{error}");
+    let refusal = |change: fn(&mut Row)| {
+        let mut new = run(1);
+        new.rows.iter_mut().for_each(change);
+        Comparison::new(&run(1), &new, &Options::default()).unwrap_err().to_string()
+    };
+    assert!(refusal(|row| row.seed += 7).contains("seed '0' there, '7' here"));
+    assert!(refusal(|row| row.graph.push('x')).contains("graph 'g0' there, 'g0x' here"));
+    assert!(refusal(|row| row.suite.push('2')).contains("--ignore suite"));
+    let mut renamed = run(1);
+    renamed.rows.iter_mut().for_each(|row| row.suite.push('2'));
+    let any_suite = Options { any_suite: true, ..Options::default() };
+    assert!(!Comparison::new(&run(1), &renamed, &any_suite).unwrap().is_regression());
+}
+
+#[test]
+fn repetitions_that_draw_nothing_new_are_one_observation() {
+    // Five graphs, each worse by its own factor, in ten identical repetitions: five observations, not fifty.
+    let (mut old, mut new) = (run(10), run(10));
+    for run in [&mut old, &mut new] {
+        for row in &mut run.rows {
+            row.makespan = Some(1.0);
+        }
+    }
+    for row in &mut new.rows {
+        row.makespan = Some(1.0 + f64::from(row.graph.as_bytes()[1] - b'0' + 1) / 10.0);
+    }
+    for group in &compare(&old, &new).quality[0].placers {
+        assert_eq!((group.cells, group.worse, group.tested), (100, 100, 5));
+        assert_eq!((group.p, group.p_holm), (Some(0.0625), Some(0.25)));
+    }
+}
+
+#[test]
+fn traffic_from_nothing_is_worse_without_spoiling_the_mean() {
+    let (old, mut new) = (run(1), run(1));
+    new.rows[0].traffic_bytes = Some(5);
+    let comparison = Comparison::new(&old, &new, &all_metrics()).unwrap();
+    let traffic = comparison.quality.iter().find(|quality| quality.metric == Metric::TrafficBytes).unwrap();
+    assert_eq!((traffic.total.worse, traffic.total.zeros, traffic.total.mean_ratio), (1, 1, Some(1.0)));
+    assert!(comparison.is_regression());
+}
+
+#[test]
+fn noise_alone_is_a_regression_in_less_than_one_comparison_of_a_hundred() {
+    let mut random = Pcg64::seed_from_u64(1);
+    for (scatter, outliers, repetitions) in
+        [(0.05, 0.0, 3), (0.3, 0.0, 5), (0.1, 0.05, 5), (0.1, 0.02, 3), (0.2, 0.0, 1)]
+    {
+        let alarms = (0..300).filter(|_| {
+            let (mut old, mut new) = (run(repetitions), run(repetitions));
+            shake(&mut old, scatter, outliers, &mut random);
+            shake(&mut new, scatter, outliers, &mut random);
+            compare(&old, &new).is_regression()
+        });
+        let alarms = alarms.count();
+        assert!(alarms <= 3, "{alarms} of 300 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
+    }
+}
+
+#[test]
+fn a_placer_that_takes_twice_as_long_is_found_through_noise() {
+    let mut random = Pcg64::seed_from_u64(2);
+    let found = (0..200).filter(|_| {
+        let (mut old, mut new) = (run(3), run(3));
+        shake(&mut old, 0.1, 0.01, &mut random);
+        shake(&mut new, 0.1, 0.01, &mut random);
+        for row in new.rows.iter_mut().filter(|row| row.placer == "mite") {
+            row.place_seconds = row.place_seconds.map(|seconds| seconds * 2.0);
+        }
+        let comparison = compare(&old, &new);
+        comparison.regressions.iter().any(|regression| match regression {
+            Regression::Time(change) => {
+                change.metric == Metric::PlaceSeconds && change.algorithm == "mite" && change.place.is_empty()
+            }
+            _ => false,
+        })
+    });
+    let found = found.count();
+    assert!(found >= 190, "found in {found} of 200");
+}
+
+#[test]
+fn without_anything_to_estimate_noise_from_no_time_is_judged() {
+    let single = |factor: f64| {
+        let mut run = run(1);
+        run.rows.truncate(1);
+        run.rows[0].place_seconds = Some(factor);
+        run
+    };
+    let comparison = compare(&single(1.0), &single(10.0));
+    let change = &comparison.times[0].algorithms[0];
+    assert!((change.ratio - 10.0).abs() < 1e-9 && change.noise.is_none());
+    assert!(!comparison.is_regression());
+}
+
+#[test]
+fn a_ranking_counts_only_what_all_candidates_finish() {
+    let mut run = run(2);
+    for row in &mut run.rows {
+        // heft 1, mite 2, dfs 4, random 8, each half as much again under fifo.
+        let placer = PLACERS.iter().position(|placer| row.placer == *placer).unwrap();
+        let slow = if row.scheduler == "fifo" { 1.5 } else { 1.0 };
+        row.makespan = Some(2f64.powi(placer as i32) * slow);
+        if row.placer == "mite" && row.graph == "g3" {
+            *row = Row { status: "infeasible".into(), makespan: None, ..row.clone() };
+        }
+    }
+    let runs = [run];
+    let ranking = Ranking::new(&runs, &RankOptions::default()).unwrap();
+    assert_eq!((ranking.instances, ranking.common), (10, 8));
+    let names: Vec<&str> = ranking.entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, PLACERS);
+    for (index, entry) in ranking.entries.iter().enumerate() {
+        let ratio = 2f64.powi(index as i32);
+        for value in [entry.mean_ratio, entry.low, entry.high] {
+            assert!((value / ratio - 1.0).abs() < 1e-12, "{value} is not {ratio}");
+        }
+        assert_eq!((entry.mean_rank, entry.wins), (index as f64 + 1.0, if index == 0 { 8 } else { 0 }));
+    }
+    // Two repetitions of four graphs, all alike: four observations.
+    assert_eq!(ranking.entries[1].p_holm, Some(3.0 * 0.125));
+    assert_eq!((ranking.gaps[0].name.as_str(), ranking.gaps[0].failed["infeasible"]), ("mite", 2));
+    let dropped = Ranking::new(&runs, &RankOptions { drop_failing: Some(0.1), ..RankOptions::default() }).unwrap();
+    assert_eq!((dropped.common, dropped.entries.len(), dropped.gaps[0].dropped), (10, 3, true));
+    let schedulers = RankOptions { by: Candidates::Scheduler, ..RankOptions::default() };
+    let schedulers = Ranking::new(&runs, &schedulers).unwrap();
+    assert_eq!((schedulers.instances, schedulers.common), (40, 38));
+    assert!((schedulers.entries[1].mean_ratio - 1.5).abs() < 1e-12);
+    let seconds = RankOptions { metric: Metric::PlaceSeconds, ..RankOptions::default() };
+    assert!((Ranking::new(&runs, &seconds).unwrap().entries[3].mean_ratio - 4.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.csv");
+    let (old, mut new) = (run(2), run(2));
+    new.date = Some("2026-01-02T00:00:00Z".into());
+    for row in &mut new.rows {
+        row.makespan = row.makespan.map(|makespan| makespan * 2.0);
+    }
+    for _ in 0..2 {
+        for run in [&new, &old] {
+            let mut history = History::read(&path).unwrap();
+            history.add(run, &old).unwrap();
+            history.write(&path).unwrap();
+        }
+    }
+    let history = History::read(&path).unwrap();
+    assert_eq!(history.lines.len(), 2 * PLACERS.len());
+    let ratios: Vec<f64> = history.lines.iter().filter_map(|line| line.makespan_ratio).collect();
+    assert!(ratios[..4].iter().all(|&ratio| ratio == 1.0));
+    assert!(ratios[4..].iter().all(|&ratio| (ratio - 2.0).abs() < 1e-12), "{ratios:?}");
+    assert!(history.lines.iter().all(|line| line.compared == 20 && line.failed == 0));
+    assert_eq!(History::of_runs(&[new, old], None).unwrap(), history);
+    // One placement time for both schedulers: 5 graphs, 2 repetitions.
+    let heft = history.lines.iter().find(|line| line.placer == "heft").unwrap();
+    assert!((heft.place_seconds - 0.01 * 15.0 * 2.0).abs() < 1e-12, "{}", heft.place_seconds);
+    std::fs::write(&path, "a,b\n1,2\n").unwrap();
+    assert!(History::read(&path).unwrap_err().to_string().contains("not a history of runs"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+proptest! {
+    #[test]
+    fn swapping_the_runs_inverts_every_ratio(factors in proptest::collection::vec(0.5f64..2.0, 40)) {
+        let (old, mut new) = (run(1), run(1));
+        for (row, factor) in new.rows.iter_mut().zip(&factors) {
+            row.makespan = row.makespan.map(|makespan| makespan * factor);
+            row.place_seconds = row.place_seconds.map(|seconds| seconds * factor);
+        }
+        let (there, back) = (compare(&old, &new), compare(&new, &old));
+        let (a, b) = (&there.quality[0], &back.quality[0]);
+        prop_assert_eq!((a.total.better, a.total.worse), (b.total.worse, b.total.better));
+        prop_assert!((a.total.mean_ratio.unwrap() * b.total.mean_ratio.unwrap() - 1.0).abs() < 1e-12);
+        for group in &a.placers {
+            let other = b.placers.iter().find(|other| other.placer == group.placer).unwrap();
+            prop_assert!((group.mean_ratio.unwrap() * other.mean_ratio.unwrap() - 1.0).abs() < 1e-12);
+            prop_assert!((group.p.unwrap() - other.p.unwrap()).abs() < 1e-12);
+            prop_assert!(group.p_holm.unwrap() >= group.p.unwrap());
+        }
+        for (times, others) in there.times.iter().zip(&back.times) {
+            prop_assert!((times.mean_ratio * others.mean_ratio - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_order_of_rows_changes_nothing(seed in 0u64..1000) {
+        let (old, mut new) = (run(2), run(2));
+        shake(&mut new, 0.2, 0.0, &mut Pcg64::seed_from_u64(seed));
+        for (index, row) in new.rows.iter_mut().enumerate() {
+            row.makespan = row.makespan.map(|makespan| makespan * (1.0 + (index % 7) as f64 / 10.0));
+        }
+        let before = compare(&old, &new);
+        let before_rank = Ranking::new(&[new.clone()], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
+        new.rows.reverse();
+        prop_assert_eq!(compare(&old, &new), before);
+        let after = Ranking::new(&[new], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
+        prop_assert_eq!(after, before_rank);
+    }
+}

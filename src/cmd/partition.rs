@@ -1,0 +1,176 @@
+//! `placebench partition`: partitions a graph into blocks, or judges a partition.
+
+mod input;
+mod report;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use input::{Input, Seen};
+use placebench::algorithms::partition::{Partition, PartitionError, Request, registry};
+use placebench::algorithms::{Spec, StopToken};
+use placebench::datasets::UndirectedGraph;
+use placebench::datasets::format::undirected::write_partition;
+use placebench::datasets::format::{Holds, format_marks, format_names};
+use report::Report;
+
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::print;
+
+/// Arguments of `partition`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(help = format!(
+        "An undirected graph ({}), a hypergraph ({}), or a dataflow graph: of the catalogue, a preset, or in any format \
+         that 'convert' reads",
+        format_marks(|holds| matches!(holds, Holds::Undirected { .. })),
+        format_marks(|holds| matches!(holds, Holds::Hypergraph { .. }))
+    ))]
+    graph: String,
+
+    /// Number of blocks; with --evaluate as many as the partition has, if left out.
+    #[arg(long, short = 'k', value_name = "K")]
+    blocks: Option<u32>,
+
+    /// Tolerated imbalance: a block may weigh 1 + epsilon times its share of the total.
+    #[arg(long, short, default_value_t = 0.03)]
+    epsilon: f64,
+
+    /// The partitioner, as `name` or `name(parameter=value)`: see `placebench list partitioners`.
+    /// [default: the first there].
+    #[arg(long, short, conflicts_with = "evaluate")]
+    algorithm: Option<String>,
+
+    /// Where the partition goes, one block a line, as METIS writes it; `-` for standard output, and then the report
+    /// goes to standard error. An existing file is replaced [default: GRAPH.part.K in this folder].
+    #[arg(long, short, value_name = "FILE", conflicts_with = "evaluate")]
+    output: Option<PathBuf>,
+
+    /// Judges this partition instead of making one.
+    #[arg(long, value_name = "FILE")]
+    evaluate: Option<PathBuf>,
+
+    #[arg(long, value_name = "FORMAT", help = format!(
+        "Format of the graph, if its extension does not say it: {}",
+        format_names(|holds| matches!(holds, Holds::Undirected { .. } | Holds::Hypergraph { .. }))
+    ))]
+    format: Option<String>,
+
+    /// Of a dataflow graph: whether vertices are ops, or units of colocated ops.
+    #[arg(long, value_name = "WHAT", default_value = "ops")]
+    vertices: String,
+
+    /// What a vertex weighs. Of a dataflow graph: work (the default), count (1 for each op) or memory; of others: given
+    /// (the default: what the file says) or count (1).
+    #[arg(long, value_name = "WEIGHT")]
+    vertex_weight: Option<String>,
+
+    /// What an edge weighs. Of a dataflow graph: bytes (the default), time (with --cluster) or count; of others: given (the
+    /// default) or count (1).
+    #[arg(long, value_name = "WEIGHT")]
+    edge_weight: Option<String>,
+
+    /// Turns the operations and bytes of a dataflow graph into times on this cluster: a preset or a file.
+    #[arg(long, short)]
+    cluster: Option<String>,
+
+    /// Seed of all randomness, presets included.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Threads for partitioners that use several; the partition does not depend on it [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+}
+
+/// More blocks are surely a mistake, and would take memory for nothing.
+const MOST_BLOCKS: u32 = 1 << 24;
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    if !(args.epsilon.is_finite() && args.epsilon >= 0.0) {
+        bail!("--epsilon is {}: it must be a number from 0, such as 0.03 for 3 %", args.epsilon);
+    }
+    match args.blocks {
+        Some(blocks @ (0 | MOST_BLOCKS..)) => bail!("-k is {blocks}: ask for 1 to {} blocks", MOST_BLOCKS - 1),
+        None if args.evaluate.is_none() => bail!("-k is missing: say into how many blocks, as in -k 8"),
+        _ => {}
+    }
+    // A wrong name is told before anything is read.
+    let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
+    let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
+    let partitioner = registry::partitioner(&spec)?;
+    let started = Instant::now();
+    let input = Input::read(args)?;
+    let mut report = Report { read: started.elapsed().as_secs_f64(), ..Report::default() };
+    let started = Instant::now();
+    let (partition, request) = match &args.evaluate {
+        Some(path) => {
+            let block_of = input.read_partition(path, args.blocks)?;
+            let blocks = args.blocks.unwrap_or_else(|| block_of.iter().max().map_or(1, |&last| last + 1));
+            if blocks >= MOST_BLOCKS {
+                bail!("{}: names block {}: give the number of blocks with -k", path.display(), blocks - 1);
+            }
+            report.by = format!("{}, {blocks} blocks", path.display());
+            (Partition { blocks, block_of }, Request::new(blocks, args.epsilon, args.seed))
+        }
+        None => {
+            let request = Request {
+                stop: StopToken::default(),
+                ..Request::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
+            };
+            stop_on_ctrl_c(&request.stop)?;
+            let threads = args.threads.unwrap_or(0) as usize;
+            // This thread is one of them: what it frees serves the partitioner, and it would only wait.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+            let pool = pool.build().context("cannot start threads")?;
+            let before = processor_seconds();
+            let partition = match pool.install(|| partitioner.partition(input.graph(), &request)) {
+                Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
+                Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
+                Ok(partition) => partition,
+            };
+            report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
+            check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
+            report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
+            (partition, request)
+        }
+    };
+    let lines: Cow<'_, [u32]> = match &input.seen {
+        Seen::Dataflow(_, view) => Cow::Owned(view.blocks_of_ops(&partition.block_of)),
+        Seen::Undirected(_) => Cow::Borrowed(&partition.block_of),
+    };
+    let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
+    if to_standard_output {
+        print(&lines.iter().fold(String::new(), |text, block| text + &format!("{block}\n")))?;
+    } else if args.evaluate.is_none() {
+        let default = || PathBuf::from(format!("{}.part.{}", input.name, partition.blocks));
+        let path = args.output.clone().unwrap_or_else(default);
+        write_partition(&path, &lines)?;
+        report.written = Some(path);
+    }
+    let text = report.text(&input, &partition, &request)?;
+    match to_standard_output {
+        true => eprint!("{text}"),
+        false => print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Processor time that all threads of this process have used, in seconds.
+fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// A partitioner's answer is checked like any other input.
+fn check(partition: &Partition, graph: &UndirectedGraph, blocks: u32) -> anyhow::Result<()> {
+    if partition.block_of.len() != graph.vertex_count() || partition.blocks != blocks {
+        bail!("answered with a partition of another graph or number of blocks, which is a mistake of the partitioner");
+    }
+    match partition.block_of.iter().find(|&&block| block >= blocks) {
+        Some(block) => bail!("answered with block {block} of {blocks}, which is a mistake of the partitioner"),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,90 @@
+//! What there is to say about a partition: a line for each figure.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use placebench::algorithms::partition::{Partition, Request, quality};
+use placebench::datasets::process::peak_rss_bytes;
+use placebench::datasets::significant::bytes_text;
+
+use super::input::{Input, Seen};
+
+/// What there is to say about a partition besides its quality.
+#[derive(Default)]
+pub(super) struct Report {
+    /// Who made the partition, or where it was read.
+    pub(super) by: String,
+    /// Seconds of reading.
+    pub(super) read: f64,
+    /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
+    pub(super) partitioned: Option<(f64, f64)>,
+    /// Where the partition went, unless to standard output.
+    pub(super) written: Option<PathBuf>,
+}
+
+impl Report {
+    /// The report.
+    pub(super) fn text(&self, input: &Input, partition: &Partition, request: &Request) -> anyhow::Result<String> {
+        let graph = input.graph();
+        let amount = |value: u64| match input.bytes {
+            true => format!("{value} ({})", bytes_text(value as f64)),
+            false => value.to_string(),
+        };
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| writeln!(text, "{name:<15} {value}");
+        line("graph", format!("{} ({})", input.name, input.what))?;
+        line("vertices", graph.vertex_count().to_string())?;
+        line("edges", graph.edge_count().to_string())?;
+        if let (Some(nets), Seen::Undirected(_)) = (&input.nets, &input.seen) {
+            line("nets", format!("{} with {} pins; edges are those of its graph", nets.net_count(), nets.pin_count()))?;
+        }
+        line(if self.partitioned.is_some() { "partitioned by" } else { "partition" }, self.by.clone())?;
+        line("cut", format!("{} of {}", amount(quality::edge_cut(graph, partition)), graph.total_edge_weight()))?;
+        line("volume", quality::communication_volume(graph, partition).to_string())?;
+        if let Some(nets) = &input.nets {
+            let connectivity = quality::connectivity(nets, partition);
+            let (name, connectivity) = match &input.seen {
+                Seen::Dataflow(..) => ("traffic", bytes_amount(connectivity)),
+                Seen::Undirected(_) => ("connectivity", connectivity.to_string()),
+            };
+            line(name, connectivity)?;
+            if let Seen::Undirected(_) = &input.seen {
+                line("cut nets", quality::cut_nets(nets, partition).to_string())?;
+            }
+        }
+        if let Seen::Dataflow(dataflow, view) = &input.seen {
+            let blocks = view.blocks_of_ops(&partition.block_of);
+            let acyclic = quality::is_acyclic(dataflow, &blocks, partition.blocks);
+            line("block graph", if acyclic { "acyclic" } else { "cyclic" }.to_owned())?;
+        }
+        let weights = quality::block_weights(graph, partition);
+        let (least, most) = (weights.iter().min().copied(), weights.iter().max().copied());
+        line("block weights", format!("{} to {}", least.unwrap_or(0), most.unwrap_or(0)))?;
+        line("imbalance", format!("{:.4}", quality::imbalance(graph, partition)))?;
+        let total = graph.total_vertex_weight();
+        let heavy =
+            (0..partition.blocks).zip(&weights).find(|&(block, &weight)| weight > request.capacity(block, total));
+        let feasible = match heavy {
+            None => format!("yes, within {}", request.epsilon),
+            Some((block, weight)) => {
+                format!("no: block {block} weighs {weight}, more than {}", request.capacity(block, total))
+            }
+        };
+        line("feasible", feasible)?;
+        line("read in", format!("{:.3} s", self.read))?;
+        if let Some((seconds, processor)) = self.partitioned {
+            line("partitioned in", format!("{seconds:.3} s, {processor:.4} s of processor time"))?;
+        }
+        if let Some(bytes) = peak_rss_bytes() {
+            line("peak memory", bytes_text(bytes as f64))?;
+        }
+        if let Some(path) = &self.written {
+            line("written to", path.display().to_string())?;
+        }
+        Ok(text)
+    }
+}
+
+fn bytes_amount(bytes: u64) -> String {
+    format!("{bytes} ({}), each tensor once to each block that needs it", bytes_text(bytes as f64))
+}

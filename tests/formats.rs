@@ -1,0 +1,132 @@
+//! File formats as a stranger meets them: what `convert` reads and writes, what it refuses, and what the documentation says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn placebench(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A GraphDef of three nodes in a ring.
+fn ring(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/tests/graphdef/bad").join(name)
+}
+
+const TAKERS: &str = "graphdef (.pb), graphdef_text (.pbtxt, .prototxt), extraction (folder with graph.pb)";
+
+#[test]
+fn cycles_are_dropped_whatever_the_extension_and_its_case() {
+    let folder = tempfile::tempdir().unwrap();
+    for (fixture, name) in [
+        ("cycle.pb", "a.pb"),
+        ("cycle.pb", "a.PB"),
+        ("cycle.pbtxt", "a.pbtxt"),
+        ("cycle.pbtxt", "a.PBTXT"),
+        ("cycle.pbtxt", "a.prototxt"),
+        ("cycle.pbtxt", "a.ProtoTxt"),
+    ] {
+        fs::copy(ring(fixture), folder.path().join(name)).unwrap();
+        let refused = placebench(folder.path(), &["convert", name, "new.csv"]);
+        assert!(text(&refused.stderr).contains("has a cycle through op 'a'"), "{name}: {}", text(&refused.stderr));
+        for (out, size) in [("out.csv", "3 ops, 2 edges"), ("out.graph", "3 vertices")] {
+            let opened = placebench(folder.path(), &["convert", name, out, "--cycles", "drop", "--force"]);
+            assert!(opened.status.success(), "{name}: {}", text(&opened.stderr));
+            let printed = text(&opened.stdout);
+            assert!(printed.contains("1 edges dropped") && printed.contains(size), "{name}: {printed}");
+        }
+    }
+}
+
+#[test]
+fn an_option_that_an_input_does_not_take_is_refused_with_those_that_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for (input, output) in [("convnet", "g.csv"), ("convnet", "g"), ("convnet", "g.graph")] {
+        assert!(placebench(folder.path(), &["convert", input, output]).status.success());
+    }
+    for option in [&["--cycles", "drop"][..], &["--no-references"]] {
+        for (args, refusal) in [
+            (&["g.csv", "h.dot"][..], "g.csv: the format 'csv' takes no"),
+            (&["g", "h.dot"], "g: the format 'folder' takes no"),
+            (&["g.csv", "h.mtx"], "g.csv: the format 'csv' takes no"),
+            (&["g.graph", "h.mtx"], "not for 'g.graph': leave it out"),
+            (&["convnet", "h.dot"], "not for 'convnet': leave it out"),
+            (&["laich3", "h.dot"], "not for 'laich3': leave it out"),
+            (&["--cluster", "laich7", "h.toml"], "not for a cluster: leave it out"),
+        ] {
+            let output = placebench(folder.path(), &[&["convert"], args, option].concat());
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{message}");
+            assert!(message.contains(refusal), "{message}\n   lacks   {refusal}");
+            assert!(message.contains(&format!("{} is for {TAKERS}", option[0])), "{message}");
+        }
+    }
+    let left = fs::read_dir(folder.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('h'));
+    assert_eq!(left.count(), 0, "a refusal leaves nothing behind");
+}
+
+#[test]
+fn a_misspelt_extension_is_answered_with_the_nearest() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, near) in [("g.pbtx", "pbtxt"), ("g.prototext", "prototxt"), ("g.cvs", "csv")] {
+        fs::write(folder.path().join(name), "").unwrap();
+        let message = text(&placebench(folder.path(), &["inspect", name]).stderr);
+        assert!(message.contains(&format!("did you mean '.{near}'?")), "{message}");
+    }
+    for (output, near) in [("h.dott", "dot"), ("h.grpah", "graph"), ("h.PBTXTT", "pbtxt")] {
+        let message = text(&placebench(folder.path(), &["convert", "convnet", output]).stderr);
+        assert!(message.contains(&format!("did you mean '.{near}'?")), "{message}");
+    }
+}
+
+#[test]
+fn the_documentation_has_the_table_that_the_command_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = text(&placebench(folder.path(), &["list", "formats"]).stdout);
+    let listed: Vec<String> = listed.lines().map(|line| words(line)).collect();
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FORMATS.md")).unwrap();
+    let section =
+        docs.split("\n## ").find(|section| section.starts_with("File formats\n")).expect("the section is there");
+    // A row's cells are joined as the command joins them; empty ones are left out.
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let documented: Vec<String> = rows
+        .map(|row| {
+            let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+            let [name, mark, holds, title, access, lacks, options] = cells.as_slice() else { panic!("{row}") };
+            let lacks = if lacks.is_empty() { String::new() } else { format!("lacks {lacks}") };
+            let cells = [*mark, &format!("{holds}: {title}"), access, &lacks, options];
+            let said: Vec<_> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
+            words(&format!("{name} {}", said.join("; ")).replace('`', ""))
+        })
+        .collect();
+    let expected: Vec<String> = listed.iter().map(|line| line.replace('`', "")).collect();
+    assert_eq!(documented, expected);
+    assert!(expected.len() > 10);
+}
+
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_help_of_the_verbs_names_every_format_they_read_or_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = |verb: &str| words(&text(&placebench(folder.path(), &[verb, "--help"]).stdout));
+    for (verb, expected) in [
+        ("convert", ".csv, .pb, .pbtxt, .prototxt, folder with graph.pb"),
+        ("convert", ".graph, .metis, .mtx"),
+        ("convert", "--cluster .toml, .csv"),
+        ("partition", "metis, hmetis, mtx, edges, binary"),
+        ("partition", ".hgr, .hmetis"),
+        ("generate", "metis, mtx, edges, binary"),
+        ("generate", ".prototxt, .dot"),
+    ] {
+        assert!(help(verb).contains(expected), "{verb} lacks {expected}:\n{}", help(verb));
+    }
+}

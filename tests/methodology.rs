@@ -1,0 +1,30 @@
+//! The tables of algorithms in docs/METHODOLOGY.md are those that the command prints.
+
+use std::process::Command;
+
+use placebench::algorithms::registry;
+
+const METHODOLOGY: &str = include_str!("../docs/METHODOLOGY.md");
+
+#[test]
+fn the_tables_of_algorithms_are_what_the_command_prints() {
+    for what in ["placers", "schedulers"] {
+        let command = Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", what, "--markdown"]).output().unwrap();
+        let table = String::from_utf8(command.stdout).unwrap();
+        assert!(
+            METHODOLOGY.contains(&format!("\n\n{table}\n")),
+            "docs/METHODOLOGY.md lacks this table: put the output of 'placebench list {what} --markdown' there\n{table}"
+        );
+    }
+}
+
+#[test]
+fn the_table_of_costs_names_placers_that_there_are() {
+    let table = METHODOLOGY.split("| placer | time, O(·) | ms on `laich1` |\n|---|---|---|\n").nth(1).unwrap();
+    let names: Vec<&str> = table.lines().map_while(|row| row.strip_prefix("| ")?.split(" |").next()).collect();
+    assert!(names.len() > 30, "{names:?}");
+    let known = registry::placer_names();
+    for name in names {
+        assert!(known.iter().any(|known| known == name), "{name} has costs, but is no placer");
+    }
+}
