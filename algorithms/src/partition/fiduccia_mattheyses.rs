@@ -1,4 +1,4 @@
-//! Fiduccia–Mattheyses on the graph itself, without levels.
+//! Flat FM: Fiduccia–Mattheyses on the graph itself, without levels.
 
 use placebench_datasets::UndirectedGraph;
 

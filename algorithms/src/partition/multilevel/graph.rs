@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::weights::Weights;
 
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 8192;
 
 /// An undirected graph in compressed sparse rows, borrowed as far as another one has them like this. Rows need not be sorted.

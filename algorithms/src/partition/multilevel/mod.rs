@@ -22,7 +22,7 @@ use self::solver::Solver;
 use super::{Partition, PartitionError, Partitioner, Request};
 use crate::{Algorithm, Named, Params, SpecError};
 
-/// What a partition should have little of.
+/// What the partitioner minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// The weight of the edges between blocks.
@@ -50,20 +50,24 @@ impl Named for Coarsening {
 
 /// Multilevel k-way partitioning.
 ///
-/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
-/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full
-/// join each other. On small graphs every other run keeps clusters within communities of large modularity. The coarsest
-/// graph is bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds and
-/// by several rules. At each level of the way back FM moves vertices between all blocks: first with one search for the whole
-/// boundary, then with one from each boundary vertex; both are undone back to their best point.
+/// **Coarsening** visits the vertices by degree, low degrees first. Each joins the cluster to which its edges weigh most: label
+/// propagation with a bound on weight and members. If all edges are equal, the weight is divided by the root of the cluster's
+/// weight. Vertices whose favourite cluster is full join each other. On small graphs, every second run keeps clusters within
+/// communities of large modularity.
 ///
-/// Threads share the work on large graphs, and the partition depends on the graph alone, not on their number: ranges of
-/// vertices are clustered at the same time, then who prefers a cluster beyond its range; moves that lower the cut are looked
-/// for everywhere and made in the order of their gains before FM begins; searches from single vertices run in batches, each
-/// on an overlay over the partition as it was, and what they found is carried out in turn as far as it still holds.
+/// The **initial partition** bisects the coarsest graph recursively. Each bisection is multilevel itself, and begins with
+/// greedy graph growing from several seeds and by several rules.
 ///
-/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (where there are hubs) and the slabs
-/// of [`LevelSlabs`](super::LevelSlabs) are refined instead of the initial partition where they cut less.
+/// **Refinement** at each level of the way back is FM between all blocks: first one search from the whole boundary, then one
+/// from each boundary vertex. Every search is undone back to its least cut.
+///
+/// Threads share the work on large graphs, and their number does not change the partition. They cluster ranges of vertices
+/// concurrently, then the vertices that prefer a cluster beyond their range. They look for moves that lower the cut
+/// everywhere, and make them in the order of their gains before FM begins. Local searches run in batches, each with its own
+/// delta over the partition; what they found is carried out in turn, as far as it still holds.
+///
+/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (if there are hubs) and the slabs of
+/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less.
 ///
 /// # Reference
 /// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,
@@ -102,7 +106,7 @@ pub struct Multilevel {
     pub preset: Preset,
     /// How vertices are joined.
     pub coarsening: Coarsening,
-    /// What is made small.
+    /// What is minimised.
     pub objective: Objective,
     /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
     pub acyclic: bool,

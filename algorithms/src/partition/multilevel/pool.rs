@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-/// Idle scratch spaces: at most as many as threads ever needed one at the same time.
+/// Idle scratch spaces: no more than were ever in use at once.
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T> Default for Pool<T> {
@@ -25,11 +25,11 @@ impl<T> Pool<T> {
     }
 }
 
-/// Zeros on pages that are written at once. Pages of an allocation that is merely known to be zero are mapped again when the
-/// first write follows a read, of which all threads must be told.
+/// Zeros that are written at once. Otherwise the system maps each page at the first read and again at the first write, and
+/// has to interrupt all threads for the second.
 pub(crate) fn written_zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     let mut zeros = Vec::with_capacity(count);
-    // Whose length is not known to be the capacity, so that it does not become such an allocation after all.
+    // The compiler must not see the length: it would turn this into an allocation of zeros that are not written.
     zeros.resize(std::hint::black_box(count), T::default());
     zeros
 }

@@ -1,4 +1,4 @@
-//! What is to be partitioned: the working graph and what its blocks may weigh, made from the caller's graph; and the way back.
+//! The problem as the levels see it: the working graph and the maximum block weights. And the way back to the caller's graph.
 //!
 //! Vertices without neighbours are set aside, and packed where there is room once all others have their blocks.
 

@@ -1,6 +1,6 @@
 //! Refinement of acyclic blocks by searches whose moves are those of closed sets.
 //!
-//! Where every edge must lead to the same or a later block, a vertex often cannot go to an earlier block that it is tied to,
+//! Where every edge must lead to the same or a later block, a vertex often cannot go to an earlier block that it has edges into,
 //! since a predecessor is in between. Here it pulls along all that has to go before it (and on the way to a later block, all
 //! that has to follow), if that is little. Searches from single vertices climb hills with such moves.
 
@@ -12,7 +12,7 @@ use crate::partition::multilevel::refinement::search::{Limits, Search, View};
 /// How long to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MoveConfig {
-    /// Passes at most: the first from all boundary vertices, the others from those near which something has changed.
+    /// The number of passes, at most. The first starts from all boundary vertices, the others where something has changed.
     pub(crate) rounds: u32,
     /// Moves without a new best after which a search ends.
     pub(crate) patience: u32,
@@ -26,7 +26,7 @@ const MOST_NEIGHBOURS: usize = 1000;
 /// Searches between questions whether to stop.
 const STRIDE: usize = 1024;
 
-/// A vertex, and who goes with it, to a block.
+/// A move of a vertex, and the vertices that go with it, to a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Move {
     /// By how much the cut would fall.
@@ -36,7 +36,7 @@ struct Move {
     to: u32,
 }
 
-/// A set of numbers that is emptied at once.
+/// A set of numbers that can be emptied in one step.
 struct Marks {
     marked: Vec<u32>,
     now: u32,
@@ -107,8 +107,8 @@ impl Mover<'_, '_> {
         best
     }
 
-    /// Collects who has to move if a vertex goes to a block. `None` if that are too many, or one has moved already, or the block
-    /// has no room.
+    /// Collects the vertices that have to move if a vertex goes to a block. `None` if there are too many, or one has moved
+    /// already, or the block has no room.
     fn set_for(&mut self, vertex: u32, to: u32) -> Option<Move> {
         let Self { graph, block_of, moved, in_set, set, .. } = self;
         let backwards = to < block_of[vertex as usize];
@@ -359,7 +359,7 @@ mod tests {
         assert!(fell > 150, "{fell}");
     }
 
-    /// 4 is tied to 0, but needs 2, which would rather stay with 3. Only block 0 has room.
+    /// 4 belongs to 0, but needs 2, which would rather stay with 3. Only block 0 has room.
     fn knot() -> (Graph<'static>, Vec<u32>, [i64; 3]) {
         (graph(6, &[(0, 1, 9), (0, 4, 12), (2, 3, 8), (2, 4, 5), (4, 5, 6)]), vec![0, 0, 1, 1, 2, 2], [8, 4, 5])
     }
@@ -373,7 +373,7 @@ mod tests {
             3
         );
         assert_eq!(block_of, [0, 0, 0, 1, 0, 2]);
-        // Nobody gains anything alone.
+        // No vertex gains anything alone.
         let (graph, mut block_of, max_block_weights) = knot();
         let alone = MoveConfig { together: 1, ..config };
         assert_eq!(

@@ -18,13 +18,13 @@ use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 pub(crate) struct FlowConfig {
     /// Passes over all pairs of near blocks, at most.
     pub(crate) rounds: u32,
-    /// Vertices on either side of a border are free up to so many times the weight that balance would permit to move at once.
+    /// On either side of a border, the free vertices weigh up to this times the weight that balance permits to move.
     pub(crate) reach: f64,
-    /// So many vertices of mean weight are free in any case.
+    /// But at least this many vertices of mean weight are free.
     pub(crate) least: usize,
-    /// They are at most this share of a block.
+    /// And at most this share of a block.
     pub(crate) share: f64,
-    /// Pairs of blocks so far apart, at most, are looked at.
+    /// Blocks whose numbers differ by more are not paired.
     pub(crate) distance: u32,
 }
 
@@ -145,7 +145,7 @@ struct Pair<'p, 'a> {
 
 impl Pair<'_, '_> {
     /// Vertices of a block that could leave it together, up to a weight: each after all of its neighbours in the `direction`,
-    /// those by whose leaving the cut falls most first.
+    /// in the order of how much the cut falls when they leave.
     fn peel(&self, block: u32, direction: u8, limit: i64) -> Vec<u32> {
         let list = &self.members.lists[block as usize];
         let between = self.first + 1..self.second;
@@ -251,7 +251,7 @@ impl Pair<'_, '_> {
         region
     }
 
-    /// The best cut found, if it is better than what is.
+    /// The best cut found, if it is better than the present one.
     fn improve(&self, config: &FlowConfig) -> Option<Improvement> {
         // Where flows take too long, less is free.
         let configs = [1, 8, 64].map(|part| FlowConfig {

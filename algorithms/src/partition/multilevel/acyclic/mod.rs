@@ -21,9 +21,9 @@ use crate::partition::PartitionError;
 /// How much effort acyclic blocks get.
 #[derive(Clone, Copy, Debug)]
 struct Effort {
-    /// Slabs of changed orders to start from; their number on large graphs, on others, and on small ones.
+    /// The number of changed orders whose slabs are refined: on large graphs, on medium ones, and on small ones.
     starts: [usize; 3],
-    /// Those of them that go on after a V-cycle. On small graphs all do.
+    /// How many of them go on after a V-cycle. On small graphs all do.
     finalists: usize,
     /// Refinements by flows, each followed by a V-cycle, at most.
     turns: u32,
@@ -75,10 +75,10 @@ const ARRANGEMENTS: [Arrangement; 8] = {
     ]
 };
 
-/// Entries from which on a graph is large.
+/// A graph with at least this many entries is large.
 const LARGE: usize = 2_000_000;
 
-/// The share of a block that is free at most, by turns.
+/// In each turn, the share of a block that is free at most.
 const SHARES: [f64; 3] = [0.6, 0.9, 0.3];
 
 /// A turn that lowers the cut by a smaller share is the last.

@@ -200,7 +200,7 @@ pub(crate) fn arranged_slabs(
     let wide = |list: &[i64]| list.iter().map(|&weight| weight as u64).collect::<Vec<u64>>();
     let line = Line { before: wide(&order.before), across: wide(&order.across(graph, span)) };
     let mut block_of = vec![0; graph.len()];
-    // Whoever is stopped wants no blocks.
+    // A caller that stopped this does not use the blocks.
     let borders = line.best(&wide(max_block_weights), stop).unwrap_or_default();
     for (block, pair) in borders.windows(2).enumerate() {
         for &vertex in &order.vertices[pair[0]..pair[1]] {

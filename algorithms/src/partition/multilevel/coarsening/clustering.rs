@@ -11,14 +11,14 @@ use crate::partition::multilevel::random::Random;
 /// How vertices are joined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoarsenConfig {
-    /// Coarsening ends at so many vertices, or where it stalls.
+    /// Coarsening ends at this many vertices, or when it stalls.
     pub(crate) target: usize,
     /// What a cluster may weigh.
     pub(crate) max_weight: i64,
     /// Vertices that may join in one step: 2 is a matching.
     pub(crate) max_members: u32,
-    /// Whether ties count for the root of a cluster's weight. Where edges differ from the beginning their weights say enough;
-    /// where they do not, large clusters attract by mere size.
+    /// Whether ratings are divided by the root of the cluster's weight. If all edges are equal at first, large clusters would
+    /// otherwise attract by mere size. If they are not, their weights say enough.
     pub(crate) by_size: bool,
     /// Seed of the order in which vertices of similar degree are visited; in that of their numbers if `None`, which keeps
     /// neighbours in memory together.
@@ -45,15 +45,15 @@ struct Joining<'g, 'a> {
     members: &'g mut [u8],
 }
 
-/// Vertices of a graph from which on threads share in clustering it.
+/// Threads share the clustering of a graph with at least this many vertices.
 const LARGE: usize = 50_000;
-/// Ranges of vertices in which they do.
+/// The ranges of vertices that they cluster concurrently.
 const RANGES: usize = 16;
-/// One in so many of the vertices that are left after that looks for its favourite at the same time.
+/// Of the vertices left after that, one in this many look for their favourite clusters concurrently.
 const TURNS: usize = 11;
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 4096;
-/// As many where each takes long.
+/// The same, if each takes long.
 const FEW: usize = 512;
 
 /// The cluster that a vertex would join.
@@ -62,15 +62,15 @@ struct Choice {
     leader: u32,
 }
 
-/// Scratch space: how strongly a vertex is tied to each cluster, and to which at all.
-struct Ties {
-    tie_to: Vec<i64>,
+/// Scratch space: the weight of a vertex's edges into each cluster, and the clusters for which that is not 0.
+struct Ratings {
+    weight_to: Vec<i64>,
     seen: Vec<u32>,
 }
 
-impl Ties {
+impl Ratings {
     fn new(clusters: usize) -> Self {
-        Self { tie_to: written_zeros(clusters), seen: Vec::new() }
+        Self { weight_to: written_zeros(clusters), seen: Vec::new() }
     }
 }
 
@@ -94,7 +94,7 @@ impl Clustering {
                 let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
                 let mut joining = Joining { graph, config, blocks, first, leader, weight, members };
                 if config.max_members > 2 {
-                    pool.with(|| Ties::new(count), |ties| joining.cluster(&order, ties));
+                    pool.with(|| Ratings::new(count), |ratings| joining.cluster(&order, ratings));
                 } else {
                     joining.match_pairs(&order);
                 }
@@ -166,7 +166,7 @@ fn by_degree(graph: &Graph<'_>, range: Range<u32>, shuffle: Option<u64>) -> Vec<
     order
 }
 
-/// Joins all vertices without edges and weight, which are of no consequence.
+/// Joins all vertices without edges and weight: they do not matter.
 fn join_idle(graph: &Graph<'_>, leader: &mut [u32], members: &mut [u8]) {
     let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
     let idle: Vec<u32> = graph.vertices().filter(is_idle).collect();
@@ -238,9 +238,9 @@ impl Joining<'_, '_> {
                 let is_free = self.has(neighbour) && self.is_single(neighbour);
                 if is_free && self.fits(own_weight, neighbour) && self.same_block(vertex, neighbour) {
                     let size = self.graph.weight(neighbour).max(1) as f64;
-                    let (tie, heft) = (weight as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
-                    if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
-                        best = Some((neighbour, tie, heft));
+                    let (rating, heft) = (weight as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
+                    if best.is_none_or(|(_, best_rating, best_heft)| rating * best_heft > best_rating * heft) {
+                        best = Some((neighbour, rating, heft));
                     }
                 }
             }
@@ -250,32 +250,33 @@ impl Joining<'_, '_> {
         }
     }
 
-    /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
-    /// that counts. Who prefers one outside the range waits.
-    fn cluster(&mut self, order: &[u32], ties: &mut Ties) {
+    /// Label propagation, one pass: each single vertex joins the cluster of the best rating. A vertex that prefers a cluster
+    /// outside the range waits.
+    fn cluster(&mut self, order: &[u32], ratings: &mut Ratings) {
         for &vertex in order {
-            if let Some(choice) = self.choice(vertex, ties).filter(|choice| self.has(choice.leader)) {
+            if let Some(choice) = self.choice(vertex, ratings).filter(|choice| self.has(choice.leader)) {
                 self.join(vertex, choice.leader);
             }
         }
     }
 
-    /// Joins those who are left between ranges, and pairs within them if clusters are pairs: threads find the favourites of
-    /// some, and whoever's favourite has no room any more looks again.
-    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties>) {
+    /// Joins the vertices that are left, also across ranges. Threads find the favourite clusters of some vertices at a time. A
+    /// vertex whose favourite has filled up looks again.
+    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ratings>) {
         let left = self.singles(order);
-        let new_ties = || Ties::new(self.graph.len());
+        let new_ratings = || Ratings::new(self.graph.len());
         for turn in 0..TURNS {
             let vertices: Vec<u32> = left.iter().copied().skip(turn).step_by(TURNS).collect();
             let choose = |vertices: &[u32]| -> Vec<Choice> {
-                let choices =
-                    |ties: &mut Ties| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
-                pool.with(new_ties, choices)
+                let choices = |ratings: &mut Ratings| {
+                    vertices.iter().filter_map(|&vertex| self.choice(vertex, ratings)).collect()
+                };
+                pool.with(new_ratings, choices)
             };
             let choices: Vec<Vec<Choice>> = vertices.par_chunks(FEW).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
                 if self.leader_of(leader) != leader || !self.fits(self.graph.weight(vertex), leader) {
-                    if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {
+                    if let Some(choice) = pool.with(new_ratings, |ratings| self.choice(vertex, ratings)) {
                         self.join(vertex, choice.leader);
                     }
                 } else if self.is_single(vertex) {
@@ -285,31 +286,31 @@ impl Joining<'_, '_> {
         }
     }
 
-    /// The cluster with room that a single vertex is tied to most.
-    fn choice(&self, vertex: u32, ties: &mut Ties) -> Option<Choice> {
+    /// The cluster with room of the best rating for a single vertex.
+    fn choice(&self, vertex: u32, ratings: &mut Ratings) -> Option<Choice> {
         if !self.is_single(vertex) {
             return None;
         }
-        let Ties { tie_to, seen } = ties;
+        let Ratings { weight_to, seen } = ratings;
         self.graph.for_each_edge(vertex, |neighbour, weight| {
             if self.same_block(vertex, neighbour) {
                 let leader = self.leader_of(neighbour);
-                let tie = &mut tie_to[leader as usize];
-                if *tie == 0 {
+                let rating = &mut weight_to[leader as usize];
+                if *rating == 0 {
                     seen.push(leader);
                 }
-                *tie += weight;
+                *rating += weight;
             }
         });
         let own_weight = self.graph.weight(vertex);
         let mut best: Option<(u32, f64, f64)> = None;
         for leader in seen.drain(..) {
-            let tie = std::mem::take(&mut tie_to[leader as usize]) as f64;
+            let rating = std::mem::take(&mut weight_to[leader as usize]) as f64;
             if self.fits(own_weight, leader) {
                 let size = self.weight_of(leader).max(1) as f64;
                 let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
-                if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
-                    best = Some((leader, tie, heft));
+                if best.is_none_or(|(_, best_rating, best_heft)| rating * best_heft > best_rating * heft) {
+                    best = Some((leader, rating, heft));
                 }
             }
         }

@@ -70,7 +70,7 @@ pub(crate) fn contract(graph: &Graph<'_>, cluster_of: &[u32], clusters: usize) -
     coarse
 }
 
-/// The rows of some clusters, with room for so many rows and entries; offsets begin with 0.
+/// The rows of a range of clusters. Offsets begin with 0; the last parameter reserves room for rows and entries.
 fn contract_range(
     graph: &Graph<'_>,
     cluster_of: &[u32],

@@ -13,12 +13,12 @@ use super::refinement::partitioned_graph::PartitionedGraph;
 use super::refinement::{Effort, refine, uncoarsen};
 use crate::StopToken;
 
-/// What bisections go by.
+/// How to bisect.
 #[derive(Clone, Copy)]
 pub(crate) struct InitialConfig<'c> {
-    /// Tolerated imbalance, of which every level of the recursion may use its share.
+    /// Tolerated imbalance. Every level of the recursion may use its share of it.
     pub(crate) epsilon: f64,
-    /// Greedy growings tried a bisection.
+    /// Greedy growings that each bisection tries.
     pub(crate) trials: u32,
     pub(crate) max_members: u32,
     /// As in [`CoarsenConfig`].
@@ -29,8 +29,8 @@ pub(crate) struct InitialConfig<'c> {
     pub(crate) seed: u64,
 }
 
-/// A block for every vertex, as far as possible within `max_block_weights`. Where communities are given, bisections join only vertices of
-/// one when they coarsen.
+/// A block for every vertex, within the maximum block weights if possible. If there are communities, bisections join only
+/// vertices of the same one when they coarsen.
 pub(crate) fn recursive_bisection(
     graph: &Graph<'_>,
     max_block_weights: &[i64],
@@ -47,13 +47,13 @@ pub(crate) fn recursive_bisection(
     let depth = f64::from((blocks as u32 - 1).ilog2() + 1);
     let slack =
         (budget(max_block_weights) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
-    // Later bisections need their share of what is tolerated; filler that is packed at the end is tolerated on top.
+    // Later bisections need their share of the tolerated imbalance. Isolated vertices, packed at the end, come on top.
     let keep = slack.powf(-(depth - 1.0) / depth);
-    let side_cap = |max_block_weights: &[i64]| {
+    let side_weight = |max_block_weights: &[i64]| {
         ((budget(max_block_weights) as f64 * keep).ceil() as i128).min(budget(max_block_weights)).min(i64::MAX.into())
             as i64
     };
-    let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], communities, config, stop);
+    let mut side_of = bisect(graph, [side_weight(low), side_weight(high)], communities, config, stop);
     if blocks == 2 {
         return side_of;
     }
@@ -81,7 +81,7 @@ pub(crate) fn recursive_bisection(
     side_of
 }
 
-/// Two sides, each within its cap if that can be found.
+/// Two sides, each within its maximum weight if possible.
 fn bisect(
     graph: &Graph<'_>,
     max_block_weights: [i64; 2],
@@ -120,19 +120,19 @@ enum Growth {
     /// share of its edges' weight that leads to the side, which takes in what hangs together before it goes on.
     Share,
     /// weight of edges to the side.
-    Tie,
+    Connection,
     /// such weight for its own weight.
     Density,
 }
 
 impl Growth {
-    fn key(self, tie: i64, total: i64, weight: i64) -> i64 {
+    fn key(self, connection: i64, total: i64, weight: i64) -> i64 {
         // Numbers that are not negative are in the order of their bits.
-        let quotient = |divisor: i64| (tie as f64 / divisor.max(1) as f64).to_bits() as i64;
+        let quotient = |divisor: i64| (connection as f64 / divisor.max(1) as f64).to_bits() as i64;
         match self {
-            Self::Gain => 2 * tie - total,
+            Self::Gain => 2 * connection - total,
             Self::Share => quotient(total),
-            Self::Tie => tie,
+            Self::Connection => connection,
             Self::Density => quotient(weight),
         }
     }
@@ -147,11 +147,11 @@ const GROWTHS: [Growth; 8] = [
     Growth::Share,
     Growth::Gain,
     Growth::Share,
-    Growth::Tie,
+    Growth::Connection,
     Growth::Density,
 ];
 
-/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its cap; then on
+/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its maximum weight; then on
 /// while there is room, and back to where the cut was least.
 fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
     let count = graph.len();
@@ -160,7 +160,7 @@ fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: 
     let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight).sum::<i64>();
     let totals: Vec<i64> = (0..count as u32).map(total_of).collect();
     // The weight of edges to side 1.
-    let mut ties = vec![0i64; count];
+    let mut connections = vec![0i64; count];
     let mut heap = Heap::new(count);
     let mut order: Vec<u32> = (0..count as u32).collect();
     random.shuffle(&mut order);
@@ -181,7 +181,7 @@ fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: 
         }
         sides[vertex as usize] = 1;
         loads = [loads[0] - weight, loads[1] + weight];
-        cut += totals[vertex as usize] - 2 * ties[vertex as usize];
+        cut += totals[vertex as usize] - 2 * connections[vertex as usize];
         trail.push(vertex);
         let score = (overload(loads), cut);
         if score < best.0 {
@@ -190,8 +190,8 @@ fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: 
         for (neighbour, weight) in graph.edges(vertex) {
             let at = neighbour as usize;
             if sides[at] == 0 && !refused[at] {
-                ties[at] += weight;
-                heap.set(neighbour, growth.key(ties[at], totals[at], graph.weight(neighbour)));
+                connections[at] += weight;
+                heap.set(neighbour, growth.key(connections[at], totals[at], graph.weight(neighbour)));
             }
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Start {
     pub(crate) block_of: Vec<u32>,
 }
 
-/// A start is refined if it cuts less than so many times what an initial partition cuts.
+/// A start is refined if it cuts less than this times the cut of an initial partition.
 const NEAR: f64 = 1.15;
 
 impl Start {

@@ -28,7 +28,7 @@ impl PartialOrd for Leaver {
     }
 }
 
-/// Where a vertex of an overloaded block would go: where it is tied most among the blocks with room, else where there is
+/// Where a vertex of an overloaded block would go: the block with room that it is most connected to, or else the one with
 /// most room if it may go `anywhere`; and the loss.
 fn refuge(partition: &PartitionedGraph<'_, '_>, vertex: u32, anywhere: bool) -> Option<(u32, i64)> {
     let own = partition.block_of[vertex as usize];
@@ -66,7 +66,7 @@ pub(crate) fn rebalance(partition: &mut PartitionedGraph<'_, '_>, anywhere: bool
         let leaver = |partition: &PartitionedGraph<'_, '_>, vertex: u32| {
             let (_, loss) = refuge(partition, vertex, anywhere)?;
             let weight = partition.graph.weight(vertex);
-            // Who weighs nothing cannot help; gains are worth most for many light vertices.
+            // A vertex without weight cannot help. Gains are worth most for many light vertices.
             let loss_per_weight = if loss > 0 { loss as f64 / weight as f64 } else { loss as f64 * weight as f64 };
             (weight > 0).then_some(Leaver { loss_per_weight, weight, vertex })
         };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_nobody_is_tied_to_take_vertices_too() {
+    fn blocks_without_edges_take_vertices_too() {
         let graph =
             Graph { offsets: vec![0; 7].into(), vertex_weights: vec![1, 2, 3, 1, 2, 3].into(), ..Graph::default() };
         let mut partition = PartitionedGraph::new(&graph, &[4, 4, 4], vec![0; 6], |_| true);

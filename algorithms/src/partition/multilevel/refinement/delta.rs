@@ -300,7 +300,7 @@ mod tests {
         let before = partition.cut();
         let seeds: Vec<u32> = (0..200).filter(|vertex| vertex % 3 > 0).collect();
         let starts: Vec<&[u32]> = seeds.chunks(seeds_each).collect();
-        // Whoever has moved already stays where it is.
+        // A vertex that has moved already stays where it is.
         let (mut moved, mut touched) = (vec![false; 200], Vec::new());
         moved[1] = true;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");

@@ -35,7 +35,7 @@ const SPARSE: usize = 64;
 /// Concurrent searches, at most.
 const MOST_TOGETHER: usize = 512;
 
-/// Seeds that a thread looks at in one go.
+/// Seeds that a thread takes at a time.
 const FEW: usize = 1024;
 
 /// Scratch space, kept between passes.
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_wall_between_two_basins_is_climbed() {
-        // Two cliques of four, tied by light edges, with one vertex of each on the wrong side: each swap step alone loses.
+        // Two cliques of four, connected by light edges, with one vertex of each on the wrong side: each swap step alone loses.
         let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 8];
         for a in 0..8u32 {
             for b in (0..8u32).filter(|&b| b != a && b / 4 == a / 4) {

@@ -9,7 +9,7 @@ use super::partitioned_graph::PartitionedGraph;
 /// A vertex and by how much its best move lowers the cut; the largest gain, then the lowest number, comes first.
 type Candidate = (Reverse<i64>, u32);
 
-/// Vertices that a thread looks at in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 4096;
 
 /// The vertices, of those listed, that can move with at least some gain.
@@ -21,7 +21,7 @@ fn candidates(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], least: i64
     vertices.par_chunks(STRETCH).with_max_len(1).map(some).collect::<Vec<_>>().concat()
 }
 
-/// The vertices of the largest gains, so many of them, the best first.
+/// The `count` vertices of the largest gains, best first.
 pub(crate) fn most_promising(partition: &PartitionedGraph<'_, '_>, vertices: &[u32], count: usize) -> Vec<u32> {
     let mut candidates = candidates(partition, vertices, i64::MIN);
     if count < candidates.len() {
@@ -35,8 +35,8 @@ pub(crate) fn most_promising(partition: &PartitionedGraph<'_, '_>, vertices: &[u
 /// Moves of a round that are too few for another.
 const FEW: usize = 100;
 
-/// Rounds in which every vertex that lowers the cut moves, the largest gain first; who gained much less by the time of its
-/// turn waits for the next round. Returns by how much the cut fell.
+/// In each round, every vertex that lowers the cut moves, the largest gain first. A vertex that gains much less by the time
+/// of its turn waits for the next round. Returns by how much the cut fell.
 pub(crate) fn greedy(partition: &mut PartitionedGraph<'_, '_>, mut active: Vec<u32>, rounds: u32) -> i64 {
     let mut total = 0;
     let mut queued = vec![false; partition.graph.len()];

@@ -1,13 +1,13 @@
-//! Label propagation refinement: every boundary vertex moves to the block that it is tied to most, if that helps.
+//! Label propagation refinement: every boundary vertex moves to the block that it is most connected to, if that helps.
 
 use rayon::prelude::*;
 
 use super::gain_cache::Target;
 use super::partitioned_graph::PartitionedGraph;
 
-/// Vertices whose moves are looked for by all threads, then made, before the next are looked at.
+/// Threads look for the moves of this many vertices, then make them, then go on.
 const AT_ONCE: usize = 16_384;
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 1024;
 
 /// Where a vertex moves: to where the cut falls, or to a lighter block at the same cut.

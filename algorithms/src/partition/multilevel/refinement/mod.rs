@@ -25,20 +25,20 @@ use crate::StopToken;
 /// How much refinement a level gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Whether balancing may move vertices to blocks that they are not tied to.
+    /// Whether balancing may move vertices to blocks that they have no edges into.
     pub(crate) balance_anywhere: bool,
     /// Rounds of label propagation.
     pub(crate) propagation: u32,
     /// Hill-climbing after it, with one search for the whole boundary.
     pub(crate) global: Option<FmConfig>,
-    /// Hill-climbing after that, with a search for each few boundary vertices.
+    /// Hill-climbing after that, with a search from every few boundary vertices.
     pub(crate) local: Option<FmConfig>,
-    /// The largest share of vertices at a boundary for which that is done: beyond it single searches cost much and find
-    /// little. Small graphs are exempt.
+    /// If a larger share of the vertices is at a boundary, there are no local searches: they cost much and find little.
+    /// Small graphs are exempt.
     pub(crate) local_share: f64,
 }
 
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const LONG: usize = 16_384;
 
 /// Vertices of a graph on which every refinement is cheap.

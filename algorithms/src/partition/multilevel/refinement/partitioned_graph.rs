@@ -264,7 +264,7 @@ fn fill_rows(
     let stretches = row_start.par_chunks_mut(STRETCH).enumerate();
     let lengths: Vec<usize> = stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
     let mut row_len = vec![0; graph.len()];
-    // Threads touch the pages for the first time, each some of them.
+    // Threads share the first touch of the pages.
     let none = |_| Connection::default();
     let all = (0..lengths.iter().sum()).into_par_iter().with_min_len(STRETCH);
     let mut connections: Vec<Connection> = all.map(none).collect();
@@ -304,7 +304,7 @@ mod tests {
         let mut seen = [0; 3];
         for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 40)] {
             let graph = Graph::tangle(seed);
-            // Room for all, so that gains depend on ties alone; and room for hardly more than are there.
+            // Room for all, so that gains depend on connections alone; and room for hardly more than are there.
             for room in [graph.total_weight(), graph.total_weight() / blocks as i64 * 11 / 10 + 2] {
                 let max_block_weights = vec![room; blocks];
                 let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();

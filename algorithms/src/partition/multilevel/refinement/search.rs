@@ -53,7 +53,7 @@ pub(crate) struct Found {
 pub(crate) struct Search {
     queue: Heap,
     waiting: Waiting,
-    /// Who moved, and from where, in order.
+    /// The vertices that moved, in order, and the blocks they left.
     pub(crate) trail: Vec<(u32, u32)>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn lower_volume(
     block_of: Vec<u32>,
     stop: &StopToken,
 ) -> Vec<u32> {
-    // Ties count neighbours, whatever their edges weigh.
+    // Connections count neighbours, whatever their edges weigh.
     let counted = Graph { edge_weights: Weights::Ones, ..graph.clone() };
     let mut partition = PartitionedGraph::new(&counted, max_block_weights, block_of, |_| true);
     let mut candidates = Vec::new();
@@ -35,9 +35,9 @@ pub(crate) fn lower_volume(
                     partition.block_weights[block as usize] + weight <= partition.max_block_weights[block as usize];
                 block != own && fits && (first..=last).contains(&block)
             }));
-            let tie_to_own = partition.connection_to(vertex, own);
+            let to_own = partition.connection_to(vertex, own);
             let score = |&block: &u32| {
-                (change(&partition, vertex, block), tie_to_own - partition.connection_to(vertex, block), block)
+                (change(&partition, vertex, block), to_own - partition.connection_to(vertex, block), block)
             };
             if let Some((volume, cut, block)) = candidates.iter().map(score).min()
                 && (volume, cut) < (0, 0)
@@ -53,10 +53,10 @@ pub(crate) fn lower_volume(
     partition.block_of
 }
 
-/// By how much the volume would rise if the vertex moved to a block that it is tied to.
+/// By how much the volume would rise if the vertex moved to a block that it has edges into.
 fn change(partition: &PartitionedGraph<'_, '_>, vertex: u32, to: u32) -> i64 {
     let from = partition.block_of[vertex as usize];
-    // The vertex is tied to `to`: it no longer sends there, but to `from` if a neighbour stays behind.
+    // The vertex has neighbours in `to`: it no longer sends there, but to `from` if a neighbour stays behind.
     let mut change = i64::from(partition.connection_to(vertex, from) > 0) - 1;
     for &neighbour in partition.graph.neighbours(vertex) {
         let own = partition.block_of[neighbour as usize];
