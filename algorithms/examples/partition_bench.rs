@@ -60,7 +60,7 @@ fn write_metis(graph: &UndirectedGraph, path: &str) {
     std::fs::write(path, text).expect("a writable folder");
 }
 
-/// Processor time of this thread in seconds, where the system tells it.
+/// Processor time of this thread in seconds, if the system reports it.
 fn thread_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)

@@ -173,7 +173,7 @@ fn planted_blocks_are_found() {
             edges.push((block * 125 + at, (block + 1) % 8 * 125 + at + 1));
         }
     }
-    // Numbered so that the numbers tell nothing.
+    // Numbered so that the numbers say nothing about the blocks.
     let number = |vertex: u32| (vertex * 387) % 1000;
     let edges: Vec<(u32, u32)> = edges.into_iter().map(|(a, b)| (number(a), number(b))).collect();
     let graph = graph(1000, &edges);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares placebench's partitioners with METIS, Mt-KaHyPar, KaMinPar and Scotch on generated graphs.
 
-Makes the graphs with `placebench`, runs every tool in a process of its own (ours as `placebench-partition`), judges every
+Makes the graphs with `placebench`, runs every tool in a process of its own (ours as `placebench partition`), judges every
 partition with `placebench partition --evaluate`, appends a row a run to a CSV file (a run that is there is not repeated), and
 writes tables of geometric means. See README.md.
 """
@@ -214,8 +214,8 @@ def run_python(tool, graph, k, seed, out, options, threads):
 
 
 def run_ours(spec, graph, k, seed, out, options, threads):
-    command = [options.partition_command, graph, "-k", k, "-e", EPSILON, "-a", spec, "--seed", seed, "--threads", threads]
-    text, cost = measured([*command, "-o", out], options.limit)
+    command = [options.placebench, "partition", graph, "-k", k, "-e", EPSILON, "-a", spec, "--seed", seed]
+    text, cost = measured([*command, "--threads", threads, "-o", out], options.limit)
     match = found(r"partitioned in\s+([\d.]+) s(?:, ([\d.]+) s of processor time)?", text)
     cost["partition_wall_s"] = float(match[1])
     if match[2]:
@@ -468,8 +468,7 @@ def main():
     parser.add_argument("--tools", type=names, default=TOOLS, help="default: all")
     parser.add_argument("--threads", type=names, default=["1"], help="tools other than placebench's always run on one")
     release = here.parents[1] / "target/release"
-    parser.add_argument("--placebench", default=release / "placebench", help="makes graphs and judges partitions")
-    parser.add_argument("--partition-command", default=release / "placebench-partition", help="runs our partitioners")
+    parser.add_argument("--placebench", default=release / "placebench", help="makes, partitions and judges graphs")
     parser.add_argument("--python", default=sys.executable, help="that has kaminpar and mtkahypar")
     parser.add_argument("--work", type=Path, default=Path("partitioners.tmp"), help="folder of the generated graphs")
     parser.add_argument("--out", type=Path, default=here / "results.csv", help="results; runs that are there are not repeated")

@@ -3,7 +3,7 @@
 use placebench_datasets::{DataflowGraph, OpId, UndirectedError, UndirectedGraph};
 
 /// The undirected view of a dataflow graph whose vertices are numbered in a topological order: every edge leads from the
-/// lower to the higher number, so that whoever knows this also knows the directions.
+/// lower to the higher number, so the numbers give the directions.
 #[derive(Clone, Debug)]
 pub struct TopologicalView {
     /// Vertices weigh their ops' operations, rounded, at least 1; edges the bytes of the tensors along them, at least 1, so

@@ -1,8 +1,13 @@
-//! Fiduccia–Mattheyses on the graph itself, without levels.
+//! Flat FM: Fiduccia–Mattheyses on the graph itself, without levels.
 
 use placebench_datasets::UndirectedGraph;
 
-use super::multilevel::engine::{self, Scale, Weight};
+use super::multilevel::initial::{InitialConfig, recursive_bisection};
+use super::multilevel::problem::Problem;
+use super::multilevel::random::Random;
+use super::multilevel::refinement::fm::FmConfig;
+use super::multilevel::refinement::partitioned_graph::PartitionedGraph;
+use super::multilevel::refinement::{Effort, refine};
 use super::{Partition, PartitionError, Partitioner, Request};
 use crate::{Algorithm, Named, Params, SpecError};
 
@@ -61,29 +66,74 @@ impl Algorithm for FiducciaMattheyses {
 
 impl Partitioner for FiducciaMattheyses {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
-        request.check()?;
-        let scale = Scale::of(graph);
-        let block_of = match scale.is_narrow() {
-            true => self.run::<u32>(graph, scale, request)?,
-            false => self.run::<u64>(graph, scale, request)?,
+        let problem = Problem::new(graph, request, false)?;
+        let block_of = match self.scheme {
+            FmScheme::Direct => self.direct(&problem),
+            FmScheme::Recursive => self.recursive(&problem),
         };
-        if request.stop.is_stopped() {
-            return Err(PartitionError::Stopped);
-        }
-        Ok(Partition { blocks: request.blocks, block_of })
+        problem.complete(block_of)
     }
 }
 
 impl FiducciaMattheyses {
-    fn run<W: Weight>(
-        &self,
-        graph: &UndirectedGraph,
-        scale: Scale,
-        request: &Request,
-    ) -> Result<Vec<u32>, PartitionError> {
-        match self.scheme {
-            FmScheme::Direct => engine::flat::<W>(graph, scale, request, self.passes),
-            FmScheme::Recursive => engine::flat_bisections::<W>(graph, scale, request, self.passes),
+    /// Moves vertices between all blocks, beginning with random ones.
+    fn direct(&self, problem: &Problem<'_>) -> Vec<u32> {
+        let mut random = Random::new(problem.request.seed, 0);
+        let mut order: Vec<u32> = (0..problem.graph.len() as u32).collect();
+        random.shuffle(&mut order);
+        let block_of = problem.fill(&order);
+        let mut partition = PartitionedGraph::new(&problem.graph, &problem.max_block_weights, block_of, |_| true);
+        refine(&mut partition, &self.effort(), &mut random, &problem.request.stop);
+        partition.block_of
+    }
+
+    /// Bisects the graph, then each side, without coarsening.
+    fn recursive(&self, problem: &Problem<'_>) -> Vec<u32> {
+        let Problem { graph, request, max_block_weights, .. } = problem;
+        let config = InitialConfig {
+            epsilon: request.epsilon,
+            trials: 1,
+            max_members: 2,
+            by_size: false,
+            coarsen_to: usize::MAX,
+            effort: &self.effort(),
+            seed: request.seed,
+        };
+        recursive_bisection(graph, max_block_weights, None, &config, &request.stop)
+    }
+
+    /// Passes over the whole boundary.
+    fn effort(&self) -> Effort {
+        let config = FmConfig {
+            rounds: self.passes,
+            min_improvement: 0.0,
+            seeds: usize::MAX,
+            patience: u32::MAX,
+            worthwhile: 0.0,
+        };
+        Effort { balance_anywhere: true, propagation: 0, global: Some(config), local: None, local_share: 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_that_need_64_bits_change_nothing() {
+        // The same ring with chords, whose edges weigh 2^24 times as much.
+        let ring = |factor: u64| {
+            let near = |v: u32| [1, 2, 9].map(|step| (v, (v + step) % 400, factor * (1 + u64::from(v * step) % 17)));
+            UndirectedGraph::from_edges(400, (0..400).flat_map(near), None).expect("edges between vertices")
+        };
+        let (narrow, wide) = (ring(1), ring(1 << 24));
+        assert!(wide.total_edge_weight() > u64::from(u32::MAX));
+        for scheme in [FmScheme::Direct, FmScheme::Recursive] {
+            for blocks in [2, 5, 8] {
+                let fm = FiducciaMattheyses { scheme, passes: 4 };
+                let request = Request::new(blocks, 0.05, 3);
+                assert_eq!(fm.partition(&narrow, &request), fm.partition(&wide, &request), "{scheme:?} {blocks}");
+            }
         }
     }
 }

@@ -109,7 +109,7 @@ impl<S: Sum> Line<S> {
         // The first place has nothing before it.
         let (mut before, mut across) = (vec![S::of(0); count + 1], vec![S::of(0); count + 1]);
         let stretches = before[1..].par_chunks_mut(STRETCH).zip(across[1..].par_chunks_mut(STRETCH)).enumerate();
-        // Sums within a stretch first, of which those of edges may be negative: they wrap around, and back again.
+        // Sums within a stretch first. Those of edges may be negative: they wrap around, and back again.
         let sums = stretches.with_max_len(1).map(|(at, (before, across))| {
             let (mut weight, mut open) = (0u64, 0u64);
             let first = (at * STRETCH) as u32;

@@ -21,5 +21,5 @@ pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};
 pub use hashing::Hashing;
 pub use level_slabs::LevelSlabs;
 pub use metis::{Metis, MetisScheme};
-pub use multilevel::{Aim, Coarsening, Multilevel, Preset};
+pub use multilevel::{Coarsening, Multilevel, Objective, Preset};
 pub use partitioner::{Partition, PartitionError, Partitioner, Request};

@@ -13,7 +13,7 @@ pub trait Partitioner: Send + Sync {
     /// (a vertex heavier than a block); the caller judges with [`quality::imbalance`](super::quality::imbalance).
     ///
     /// # Errors
-    /// [`PartitionError::Stopped`] if it was told to stop, [`PartitionError::Unsupported`] if it cannot handle the graph.
+    /// [`PartitionError::Stopped`] if the request's token stops it, [`PartitionError::Unsupported`] if it cannot handle the graph.
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError>;
 }
 
@@ -41,8 +41,8 @@ impl Request {
     /// Whether a partition can be asked for like this.
     ///
     /// # Errors
-    /// [`PartitionError::Unsupported`] if there are no blocks, the imbalance is negative or not finite, or the shares are
-    /// not as many as the blocks, negative, or do not add up to 1.
+    /// [`PartitionError::Unsupported`] if there are no blocks, the imbalance is negative or not finite, or the number of
+    /// shares is not that of the blocks, or they are negative or do not add up to 1.
     pub fn check(&self) -> Result<(), PartitionError> {
         let fault = |what: String| Err(PartitionError::Unsupported(what));
         if self.blocks == 0 {

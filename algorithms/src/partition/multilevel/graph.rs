@@ -1,132 +1,25 @@
-//! The working graph: rows with narrow weights, so that more of them fit into a cache.
+//! The working graph: undirected, weighted, in compressed sparse rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use placebench_datasets::{Numbers, UndirectedGraph};
+use placebench_datasets::Numbers;
 use rayon::prelude::*;
 
-/// A weight of a vertex or edge, as narrow as the graph's totals permit.
-pub(crate) trait Weight: Copy + Ord + Default + Send + Sync + std::fmt::Debug + 'static {
-    /// Weight 1.
-    const ONE: Self;
-    /// From a wide number that is known to fit.
-    fn narrow(wide: i64) -> Self;
-    /// As a wide number.
-    fn wide(self) -> i64;
-    /// The numbers as they lie in memory, if they are of this width.
-    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]>;
-}
+use super::weights::Weights;
 
-impl Weight for u32 {
-    const ONE: Self = 1;
-
-    #[inline]
-    fn narrow(wide: i64) -> Self {
-        wide as u32
-    }
-
-    #[inline]
-    fn wide(self) -> i64 {
-        i64::from(self)
-    }
-
-    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]> {
-        match numbers {
-            Numbers::Narrow(numbers) => Some(numbers),
-            Numbers::Wide(_) => None,
-        }
-    }
-}
-
-impl Weight for u64 {
-    const ONE: Self = 1;
-
-    #[inline]
-    fn narrow(wide: i64) -> Self {
-        wide as u64
-    }
-
-    #[inline]
-    fn wide(self) -> i64 {
-        self as i64
-    }
-
-    fn borrow(numbers: Numbers<'_>) -> Option<&[Self]> {
-        match numbers {
-            Numbers::Narrow(_) => None,
-            Numbers::Wide(numbers) => Some(numbers),
-        }
-    }
-}
-
-/// Divides weights by a power of two where their totals would not fit into 61 bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
-    vertex_shift: u32,
-    edge_shift: u32,
-    narrow: bool,
-}
-
-impl Scale {
-    pub(crate) fn of(graph: &UndirectedGraph) -> Self {
-        let (vertices, edges) = (graph.total_vertex_weight(), graph.total_edge_weight());
-        // Rounding up adds less than one to each weight.
-        let shift = |total: u64| (u64::BITS - total.leading_zeros()).saturating_sub(60);
-        let narrow = vertices <= u64::from(u32::MAX) && edges <= u64::from(u32::MAX) / 2;
-        Self { vertex_shift: shift(vertices), edge_shift: shift(edges), narrow }
-    }
-
-    /// Whether 32 bits hold all totals.
-    pub(crate) fn is_narrow(self) -> bool {
-        self.narrow
-    }
-
-    pub(crate) fn vertex(self, weight: u64) -> i64 {
-        weight.div_ceil(1 << self.vertex_shift) as i64
-    }
-
-    pub(crate) fn edge(self, weight: u64) -> i64 {
-        weight.div_ceil(1 << self.edge_shift) as i64
-    }
-
-    /// The weights of all vertices, those of the original where they need no copy; none if all are 1.
-    pub(crate) fn vertices<W: Weight>(self, weights: Option<Numbers<'_>>) -> Cow<'_, [W]> {
-        scaled(weights, self.vertex_shift, |weight| self.vertex(weight))
-    }
-
-    /// As [`Scale::vertices`] for the weights of all entries.
-    pub(crate) fn edges<W: Weight>(self, weights: Option<Numbers<'_>>) -> Cow<'_, [W]> {
-        scaled(weights, self.edge_shift, |weight| self.edge(weight))
-    }
-
-    /// Rounded down, so that what fits in scaled weights fits in true ones.
-    pub(crate) fn cap(self, capacity: u64) -> i64 {
-        (capacity >> self.vertex_shift).min(1 << 62) as i64
-    }
-}
-
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 8192;
-
-fn scaled<W: Weight>(weights: Option<Numbers<'_>>, shift: u32, scale: impl Fn(u64) -> i64) -> Cow<'_, [W]> {
-    let Some(weights) = weights else { return Cow::Borrowed(&[]) };
-    match W::borrow(weights) {
-        Some(same) if shift == 0 => Cow::Borrowed(same),
-        _ => weights.iter().map(|weight| W::narrow(scale(weight))).collect(),
-    }
-}
 
 /// An undirected graph in compressed sparse rows, borrowed as far as another one has them like this. Rows need not be sorted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graph<'a, W: Weight> {
+pub(crate) struct Graph<'a> {
     /// Where each vertex's row begins, and the end of the last.
     pub(crate) offsets: Cow<'a, [u32]>,
     pub(crate) neighbours: Cow<'a, [u32]>,
-    /// Parallel to `neighbours`; empty if all are 1.
-    pub(crate) edge_weights: Cow<'a, [W]>,
-    /// Empty if all are 1.
-    pub(crate) vertex_weights: Cow<'a, [W]>,
+    /// Parallel to `neighbours`.
+    pub(crate) edge_weights: Weights<'a>,
+    pub(crate) vertex_weights: Weights<'a>,
     /// Parallel to `neighbours`, where directions matter: [`LATER`] and [`EARLIER`], both for an edge that was merged of
     /// some in either direction. Else empty.
     pub(crate) directions: Vec<u8>,
@@ -137,7 +30,7 @@ pub(crate) const LATER: u8 = 1;
 /// The edge comes from the neighbour.
 pub(crate) const EARLIER: u8 = 2;
 
-impl<W: Weight> Graph<'_, W> {
+impl Graph<'_> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -170,16 +63,37 @@ impl<W: Weight> Graph<'_, W> {
     }
 
     #[inline]
-    pub(crate) fn edges(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, W)> + '_ {
+    pub(crate) fn edges(&self, vertex: u32) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
         let row = self.row(vertex);
-        let weights = if self.edge_weights.is_empty() { None } else { Some(&self.edge_weights[row.clone()]) };
+        let weights = self.edge_weights.slice(row.clone());
         let neighbours = &self.neighbours[row];
-        neighbours.iter().enumerate().map(move |(at, &n)| (n, weights.map_or(W::ONE, |weights| weights[at])))
+        let weight = move |at: usize| match weights {
+            None => 1,
+            Some(Numbers::Narrow(weights)) => i64::from(weights[at]),
+            Some(Numbers::Wide(weights)) => weights[at] as i64,
+        };
+        neighbours.iter().enumerate().map(move |(at, &neighbour)| (neighbour, weight(at)))
+    }
+
+    /// Calls `visit` with each neighbour and the weight of the edge to it: faster than a loop over [`Graph::edges`].
+    #[inline]
+    pub(crate) fn for_each_edge(&self, vertex: u32, mut visit: impl FnMut(u32, i64)) {
+        let row = self.row(vertex);
+        let neighbours = &self.neighbours[row.clone()];
+        match self.edge_weights.slice(row) {
+            None => neighbours.iter().for_each(|&neighbour| visit(neighbour, 1)),
+            Some(Numbers::Narrow(weights)) => {
+                neighbours.iter().zip(weights).for_each(|(&neighbour, &weight)| visit(neighbour, i64::from(weight)));
+            }
+            Some(Numbers::Wide(weights)) => {
+                neighbours.iter().zip(weights).for_each(|(&neighbour, &weight)| visit(neighbour, weight as i64));
+            }
+        }
     }
 
     #[inline]
     pub(crate) fn weight(&self, vertex: u32) -> i64 {
-        if self.vertex_weights.is_empty() { 1 } else { self.vertex_weights[vertex as usize].wide() }
+        self.vertex_weights.get(vertex as usize)
     }
 
     /// Whether vertices of more than eight times the mean degree have a tenth of the edges.
@@ -220,11 +134,16 @@ impl<W: Weight> Graph<'_, W> {
     }
 
     pub(crate) fn total_weight(&self) -> i64 {
-        if self.vertex_weights.is_empty() {
-            self.len() as i64
-        } else {
-            self.vertex_weights.iter().map(|weight| weight.wide()).sum()
+        (0..self.len() as u32).map(|vertex| self.weight(vertex)).sum()
+    }
+
+    /// What each block weighs.
+    pub(crate) fn block_weights(&self, block_of: &[u32], blocks: usize) -> Vec<i64> {
+        let mut weights = vec![0; blocks];
+        for (vertex, &block) in (0..).zip(block_of) {
+            weights[block as usize] += self.weight(vertex);
         }
+        weights
     }
 
     /// Sum of the weights of the edges between blocks.
@@ -232,42 +151,39 @@ impl<W: Weight> Graph<'_, W> {
         let twice = self.vertices().map(|vertex| {
             let own = block_of[vertex as usize];
             let foreign = self.edges(vertex).filter(|&(n, _)| block_of[n as usize] != own);
-            foreign.map(|(_, weight)| weight.wide()).sum::<i64>()
+            foreign.map(|(_, weight)| weight).sum::<i64>()
         });
         twice.sum::<i64>() / 2
     }
 
     /// The subgraph of the vertices that `members` lists; `index` says where each of them is in that list.
-    pub(crate) fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Graph<'static, W> {
+    pub(crate) fn induced(&self, members: &[u32], index: &[u32], inside: impl Fn(u32) -> bool) -> Graph<'static> {
         let mut offsets = Vec::with_capacity(members.len() + 1);
         offsets.push(0);
-        let (mut neighbours, mut edge_weights, mut vertex_weights) = (Vec::new(), Vec::new(), Vec::new());
+        let mut neighbours = Vec::new();
+        let (mut edge_weights, mut vertex_weights) = (self.edge_weights.none_of(), self.vertex_weights.none_of());
         for &vertex in members {
             for (neighbour, weight) in self.edges(vertex) {
                 if inside(neighbour) {
                     neighbours.push(index[neighbour as usize]);
-                    if !self.edge_weights.is_empty() {
-                        edge_weights.push(weight);
-                    }
+                    edge_weights.push(weight);
                 }
             }
-            if !self.vertex_weights.is_empty() {
-                vertex_weights.push(self.vertex_weights[vertex as usize]);
-            }
+            vertex_weights.push(self.weight(vertex));
             offsets.push(neighbours.len() as u32);
         }
         Graph {
             offsets: offsets.into(),
             neighbours: neighbours.into(),
-            edge_weights: edge_weights.into(),
-            vertex_weights: vertex_weights.into(),
+            edge_weights,
+            vertex_weights,
             directions: Vec::new(),
         }
     }
 }
 
 #[cfg(test)]
-impl Graph<'static, u32> {
+impl Graph<'static> {
     /// The graph of rows of neighbours and edge weights, whose vertices all weigh 1.
     pub(crate) fn of_rows(rows: &[Vec<(u32, u32)>]) -> Self {
         let ends = rows.iter().scan(0, |end, row| {
@@ -277,8 +193,23 @@ impl Graph<'static, u32> {
         Self {
             offsets: std::iter::once(0).chain(ends).collect(),
             neighbours: rows.iter().flatten().map(|&(neighbour, _)| neighbour).collect(),
-            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect(),
+            edge_weights: rows.iter().flatten().map(|&(_, weight)| weight).collect::<Vec<u32>>().into(),
             ..Self::default()
         }
+    }
+
+    /// A random graph of some 600 weighted edges on 200 vertices.
+    pub(crate) fn tangle(seed: u64) -> Self {
+        let mut random = super::random::Random::new(seed, 0);
+        let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 200];
+        for _ in 0..600 {
+            let (a, b, weight) = (random.below(200), random.below(200), random.below(9) as u32);
+            if a != b && rows[a].iter().all(|&(n, _)| n as usize != b) {
+                rows[a].push((b as u32, weight));
+                rows[b].push((a as u32, weight));
+            }
+        }
+        let vertex_weights: Vec<u32> = (0..200).map(|_| 1 + random.below(4) as u32).collect();
+        Self { vertex_weights: vertex_weights.into(), ..Self::of_rows(&rows) }
     }
 }

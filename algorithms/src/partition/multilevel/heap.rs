@@ -21,13 +21,6 @@ impl Heap {
         Self { entries: Vec::new(), place: vec![0; vertices], clock: 0 }
     }
 
-    /// Makes place for vertices below `vertices`.
-    pub(crate) fn admit(&mut self, vertices: usize) {
-        if self.place.len() < vertices {
-            self.place.resize(vertices, 0);
-        }
-    }
-
     pub(crate) fn clear(&mut self) {
         for entry in self.entries.drain(..) {
             self.place[entry.vertex as usize] = 0;
@@ -40,6 +33,9 @@ impl Heap {
     pub(crate) fn set(&mut self, vertex: u32, key: i64) {
         self.clock = self.clock.wrapping_add(1);
         let entry = Entry { key, stamp: self.clock, vertex };
+        if self.place.len() <= vertex as usize {
+            self.place.resize(vertex as usize + 1, 0);
+        }
         match self.place[vertex as usize] {
             0 => {
                 self.entries.push(entry);
@@ -59,16 +55,16 @@ impl Heap {
     /// The key of a vertex, if it is there.
     #[inline]
     pub(crate) fn key(&self, vertex: u32) -> Option<i64> {
-        match self.place[vertex as usize] {
-            0 => None,
-            place => Some(self.entries[place as usize - 1].key),
+        match self.place.get(vertex as usize) {
+            None | Some(0) => None,
+            Some(&place) => Some(self.entries[place as usize - 1].key),
         }
     }
 
     /// Takes a vertex out, if it is there.
     #[inline]
     pub(crate) fn remove(&mut self, vertex: u32) {
-        let place = std::mem::take(&mut self.place[vertex as usize]);
+        let place = self.place.get_mut(vertex as usize).map_or(0, std::mem::take);
         if place == 0 {
             return;
         }

@@ -1,61 +1,37 @@
 //! Multilevel partitioning: coarsen, partition the coarsest graph, uncoarsen and refine.
 
 mod acyclic;
-mod arrange;
-mod balance;
-#[cfg(test)]
-mod bound;
-mod coarsen;
-mod communities;
-mod contract;
-pub(crate) mod engine;
-mod exchange;
-mod flow;
-mod fm;
+mod coarsening;
 mod graph;
-mod greedy;
 mod heap;
-mod initial;
-mod isolated;
-mod overlay;
-mod pairs;
+pub(crate) mod initial;
 mod pool;
-mod propagate;
-mod pull;
-mod random;
-mod refine;
-mod region;
+pub(crate) mod problem;
+pub(crate) mod random;
+pub(crate) mod refinement;
 mod settings;
-mod starts;
-mod state;
-mod volume;
+mod solver;
+mod weights;
 
 use placebench_datasets::UndirectedGraph;
-use rayon::prelude::*;
 
-use self::coarsen::{CoarsenConfig, Level, coarsen};
-use self::communities::communities;
-use self::graph::{Graph, Scale, Weight};
-use self::initial::{InitialConfig, recursive_bisection};
-use self::random::Random;
-use self::refine::{Scored, uncoarsen};
+use self::problem::Problem;
+use self::refinement::volume::lower_volume;
 pub use self::settings::Preset;
-use self::settings::Settings;
-use self::starts::{Start, best_start};
-use self::volume::lower_volume;
+use self::solver::Solver;
 use super::{Partition, PartitionError, Partitioner, Request};
 use crate::{Algorithm, Named, Params, SpecError};
 
-/// What a partition should have little of.
+/// What the partitioner minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum Objective {
     /// The weight of the edges between blocks.
     Cut,
     /// The communication volume: a vertex's value goes once to each block that needs it.
     Volume,
 }
 
-impl Named for Aim {
+impl Named for Objective {
     const NAMES: &'static [(&'static str, Self)] = &[("cut", Self::Cut), ("volume", Self::Volume)];
 }
 
@@ -74,20 +50,24 @@ impl Named for Coarsening {
 
 /// Multilevel k-way partitioning.
 ///
-/// Coarsening joins each vertex, low degrees first, to the cluster that it is tied to most, where edges are equal for the
-/// root of the cluster's weight (label propagation with a bound on weight and members); vertices whose favourite is full
-/// join each other. On small graphs every other run keeps clusters within communities of large modularity. The coarsest
-/// graph is bisected recursively, each bisection multilevel itself and begun by greedy graph growing from several seeds and
-/// by several rules. At each level of the way back FM moves vertices between all blocks: first with one search for the whole
-/// boundary, then with one from each boundary vertex; both are undone back to their best point.
+/// **Coarsening** visits the vertices by degree, low degrees first. Each joins the cluster to which its edges weigh most: label
+/// propagation with a bound on weight and members. If all edges are equal, the weight is divided by the root of the cluster's
+/// weight. Vertices whose favourite cluster is full join each other. On small graphs, every second run keeps clusters within
+/// communities of large modularity.
 ///
-/// Threads share the work on large graphs, and the partition depends on the graph alone, not on their number: ranges of
-/// vertices are clustered at the same time, then who prefers a cluster beyond its range; moves that lower the cut are looked
-/// for everywhere and made in the order of their gains before FM begins; searches from single vertices run in batches, each
-/// on an overlay over the partition as it was, and what they found is carried out in turn as far as it still holds.
+/// The **initial partition** bisects the coarsest graph recursively. Each bisection is multilevel itself, and begins with
+/// greedy graph growing from several seeds and by several rules.
 ///
-/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (where there are hubs) and the slabs
-/// of [`LevelSlabs`](super::LevelSlabs) are refined instead of the initial partition where they cut less.
+/// **Refinement** at each level of the way back is FM between all blocks: first one search from the whole boundary, then one
+/// from each boundary vertex. Every search is undone back to its least cut.
+///
+/// Threads share the work on large graphs, and their number does not change the partition. They cluster ranges of vertices
+/// concurrently, then the vertices that prefer a cluster beyond their range. They look for moves that lower the cut
+/// everywhere, and make them in the order of their gains before FM begins. Local searches run in batches, each with its own
+/// delta over the partition; what they found is carried out in turn, as far as it still holds.
+///
+/// Isolated vertices are set aside and fill up the blocks at the end. Ranges by degree (if there are hubs) and the slabs of
+/// [`LevelSlabs`](super::LevelSlabs) replace the initial partition if they cut less.
 ///
 /// # Reference
 /// B. Hendrickson, R. Leland: A multilevel algorithm for partitioning graphs. Supercomputing 1995,
@@ -126,8 +106,8 @@ pub struct Multilevel {
     pub preset: Preset,
     /// How vertices are joined.
     pub coarsening: Coarsening,
-    /// What is made small.
-    pub aim: Aim,
+    /// What is minimised.
+    pub objective: Objective,
     /// Whether the blocks must form no cycle, every edge leading from the lower to the higher number.
     pub acyclic: bool,
 }
@@ -145,7 +125,7 @@ impl Algorithm for Multilevel {
         Ok(Self {
             preset: params.word("preset", Preset::Default, "time against quality: fast, default or quality")?,
             coarsening: params.word("coarsening", Coarsening::Clusters, coarsening)?,
-            aim: params.word("objective", Aim::Cut, objective)?,
+            objective: params.word("objective", Objective::Cut, objective)?,
             acyclic: params.word("acyclic", false, acyclic)?,
         })
     }
@@ -153,198 +133,16 @@ impl Algorithm for Multilevel {
 
 impl Partitioner for Multilevel {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
-        request.check()?;
-        let scale = Scale::of(graph);
-        let block_of = match scale.is_narrow() {
-            true => self.run::<u32>(graph, scale, request)?,
-            false => self.run::<u64>(graph, scale, request)?,
-        };
-        Ok(Partition { blocks: request.blocks, block_of })
-    }
-}
-
-impl Multilevel {
-    fn run<W: Weight>(
-        &self,
-        graph: &UndirectedGraph,
-        scale: Scale,
-        request: &Request,
-    ) -> Result<Vec<u32>, PartitionError> {
-        let (split, caps) = engine::prepare::<W>(graph, scale, request, self.acyclic)?;
-        let kept = split.kept.as_deref();
+        let problem = Problem::new(graph, request, self.acyclic)?;
         let mut settings = self.preset.settings();
         if self.coarsening == Coarsening::Matching {
             settings.max_members = 2;
         }
-        let mut work = Work { graph: &split.graph, caps: &caps, settings, request, communities: None };
-        let find_start = || best_start(graph, &split.graph, kept, &caps, request, self.acyclic);
-        let mut best = if self.acyclic || split.graph.is_strip(caps.len()) {
-            // What the slabs of a long strip leave open, refinement finds.
-            match find_start()? {
-                Some(start) if self.acyclic => work.acyclic(acyclic::Effort::of(self.preset), start),
-                Some(start) => work.cycle(&start.block_of, 0),
-                None => work.best(None, work.begin(0)),
-            }
-        } else {
-            work.find_communities();
-            let (start, begun) = rayon::join(find_start, || work.begin(0));
-            work.best(start?, begun)
-        };
-        work.settings.effort = work.settings.effort_again;
-        // Acyclic blocks have had theirs.
-        for cycle in 0..if self.acyclic { 0 } else { work.settings.cycles } {
-            best = work.cycle(&best.block_of, 1 + u64::from(cycle));
+        let solver = Solver::new(&problem, settings);
+        let mut best = if self.acyclic { acyclic::partition(&solver, self.preset)? } else { solver.partition()? };
+        if self.objective == Objective::Volume {
+            best.block_of = lower_volume(&problem.graph, &problem.max_block_weights, best.block_of, &request.stop);
         }
-        if self.aim == Aim::Volume {
-            best.block_of = lower_volume(&split.graph, &caps, best.block_of, &request.stop);
-        }
-        if request.stop.is_stopped() {
-            Err(PartitionError::Stopped)
-        } else {
-            Ok(split.complete(graph, scale, &caps, best.block_of))
-        }
-    }
-}
-
-/// Vertices at which a bisection of the coarsest graph stops to coarsen further.
-const BISECTION_TARGET: usize = 120;
-
-/// Entries of a graph on which two runs cost little.
-const SMALL: usize = 100_000;
-
-/// A partition of the coarsest graph.
-struct Begun<W: Weight> {
-    levels: Vec<Level<W>>,
-    block_of: Vec<u32>,
-    /// Overload and cut.
-    initial: (i64, i64),
-}
-
-/// A partition that went through all levels.
-struct Run {
-    /// Overload and cut at the coarsest.
-    initial: (i64, i64),
-    finished: Scored,
-}
-
-/// A graph to be partitioned.
-struct Work<'w, 'a, W: Weight> {
-    graph: &'w Graph<'a, W>,
-    caps: &'w [i64],
-    settings: Settings,
-    request: &'w Request,
-    /// Of each vertex, where the graph is small.
-    communities: Option<Vec<u32>>,
-}
-
-impl<W: Weight> Work<'_, '_, W> {
-    /// Whether several runs cost little.
-    fn is_small(&self) -> bool {
-        self.graph.entries() < SMALL
-    }
-
-    /// How a run coarsens. On small graphs every other one joins pairs, which elsewhere takes too many levels; there it counts
-    /// what the others do not. From the third on the order is random.
-    fn coarsening(&self, run: u64) -> CoarsenConfig {
-        let target = (self.settings.target_per_block * self.caps.len()).max(2000);
-        let max_weight = (self.graph.total_weight() as f64 * 1.5 / target as f64).ceil() as i64;
-        let other = run % 2 == 1;
-        let max_members = if other && self.is_small() { 2 } else { self.settings.max_members };
-        let flipped = if self.is_small() { run % 4 == 2 } else { other };
-        let by_size = self.graph.edge_weights.is_empty() != flipped;
-        let shuffle = (run > 1).then(|| Random::new(self.request.seed, 2_000_000 + run).next());
-        CoarsenConfig { target, max_weight, max_members, by_size, shuffle }
-    }
-
-    /// Large graphs do without, for the time.
-    fn find_communities(&mut self) {
-        if self.is_small() {
-            self.communities = Some(communities(self.graph, &self.request.stop));
-        }
-    }
-
-    /// The best of some runs, of which the first has begun, and of the start, refined. Where there is one run, either is
-    /// carried to the end.
-    fn best(&self, start: Option<Start>, begun: Begun<W>) -> Scored {
-        let runs = if self.is_small() { self.settings.runs_if_small } else { self.settings.runs };
-        // Threads share in coarsening better than in refining: they do the one together, and then a run each the other. One
-        // thread has the levels of one run at a time.
-        let at_first = !self.is_small() && rayon::current_num_threads() > 1;
-        let others = (1..runs).map(|run| (run, at_first.then(|| self.begin(run))));
-        let all: Vec<(u64, Option<Begun<W>>)> = std::iter::once((0, Some(begun))).chain(others).collect();
-        let finish = |(run, begun): (u64, Option<Begun<W>>)| {
-            let begun = begun.unwrap_or_else(|| self.begin(run));
-            self.run(run, begun, start.as_ref(), runs == 1)
-        };
-        let done: Vec<Run> = all.into_par_iter().with_max_len(1).map(finish).collect();
-        let least = done.iter().map(|run| run.initial).min();
-        // The initial partitions were refined already, the start was not.
-        let is_near = |start: &&Start| runs > 1 && least.is_none_or(|initial| start.is_near(initial));
-        let refined = start.as_ref().filter(is_near).map(|start| self.cycle(&start.block_of, 0));
-        let finished = done.into_iter().map(|run| run.finished).chain(refined).min_by_key(|finished| finished.score);
-        match (start, finished) {
-            // Balancing may have cost more than refinement gained.
-            (Some(start), Some(best)) if (0, start.cut) < best.score => self.cycle(&start.block_of, 0),
-            (_, Some(best)) => best,
-            (_, None) => self.run(0, self.begin(0), None, false).finished,
-        }
-    }
-
-    /// Coarsens and partitions the coarsest graph.
-    fn begin(&self, run: u64) -> Begun<W> {
-        let stop = &self.request.stop;
-        let coarsening = self.coarsening(run);
-        // The others find what communities hide.
-        let communities = self.communities.as_deref().filter(|_| run.is_multiple_of(2));
-        let (levels, communities) = coarsen(self.graph, &coarsening, communities, stop);
-        let coarsest = levels.last().map_or(self.graph, |level| &level.graph);
-        let config = InitialConfig {
-            epsilon: self.request.epsilon,
-            trials: if self.is_small() { self.settings.trials_if_small } else { self.settings.trials },
-            max_members: coarsening.max_members,
-            by_size: coarsening.by_size,
-            coarsen_to: BISECTION_TARGET,
-            effort: &self.settings.initial,
-            seed: Random::new(self.request.seed, 1 + run).next(),
-        };
-        let block_of = recursive_bisection(coarsest, self.caps, communities.as_deref(), &config, stop);
-        let initial = (self.overload(coarsest, &block_of), coarsest.cut(&block_of));
-        Begun { levels, block_of, initial }
-    }
-
-    /// Uncoarsens; if `either`, that or the start, whichever promises more.
-    fn run(&self, run: u64, begun: Begun<W>, start: Option<&Start>, either: bool) -> Run {
-        let Begun { levels, block_of, initial } = begun;
-        if let Some(start) = start.filter(|start| either && start.is_near(initial)) {
-            drop(levels);
-            return Run { initial, finished: self.cycle(&start.block_of, 0) };
-        }
-        Run { initial, finished: self.uncoarsen(levels, block_of, run) }
-    }
-
-    /// A V-cycle: coarsens within the blocks, and refines them again at every level.
-    fn cycle(&self, block_of: &[u32], number: u64) -> Scored {
-        let config = CoarsenConfig { max_members: self.settings.max_members, shuffle: None, ..self.coarsening(number) };
-        let (levels, coarsest) = coarsen(self.graph, &config, Some(block_of), &self.request.stop);
-        self.uncoarsen(levels, coarsest.unwrap_or_default(), 1000 + number)
-    }
-
-    fn uncoarsen(&self, levels: Vec<Level<W>>, coarsest: Vec<u32>, purpose: u64) -> Scored {
-        let mut random = Random::new(self.request.seed, 1_000_000 + purpose);
-        let mut effort = self.settings.effort;
-        if self.graph.has_hubs() {
-            // Searches from single vertices soon meet a hub, and then know everyone.
-            effort.local = None;
-            effort.propagation = 0;
-        }
-        uncoarsen(self.graph, levels, self.caps, coarsest, &effort, &mut random, &self.request.stop)
-    }
-
-    fn overload(&self, graph: &Graph<'_, W>, block_of: &[u32]) -> i64 {
-        let mut loads = vec![0; self.caps.len()];
-        for vertex in 0..graph.len() as u32 {
-            loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
-        }
-        loads.iter().zip(self.caps).map(|(&load, &cap)| (load - cap).max(0)).sum()
+        problem.complete(best.block_of)
     }
 }

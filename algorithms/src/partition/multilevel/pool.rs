@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-/// Idle scratch spaces: at most as many as threads ever needed one at the same time.
-pub(super) struct Pool<T>(Mutex<Vec<T>>);
+/// Idle scratch spaces: no more than were ever in use at once.
+pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
@@ -13,7 +13,7 @@ impl<T> Default for Pool<T> {
 
 impl<T> Pool<T> {
     /// Works with an idle space, or one that `make` makes; the work must leave it as it was.
-    pub(super) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
+    pub(crate) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         // A lock is poisoned only where a thread panicked, and then all ends.
         let idle = self.0.lock().ok().and_then(|mut idle| idle.pop());
         let mut space = idle.unwrap_or_else(make);
@@ -25,11 +25,11 @@ impl<T> Pool<T> {
     }
 }
 
-/// Zeros on pages that are written at once. Pages of an allocation that is merely known to be zero are mapped again when the
-/// first write follows a read, of which all threads must be told.
-pub(super) fn written_zeros<T: Copy + Default>(count: usize) -> Vec<T> {
+/// Zeros that are written at once. Otherwise the system maps each page at the first read and again at the first write, and
+/// has to interrupt all threads for the second.
+pub(crate) fn written_zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     let mut zeros = Vec::with_capacity(count);
-    // Whose length is not known to be the capacity, so that it does not become such an allocation after all.
+    // The compiler must not see the length: it would turn this into an allocation of zeros that are not written.
     zeros.resize(std::hint::black_box(count), T::default());
     zeros
 }

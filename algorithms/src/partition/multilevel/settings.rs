@@ -1,7 +1,7 @@
 //! Presets: what time buys.
 
-use super::fm::FmConfig;
-use super::refine::Effort;
+use super::refinement::Effort;
+use super::refinement::fm::FmConfig;
 use crate::Named;
 
 /// How much time a partition may cost.
@@ -23,17 +23,17 @@ impl Named for Preset {
 /// What a preset stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Coarsening ends at so many vertices a block.
+    /// Coarsening ends at this many vertices per block.
     pub(crate) target_per_block: usize,
     /// Vertices that may join in one step of coarsening.
     pub(crate) max_members: u32,
-    /// Greedy growings tried in each bisection of the coarsest graph.
+    /// Greedy growings that each bisection of the coarsest graph tries.
     pub(crate) trials: u32,
-    /// As many on small graphs, of which several runs differ by more.
+    /// The same for small graphs. Their runs vary more, so more of them pay.
     pub(crate) trials_if_small: u32,
-    /// Initial partitions carried to the finest level, of which the best counts.
+    /// Initial partitions that are refined up to the finest level. The best one counts.
     pub(crate) runs: u64,
-    /// As many where a run costs little.
+    /// The same for small graphs, where a run costs little.
     pub(crate) runs_if_small: u64,
     /// V-cycles: coarsening within the blocks and refining again.
     pub(crate) cycles: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     pub(crate) initial: Effort,
     /// Refinement at each level.
     pub(crate) effort: Effort,
-    /// As much in V-cycles.
+    /// Refinement at each level of a V-cycle.
     pub(crate) effort_again: Effort,
 }
 
@@ -89,7 +89,7 @@ impl Preset {
                     local: local(10, 20),
                     local_share: 1.0,
                 };
-                // What takes longer hardly ever finds something the second time.
+                // A longer search hardly ever finds something the second time.
                 let effort_again = Effort { global: global(3, 1000), ..effort };
                 let runs = Settings { runs: 2, runs_if_small: 4, cycles: 2, ..shared };
                 Settings { trials: 32, trials_if_small: 16, effort, effort_again, ..runs }

@@ -1,6 +1,6 @@
 //! Sets of blocks as words of 64 bits.
 
-/// Words that a set of so many blocks takes.
+/// The words that a set of blocks takes.
 pub(super) fn words(blocks: u32) -> usize {
     blocks.div_ceil(64) as usize
 }

@@ -24,7 +24,7 @@ use crate::{Algorithm, Params, SpecError};
 /// In each rule the least loaded block, then the lowest id.
 ///
 /// # Deviations
-/// A stream tells nothing of edges to come: in rule 2 the blocks of both ends are then eligible, as in PowerGraph's own
+/// A stream does not know the edges to come: in rule 2 the blocks of both ends are then eligible, as in PowerGraph's own
 /// code. With known degrees the rule is as printed, ends with as many edges to come sharing it. A full block, with
 /// [`Request::capacity`] of the edges, is not eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

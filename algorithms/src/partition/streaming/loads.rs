@@ -39,7 +39,7 @@ impl BlockLoads {
         Self::with(capacity, scale)
     }
 
-    /// Empty blocks, of which only those in `range` may hold anything.
+    /// Empty blocks. Only those in `range` may hold anything.
     pub(super) fn within(request: &Request, range: Range<u32>, total: u64) -> Self {
         let mut this = Self::new(request, total);
         for block in (0..request.blocks).filter(|block| !range.contains(block)) {

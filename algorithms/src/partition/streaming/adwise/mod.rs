@@ -1,4 +1,4 @@
-//! ADWISE: a window of edges, the best of which is assigned first.
+//! ADWISE: a window of edges; the best edge in it is assigned first.
 
 mod instance;
 mod reader;

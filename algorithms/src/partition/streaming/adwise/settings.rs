@@ -53,7 +53,7 @@ pub struct Adwise {
     /// ε of the lazy traversal: by how much a candidate exceeds the mean score. −∞ makes all candidates, so that the best
     /// edge of the window is always found.
     pub threshold: f64,
-    /// Instances z, at least 1 and at most as many as blocks.
+    /// Instances z, at least 1 and at most the number of blocks.
     pub spotlight: u32,
 }
 
@@ -109,9 +109,9 @@ impl Algorithm for Adwise {
 /// How many edges wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Window {
-    /// Always so many, at least 1.
+    /// Always this many edges, at least 1.
     Fixed(usize),
-    /// As many as pay and as the budget allows.
+    /// The number adapts: edges are added while that pays and the budget allows.
     Adaptive {
         /// What may be spent.
         budget: Budget,
@@ -123,7 +123,7 @@ pub enum Window {
 /// What an adaptive window may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// So many evaluations of the score an edge of the stream.
+    /// This many evaluations of the score per edge of the stream.
     Evaluations(f64),
     /// So much time for the whole stream, as in the paper. The answer then depends on the machine.
     Latency(Duration),

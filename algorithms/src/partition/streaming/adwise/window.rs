@@ -1,4 +1,4 @@
-//! The edges that wait, the candidates among them, and who is whose neighbour.
+//! The edges that wait, the candidates among them, and which edges are neighbours.
 
 use super::reader::NextEdge;
 

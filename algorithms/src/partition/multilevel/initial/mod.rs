@@ -1,21 +1,24 @@
 //! Initial partitions: recursive bisection, each bisection multilevel itself, begun by greedy graph growing.
 
+pub(crate) mod starts;
+
 use rayon::prelude::*;
 
-use super::coarsen::{CoarsenConfig, coarsen};
-use super::graph::{Graph, Weight};
+use super::coarsening::clustering::CoarsenConfig;
+use super::coarsening::coarsen;
+use super::graph::Graph;
 use super::heap::Heap;
 use super::random::Random;
-use super::refine::{Effort, refine, uncoarsen};
-use super::state::State;
+use super::refinement::partitioned_graph::PartitionedGraph;
+use super::refinement::{Effort, refine, uncoarsen};
 use crate::StopToken;
 
-/// What bisections go by.
+/// How to bisect.
 #[derive(Clone, Copy)]
 pub(crate) struct InitialConfig<'c> {
-    /// Tolerated imbalance, of which every level of the recursion may use its share.
+    /// Tolerated imbalance. Every level of the recursion may use its share of it.
     pub(crate) epsilon: f64,
-    /// Greedy growings tried a bisection.
+    /// Greedy growings that each bisection tries.
     pub(crate) trials: u32,
     pub(crate) max_members: u32,
     /// As in [`CoarsenConfig`].
@@ -26,28 +29,31 @@ pub(crate) struct InitialConfig<'c> {
     pub(crate) seed: u64,
 }
 
-/// A block for every vertex, as far as possible within `caps`. Where communities are given, bisections join only vertices of
-/// one when they coarsen.
-pub(crate) fn recursive_bisection<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: &[i64],
+/// A block for every vertex, within the maximum block weights if possible. If there are communities, bisections join only
+/// vertices of the same one when they coarsen.
+pub(crate) fn recursive_bisection(
+    graph: &Graph<'_>,
+    max_block_weights: &[i64],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
     stop: &StopToken,
 ) -> Vec<u32> {
-    let blocks = caps.len();
+    let blocks = max_block_weights.len();
     if blocks <= 1 || graph.len() == 0 {
         return vec![0; graph.len()];
     }
-    let (low, high) = caps.split_at(blocks.div_ceil(2));
-    let budget = |caps: &[i64]| caps.iter().map(|&cap| i128::from(cap)).sum::<i128>();
+    let (low, high) = max_block_weights.split_at(blocks.div_ceil(2));
+    let budget = |max_block_weights: &[i64]| max_block_weights.iter().map(|&cap| i128::from(cap)).sum::<i128>();
     let depth = f64::from((blocks as u32 - 1).ilog2() + 1);
-    let slack = (budget(caps) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
-    // Later bisections need their share of what is tolerated; filler that is packed at the end is tolerated on top.
+    let slack =
+        (budget(max_block_weights) as f64 / graph.total_weight().max(1) as f64).clamp(1.0, 1.0 + config.epsilon);
+    // Later bisections need their share of the tolerated imbalance. Isolated vertices, packed at the end, come on top.
     let keep = slack.powf(-(depth - 1.0) / depth);
-    let side_cap =
-        |caps: &[i64]| ((budget(caps) as f64 * keep).ceil() as i128).min(budget(caps)).min(i64::MAX.into()) as i64;
-    let mut side_of = bisect(graph, [side_cap(low), side_cap(high)], communities, config, stop);
+    let side_weight = |max_block_weights: &[i64]| {
+        ((budget(max_block_weights) as f64 * keep).ceil() as i128).min(budget(max_block_weights)).min(i64::MAX.into())
+            as i64
+    };
+    let mut side_of = bisect(graph, [side_weight(low), side_weight(high)], communities, config, stop);
     if blocks == 2 {
         return side_of;
     }
@@ -75,10 +81,10 @@ pub(crate) fn recursive_bisection<W: Weight>(
     side_of
 }
 
-/// Two sides, each within its cap if that can be found.
-fn bisect<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: [i64; 2],
+/// Two sides, each within its maximum weight if possible.
+fn bisect(
+    graph: &Graph<'_>,
+    max_block_weights: [i64; 2],
     communities: Option<&[u32]>,
     config: &InitialConfig<'_>,
     stop: &StopToken,
@@ -95,15 +101,15 @@ fn bisect<W: Weight>(
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let trial = |trial: u32| {
         let mut random = Random::new(config.seed, 100 + u64::from(trial));
-        let sides = grow(coarsest, caps, GROWTHS[trial as usize % GROWTHS.len()], &mut random);
-        let mut state = State::new(coarsest, &caps, sides, |_| true);
-        refine(&mut state, config.effort, &mut random, stop);
-        ((state.overload(), state.cut(), trial), state.block_of)
+        let sides = grow(coarsest, max_block_weights, GROWTHS[trial as usize % GROWTHS.len()], &mut random);
+        let mut partition = PartitionedGraph::new(coarsest, &max_block_weights, sides, |_| true);
+        refine(&mut partition, config.effort, &mut random, stop);
+        ((partition.overload(), partition.cut(), trial), partition.block_of)
     };
     let best = (0..config.trials).into_par_iter().with_max_len(1).map(trial).min_by_key(|(score, _)| *score);
     let sides = best.map_or_else(|| vec![0; coarsest.len()], |(_, sides)| sides);
     let mut random = Random::new(config.seed, 1);
-    uncoarsen(graph, levels, &caps, sides, config.effort, &mut random, stop).block_of
+    uncoarsen(graph, levels, &max_block_weights, sides, config.effort, &mut random, stop).block_of
 }
 
 /// Which vertex joins a growing side next: the one with the largest
@@ -114,19 +120,19 @@ enum Growth {
     /// share of its edges' weight that leads to the side, which takes in what hangs together before it goes on.
     Share,
     /// weight of edges to the side.
-    Tie,
+    Connection,
     /// such weight for its own weight.
     Density,
 }
 
 impl Growth {
-    fn key(self, tie: i64, total: i64, weight: i64) -> i64 {
+    fn key(self, connection: i64, total: i64, weight: i64) -> i64 {
         // Numbers that are not negative are in the order of their bits.
-        let quotient = |divisor: i64| (tie as f64 / divisor.max(1) as f64).to_bits() as i64;
+        let quotient = |divisor: i64| (connection as f64 / divisor.max(1) as f64).to_bits() as i64;
         match self {
-            Self::Gain => 2 * tie - total,
+            Self::Gain => 2 * connection - total,
             Self::Share => quotient(total),
-            Self::Tie => tie,
+            Self::Connection => connection,
             Self::Density => quotient(weight),
         }
     }
@@ -141,26 +147,27 @@ const GROWTHS: [Growth; 8] = [
     Growth::Share,
     Growth::Gain,
     Growth::Share,
-    Growth::Tie,
+    Growth::Connection,
     Growth::Density,
 ];
 
-/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its cap; then on
+/// Greedy graph growing (Karypis, Kumar 1998): side 1 grows from a random vertex until side 0 keeps within its maximum weight; then on
 /// while there is room, and back to where the cut was least.
-fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
+fn grow(graph: &Graph<'_>, max_block_weights: [i64; 2], growth: Growth, random: &mut Random) -> Vec<u32> {
     let count = graph.len();
     let mut sides = vec![0u32; count];
     let mut loads = [graph.total_weight(), 0];
-    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight.wide()).sum::<i64>();
+    let total_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight).sum::<i64>();
     let totals: Vec<i64> = (0..count as u32).map(total_of).collect();
     // The weight of edges to side 1.
-    let mut ties = vec![0i64; count];
+    let mut connections = vec![0i64; count];
     let mut heap = Heap::new(count);
     let mut order: Vec<u32> = (0..count as u32).collect();
     random.shuffle(&mut order);
     let mut starts = order.into_iter();
     let mut refused = vec![false; count];
-    let overload = |loads: [i64; 2]| (loads[0] - caps[0]).max(0) + (loads[1] - caps[1]).max(0);
+    let overload =
+        |loads: [i64; 2]| (loads[0] - max_block_weights[0]).max(0) + (loads[1] - max_block_weights[1]).max(0);
     let (mut cut, mut trail) = (0i64, Vec::new());
     let mut best = ((overload(loads), 0i64), 0usize);
     loop {
@@ -168,13 +175,13 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random:
         let is_free = |vertex: &u32| sides[*vertex as usize] == 0 && !refused[*vertex as usize];
         let Some(vertex) = next.or_else(|| starts.find(is_free)) else { break };
         let weight = graph.weight(vertex);
-        if loads[1] + weight > caps[1] {
+        if loads[1] + weight > max_block_weights[1] {
             refused[vertex as usize] = true;
-            if loads[0] <= caps[0] { break } else { continue }
+            if loads[0] <= max_block_weights[0] { break } else { continue }
         }
         sides[vertex as usize] = 1;
         loads = [loads[0] - weight, loads[1] + weight];
-        cut += totals[vertex as usize] - 2 * ties[vertex as usize];
+        cut += totals[vertex as usize] - 2 * connections[vertex as usize];
         trail.push(vertex);
         let score = (overload(loads), cut);
         if score < best.0 {
@@ -183,8 +190,8 @@ fn grow<W: Weight>(graph: &Graph<'_, W>, caps: [i64; 2], growth: Growth, random:
         for (neighbour, weight) in graph.edges(vertex) {
             let at = neighbour as usize;
             if sides[at] == 0 && !refused[at] {
-                ties[at] += weight.wide();
-                heap.set(neighbour, growth.key(ties[at], totals[at], graph.weight(neighbour)));
+                connections[at] += weight;
+                heap.set(neighbour, growth.key(connections[at], totals[at], graph.weight(neighbour)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Maximum flows and minimum cuts, with capacities without limit for what must not be cut.
+//! Maximum flows and minimum cuts. An arc that must not be cut has unlimited capacity.
 
 /// Cannot be used up, and so cannot be cut. Finite capacities must add up to less.
 pub(crate) const UNLIMITED: i64 = i64::MAX / 4;
@@ -11,7 +11,7 @@ pub(crate) struct Arc {
     pub(crate) back: i64,
 }
 
-/// A network whose nodes each may be tied to the source or to the sink.
+/// A network. Each node may have an arc from the source or to the sink.
 ///
 /// # Reference
 /// E. A. Dinic: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
@@ -29,7 +29,7 @@ pub(crate) struct Network {
     residual: Vec<i64>,
     /// What the source may still send to the node; below 0, what the sink may still take from it.
     terminal: Vec<i64>,
-    /// Arcs to the sink, of those nodes that reach it.
+    /// For each node that reaches the sink, the number of arcs to it.
     distance: Vec<u32>,
     current: Vec<u32>,
     queue: Vec<u32>,
@@ -37,8 +37,8 @@ pub(crate) struct Network {
     budget: u64,
 }
 
-/// Steps that may be done for each node and arc of a network. What does not come to an end within takes longer than the
-/// better cut is worth; half a million ops in ten thousands of levels are an example.
+/// Steps for each node and arc of a network, at most. A flow that needs more takes longer than the better cut is worth: half a
+/// million ops in ten thousands of levels, for example.
 const STEPS: u64 = 400;
 
 /// The node does not reach the sink.
@@ -95,7 +95,7 @@ impl Network {
         Some(flow)
     }
 
-    /// Ties a node to the source, or else to the sink, for good.
+    /// Puts a node on the side of the source, or else of the sink, for good.
     pub(crate) fn fix(&mut self, node: u32, to_source: bool) {
         self.terminal[node as usize] = if to_source { UNLIMITED } else { -UNLIMITED };
     }
@@ -232,8 +232,8 @@ fn lower(residual: &mut i64, amount: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Random;
     use super::*;
+    use crate::partition::multilevel::random::Random;
 
     /// The least that any division costs, by trying them all.
     fn least(arcs: &[Arc], terminal: &[i64]) -> i64 {

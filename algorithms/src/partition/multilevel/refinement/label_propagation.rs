@@ -1,29 +1,32 @@
-//! Label propagation refinement: every boundary vertex moves to the block that it is tied to most, if that helps.
+//! Label propagation refinement: every boundary vertex moves to the block that it is most connected to, if that helps.
 
 use rayon::prelude::*;
 
-use super::graph::Weight;
-use super::state::{State, Target};
+use super::gain_cache::Target;
+use super::partitioned_graph::PartitionedGraph;
 
-/// Vertices whose moves are looked for by all threads, then made, before the next are looked at.
+/// Threads look for the moves of this many vertices, then make them, then go on.
 const AT_ONCE: usize = 16_384;
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 1024;
 
 /// Where a vertex moves: to where the cut falls, or to a lighter block at the same cut.
-fn wish<W: Weight>(state: &State<'_, '_, W>, vertex: u32) -> Option<Target> {
-    let target = state.best_target(vertex)?;
-    let from = state.block_of[vertex as usize];
-    let levels_out = || state.loads[from as usize] - state.loads[target.block as usize] > state.graph.weight(vertex);
+fn wish(partition: &PartitionedGraph<'_, '_>, vertex: u32) -> Option<Target> {
+    let target = partition.best_move(vertex)?;
+    let from = partition.block_of[vertex as usize];
+    let levels_out = || {
+        partition.block_weights[from as usize] - partition.block_weights[target.block as usize]
+            > partition.graph.weight(vertex)
+    };
     (target.gain > 0 || (target.gain == 0 && levels_out())).then_some(target)
 }
 
 /// Passes over the boundary until one moves nothing. Moves without gain are made where they level the blocks out.
 /// The cut never rises. Returns by how much it fell.
-pub(crate) fn propagate<W: Weight>(state: &mut State<'_, '_, W>, rounds: u32) -> i64 {
+pub(crate) fn propagate(partition: &mut PartitionedGraph<'_, '_>, rounds: u32) -> i64 {
     let mut total = 0;
-    let mut next = state.boundary();
-    let mut queued = vec![false; state.graph.len()];
+    let mut next = partition.boundary();
+    let mut queued = vec![false; partition.graph.len()];
     for _ in 0..rounds {
         let now = std::mem::take(&mut next);
         if now.is_empty() {
@@ -33,11 +36,11 @@ pub(crate) fn propagate<W: Weight>(state: &mut State<'_, '_, W>, rounds: u32) ->
             for &vertex in some {
                 queued[vertex as usize] = false;
             }
-            for vertex in who_moves(state, some) {
+            for vertex in who_moves(partition, some) {
                 // What moved before may have changed it.
-                let Some(target) = wish(state, vertex) else { continue };
+                let Some(target) = wish(partition, vertex) else { continue };
                 total += target.gain;
-                state.relocate(vertex, target.block, |_, neighbour, _| {
+                partition.relocate(vertex, target.block, |_, neighbour, _| {
                     if !std::mem::replace(&mut queued[neighbour as usize], true) {
                         next.push(neighbour);
                     }
@@ -49,23 +52,23 @@ pub(crate) fn propagate<W: Weight>(state: &mut State<'_, '_, W>, rounds: u32) ->
 }
 
 /// The vertices that would move; all of a few, since threads would cost more.
-fn who_moves<W: Weight>(state: &State<'_, '_, W>, vertices: &[u32]) -> Vec<u32> {
+fn who_moves(partition: &PartitionedGraph<'_, '_>, vertices: &[u32]) -> Vec<u32> {
     if vertices.len() <= STRETCH {
         return vertices.to_vec();
     }
     let moving = |vertices: &[u32]| -> Vec<u32> {
-        vertices.iter().copied().filter(|&vertex| wish(state, vertex).is_some()).collect()
+        vertices.iter().copied().filter(|&vertex| wish(partition, vertex).is_some()).collect()
     };
     vertices.par_chunks(STRETCH).with_max_len(1).map(moving).collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::Graph;
     use super::*;
+    use crate::partition::multilevel::graph::Graph;
 
     /// A ladder of 6000 vertices whose edges weigh 1 to 5, and whose order says nothing about who is near whom.
-    fn ladder() -> Graph<'static, u32> {
+    fn ladder() -> Graph<'static> {
         let count = 6000u32;
         let row = |vertex: u32| {
             // 2791 undoes 2311.
@@ -78,16 +81,16 @@ mod tests {
     #[test]
     fn many_vertices_move_to_where_the_cut_falls_on_any_number_of_threads() {
         let graph = ladder();
-        let caps = [2200; 3];
+        let max_block_weights = [2200; 3];
         let start: Vec<u32> = (0..6000).map(|vertex| vertex * 31 % 17 % 3).collect();
         let found = [1, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
             pool.install(|| {
-                let mut state = State::new(&graph, &caps, start.clone(), |_| true);
-                let gained = propagate(&mut state, 3);
-                assert_eq!(graph.cut(&start) - gained, graph.cut(&state.block_of));
-                assert!(gained > graph.cut(&start) / 10 && state.overload() == 0);
-                state.block_of
+                let mut partition = PartitionedGraph::new(&graph, &max_block_weights, start.clone(), |_| true);
+                let gained = propagate(&mut partition, 3);
+                assert_eq!(graph.cut(&start) - gained, graph.cut(&partition.block_of));
+                assert!(gained > graph.cut(&start) / 10 && partition.overload() == 0);
+                partition.block_of
             })
         });
         assert_eq!(found[0], found[1]);
@@ -96,12 +99,12 @@ mod tests {
     #[test]
     fn rounds_go_on_until_nobody_wants_to_move() {
         let graph = ladder();
-        let caps = [6000; 3];
+        let max_block_weights = [6000; 3];
         let after = |rounds: u32| {
             let start = (0..6000).map(|vertex| vertex * 31 % 17 % 3).collect();
-            let mut state = State::new(&graph, &caps, start, |_| true);
-            propagate(&mut state, rounds);
-            (0..6000).filter(|&vertex| wish(&state, vertex).is_some()).count()
+            let mut partition = PartitionedGraph::new(&graph, &max_block_weights, start, |_| true);
+            propagate(&mut partition, rounds);
+            (0..6000).filter(|&vertex| wish(&partition, vertex).is_some()).count()
         };
         let (one, many) = (after(1), after(1000));
         assert!(one > 100 && many == 0, "{one} {many}");

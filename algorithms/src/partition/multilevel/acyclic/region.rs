@@ -1,6 +1,6 @@
 //! The vertices near the border of two blocks, and how to divide them anew.
 
-use super::flow::{Arc, Network};
+use super::max_flow::{Arc, Network};
 
 /// The free vertices of a pair as a network: those of the first block, the nearest to the border first, then those of the
 /// second.

@@ -8,23 +8,23 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::flow::{Arc, UNLIMITED};
-use super::graph::{EARLIER, Graph, LATER, Weight};
+use super::max_flow::{Arc, UNLIMITED};
 use super::region::Region;
 use crate::StopToken;
+use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 
 /// How widely to look for better borders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowConfig {
     /// Passes over all pairs of near blocks, at most.
     pub(crate) rounds: u32,
-    /// Vertices on either side of a border are free up to so many times the weight that balance would permit to move at once.
+    /// On either side of a border, the free vertices weigh up to this times the weight that balance permits to move.
     pub(crate) reach: f64,
-    /// So many vertices of mean weight are free in any case.
+    /// But at least this many vertices of mean weight are free.
     pub(crate) least: usize,
-    /// They are at most this share of a block.
+    /// And at most this share of a block.
     pub(crate) share: f64,
-    /// Pairs of blocks so far apart, at most, are looked at.
+    /// Blocks whose numbers differ by more are not paired.
     pub(crate) distance: u32,
 }
 
@@ -50,21 +50,18 @@ impl Members {
 /// Lowers the cut between near blocks, pass by pass, until one finds nothing. Every edge has to lead to the same or a
 /// later block, and does so afterwards; no block becomes heavier than it may be, or than it was. Returns by how much the
 /// cut fell.
-pub(crate) fn refine_by_flows<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: &[i64],
+pub(crate) fn refine_by_flows(
+    graph: &Graph<'_>,
+    max_block_weights: &[i64],
     block_of: &mut [u32],
     config: &FlowConfig,
     stop: &StopToken,
 ) -> i64 {
-    let mut loads = vec![0; caps.len()];
-    for vertex in 0..graph.len() as u32 {
-        loads[block_of[vertex as usize] as usize] += graph.weight(vertex);
-    }
-    let blocks = caps.len() as u32;
+    let mut loads = graph.block_weights(block_of, max_block_weights.len());
+    let blocks = max_block_weights.len() as u32;
     // Whether the last look at a pair found nothing, and neither block has changed since; by distance and first block.
     let distances = config.distance.min(blocks.saturating_sub(1));
-    let mut settled = vec![vec![false; caps.len()]; distances as usize + 1];
+    let mut settled = vec![vec![false; max_block_weights.len()]; distances as usize + 1];
     let mut total = 0;
     for _ in 0..config.rounds {
         let mut found_any = false;
@@ -81,14 +78,21 @@ pub(crate) fn refine_by_flows<W: Weight>(
                 if pairs.is_empty() {
                     continue;
                 }
-                let members = Members::new(block_of, caps.len());
+                let members = Members::new(block_of, max_block_weights.len());
                 let shared: &[u32] = block_of;
                 let found: Vec<(u32, Option<Improvement>)> = pairs
                     .into_par_iter()
                     .map(|first| {
                         let second = first + distance;
-                        let pair =
-                            Pair { graph, caps, loads: &loads, block_of: shared, members: &members, first, second };
+                        let pair = Pair {
+                            graph,
+                            max_block_weights,
+                            loads: &loads,
+                            block_of: shared,
+                            members: &members,
+                            first,
+                            second,
+                        };
                         (first, pair.improve(config))
                     })
                     .collect();
@@ -129,9 +133,9 @@ struct Improvement {
 }
 
 /// Two blocks.
-struct Pair<'p, 'a, W: Weight> {
-    graph: &'p Graph<'a, W>,
-    caps: &'p [i64],
+struct Pair<'p, 'a> {
+    graph: &'p Graph<'a>,
+    max_block_weights: &'p [i64],
     loads: &'p [i64],
     block_of: &'p [u32],
     members: &'p Members,
@@ -139,9 +143,9 @@ struct Pair<'p, 'a, W: Weight> {
     second: u32,
 }
 
-impl<W: Weight> Pair<'_, '_, W> {
+impl Pair<'_, '_> {
     /// Vertices of a block that could leave it together, up to a weight: each after all of its neighbours in the `direction`,
-    /// those by whose leaving the cut falls most first.
+    /// in the order of how much the cut falls when they leave.
     fn peel(&self, block: u32, direction: u8, limit: i64) -> Vec<u32> {
         let list = &self.members.lists[block as usize];
         let between = self.first + 1..self.second;
@@ -166,9 +170,9 @@ impl<W: Weight> Pair<'_, '_, W> {
             for (at, (neighbour, weight)) in self.graph.row(vertex).zip(self.graph.edges(vertex)) {
                 let other = self.block_of[neighbour as usize];
                 if other == block && self.graph.directions[at] & direction == 0 {
-                    gain -= weight.wide();
+                    gain -= weight;
                 } else if other == self.first || other == self.second {
-                    gain += weight.wide();
+                    gain += weight;
                 }
             }
             gain
@@ -202,7 +206,7 @@ impl<W: Weight> Pair<'_, '_, W> {
     /// The free vertices, and what hangs on them.
     fn region(&self, config: &FlowConfig) -> Region {
         let (first, second) = (self.first, self.second);
-        let room = |block: u32| (self.caps[block as usize] - self.loads[block as usize]).max(0);
+        let room = |block: u32| (self.max_block_weights[block as usize] - self.loads[block as usize]).max(0);
         let limit = |block: u32, room: i64| {
             let load = self.loads[block as usize] as f64;
             let least = load * config.least as f64 / self.members.lists[block as usize].len().max(1) as f64;
@@ -235,10 +239,10 @@ impl<W: Weight> Pair<'_, '_, W> {
                     continue;
                 }
                 match node_of[place(neighbour)] {
-                    u32::MAX if block == first => region.if_second[node] += weight.wide(),
-                    u32::MAX => region.if_first[node] += weight.wide(),
+                    u32::MAX if block == first => region.if_second[node] += weight,
+                    u32::MAX => region.if_first[node] += weight,
                     other if self.graph.directions[at] & LATER != 0 => {
-                        region.arcs.push(Arc { ends: [node as u32, other], there: weight.wide(), back: UNLIMITED });
+                        region.arcs.push(Arc { ends: [node as u32, other], there: weight, back: UNLIMITED });
                     }
                     _ => {}
                 }
@@ -247,7 +251,7 @@ impl<W: Weight> Pair<'_, '_, W> {
         region
     }
 
-    /// The best cut found, if it is better than what is.
+    /// The best cut found, if it is better than the present one.
     fn improve(&self, config: &FlowConfig) -> Option<Improvement> {
         // Where flows take too long, less is free.
         let configs = [1, 8, 64].map(|part| FlowConfig {
@@ -261,8 +265,9 @@ impl<W: Weight> Pair<'_, '_, W> {
             let [first, second] = [self.first, self.second].map(|block| block as usize);
             let fixed = self.loads[first] - free;
             // What the free vertices on the first side may weigh.
-            let most = self.caps[first].max(self.loads[first]) - fixed;
-            let least = self.loads[first] + self.loads[second] - self.caps[second].max(self.loads[second]) - fixed;
+            let most = self.max_block_weights[first].max(self.loads[first]) - fixed;
+            let least =
+                self.loads[first] + self.loads[second] - self.max_block_weights[second].max(self.loads[second]) - fixed;
             let (cost, side) = region.best_cut(least, most)?;
             Some((region, cost, side))
         })?;

@@ -1,17 +1,16 @@
 //! Communities: sets of vertices with more weight of edges inside than chance would put there.
 //!
-//! Where few edges have nearly all weight, clusters that follow the heaviest edges soon reach from one part of a graph into
-//! the next, and no coarse vertex can be on the right side of the cut between them. Communities tell the parts apart from the
-//! beginning.
+//! If few edges have nearly all weight, clusters that follow the heaviest edges soon reach from one part of a graph into the
+//! next. No coarse vertex is then on the right side of the cut between them. Communities keep the parts apart from the start.
 
-use super::contract::contract;
-use super::graph::{Graph, Weight};
+use super::contraction::contract;
 use crate::StopToken;
+use crate::partition::multilevel::graph::Graph;
 
 /// Rounds of moves between communities of the same graph at most.
 const ROUNDS: usize = 5;
 
-/// A round in which fewer than one in so many vertices move is the last.
+/// A round in which fewer than one vertex in this many move is the last.
 const FEW: usize = 10;
 
 /// A community for each vertex, numbered from 0: those of large modularity that the Louvain method finds, visiting vertices
@@ -24,12 +23,12 @@ const FEW: usize = 10;
 /// 2017, doi:10.4230/LIPIcs.SEA.2017.21.
 ///
 /// # Complexity
-/// O(vertices + edges) a level, of which each has a fraction of the last one's vertices.
-pub(crate) fn communities<W: Weight>(graph: &Graph<'_, W>, stop: &StopToken) -> Vec<u32> {
-    let volume_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight.wide() as f64).sum();
+/// O(vertices + edges) a level. Each level has a fraction of the vertices of the one before.
+pub(crate) fn communities(graph: &Graph<'_>, stop: &StopToken) -> Vec<u32> {
+    let volume_of = |vertex: u32| graph.edges(vertex).map(|(_, weight)| weight as f64).sum();
     let mut volumes: Vec<f64> = (0..graph.len() as u32).map(volume_of).collect();
     let mut community_of: Vec<u32> = (0..graph.len() as u32).collect();
-    let mut coarse: Option<Graph<'static, W>> = None;
+    let mut coarse: Option<Graph<'static>> = None;
     loop {
         let current = coarse.as_ref().unwrap_or(graph);
         let (joined, count) = numbered(Moving::new(current, &volumes).run(stop));
@@ -62,8 +61,8 @@ fn numbered(mut community_of: Vec<u32>) -> (Vec<u32>, usize) {
 }
 
 /// Vertices that look for a community; at first each is alone.
-struct Moving<'g, 'a, W: Weight> {
-    graph: &'g Graph<'a, W>,
+struct Moving<'g, 'a> {
+    graph: &'g Graph<'a>,
     /// Of each vertex, the weight of all ends of edges at the vertices of the finest graph that it stands for.
     volumes: &'g [f64],
     community_of: Vec<u32>,
@@ -72,19 +71,19 @@ struct Moving<'g, 'a, W: Weight> {
     /// Of the graph.
     total_volume: f64,
     /// Scratch space: the weight of a vertex's edges to each community, and to which it has any.
-    tie_to: Vec<f64>,
+    weight_to: Vec<f64>,
     seen: Vec<u32>,
 }
 
-impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
-    fn new(graph: &'g Graph<'a, W>, volumes: &'g [f64]) -> Self {
+impl<'g, 'a> Moving<'g, 'a> {
+    fn new(graph: &'g Graph<'a>, volumes: &'g [f64]) -> Self {
         Self {
             graph,
             volumes,
             community_of: (0..graph.len() as u32).collect(),
             joint_volumes: volumes.to_vec(),
             total_volume: volumes.iter().sum(),
-            tie_to: vec![0.0; graph.len()],
+            weight_to: vec![0.0; graph.len()],
             seen: Vec::new(),
         }
     }
@@ -104,18 +103,18 @@ impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
         let own = self.community_of[vertex as usize];
         for (neighbour, weight) in self.graph.edges(vertex) {
             let community = self.community_of[neighbour as usize];
-            let tie = &mut self.tie_to[community as usize];
-            if *tie == 0.0 {
+            let sum = &mut self.weight_to[community as usize];
+            if *sum == 0.0 {
                 self.seen.push(community);
             }
-            *tie += weight.wide() as f64;
+            *sum += weight as f64;
         }
         let volume = self.volumes[vertex as usize];
-        let gain = |tie: f64, joint_volume: f64| tie - volume * joint_volume / self.total_volume;
-        let mut best = (gain(self.tie_to[own as usize], self.joint_volumes[own as usize] - volume), own);
+        let gain = |weight: f64, joint_volume: f64| weight - volume * joint_volume / self.total_volume;
+        let mut best = (gain(self.weight_to[own as usize], self.joint_volumes[own as usize] - volume), own);
         for community in self.seen.drain(..) {
-            let tie = std::mem::take(&mut self.tie_to[community as usize]);
-            let gain = gain(tie, self.joint_volumes[community as usize]);
+            let weight = std::mem::take(&mut self.weight_to[community as usize]);
+            let gain = gain(weight, self.joint_volumes[community as usize]);
             if community != own && gain > best.0 {
                 best = (gain, community);
             }
@@ -131,7 +130,7 @@ impl<'g, 'a, W: Weight> Moving<'g, 'a, W> {
 mod tests {
     use super::*;
 
-    fn graph(count: usize, edges: &[(u32, u32, u32)]) -> Graph<'static, u32> {
+    fn graph(count: usize, edges: &[(u32, u32, u32)]) -> Graph<'static> {
         let mut rows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
         for &(a, b, weight) in edges {
             rows[a as usize].push((b, weight));

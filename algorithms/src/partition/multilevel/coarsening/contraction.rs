@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::graph::{Graph, Weight};
-use super::pool::written_zeros;
+use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::pool::written_zeros;
+use crate::partition::multilevel::weights::append;
 
 /// The members of each cluster of a range, cluster by cluster, ascending.
 struct Members {
@@ -44,15 +45,13 @@ impl Members {
 
 /// Entries of a graph below which threads cost more than they bring.
 const SMALL: usize = 20_000;
-/// Numbers that a thread copies in one go.
-const LONG: usize = 65_536;
 
 /// The graph of the clusters: `cluster_of` gives each vertex a cluster below `clusters`. Threads make the rows of ranges of
 /// clusters, which do not depend on each other.
 ///
 /// # Complexity
 /// O(vertices + entries), without hashing: a slot a cluster says where the current row has its entry.
-pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clusters: usize) -> Graph<'static, W> {
+pub(crate) fn contract(graph: &Graph<'_>, cluster_of: &[u32], clusters: usize) -> Graph<'static> {
     let parts = if graph.entries() < SMALL { 1 } else { rayon::current_num_threads() };
     let border = |part: usize| clusters * part / parts;
     let rows = |part: usize| {
@@ -60,57 +59,58 @@ pub(crate) fn contract<W: Weight>(graph: &Graph<'_, W>, cluster_of: &[u32], clus
         let room = if part == 0 { (clusters, graph.entries()) } else { (clusters / parts, graph.entries() / parts) };
         contract_range(graph, cluster_of, clusters, border(part)..border(part + 1), room)
     };
-    let made: Vec<Graph<'static, W>> = (0..parts).into_par_iter().map(rows).collect();
+    let made: Vec<Graph<'static>> = (0..parts).into_par_iter().map(rows).collect();
     let mut made = made.into_iter();
     let mut coarse = made.next().unwrap_or_default();
     for next in made {
-        append(&mut coarse, &next);
+        append_rows(&mut coarse, &next);
     }
     coarse.neighbours.to_mut().shrink_to_fit();
-    coarse.edge_weights.to_mut().shrink_to_fit();
+    coarse.edge_weights.shrink_to_fit();
     coarse
 }
 
-/// The rows of some clusters, with room for so many rows and entries; offsets begin with 0.
-fn contract_range<W: Weight>(
-    graph: &Graph<'_, W>,
+/// The rows of a range of clusters. Offsets begin with 0; the last parameter reserves room for rows and entries.
+fn contract_range(
+    graph: &Graph<'_>,
     cluster_of: &[u32],
     clusters: usize,
     range: Range<usize>,
     (rows, entries): (usize, usize),
-) -> Graph<'static, W> {
+) -> Graph<'static> {
     let members = Members::new(cluster_of, range.clone());
     let mut offsets = Vec::with_capacity(rows + 1);
-    let mut vertex_weights = Vec::with_capacity(rows);
+    let mut vertex_weights = graph.vertex_weights.no_sums_of(rows);
     // Pages that are not written cost nothing, and the rest is given back at the end.
     let mut neighbours: Vec<u32> = Vec::with_capacity(entries);
-    let mut edge_weights: Vec<W> = Vec::with_capacity(entries);
+    let mut edge_weights = graph.edge_weights.no_sums_of(entries);
     let directed = !graph.directions.is_empty();
     let mut directions = Vec::new();
+    // The weights of the current row's edges.
+    let mut sums: Vec<i64> = Vec::new();
     // One more than the position of the cluster's entry; what lies before the current row is out of date.
     let mut slot_of: Vec<u32> = written_zeros(clusters);
     offsets.push(0);
     for cluster in range {
         let first = neighbours.len();
+        sums.clear();
         let mut total = 0;
         for &vertex in members.of(cluster) {
             total += graph.weight(vertex);
-            let row = graph.row(vertex);
-            for (at, (neighbour, weight)) in row.zip(graph.edges(vertex)) {
+            for (at, (neighbour, weight)) in graph.row(vertex).zip(graph.edges(vertex)) {
                 let other = cluster_of[neighbour as usize];
                 if other as usize == cluster {
                     continue;
                 }
                 let slot = &mut slot_of[other as usize];
                 if *slot as usize > first {
-                    let sum = &mut edge_weights[*slot as usize - 1];
-                    *sum = W::narrow(sum.wide() + weight.wide());
+                    sums[*slot as usize - 1 - first] += weight;
                     if directed {
                         directions[*slot as usize - 1] |= graph.directions[at];
                     }
                 } else {
                     neighbours.push(other);
-                    edge_weights.push(weight);
+                    sums.push(weight);
                     if directed {
                         directions.push(graph.directions[at]);
                     }
@@ -118,31 +118,21 @@ fn contract_range<W: Weight>(
                 }
             }
         }
-        vertex_weights.push(W::narrow(total));
+        edge_weights.extend(&sums);
+        vertex_weights.push(total);
         offsets.push(neighbours.len() as u32);
     }
-    Graph {
-        offsets: offsets.into(),
-        neighbours: neighbours.into(),
-        edge_weights: edge_weights.into(),
-        vertex_weights: vertex_weights.into(),
-        directions,
-    }
+    Graph { offsets: offsets.into(), neighbours: neighbours.into(), edge_weights, vertex_weights, directions }
 }
 
 /// Adds further rows to the first ones.
-fn append<W: Weight>(first: &mut Graph<'static, W>, next: &Graph<'static, W>) {
+fn append_rows(first: &mut Graph<'static>, next: &Graph<'static>) {
     let before = first.entries() as u32;
     first.offsets.to_mut().extend(next.offsets[1..].iter().map(|offset| before + offset));
-    extend(first.neighbours.to_mut(), &next.neighbours);
-    extend(first.edge_weights.to_mut(), &next.edge_weights);
-    extend(first.vertex_weights.to_mut(), &next.vertex_weights);
-    extend(&mut first.directions, &next.directions);
-}
-
-/// Adds further numbers. They go to pages that nobody has touched yet, which threads share in.
-fn extend<T: Copy + Send + Sync>(first: &mut Vec<T>, next: &[T]) {
-    first.par_extend(next.par_iter().with_min_len(LONG).copied());
+    append(first.neighbours.to_mut(), &next.neighbours);
+    first.edge_weights.append(&next.edge_weights);
+    first.vertex_weights.append(&next.vertex_weights);
+    append(&mut first.directions, &next.directions);
 }
 
 #[cfg(test)]
@@ -152,7 +142,7 @@ mod tests {
     #[test]
     fn parallel_edges_and_members_add_up() {
         // A path 0-1-2-3 and an edge 0-3; clusters {0, 2}, {1}, {3}.
-        let graph = Graph::<u32> {
+        let graph = Graph {
             offsets: vec![0, 2, 4, 6, 8].into(),
             neighbours: vec![1, 3, 0, 2, 1, 3, 2, 0].into(),
             edge_weights: vec![5, 1, 5, 7, 7, 2, 2, 1].into(),
@@ -160,7 +150,7 @@ mod tests {
             directions: vec![1, 1, 2, 1, 2, 1, 2, 2],
         };
         let coarse = contract(&graph, &[0, 1, 0, 2], 3);
-        assert_eq!(*coarse.vertex_weights, [4, 2, 4]);
+        assert_eq!([0, 1, 2].map(|vertex| coarse.weight(vertex)), [4, 2, 4]);
         assert_eq!(coarse.edges(0).collect::<Vec<_>>(), [(1, 12), (2, 3)]);
         assert_eq!(coarse.edges(1).collect::<Vec<_>>(), [(0, 12)]);
         assert_eq!(coarse.edges(2).collect::<Vec<_>>(), [(0, 3)]);

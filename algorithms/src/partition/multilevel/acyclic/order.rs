@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::flow::{Arc, Network, UNLIMITED};
-use super::graph::{EARLIER, Graph, LATER, Weight};
+use super::max_flow::{Arc, Network, UNLIMITED};
 use crate::StopToken;
 use crate::partition::level_slabs::Line;
+use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
 
 /// Stretches of fewer vertices stay as they are.
 const SHORTEST: usize = 16;
@@ -32,7 +32,7 @@ struct Order {
 
 impl Order {
     /// That of the vertices' numbers.
-    fn natural<W: Weight>(graph: &Graph<'_, W>) -> Self {
+    fn natural(graph: &Graph<'_>) -> Self {
         let vertices: Vec<u32> = (0..graph.len() as u32).collect();
         let mut order = Self { place_of: vertices.clone(), vertices, before: Vec::new() };
         order.weigh(graph);
@@ -40,7 +40,7 @@ impl Order {
     }
 
     /// One that follows each path to its end as soon as it can.
-    fn depth_first<W: Weight>(graph: &Graph<'_, W>) -> Self {
+    fn depth_first(graph: &Graph<'_>) -> Self {
         let count = graph.len() as u32;
         let leads = |at: usize, direction: u8| graph.directions[at] & direction != 0;
         let mut waits_for: Vec<usize> =
@@ -62,7 +62,7 @@ impl Order {
         order
     }
 
-    fn weigh<W: Weight>(&mut self, graph: &Graph<'_, W>) {
+    fn weigh(&mut self, graph: &Graph<'_>) {
         self.before.clear();
         self.before.push(0);
         let mut sum = 0;
@@ -78,13 +78,13 @@ impl Order {
     }
 
     /// For every place the weight of the edges that lead across it, without those that span more than `span`.
-    fn across<W: Weight>(&self, graph: &Graph<'_, W>, span: i64) -> Vec<i64> {
+    fn across(&self, graph: &Graph<'_>, span: i64) -> Vec<i64> {
         let (mut across, mut open) = (vec![0], 0);
         for (place, &vertex) in self.vertices.iter().enumerate() {
             for (neighbour, weight) in graph.edges(vertex) {
                 let other = self.place_of[neighbour as usize] as usize;
                 if self.span(place, other) <= span {
-                    if other > place { open += weight.wide() } else { open -= weight.wide() }
+                    if other > place { open += weight } else { open -= weight }
                 }
             }
             across.push(open);
@@ -99,7 +99,7 @@ impl Order {
 }
 
 /// Changes a topological order.
-fn arrange<W: Weight>(graph: &Graph<'_, W>, order: Order, config: &ArrangeConfig, stop: &StopToken) -> Order {
+fn arrange(graph: &Graph<'_>, order: Order, config: &ArrangeConfig, stop: &StopToken) -> Order {
     let mut order = order;
     let total = order.before[graph.len()];
     let stretches = (total / config.longest.max(1)).clamp(1, graph.len().max(1) as i64);
@@ -135,12 +135,7 @@ fn arrange<W: Weight>(graph: &Graph<'_, W>, order: Order, config: &ArrangeConfig
 
 /// Divides a stretch of the order by a minimum cut in its middle third. Returns its vertices in their new order and how
 /// many are before the cut.
-fn divide<W: Weight>(
-    graph: &Graph<'_, W>,
-    order: &Order,
-    stretch: Range<usize>,
-    span: i64,
-) -> Option<(Vec<u32>, usize)> {
+fn divide(graph: &Graph<'_>, order: &Order, stretch: Range<usize>, span: i64) -> Option<(Vec<u32>, usize)> {
     let Range { start: begin, end } = stretch;
     let weight = order.before[end] - order.before[begin];
     let low = order.place(order.before[begin] + weight / 3).clamp(begin + 1, end - 1);
@@ -157,10 +152,10 @@ fn divide<W: Weight>(
             if (low..high).contains(&other) {
                 if graph.directions[at] & LATER != 0 {
                     let ends = [place, other].map(|place| (place - low) as u32);
-                    arcs.push(Arc { ends, there: weight.wide(), back: UNLIMITED });
+                    arcs.push(Arc { ends, there: weight, back: UNLIMITED });
                 }
             } else if order.span(place, other) <= span {
-                terminal[place - low] += if other < low { weight.wide() } else { -weight.wide() };
+                terminal[place - low] += if other < low { weight } else { -weight };
             }
         }
     }
@@ -192,21 +187,21 @@ pub(crate) struct Arrangement {
 ///
 /// # Complexity
 /// O(log vertices) flows through networks that together are as large as the graph.
-pub(crate) fn arranged_slabs<W: Weight>(
-    graph: &Graph<'_, W>,
-    caps: &[i64],
+pub(crate) fn arranged_slabs(
+    graph: &Graph<'_>,
+    max_block_weights: &[i64],
     how: Arrangement,
     stop: &StopToken,
 ) -> Vec<u32> {
-    let span = caps.iter().copied().max().unwrap_or(0);
+    let span = max_block_weights.iter().copied().max().unwrap_or(0);
     let longest = (graph.total_weight() as f64 * how.longest).ceil() as i64;
     let order = if how.depth_first { Order::depth_first(graph) } else { Order::natural(graph) };
     let order = arrange(graph, order, &ArrangeConfig { longest, span }, stop);
     let wide = |list: &[i64]| list.iter().map(|&weight| weight as u64).collect::<Vec<u64>>();
     let line = Line { before: wide(&order.before), across: wide(&order.across(graph, span)) };
     let mut block_of = vec![0; graph.len()];
-    // Whoever is stopped wants no blocks.
-    let borders = line.best(&wide(caps), stop).unwrap_or_default();
+    // A caller that stopped this does not use the blocks.
+    let borders = line.best(&wide(max_block_weights), stop).unwrap_or_default();
     for (block, pair) in borders.windows(2).enumerate() {
         for &vertex in &order.vertices[pair[0]..pair[1]] {
             block_of[vertex as usize] = block as u32;

@@ -1,79 +1,39 @@
-//! Coarsening: clusters of strongly tied vertices become the vertices of a smaller graph, again and again.
+//! Clusters of strongly connected vertices, by label propagation or heavy-edge matching.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::contract::contract;
-use super::graph::{Graph, Weight};
-use super::pool::{Pool, written_zeros};
-use super::random::Random;
-use crate::StopToken;
+use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::pool::{Pool, written_zeros};
+use crate::partition::multilevel::random::Random;
 
 /// How vertices are joined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoarsenConfig {
-    /// Coarsening ends at so many vertices, or where it stalls.
+    /// Coarsening ends at this many vertices, or when it stalls.
     pub(crate) target: usize,
     /// What a cluster may weigh.
     pub(crate) max_weight: i64,
     /// Vertices that may join in one step: 2 is a matching.
     pub(crate) max_members: u32,
-    /// Whether ties count for the root of a cluster's weight. Where edges differ from the beginning their weights say enough;
-    /// where they do not, large clusters attract by mere size.
+    /// Whether ratings are divided by the root of the cluster's weight. If all edges are equal at first, large clusters would
+    /// otherwise attract by mere size. If they are not, their weights say enough.
     pub(crate) by_size: bool,
     /// Seed of the order in which vertices of similar degree are visited; in that of their numbers if `None`, which keeps
     /// neighbours in memory together.
     pub(crate) shuffle: Option<u64>,
 }
 
-/// A step of coarsening: the smaller graph, and which of its vertices each vertex of the larger became.
-pub(crate) struct Level<W: Weight> {
-    pub(crate) graph: Graph<'static, W>,
-    pub(crate) cluster_of: Vec<u32>,
-}
-
-/// Coarsens until few vertices are left or little changes; finest level first. With `blocks`, only vertices of one block
-/// join, and the blocks of the coarsest graph's vertices are answered as well.
-pub(crate) fn coarsen<W: Weight>(
-    graph: &Graph<'_, W>,
-    config: &CoarsenConfig,
-    blocks: Option<&[u32]>,
-    stop: &StopToken,
-) -> (Vec<Level<W>>, Option<Vec<u32>>) {
-    let mut levels: Vec<Level<W>> = Vec::new();
-    let mut blocks = blocks.map(<[u32]>::to_vec);
-    loop {
-        let current = levels.last().map_or(graph, |level| &level.graph);
-        if current.len() <= config.target || stop.is_stopped() {
-            break;
-        }
-        let clustering = Clustering::find(current, config, blocks.as_deref());
-        if clustering.count as f64 > 0.95 * current.len() as f64 {
-            break;
-        }
-        if let Some(blocks) = &mut blocks {
-            let mut coarse = vec![0; clustering.count];
-            for (vertex, &cluster) in clustering.cluster_of.iter().enumerate() {
-                coarse[cluster as usize] = blocks[vertex];
-            }
-            *blocks = coarse;
-        }
-        let coarse = contract(current, &clustering.cluster_of, clustering.count);
-        levels.push(Level { graph: coarse, cluster_of: clustering.cluster_of });
-    }
-    (levels, blocks)
-}
-
 /// Which cluster each vertex is in; clusters are numbered by their leaders.
-struct Clustering {
-    cluster_of: Vec<u32>,
-    count: usize,
+pub(crate) struct Clustering {
+    pub(crate) cluster_of: Vec<u32>,
+    pub(crate) count: usize,
 }
 
 /// Clusters in the making, of a range of vertices. A cluster is named by the vertex that it began with.
-struct Joining<'g, 'a, W: Weight> {
-    graph: &'g Graph<'a, W>,
+struct Joining<'g, 'a> {
+    graph: &'g Graph<'a>,
     config: &'g CoarsenConfig,
     blocks: Option<&'g [u32]>,
     /// The first vertex of the range.
@@ -81,19 +41,19 @@ struct Joining<'g, 'a, W: Weight> {
     /// Of each vertex of the range.
     leader: &'g mut [u32],
     /// Of each cluster whose leader is in the range.
-    weight: &'g mut [W],
+    weight: &'g mut [i64],
     members: &'g mut [u8],
 }
 
-/// Vertices of a graph from which on threads share in clustering it.
+/// Threads share the clustering of a graph with at least this many vertices.
 const LARGE: usize = 50_000;
-/// Ranges of vertices in which they do.
+/// The ranges of vertices that they cluster concurrently.
 const RANGES: usize = 16;
-/// One in so many of the vertices that are left after that looks for its favourite at the same time.
+/// Of the vertices left after that, one in this many look for their favourite clusters concurrently.
 const TURNS: usize = 11;
-/// Vertices that a thread deals with in one go.
+/// Vertices that a thread takes at a time.
 const STRETCH: usize = 4096;
-/// As many where each takes long.
+/// The same, if each takes long.
 const FEW: usize = 512;
 
 /// The cluster that a vertex would join.
@@ -102,22 +62,22 @@ struct Choice {
     leader: u32,
 }
 
-/// Scratch space: how strongly a vertex is tied to each cluster, and to which at all.
-struct Ties<W> {
-    tie_to: Vec<W>,
+/// Scratch space: the weight of a vertex's edges into each cluster, and the clusters for which that is not 0.
+struct Ratings {
+    weight_to: Vec<i64>,
     seen: Vec<u32>,
 }
 
-impl<W: Weight> Ties<W> {
+impl Ratings {
     fn new(clusters: usize) -> Self {
-        Self { tie_to: written_zeros(clusters), seen: Vec::new() }
+        Self { weight_to: written_zeros(clusters), seen: Vec::new() }
     }
 }
 
 impl Clustering {
-    fn find<W: Weight>(graph: &Graph<'_, W>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
+    pub(crate) fn find(graph: &Graph<'_>, config: &CoarsenConfig, blocks: Option<&[u32]>) -> Self {
         let count = graph.len();
-        let mut weight: Vec<W> = graph.vertices().map(|vertex| W::narrow(graph.weight(vertex))).collect();
+        let mut weight: Vec<i64> = graph.vertices().map(|vertex| graph.weight(vertex)).collect();
         let mut leader: Vec<u32> = graph.vertices().collect();
         let mut members = vec![1; count];
         let pool = Pool::default();
@@ -134,7 +94,7 @@ impl Clustering {
                 let order = by_degree(graph, first..first + leader.len() as u32, config.shuffle);
                 let mut joining = Joining { graph, config, blocks, first, leader, weight, members };
                 if config.max_members > 2 {
-                    pool.with(|| Ties::new(count), |ties| joining.cluster(&order, ties));
+                    pool.with(|| Ratings::new(count), |ratings| joining.cluster(&order, ratings));
                 } else {
                     joining.match_pairs(&order);
                 }
@@ -180,7 +140,7 @@ impl Clustering {
 
 /// The vertices of a range by the number of binary digits of their degree, since low degrees have least choice; then
 /// ascending or shuffled.
-fn by_degree<W: Weight>(graph: &Graph<'_, W>, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
+fn by_degree(graph: &Graph<'_>, range: Range<u32>, shuffle: Option<u64>) -> Vec<u32> {
     let class = |vertex: u32| (usize::BITS - graph.degree(vertex).leading_zeros()) as usize;
     let mut starts = [0usize; 66];
     for vertex in range.clone() {
@@ -206,8 +166,8 @@ fn by_degree<W: Weight>(graph: &Graph<'_, W>, range: Range<u32>, shuffle: Option
     order
 }
 
-/// Joins all vertices without edges and weight, which are of no consequence.
-fn join_idle<W: Weight>(graph: &Graph<'_, W>, leader: &mut [u32], members: &mut [u8]) {
+/// Joins all vertices without edges and weight: they do not matter.
+fn join_idle(graph: &Graph<'_>, leader: &mut [u32], members: &mut [u8]) {
     let is_idle = |&vertex: &u32| graph.degree(vertex) == 0 && graph.weight(vertex) == 0;
     let idle: Vec<u32> = graph.vertices().filter(is_idle).collect();
     let Some((&first, others)) = idle.split_first() else { return };
@@ -217,7 +177,7 @@ fn join_idle<W: Weight>(graph: &Graph<'_, W>, leader: &mut [u32], members: &mut 
     members[first as usize] = u8::MAX;
 }
 
-impl<W: Weight> Joining<'_, '_, W> {
+impl Joining<'_, '_> {
     fn has(&self, vertex: u32) -> bool {
         (vertex.wrapping_sub(self.first) as usize) < self.leader.len()
     }
@@ -228,7 +188,7 @@ impl<W: Weight> Joining<'_, '_, W> {
     }
 
     fn weight_of(&self, leader: u32) -> i64 {
-        if self.has(leader) { self.weight[(leader - self.first) as usize].wide() } else { self.graph.weight(leader) }
+        if self.has(leader) { self.weight[(leader - self.first) as usize] } else { self.graph.weight(leader) }
     }
 
     fn members_of(&self, leader: u32) -> u8 {
@@ -251,8 +211,10 @@ impl<W: Weight> Joining<'_, '_, W> {
         self.blocks.is_none_or(|blocks| blocks[a as usize] == blocks[b as usize])
     }
 
-    fn fits(&self, vertex: u32, leader: u32) -> bool {
-        self.weight_of(leader) + self.graph.weight(vertex) <= self.config.max_weight
+    /// Whether a vertex of some weight may join a cluster.
+    #[inline]
+    fn fits(&self, weight: i64, leader: u32) -> bool {
+        self.weight_of(leader) + weight <= self.config.max_weight
             && u32::from(self.members_of(leader)) < self.config.max_members
     }
 
@@ -260,7 +222,7 @@ impl<W: Weight> Joining<'_, '_, W> {
     fn join(&mut self, vertex: u32, leader: u32) {
         self.leader[(vertex - self.first) as usize] = leader;
         let at = (leader - self.first) as usize;
-        self.weight[at] = W::narrow(self.weight[at].wide() + self.graph.weight(vertex));
+        self.weight[at] += self.graph.weight(vertex);
         self.members[at] += 1;
     }
 
@@ -270,14 +232,15 @@ impl<W: Weight> Joining<'_, '_, W> {
             if !self.is_single(vertex) {
                 continue;
             }
+            let own_weight = self.graph.weight(vertex);
             let mut best: Option<(u32, f64, f64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
                 let is_free = self.has(neighbour) && self.is_single(neighbour);
-                if is_free && self.fits(vertex, neighbour) && self.same_block(vertex, neighbour) {
+                if is_free && self.fits(own_weight, neighbour) && self.same_block(vertex, neighbour) {
                     let size = self.graph.weight(neighbour).max(1) as f64;
-                    let (tie, heft) = (weight.wide() as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
-                    if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
-                        best = Some((neighbour, tie, heft));
+                    let (rating, heft) = (weight as f64, if self.config.by_size { size.sqrt() } else { 1.0 });
+                    if best.is_none_or(|(_, best_rating, best_heft)| rating * best_heft > best_rating * heft) {
+                        best = Some((neighbour, rating, heft));
                     }
                 }
             }
@@ -287,32 +250,33 @@ impl<W: Weight> Joining<'_, '_, W> {
         }
     }
 
-    /// Label propagation, one pass: each single vertex joins the cluster that it is tied to most, for its size if
-    /// that counts. Who prefers one outside the range waits.
-    fn cluster(&mut self, order: &[u32], ties: &mut Ties<W>) {
+    /// Label propagation, one pass: each single vertex joins the cluster of the best rating. A vertex that prefers a cluster
+    /// outside the range waits.
+    fn cluster(&mut self, order: &[u32], ratings: &mut Ratings) {
         for &vertex in order {
-            if let Some(choice) = self.choice(vertex, ties).filter(|choice| self.has(choice.leader)) {
+            if let Some(choice) = self.choice(vertex, ratings).filter(|choice| self.has(choice.leader)) {
                 self.join(vertex, choice.leader);
             }
         }
     }
 
-    /// Joins those who are left between ranges, and pairs within them if clusters are pairs: threads find the favourites of
-    /// some, and whoever's favourite has no room any more looks again.
-    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ties<W>>) {
+    /// Joins the vertices that are left, also across ranges. Threads find the favourite clusters of some vertices at a time. A
+    /// vertex whose favourite has filled up looks again.
+    fn cluster_across(&mut self, order: &[u32], pool: &Pool<Ratings>) {
         let left = self.singles(order);
-        let new_ties = || Ties::new(self.graph.len());
+        let new_ratings = || Ratings::new(self.graph.len());
         for turn in 0..TURNS {
             let vertices: Vec<u32> = left.iter().copied().skip(turn).step_by(TURNS).collect();
             let choose = |vertices: &[u32]| -> Vec<Choice> {
-                let choices =
-                    |ties: &mut Ties<W>| vertices.iter().filter_map(|&vertex| self.choice(vertex, ties)).collect();
-                pool.with(new_ties, choices)
+                let choices = |ratings: &mut Ratings| {
+                    vertices.iter().filter_map(|&vertex| self.choice(vertex, ratings)).collect()
+                };
+                pool.with(new_ratings, choices)
             };
             let choices: Vec<Vec<Choice>> = vertices.par_chunks(FEW).with_max_len(1).map(choose).collect();
             for &Choice { vertex, leader } in choices.iter().flatten() {
-                if self.leader_of(leader) != leader || !self.fits(vertex, leader) {
-                    if let Some(choice) = pool.with(new_ties, |ties| self.choice(vertex, ties)) {
+                if self.leader_of(leader) != leader || !self.fits(self.graph.weight(vertex), leader) {
+                    if let Some(choice) = pool.with(new_ratings, |ratings| self.choice(vertex, ratings)) {
                         self.join(vertex, choice.leader);
                     }
                 } else if self.is_single(vertex) {
@@ -322,30 +286,31 @@ impl<W: Weight> Joining<'_, '_, W> {
         }
     }
 
-    /// The cluster with room that a single vertex is tied to most.
-    fn choice(&self, vertex: u32, ties: &mut Ties<W>) -> Option<Choice> {
+    /// The cluster with room of the best rating for a single vertex.
+    fn choice(&self, vertex: u32, ratings: &mut Ratings) -> Option<Choice> {
         if !self.is_single(vertex) {
             return None;
         }
-        let Ties { tie_to, seen } = ties;
-        for (neighbour, weight) in self.graph.edges(vertex) {
+        let Ratings { weight_to, seen } = ratings;
+        self.graph.for_each_edge(vertex, |neighbour, weight| {
             if self.same_block(vertex, neighbour) {
                 let leader = self.leader_of(neighbour);
-                let tie = &mut tie_to[leader as usize];
-                if *tie == W::default() {
+                let rating = &mut weight_to[leader as usize];
+                if *rating == 0 {
                     seen.push(leader);
                 }
-                *tie = W::narrow(tie.wide() + weight.wide());
+                *rating += weight;
             }
-        }
+        });
+        let own_weight = self.graph.weight(vertex);
         let mut best: Option<(u32, f64, f64)> = None;
         for leader in seen.drain(..) {
-            let tie = std::mem::take(&mut tie_to[leader as usize]).wide() as f64;
-            if self.fits(vertex, leader) {
+            let rating = std::mem::take(&mut weight_to[leader as usize]) as f64;
+            if self.fits(own_weight, leader) {
                 let size = self.weight_of(leader).max(1) as f64;
                 let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
-                if best.is_none_or(|(_, best_tie, best_heft)| tie * best_heft > best_tie * heft) {
-                    best = Some((leader, tie, heft));
+                if best.is_none_or(|(_, best_rating, best_heft)| rating * best_heft > best_rating * heft) {
+                    best = Some((leader, rating, heft));
                 }
             }
         }
@@ -367,8 +332,8 @@ impl<W: Weight> Joining<'_, '_, W> {
             }
             let mut favourite: Option<(u32, i64)> = None;
             for (neighbour, weight) in self.graph.edges(vertex) {
-                if self.same_block(vertex, neighbour) && favourite.is_none_or(|(_, most)| weight.wide() > most) {
-                    favourite = Some((self.leader_of(neighbour), weight.wide()));
+                if self.same_block(vertex, neighbour) && favourite.is_none_or(|(_, most)| weight > most) {
+                    favourite = Some((self.leader_of(neighbour), weight));
                 }
             }
             let place = match favourite {
@@ -378,7 +343,7 @@ impl<W: Weight> Joining<'_, '_, W> {
             };
             match *place {
                 Some(leader) if leader != vertex => {
-                    if self.fits(vertex, leader) && self.same_block(vertex, leader) {
+                    if self.fits(self.graph.weight(vertex), leader) && self.same_block(vertex, leader) {
                         self.join(vertex, leader);
                     } else {
                         *place = Some(vertex);
@@ -395,7 +360,7 @@ mod tests {
     use super::*;
 
     /// A ring, large enough for threads, in which one in a hundred is a hub that many far away prefer to their neighbours.
-    fn ring(count: u32) -> Graph<'static, u32> {
+    fn ring(count: u32) -> Graph<'static> {
         let mut rows: Vec<Vec<(u32, u32)>> =
             (0..count).map(|v| vec![((v + 1) % count, 1), ((v + count - 1) % count, 1)]).collect();
         let mut random = Random::new(5, 5);

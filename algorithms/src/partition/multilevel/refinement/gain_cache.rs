@@ -1,0 +1,228 @@
+//! The gain cache: for a vertex, the weights of its edges into the blocks around it.
+
+use std::cmp::{Ordering, Reverse};
+
+use crate::partition::multilevel::graph::Graph;
+use crate::partition::multilevel::weights::{BLOCK_BITS, MOST_BLOCKS};
+
+/// A move that a vertex could make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) block: u32,
+    /// By how much the cut would fall.
+    pub(crate) gain: i64,
+}
+
+/// A block, and the weight of a vertex's edges into it. Both share a word, so that more of them fit into a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Connection(u64);
+
+impl Connection {
+    #[inline]
+    fn new(block: u32, weight: i64) -> Self {
+        Self((weight as u64) << BLOCK_BITS | u64::from(block))
+    }
+
+    #[inline]
+    pub(crate) fn block(self) -> u32 {
+        self.0 as u32 & (MOST_BLOCKS - 1)
+    }
+
+    #[inline]
+    pub(crate) fn weight(self) -> i64 {
+        (self.0 >> BLOCK_BITS) as i64
+    }
+
+    #[inline]
+    fn raise(&mut self, by: i64) {
+        self.0 = self.0.wrapping_add((by as u64) << BLOCK_BITS);
+    }
+}
+
+/// The connections of a vertex. A dense row has a place for each block; any other lists the blocks that the vertex has edges
+/// into.
+pub(crate) struct Row<'c> {
+    /// With room for all connections that there can be.
+    pub(crate) connections: &'c mut [Connection],
+    pub(crate) len: &'c mut u32,
+    pub(crate) is_dense: bool,
+}
+
+impl Row<'_> {
+    /// Makes the row of a vertex anew. `block_of` names the blocks of its neighbours.
+    #[inline]
+    pub(crate) fn fill(&mut self, graph: &Graph<'_>, vertex: u32, block_of: impl Fn(u32) -> u32) {
+        *self.len = 0;
+        if self.is_dense {
+            for (block, connection) in (0..).zip(self.connections.iter_mut()) {
+                *connection = Connection::new(block, 0);
+            }
+            *self.len = self.connections.len() as u32;
+        }
+        graph.for_each_edge(vertex, |neighbour, weight| {
+            self.raise(block_of(neighbour), weight);
+        });
+    }
+
+    /// Adds weight to a connection, and returns its weight after that.
+    #[inline]
+    fn raise(&mut self, block: u32, weight: i64) -> i64 {
+        if self.is_dense {
+            let connection = &mut self.connections[block as usize];
+            connection.raise(weight);
+            return connection.weight();
+        }
+        let len = *self.len as usize;
+        match self.connections[..len].iter_mut().find(|connection| connection.block() == block) {
+            Some(connection) => {
+                connection.raise(weight);
+                connection.weight()
+            }
+            None if weight == 0 => 0,
+            None => {
+                self.connections[len] = Connection::new(block, weight);
+                *self.len += 1;
+                weight
+            }
+        }
+    }
+
+    /// Takes weight from a connection, and returns its weight before that.
+    #[inline]
+    fn lower(&mut self, block: u32, weight: i64) -> i64 {
+        if self.is_dense {
+            let connection = &mut self.connections[block as usize];
+            let before = connection.weight();
+            connection.raise(-weight);
+            return before;
+        }
+        let len = *self.len as usize;
+        let Some(at) = self.connections[..len].iter().position(|connection| connection.block() == block) else {
+            return 0;
+        };
+        let before = self.connections[at].weight();
+        if before == weight {
+            self.connections[at] = self.connections[len - 1];
+            *self.len -= 1;
+        } else {
+            self.connections[at].raise(-weight);
+        }
+        before
+    }
+
+    /// Moves the weight of an edge from one block to another.
+    #[inline]
+    pub(crate) fn follow(&mut self, from: u32, to: u32, weight: i64) -> Change {
+        let before = self.lower(from, weight);
+        Change { from, to, weight, before, after: self.raise(to, weight) }
+    }
+}
+
+/// What a neighbour's move changes for a vertex.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// Where the neighbour was and is.
+    from: u32,
+    pub(crate) to: u32,
+    /// The weight of the edge to it.
+    weight: i64,
+    /// The connection to the block where it was, before.
+    before: i64,
+    /// The connection to the block where it is, after.
+    after: i64,
+}
+
+/// The gain of a vertex's best move after a neighbour's move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GainUpdate {
+    /// As before.
+    Unchanged,
+    /// This much.
+    Gain(i64),
+    /// Another block may be the best now: look at all of them.
+    Unknown,
+}
+
+impl Change {
+    /// For a vertex in block `own` whose best move gains `gain`. Connections to other blocks than the two stay as they are,
+    /// so nothing changes if neither of the two is as strong as the best. `connection_to_own` and `fits`, whether the
+    /// neighbour's new block has room, are called only if they matter.
+    #[inline]
+    pub(crate) fn gain_update(
+        &self,
+        own: u32,
+        gain: i64,
+        connection_to_own: impl FnOnce() -> i64,
+        fits: impl FnOnce() -> bool,
+    ) -> GainUpdate {
+        let gain_if_it_fits = |gain| if fits() { GainUpdate::Gain(gain) } else { GainUpdate::Unknown };
+        if own == self.from {
+            // A move to any block gains more by the edge's weight. A vertex that waits for room in a full block keeps its
+            // old place in that queue.
+            let (others, to) = (gain + self.weight, self.after - (self.before - self.weight));
+            return if to < others { GainUpdate::Gain(others) } else { gain_if_it_fits(to) };
+        }
+        if own == self.to {
+            let is_other = self.before - (self.after - self.weight) < gain;
+            return if is_other { GainUpdate::Gain(gain - self.weight) } else { GainUpdate::Unknown };
+        }
+        let connection_to_own = connection_to_own();
+        let (from, to) = (self.before - connection_to_own, self.after - connection_to_own);
+        match (from.cmp(&gain), to.cmp(&gain)) {
+            (Ordering::Less, Ordering::Less) => GainUpdate::Unchanged,
+            // It was the best; or had no room, and may have some now.
+            (Ordering::Equal, Ordering::Less) | (Ordering::Greater, _) => GainUpdate::Unknown,
+            _ => gain_if_it_fits(to),
+        }
+    }
+}
+
+/// The strongest connection to a block with room between `window.0` and `window.1`; of equal ones that to the block with the
+/// most room, then the lowest number. And the strongest to a block without room, if that is stronger. `room` is what a block
+/// could still take after the move, below 0 if the move does not fit.
+#[inline]
+pub(crate) fn best_moves(
+    connections: &[Connection],
+    own: u32,
+    window: (u32, u32),
+    room: impl Fn(u32) -> i64,
+) -> (Option<Target>, Option<Target>) {
+    let mut to_own = 0;
+    // Weight, room, block.
+    let mut best: Option<(i64, i64, Reverse<u32>)> = None;
+    let mut full: Option<(i64, u32)> = None;
+    let mut strongest = Connection::new(0, 1);
+    for &connection in connections {
+        let block = connection.block();
+        if block == own {
+            to_own = connection.weight();
+            continue;
+        }
+        // Connections compare by weight first.
+        if connection < strongest || block < window.0 || block > window.1 {
+            continue;
+        }
+        let (weight, room) = (connection.weight(), room(block));
+        if room < 0 {
+            if full.is_none_or(|(most, _)| weight > most) {
+                full = Some((weight, block));
+            }
+        } else if best.is_none_or(|best| (weight, room, Reverse(block)) > best) {
+            best = Some((weight, room, Reverse(block)));
+            strongest = Connection::new(0, weight);
+        }
+    }
+    let full = full.filter(|&(most, _)| best.is_none_or(|(weight, ..)| most > weight));
+    let target = |weight: i64, block: u32| Target { block, gain: weight - to_own };
+    (best.map(|(weight, _, block)| target(weight, block.0)), full.map(|(weight, block)| target(weight, block)))
+}
+
+/// The weight of the connection to a block.
+#[inline]
+pub(crate) fn connection_to(connections: &[Connection], block: u32, is_dense: bool) -> i64 {
+    let connection = match is_dense {
+        true => connections.get(block as usize),
+        false => connections.iter().find(|connection| connection.block() == block),
+    };
+    connection.map_or(0, |connection| connection.weight())
+}

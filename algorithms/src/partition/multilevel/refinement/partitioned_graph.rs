@@ -1,0 +1,336 @@
+//! A partition under change: the block of each vertex, the weight of each block, and the gain cache.
+
+use rayon::prelude::*;
+
+use super::gain_cache::{Change, Connection, GainUpdate, Row, Target, best_moves, connection_to};
+use crate::partition::multilevel::graph::Graph;
+
+/// A vertex without a row: all its neighbours were in its own block when that was last looked at.
+const NO_ROW: u32 = u32::MAX;
+
+/// Vertices whose rows a thread fills at a time.
+const STRETCH: usize = 2048;
+
+/// A partition under change.
+///
+/// The gain cache has rows only for vertices that are or were at a boundary. A vertex with at least as many neighbours as
+/// there are blocks has a dense row.
+pub(crate) struct PartitionedGraph<'g, 'a> {
+    pub(crate) graph: &'g Graph<'a>,
+    pub(crate) max_block_weights: &'g [i64],
+    pub(crate) block_of: Vec<u32>,
+    pub(crate) block_weights: Vec<i64>,
+    row_start: Vec<u32>,
+    row_len: Vec<u32>,
+    connections: Vec<Connection>,
+}
+
+impl<'g, 'a> PartitionedGraph<'g, 'a> {
+    /// Takes a partition. Vertices that `maybe_boundary` denies must have no neighbour in another block.
+    pub(crate) fn new(
+        graph: &'g Graph<'a>,
+        max_block_weights: &'g [i64],
+        block_of: Vec<u32>,
+        maybe_boundary: impl Fn(u32) -> bool + Sync,
+    ) -> Self {
+        let blocks = max_block_weights.len();
+        let block_weights = graph.block_weights(&block_of, blocks);
+        let is_boundary = |vertex: u32| {
+            let own = block_of[vertex as usize];
+            maybe_boundary(vertex) && graph.neighbours(vertex).iter().any(|&n| block_of[n as usize] != own)
+        };
+        let (row_start, row_len, connections) = fill_rows(graph, blocks, &block_of, is_boundary);
+        Self { graph, max_block_weights, block_of, block_weights, row_start, row_len, connections }
+    }
+
+    fn blocks(&self) -> usize {
+        self.max_block_weights.len()
+    }
+
+    /// Makes the row of a vertex that has none.
+    fn make_row(&mut self, vertex: u32) {
+        let room = self.row_room(vertex);
+        self.row_start[vertex as usize] = self.connections.len() as u32;
+        if self.connections.capacity() < self.connections.len() + room {
+            // A list that doubles would waste nearly half of it.
+            self.connections.reserve_exact(room + self.connections.len() / 8);
+        }
+        self.connections.resize(self.connections.len() + room, Connection::default());
+        let (graph, block_of) = (self.graph, std::mem::take(&mut self.block_of));
+        self.row_mut(vertex).fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
+        self.block_of = block_of;
+    }
+
+    /// Whether a row has a place for each block.
+    #[inline]
+    pub(crate) fn is_dense(&self, vertex: u32) -> bool {
+        self.graph.degree(vertex) >= self.blocks()
+    }
+
+    /// Connections that a row must have room for.
+    #[inline]
+    pub(crate) fn row_room(&self, vertex: u32) -> usize {
+        self.graph.degree(vertex).min(self.blocks())
+    }
+
+    /// The connections of a vertex, if it is or was at a boundary.
+    #[inline]
+    pub(crate) fn known_row(&self, vertex: u32) -> Option<&[Connection]> {
+        (self.row_start[vertex as usize] != NO_ROW).then(|| self.row(vertex))
+    }
+
+    #[inline]
+    fn row(&self, vertex: u32) -> &[Connection] {
+        let start = self.row_start[vertex as usize] as usize;
+        &self.connections[start..start + self.row_len[vertex as usize] as usize]
+    }
+
+    #[inline]
+    fn row_mut(&mut self, vertex: u32) -> Row<'_> {
+        let start = self.row_start[vertex as usize] as usize;
+        let (room, is_dense) = (self.row_room(vertex), self.is_dense(vertex));
+        let connections = &mut self.connections[start..start + room];
+        Row { connections, len: &mut self.row_len[vertex as usize], is_dense }
+    }
+
+    /// Whether the vertex has an edge of some weight into another block.
+    #[inline]
+    pub(crate) fn is_boundary(&self, vertex: u32) -> bool {
+        if self.row_start[vertex as usize] == NO_ROW {
+            return false;
+        }
+        let own = self.block_of[vertex as usize];
+        self.row(vertex).iter().any(|connection| connection.block() != own && connection.weight() != 0)
+    }
+
+    /// The vertices with an edge of some weight into another block, ascending.
+    pub(crate) fn boundary(&self) -> Vec<u32> {
+        let of_stretch = |first: u32| {
+            let behind = self.graph.len().min(first as usize + STRETCH) as u32;
+            (first..behind).filter(|&vertex| self.is_boundary(vertex)).collect::<Vec<u32>>()
+        };
+        let firsts: Vec<u32> = (0..self.graph.len() as u32).step_by(STRETCH).collect();
+        firsts.into_par_iter().with_max_len(1).map(of_stretch).collect::<Vec<_>>().concat()
+    }
+
+    /// The best move of a vertex to a block with room; see [`best_moves`].
+    #[inline]
+    pub(crate) fn best_move(&self, vertex: u32) -> Option<Target> {
+        self.best_moves(vertex).0
+    }
+
+    /// The best move of a vertex to a block with room; and the best to a block without, if that would gain more.
+    #[inline]
+    pub(crate) fn best_moves(&self, vertex: u32) -> (Option<Target>, Option<Target>) {
+        if self.row_start[vertex as usize] == NO_ROW {
+            return (None, None);
+        }
+        let own = self.block_of[vertex as usize];
+        let weight = self.graph.weight(vertex);
+        let window = self.graph.window(vertex, |other| self.block_of[other as usize]);
+        best_moves(self.row(vertex), own, window, |block| self.room(block) - weight)
+    }
+
+    /// What a change means for a vertex whose best move gains `known`, if that is known.
+    #[inline]
+    pub(crate) fn gain_update(&self, vertex: u32, known: Option<i64>, change: Option<Change>) -> GainUpdate {
+        match (known, change) {
+            // Where directions matter, a neighbour's move also changes where the vertex may go.
+            (Some(known), Some(change)) if self.graph.directions.is_empty() => {
+                let own = self.block_of[vertex as usize];
+                let fits = || self.room(change.to) >= self.graph.weight(vertex);
+                change.gain_update(own, known, || self.connection_to(vertex, own), fits)
+            }
+            _ => GainUpdate::Unknown,
+        }
+    }
+
+    /// The weight that may still be added to a block.
+    #[inline]
+    pub(crate) fn room(&self, block: u32) -> i64 {
+        self.max_block_weights[block as usize] - self.block_weights[block as usize]
+    }
+
+    /// Whether a move brings the weights of the two blocks closer.
+    #[inline]
+    pub(crate) fn balances(&self, vertex: u32, to: u32) -> bool {
+        let from = self.block_of[vertex as usize];
+        self.block_weights[from as usize] - self.block_weights[to as usize] > self.graph.weight(vertex)
+    }
+
+    /// The weight of the vertex's edges into a block.
+    pub(crate) fn connection_to(&self, vertex: u32, block: u32) -> i64 {
+        if self.row_start[vertex as usize] == NO_ROW {
+            let inside = self.block_of[vertex as usize] == block;
+            return if inside { self.graph.edges(vertex).map(|(_, weight)| weight).sum() } else { 0 };
+        }
+        connection_to(self.row(vertex), block, self.is_dense(vertex))
+    }
+
+    /// The blocks into which the vertex has edges of some weight.
+    pub(crate) fn connected_blocks(&self, vertex: u32) -> impl Iterator<Item = u32> + '_ {
+        let row = if self.row_start[vertex as usize] == NO_ROW { &[] } else { self.row(vertex) };
+        row.iter().filter(|connection| connection.weight() != 0).map(|connection| connection.block())
+    }
+
+    /// Moves a vertex, then calls `changed` for each of its neighbours, with what changed for it if it had a row.
+    #[inline]
+    pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32, Option<Change>)) {
+        let (graph, from) = (self.graph, self.leave(vertex, to));
+        for (neighbour, weight) in graph.edges(vertex) {
+            let change = self.follow(neighbour, from, to, weight);
+            changed(self, neighbour, change);
+        }
+        self.arrive(vertex);
+    }
+
+    /// The first step of a move: the block and the block weights. Returns the block that the vertex leaves.
+    #[inline]
+    pub(crate) fn leave(&mut self, vertex: u32, to: u32) -> u32 {
+        let from = std::mem::replace(&mut self.block_of[vertex as usize], to);
+        let weight = self.graph.weight(vertex);
+        self.block_weights[from as usize] -= weight;
+        self.block_weights[to as usize] += weight;
+        from
+    }
+
+    /// The second step, for each neighbour: its row. Returns what changed if it had one.
+    #[inline]
+    pub(crate) fn follow(&mut self, neighbour: u32, from: u32, to: u32, weight: i64) -> Option<Change> {
+        if self.row_start[neighbour as usize] == NO_ROW {
+            self.make_row(neighbour);
+            return None;
+        }
+        Some(self.row_mut(neighbour).follow(from, to, weight))
+    }
+
+    /// The last step: the vertex is at a boundary, and so needs a row.
+    #[inline]
+    pub(crate) fn arrive(&mut self, vertex: u32) {
+        if self.row_start[vertex as usize] == NO_ROW {
+            self.make_row(vertex);
+        }
+    }
+
+    /// Sum of the weights of the edges between blocks.
+    pub(crate) fn cut(&self) -> i64 {
+        let foreign = |vertex: u32| {
+            let own = self.block_of[vertex as usize];
+            let foreign = self.row(vertex).iter().filter(move |connection| connection.block() != own);
+            foreign.map(|connection| connection.weight()).sum::<i64>()
+        };
+        self.graph.vertices().filter(|&vertex| self.row_start[vertex as usize] != NO_ROW).map(foreign).sum::<i64>() / 2
+    }
+
+    /// By how much blocks exceed what they may weigh, added up.
+    pub(crate) fn overload(&self) -> i64 {
+        (0..self.blocks() as u32).map(|block| (-self.room(block)).max(0)).sum()
+    }
+
+    /// Ends the refinement.
+    pub(crate) fn finish(self) -> Refined {
+        let boundary = self.graph.vertices().map(|vertex| self.is_boundary(vertex)).collect();
+        Refined { block_of: self.block_of, boundary }
+    }
+}
+
+/// What a refinement leaves behind for the next finer graph.
+pub(crate) struct Refined {
+    pub(crate) block_of: Vec<u32>,
+    /// Whether each vertex has an edge of some weight into another block.
+    pub(crate) boundary: Vec<bool>,
+}
+
+/// The rows of all boundary vertices: where each begins, how long it is, and all of them. Threads fill stretches of vertices.
+fn fill_rows(
+    graph: &Graph<'_>,
+    blocks: usize,
+    block_of: &[u32],
+    is_boundary: impl Fn(u32) -> bool + Sync,
+) -> (Vec<u32>, Vec<u32>, Vec<Connection>) {
+    let room = |vertex: u32| graph.degree(vertex).min(blocks);
+    let mut row_start = vec![NO_ROW; graph.len()];
+    // First where each row begins in its stretch.
+    let lay_out = |(first, starts): (usize, &mut [u32])| {
+        let mut length = 0;
+        for (vertex, start) in (first as u32..).zip(starts) {
+            if is_boundary(vertex) {
+                *start = length;
+                length += room(vertex) as u32;
+            }
+        }
+        length as usize
+    };
+    let stretches = row_start.par_chunks_mut(STRETCH).enumerate();
+    let lengths: Vec<usize> = stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
+    let mut row_len = vec![0; graph.len()];
+    // Threads share the first touch of the pages.
+    let none = |_| Connection::default();
+    let all = (0..lengths.iter().sum()).into_par_iter().with_min_len(STRETCH);
+    let mut connections: Vec<Connection> = all.map(none).collect();
+    let (mut rest, mut before) = (connections.as_mut_slice(), 0u32);
+    let stretches = row_start.chunks_mut(STRETCH).zip(row_len.chunks_mut(STRETCH)).zip(&lengths).enumerate();
+    let stretches: Vec<_> = stretches
+        .map(|(at, ((starts, lens), &length))| {
+            let (connections, behind) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = behind;
+            let stretch = (at * STRETCH, starts, lens, connections, before);
+            before += length as u32;
+            stretch
+        })
+        .collect();
+    stretches.into_par_iter().with_max_len(1).for_each(|(first, starts, lens, mut connections, before)| {
+        for ((vertex, start), len) in (first as u32..).zip(starts).zip(lens) {
+            if *start == NO_ROW {
+                continue;
+            }
+            *start += before;
+            let (own, behind) = std::mem::take(&mut connections).split_at_mut(room(vertex));
+            connections = behind;
+            let mut row = Row { connections: own, len, is_dense: graph.degree(vertex) >= blocks };
+            row.fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
+        }
+    });
+    (row_start, row_len, connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::multilevel::random::Random;
+
+    #[test]
+    fn what_a_neighbours_move_means_is_what_looking_again_tells() {
+        let mut seen = [0; 3];
+        for (seed, blocks) in [(1, 2usize), (2, 3), (3, 8), (4, 40)] {
+            let graph = Graph::tangle(seed);
+            // Room for all, so that gains depend on connections alone; and room for hardly more than are there.
+            for room in [graph.total_weight(), graph.total_weight() / blocks as i64 * 11 / 10 + 2] {
+                let max_block_weights = vec![room; blocks];
+                let block_of = (0..200).map(|vertex| vertex % blocks as u32).collect();
+                let mut partition = PartitionedGraph::new(&graph, &max_block_weights, block_of, |_| true);
+                let mut random = Random::new(seed, 7);
+                let gain = |partition: &PartitionedGraph<'_, '_>, vertex: u32| {
+                    partition.best_move(vertex).map(|target| target.gain)
+                };
+                for _ in 0..2000 {
+                    let (vertex, to) = (random.below(200) as u32, random.below(blocks) as u32);
+                    if partition.block_of[vertex as usize] == to || partition.room(to) < graph.weight(vertex) {
+                        continue;
+                    }
+                    let known: Vec<Option<i64>> = (0..200).map(|vertex| gain(&partition, vertex)).collect();
+                    partition.relocate(vertex, to, |partition, neighbour, change| {
+                        let known = known[neighbour as usize];
+                        let now = gain(partition, neighbour);
+                        match partition.gain_update(neighbour, known, change) {
+                            GainUpdate::Unchanged => assert_eq!((now, seen[0] += 1), (known, ())),
+                            GainUpdate::Gain(gain) => assert_eq!((now, seen[1] += 1), (Some(gain), ())),
+                            GainUpdate::Unknown => seen[2] += 1,
+                        }
+                    });
+                }
+            }
+        }
+        assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
+    }
+}
