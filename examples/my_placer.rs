@@ -10,8 +10,8 @@ use placebench::algorithms::{
 };
 use placebench::datasets::{Instance, catalogue};
 use placebench::generator::cluster_preset;
-use placebench::harness::runner::{Yardstick, judge};
-use placebench::harness::simulator::NetworkModel;
+use placebench::harness::evaluate::{Evaluator, Reference};
+use placebench::harness::execute::simulate::{ContentionFree, Simulator};
 
 /// Goes through the ops in topological order and puts each unit where the inputs of its first op mostly are, unless that
 /// device has more than its share of the work already.
@@ -67,16 +67,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("heft", registry::placer(&"heft".parse::<Spec>()?)?),
         ("random", registry::placer(&"random".parse::<Spec>()?)?),
     ];
-    let yardstick = Yardstick::new(&instance);
+    let (reference, stop) = (Reference::new(&instance), StopToken::default());
+    let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: 1, stop: &stop };
     println!("{:<16} {:>12} {:>8} {:>13}", "placer", "makespan", "gap", "traffic");
     for (name, placer) in placers {
-        let decision = placer.place(&instance, &PlaceContext::with_seed(1))?;
-        // Checks the placement, simulates it, has the simulation validated independently, and measures it.
-        let judgement =
-            judge(&instance, &decision, &Pct, NetworkModel::ContentionFree, &yardstick, &StopToken::default())
-                .map_err(|(status, reason)| format!("{name}: {}: {reason}", status.name()))?;
-        let metrics = &judgement.metrics;
-        let gap = metrics.makespan / yardstick.bound.value;
+        // Places, simulates, validates the simulation independently, and measures it.
+        let placed = evaluator.place(&*placer, &ContentionFree)?;
+        let evaluation = evaluator.execute(&placed, Some(&Pct), &Simulator::new(&ContentionFree))?;
+        let (metrics, gap) = (&evaluation.metrics, evaluation.gap.unwrap_or_default());
         println!(
             "{name:<16} {:>9.1} ms {gap:>8.2} {:>10.0} MB",
             metrics.makespan * 1e3,
