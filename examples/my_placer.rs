@@ -71,11 +71,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: 1, stop: &stop };
     println!("{:<16} {:>12} {:>8} {:>13}", "placer", "makespan", "gap", "traffic");
     for (name, placer) in placers {
-        // Places, simulates the placement, has the simulation validated independently, and measures it.
+        // Places, simulates, validates the simulation independently, and measures it.
         let placed = evaluator.place(&*placer, &ContentionFree)?;
         let evaluation = evaluator.execute(&placed, Some(&Pct), &Simulator::new(&ContentionFree))?;
-        let metrics = &evaluation.metrics;
-        let gap = evaluation.gap.unwrap_or(f64::NAN);
+        let (metrics, gap) = (&evaluation.metrics, evaluation.gap.unwrap_or_default());
         println!(
             "{name:<16} {:>9.1} ms {gap:>8.2} {:>10.0} MB",
             metrics.makespan * 1e3,

@@ -22,6 +22,9 @@
 //! | memory peaks | 411 | 402 | 90 |
 //! | metrics | 19 | 22 | 16 |
 //!
+//! `fair_share` on 100 devices at random places (wall time, medians, a busy machine): 2.4 M transfers/s in an idle network,
+//! 430 k transfers/s in a busy one, 7 k transfers/s in one with thousands of flows at once, all of which share.
+//!
 //! Thus PCT under `contention_free` simulates 3.3–5.2 M ops/s, and 2.2–3.9 M ops/s with insertion and preparation.
 
 use std::hint::black_box;
