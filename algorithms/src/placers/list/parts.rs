@@ -93,7 +93,7 @@ impl Named for Insertion {
 /// combinations cite their own.
 ///
 /// # Complexity
-/// With pick=op, O(edges · devices + ops · devices · log ops), lookahead excepted: see [`Lookahead`](super::Lookahead).
+/// With pick=op, O(edges · devices + ops · devices · log ops), lookahead excepted: see [`Lookahead`](crate::placers::Lookahead).
 /// With pick=pair, O(edges · devices + ops · devices · log ops) too, and up to 40 bytes for each pair of a device and an
 /// op that was ready when the device was busy.
 ///
