@@ -22,7 +22,7 @@ pub const INDEX_BYTES: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingParams {
-    /// Number of workers. Default: in a suite the number of devices of the cluster less the servers, elsewhere 16.
+    /// Number of workers. Default: with a cluster, its number of devices less the servers; without one, 16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// The model; `layers` replaces it.
