@@ -1,8 +1,9 @@
 //! SimGrid, a simulator by others, must find the same times for every op, under every network model.
 //!
 //! Runs where SimGrid is installed (Debian: `libsimgrid-dev`, 3.32) with a C++ compiler; elsewhere it says why it does not.
-//! SimGrid gets the problem, the placement, and for each device the order of its ops. Under `one_port` it also gets the
-//! order in which transfers start. Everything else it works out itself.
+//! SimGrid is run by a program, `simgrid/check.cpp`. It gets the problem, the placement, and for each device the order of
+//! its ops. Under `one_port` it also gets the order in which transfers start. It starts each op and each transfer when all
+//! that it waits for has ended. SimGrid finds when things end.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

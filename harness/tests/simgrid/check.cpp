@@ -29,8 +29,8 @@ struct Pair {
   std::vector<int> links;
 };
 
-// An op, a transfer, or the latency of a transfer. Whenever an activity ends, SimGrid searches all that exist. So each is
-// made only when it can start.
+// An op, a transfer, or the latency of a transfer. Whenever an activity ends, SimGrid searches all that exist. So each
+// is made only when it can start.
 struct Step {
   sg::Host* from;
   sg::Host* to; // null where nothing is sent
