@@ -312,11 +312,11 @@ fn a_placer_named_for_print_goes_by_its_name_and_is_sorted_and_swept_by_its_spec
     assert!(succeeds(&["rank", "run", "--where", "placer=HEFT,random"]).contains("HEFT"));
     succeeds(&["figure", "run", "--where", "placer=HEFT", "--out", "heft"]);
     succeeds(&["figure", "run", "--where", "placer=scoring", "--kind", "sweep", "--out", "sweep"]);
-    let sweep = folder.path().join("sweep/sweep-makespan-scoring-alpha-convnet-contention_free.svg");
+    let sweep = folder.path().join("sweep/sweep-makespan-scoring-alpha-convnet_contention_free.svg");
     assert!(sweep.exists(), "{:?}", std::fs::read_dir(folder.path().join("sweep")).unwrap().collect::<Vec<_>>());
     assert!(succeeds(&["place", "convnet", "--cluster", "laich7", "-p", "HEFT", "--run", "run"]).contains("makespan"));
     assert_one_line_error(
-        &placebench(folder.path(), &["rank", "run", "--where", "placer=HEFTY"]),
+        &placebench(folder.path(), &["table", "run", "--where", "placer=HEFTY"]),
         "no row has placer 'HEFTY': did you mean 'HEFT'?",
     );
     for row in &mut rows {
