@@ -20,6 +20,12 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
+    /// The generator after this many draws.
+    #[inline]
+    pub fn after(self, draws: u64) -> Self {
+        Self { state: self.state.wrapping_add(STEP.wrapping_mul(draws)) }
+    }
+
     /// The next number.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
@@ -56,6 +62,7 @@ mod tests {
         let drawn = [(); 3].map(|()| random.next_u64());
         assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
         assert_eq!(splitmix64(1_234_567), drawn[0]);
+        assert_eq!(SplitMix64::new(1_234_567).after(2).next_u64(), drawn[2]);
         let half = |first: u64| usize::from(first >= 1 << 63);
         assert_eq!(SplitMix64::new(1_234_567).below(2), half(drawn[0]));
     }

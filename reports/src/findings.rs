@@ -2,7 +2,7 @@
 
 use placebench_datasets::significant::bytes_text;
 
-use crate::{Summary, optimality};
+use crate::{Summary, optimality_text};
 
 /// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {
@@ -13,7 +13,7 @@ pub fn findings(summary: &Summary) -> String {
 /// scheduler to take, what failed.
 pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     let sentences = [
-        optimality::sentence(summary),
+        optimality_text::sentence(summary),
         winner(summary),
         against_single(summary),
         bound(summary),

@@ -10,6 +10,7 @@ mod html;
 mod kinds;
 mod metric_table;
 mod optimality;
+mod optimality_text;
 mod profile;
 mod reproduction;
 mod scores;
@@ -25,7 +26,8 @@ pub use findings::{finding_sentences, findings};
 pub use html::{Report, ReportInput, Timelines, html_report};
 pub use kinds::{CellsError, FigureKind, UnknownFigure};
 pub use metric_table::metric_table;
-pub use optimality::{Impossible, Optimality, OptimalityEntry, optimality_table};
+pub use optimality::{Impossible, Optimality, OptimalityEntry};
+pub use optimality_text::optimality_table;
 pub use profile::{Profile, Profiles, profile_table};
 pub use reproduction::{
     FigureEntry, Figures, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, training_steps,

@@ -67,7 +67,7 @@ mod tests {
     fn a_table_has_the_best_scheduler_and_leaves_failures_empty() {
         let table = metric_table(&table(), Metric::Makespan).unwrap();
         assert_eq!(table.header, ["placer", "a (ms)", "b (s)", "mean ratio to best"]);
-        assert_eq!(table.rows[0], ["heft", "10.00 ± 0", "4.000 ± 0", "1.000"]);
-        assert_eq!(table.rows[1], ["random", "20.00 ± 0", "", ""]);
+        assert_eq!(table.rows[1], ["heft", "10.00 ± 0", "4.000 ± 0", "1.000"]);
+        assert_eq!(table.rows[0], ["random", "20.00 ± 0", "", ""]);
     }
 }

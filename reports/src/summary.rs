@@ -7,7 +7,7 @@ use placebench_harness::results::{Column, Metric, Scenario, Status, Table, lists
 use placebench_harness::suite::ONLINE;
 use polars::prelude::*;
 
-use crate::Optimality;
+use crate::optimality::Optimality;
 use crate::scores::Scores;
 
 /// A placer in a scenario with its best scheduler: means over the repetitions.

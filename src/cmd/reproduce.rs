@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::nearest;
+use placebench::datasets::nearest;
 use placebench::harness::results::Table;
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::Suite;

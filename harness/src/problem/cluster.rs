@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use placebench_algorithms::nearest;
+use placebench_datasets::nearest;
 use placebench_datasets::{Cluster, format};
 use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use placebench_algorithms::nearest;
 use placebench_datasets::format::{self, GraphHeader};
+use placebench_datasets::nearest;
 use placebench_datasets::{DataflowGraph, catalogue};
 use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use placebench_algorithms::nearest;
+use placebench_datasets::nearest;
 use polars::prelude::*;
 use serde::Deserialize;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_algorithms::nearest;
+use placebench_datasets::nearest;
 use polars::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

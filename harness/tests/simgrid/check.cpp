@@ -13,7 +13,7 @@
 //
 // Which transfers there are and when everything happens is worked out here, from that alone.
 #include <cstdio>
-#include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <string>
@@ -29,15 +29,35 @@ struct Pair {
   std::vector<int> links;
 };
 
-struct Transfer {
-  sg::CommPtr comm;
-  sg::ExecPtr wait; // for the latency, where flows share links
-  int from, to;
+// An op, a transfer, or the latency of a transfer. Whenever an activity ends, SimGrid searches all that exist. So each
+// is made only when it can start.
+struct Step {
+  sg::Host* from;
+  sg::Host* to; // null where nothing is sent
+  double amount; // of work or bytes
+  int waits_for = 0;
+  std::vector<Step*> next;
+  sg::ActivityPtr activity;
+
+  void start() {
+    if (to)
+      activity = sg::Comm::sendto_init(from, to)->set_payload_size(static_cast<uint64_t>(amount));
+    else
+      activity = sg::Exec::init()->set_flops_amount(amount)->set_host(from);
+    activity->set_data(this);
+    activity->start();
+  }
 };
 
-// A dependency that is there twice is an error in SimGrid.
-template <class Before, class Activity> static void after(const Before& before, const Activity& activity) {
-  if (!activity->get_dependencies().count(before)) before->add_successor(activity);
+static void after(Step& before, Step& step) {
+  before.next.push_back(&step);
+  step.waits_for++;
+}
+
+// The next steps of a step that ended may be able to start.
+static void ended(const sg::Activity& activity) {
+  for (Step* step : activity.get_data<Step>()->next)
+    if (--step->waits_for == 0) step->start();
 }
 
 int main(int argc, char** argv) {
@@ -85,60 +105,57 @@ int main(int argc, char** argv) {
   zone->seal();
 
   std::vector<int> device(ops);
-  std::vector<sg::ExecPtr> exec(ops);
+  std::deque<Step> steps; // the ops, then the others
   for (int op = 0; op < ops; op++) {
     double time;
     in >> device[op] >> time;
-    exec[op] = sg::Exec::init();
-    exec[op]->set_flops_amount(time);
+    steps.push_back({hosts[device[op]], nullptr, time});
   }
   for (int d = 0; d < devices; d++) {
     int count, before = -1, op;
     in >> count;
     for (int i = 0; i < count; i++, before = op) {
       in >> op;
-      if (before >= 0) after(exec[before], exec[op]);
+      if (before >= 0) after(steps[before], steps[op]);
     }
   }
-  std::map<std::tuple<int, int, int>, Transfer> transfers;
+  std::map<std::tuple<int, int, int>, Step*> transfers;
   for (int i = 0; i < edges; i++) {
     int source, target, tensor;
     double bytes;
     in >> source >> target >> tensor >> bytes;
-    if (device[source] == device[target]) {
-      after(exec[source], exec[target]);
+    int from = device[source], to = device[target];
+    if (from == to) {
+      after(steps[source], steps[target]);
       continue;
     }
-    auto& transfer = transfers[{source, tensor, device[target]}];
-    if (!transfer.comm) {
-      transfer.from = device[source], transfer.to = device[target];
-      transfer.comm = sg::Comm::sendto_init();
-      transfer.comm->set_payload_size(static_cast<uint64_t>(bytes));
-      double latency = pairs[transfer.from * devices + transfer.to].latency;
+    auto& transfer = transfers[{source, tensor, to}];
+    if (!transfer) {
+      transfer = &steps.emplace_back(Step{hosts[from], hosts[to], bytes});
+      double latency = pairs[from * devices + to].latency;
+      Step* before = &steps[source];
       if (shares && latency > 0) {
-        transfer.wait = sg::Exec::init();
-        transfer.wait->set_flops_amount(latency);
-        after(exec[source], transfer.wait);
-        after(transfer.wait, transfer.comm);
-      } else {
-        after(exec[source], transfer.comm);
+        Step* wait = &steps.emplace_back(Step{waiting, nullptr, latency});
+        after(*before, *wait);
+        before = wait;
       }
+      after(*before, *transfer);
     }
-    after(transfer.comm, exec[target]);
+    after(*transfer, steps[target]);
   }
   if (static_cast<int>(transfers.size()) != sent) {
     std::fprintf(stderr, "%zu transfers here, %d there\n", transfers.size(), sent);
     return 1;
   }
   if (model == "one_port") {
-    std::vector<sg::CommPtr> sends(devices), receives(devices);
+    std::map<sg::Host*, Step*> last_sent, last_received;
     for (int i = 0; i < sent; i++) {
       int source, tensor, to;
       in >> source >> tensor >> to;
-      auto& transfer = transfers.at({source, tensor, to});
-      for (auto* last : {&sends[transfer.from], &receives[to]}) {
-        if (*last) after(*last, transfer.comm);
-        *last = transfer.comm;
+      Step* transfer = transfers.at({source, tensor, to});
+      for (auto* last : {&last_sent[transfer->from], &last_received[transfer->to]}) {
+        if (*last) after(**last, *transfer);
+        *last = transfer;
       }
     }
   }
@@ -147,17 +164,17 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  // An activity may start as soon as it has its hosts, so these come after the dependencies.
-  for (auto& [key, transfer] : transfers) {
-    transfer.comm->set_source(hosts[transfer.from])->set_destination(hosts[transfer.to]);
-    if (transfer.wait) transfer.wait->set_host(waiting);
-  }
-  for (int op = 0; op < ops; op++) exec[op]->set_host(hosts[device[op]]);
-  for (auto& [key, transfer] : transfers) {
-    if (transfer.wait) transfer.wait->vetoable_start();
-    transfer.comm->vetoable_start();
-  }
-  for (auto& activity : exec) activity->vetoable_start();
+  sg::Activity::on_completion_cb(ended);
+  std::vector<Step*> first;
+  for (auto& step : steps)
+    if (step.waits_for == 0) first.push_back(&step);
+  for (Step* step : first) step->start();
   engine.run();
-  for (auto& activity : exec) std::printf("%.17g\n", activity->get_finish_time());
+  for (int op = 0; op < ops; op++) {
+    if (!steps[op].activity) {
+      std::fprintf(stderr, "op %d never starts\n", op);
+      return 1;
+    }
+    std::printf("%.17g\n", steps[op].activity->get_finish_time());
+  }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use placebench_algorithms::{SpecError, StopToken, nearest};
-use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
+use placebench_algorithms::{SpecError, StopToken};
+use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
 use placebench_harness::evaluate::Evaluation;
 use placebench_harness::problem::{Problem, ProblemError};
 use placebench_harness::results::{CellKey, Metric, Table, cell_keys};

@@ -211,7 +211,7 @@ mod tests {
                 assert!((profile.share(factor) - share).abs() < 1e-6, "{} within {factor}", profile.placer);
             }
         }
-        assert_eq!(drawn.rows, [["heft", "1", "1"], ["random", "1", "0"], ["random", "2", "0.75"]]);
+        assert_eq!(drawn.rows, [["random", "1", "0"], ["random", "2", "0.75"], ["heft", "1", "1"]]);
     }
 
     #[test]
@@ -222,9 +222,9 @@ mod tests {
         }
         let table = Table::new(&rows).unwrap();
         let heat = |metric| FigureKind::Heat.of_rows(&table, metric).unwrap().remove(0).figure.table().rows;
-        assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
-        assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
+        assert_eq!(heat(Metric::Utilization)[2], ["heft", "a", "1"]);
+        assert_eq!(heat(Metric::Utilization)[0], ["random", "a", "4"]);
         // heft moves nothing.
-        assert_eq!(heat(Metric::TrafficBytes)[2], ["random", "a", ""]);
+        assert_eq!(heat(Metric::TrafficBytes)[0], ["random", "a", ""]);
     }
 }

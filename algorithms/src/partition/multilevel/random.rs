@@ -1,28 +1,26 @@
 //! A small stream of pseudo-random numbers, the same everywhere.
 
-use crate::random::{STEP, split_mix};
+use placebench_datasets::SplitMix64;
 
-/// SplitMix64 as a stream.
+/// Draws for one purpose.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     /// The stream of a seed for a purpose.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
-        let mut mixed = Self(seed ^ purpose.wrapping_mul(0xD1B5_4A32_D192_ED03));
-        mixed.next();
-        mixed
+        let mut random = SplitMix64::new(seed ^ purpose.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        random.next_u64();
+        Self(random)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        let next = split_mix(self.0);
-        self.0 = self.0.wrapping_add(STEP);
-        next
+        self.0.next_u64()
     }
 
     /// A number below `bound`, which must not be 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        self.0.below(bound)
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {

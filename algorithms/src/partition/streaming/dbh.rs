@@ -1,12 +1,12 @@
 //! Degree-based hashing.
 
 use placebench_datasets::format::FormatError;
+use placebench_datasets::splitmix64;
 use placebench_datasets::stream::EdgeStream;
 
 use super::degrees::{DegreeSource, Degrees};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut, edge_pass};
 use crate::partition::Request;
-use crate::random::split_mix;
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge in the block that its end of lower degree hashes to, so that the hubs are replicated.
@@ -72,12 +72,12 @@ impl BlockHash {
             Some(*sum)
         };
         let ends = request.shares.iter().flat_map(|shares| shares.iter().scan(0.0, sum)).collect();
-        Self { seed: split_mix(request.seed), blocks: request.blocks, ends }
+        Self { seed: splitmix64(request.seed), blocks: request.blocks, ends }
     }
 
     #[inline]
     fn block(&self, vertex: u32) -> usize {
-        let hash = split_mix(self.seed ^ u64::from(vertex));
+        let hash = splitmix64(self.seed ^ u64::from(vertex));
         if self.ends.is_empty() {
             return ((u128::from(hash) * u128::from(self.blocks)) >> 64) as usize;
         }

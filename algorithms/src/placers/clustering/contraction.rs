@@ -1,10 +1,10 @@
 //! Karger's random contraction: edges in random order, each making one supernode of its ends (B Alg. 4.4 and 4.5).
 
+use placebench_datasets::SplitMix64;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::merging::Merging;
-use crate::random::{STEP, split_mix};
 
 /// A weighted graph to contract. Vertices without an edge are kept apart: no contraction ever touches them.
 #[derive(Clone, Debug)]
@@ -182,7 +182,7 @@ fn find(parents: &mut [u32], mut vertex: u32) -> u32 {
 
 /// The seed of a trial: neighbouring trials share nothing.
 fn stream(seed: u64, trial: u32) -> u64 {
-    split_mix(seed.wrapping_add(u64::from(trial).wrapping_mul(STEP)))
+    SplitMix64::new(seed).after(u64::from(trial)).next_u64()
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ mod groups;
 
 use std::sync::Arc;
 
-use placebench_datasets::{DeviceId, Instance, Placement, Time};
+use placebench_datasets::{DeviceId, Instance, Placement, Time, splitmix64};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 
 use self::groups::Groups;
 use super::{Hashing, Heft, SingleDevice};
-use crate::random::split_mix;
 use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// What every search takes: the same budget and the same groups, so that they compare.
@@ -127,8 +126,8 @@ impl<'a> Search<'a> {
 
     /// The generator of the `sample`-th candidate: its stream depends on nothing else but the seed.
     pub(super) fn random(&self, sample: u64) -> Pcg64 {
-        let high = split_mix(self.context.seed);
-        Pcg64::new(u128::from(high) << 64 | u128::from(split_mix(high ^ sample)), u128::from(sample))
+        let high = splitmix64(self.context.seed);
+        Pcg64::new(u128::from(high) << 64 | u128::from(splitmix64(high ^ sample)), u128::from(sample))
     }
 
     /// Makespans of choices that fit in memory, in order, as far as the budget goes.

@@ -5,7 +5,7 @@ mod fair_share;
 mod model;
 mod one_port;
 
-use placebench_algorithms::nearest;
+use placebench_datasets::nearest;
 
 pub use contention_free::ContentionFree;
 pub use fair_share::FairShare;
