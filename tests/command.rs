@@ -280,6 +280,53 @@ fn a_partitioner_is_a_placer_in_suites_and_its_rows_show_the_repair() {
 }
 
 #[test]
+fn a_placer_named_for_print_goes_by_its_name_and_is_sorted_and_swept_by_its_specification() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str, placer: &str| format!("[[placer]]\nname = \"{name}\"\nplacer = \"{placer}\"\n");
+    let suite = SMALL.replace(r#""heft", "mite", "random""#, r#""random""#).replace(r#", "static""#, "")
+        + &named("One", "scoring(alpha=1)")
+        + &named("Two", "scoring(alpha=2)")
+        + &named("HEFT", "heft(average=speed)");
+    std::fs::write(folder.path().join("small.toml"), suite).unwrap();
+    let succeeds = |args: &[&str]| {
+        let output = placebench(folder.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let printed = succeeds(&["run", "small.toml", "--out", "run", "--table", "t.json"]);
+    assert!(printed.contains("HEFT") && !printed.contains("heft"), "{printed}");
+    let path = folder.path().join("t.json");
+    let mut rows: Vec<serde_json::Value> = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for row in &rows {
+        let spec = match row["placer"].as_str().unwrap() {
+            "One" => Some("scoring(alpha=1)"),
+            "Two" => Some("scoring(alpha=2)"),
+            "HEFT" => Some("heft(average=speed)"),
+            _ => None,
+        };
+        assert_eq!(row["placer_spec"].as_str(), spec, "{row}");
+    }
+    let table = succeeds(&["table", "run", "--format", "csv"]);
+    let order: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(order, ["random", "HEFT", "One", "Two"], "the order of the registry");
+    assert!(succeeds(&["rank", "run", "--where", "placer=HEFT,random"]).contains("HEFT"));
+    succeeds(&["figure", "run", "--where", "placer=HEFT", "--out", "heft"]);
+    succeeds(&["figure", "run", "--where", "placer=scoring", "--kind", "sweep", "--out", "sweep"]);
+    let sweep = folder.path().join("sweep/sweep-makespan-scoring-alpha-convnet_contention_free.svg");
+    assert!(sweep.exists(), "{:?}", std::fs::read_dir(folder.path().join("sweep")).unwrap().collect::<Vec<_>>());
+    assert!(succeeds(&["place", "convnet", "--cluster", "laich7", "-p", "HEFT", "--run", "run"]).contains("makespan"));
+    assert_one_line_error(
+        &placebench(folder.path(), &["table", "run", "--where", "placer=HEFTY"]),
+        "no row has placer 'HEFTY': did you mean 'HEFT'?",
+    );
+    for row in &mut rows {
+        row.as_object_mut().unwrap().remove("placer_spec");
+    }
+    std::fs::write(&path, serde_json::to_string(&rows).unwrap()).unwrap();
+    assert!(succeeds(&["rank", "t.json"]).contains("HEFT"), "an old table lacks the column");
+}
+
+#[test]
 fn the_suite_optimality_proves_optima_and_prints_the_ratios_to_them() {
     let folder = tempfile::tempdir().unwrap();
     let args = ["run", "optimality", "--repetitions", "3", "--table", "t.json", "-q"];

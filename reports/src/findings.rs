@@ -65,7 +65,7 @@ fn winner(summary: &Summary) -> Option<String> {
 }
 
 fn against_single(summary: &Summary) -> Option<String> {
-    let single = summary.placers.iter().position(|name| name.starts_with("single_device"))?;
+    let single = summary.specs.iter().position(|spec| spec.starts_with("single_device"))?;
     let ratios: Vec<(f64, usize)> =
         (0..summary.scenarios.len()).filter_map(|column| Some((summary.ratio(single, column)?, column))).collect();
     let (paid, not): (Vec<&(f64, usize)>, Vec<_>) = ratios.iter().partition(|(ratio, _)| *ratio > 1.02);
@@ -100,7 +100,7 @@ fn traffic(summary: &Summary) -> Option<String> {
     };
     let totals = (0..summary.placers.len()).filter_map(|placer| Some((total(placer)?, placer)));
     // One device moves next to nothing by design, and so do placers that answer with one device.
-    let single = (0..summary.placers.len()).filter(|&placer| summary.placers[placer].starts_with("single_device"));
+    let single = (0..summary.placers.len()).filter(|&placer| summary.specs[placer].starts_with("single_device"));
     let by_design = single.filter_map(total).fold(0.0, f64::max);
     let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, _)| bytes > by_design).collect();
     moving.sort_by(|a, b| a.0.total_cmp(&b.0));

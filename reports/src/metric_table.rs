@@ -1,7 +1,7 @@
 //! From result rows to tables for papers.
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{self, Column, Metric};
+use placebench_harness::results::{self, Metric};
 use polars::prelude::PolarsResult;
 
 use crate::export::{Table, number_text};
@@ -14,7 +14,7 @@ use crate::scores::{Scores, in_registry_order};
 /// # Errors
 /// If Polars refuses.
 pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table> {
-    let placers = in_registry_order(rows.distinct(Column::PlacerSpec)?);
+    let placers = in_registry_order(rows.placers()?);
     let scores = Scores::new(rows, metric, &[], placers)?;
     let scenarios = 0..scores.scenarios.len();
     // One multiple of the unit a column, so that its numbers compare.

@@ -77,7 +77,7 @@ pub(crate) fn sentence(summary: &Summary) -> Option<String> {
         );
     }
     let mut ranking: Vec<(f64, f64, usize)> = (0..summary.placers.len())
-        .filter(|&placer| !is_optimal(&summary.placers[placer]))
+        .filter(|&placer| !is_optimal(&summary.specs[placer]))
         .filter_map(|placer| optimality.overall(placer).map(|(mean, share)| (mean, share, placer)))
         .collect();
     ranking.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -14,7 +14,10 @@ use crate::figure::Quantity;
 /// A metric by placer and scenario.
 pub(crate) struct Scores {
     pub(crate) metric: Metric,
+    /// As tables print them.
     pub(crate) placers: Vec<String>,
+    /// The placers with their parameters.
+    pub(crate) specs: Vec<String>,
     /// In the order of the rows.
     pub(crate) scenarios: Vec<Scenario>,
     pub(crate) labels: Vec<String>,
@@ -53,8 +56,14 @@ impl Best {
 }
 
 impl Scores {
-    /// The scores of these placers, in their order; the best also with the means of other metrics.
-    pub(crate) fn new(table: &Table, metric: Metric, others: &[Metric], placers: Vec<String>) -> PolarsResult<Self> {
+    /// The scores of these placers of [`Table::placers`], in their order; the best also with the means of other metrics.
+    pub(crate) fn new(
+        table: &Table,
+        metric: Metric,
+        others: &[Metric],
+        placers: Vec<(String, String)>,
+    ) -> PolarsResult<Self> {
+        let (placers, specs): (Vec<String>, Vec<String>) = placers.into_iter().unzip();
         let about = [col("time_unit").first(), col("devices").first()];
         let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
         let scenarios = scenarios(&known)?;
@@ -66,6 +75,7 @@ impl Scores {
             devices: values(&known, "devices")?,
             metric,
             placers,
+            specs,
             scenarios,
             labels,
         };
@@ -166,11 +176,11 @@ pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String
     CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }.mark()
 }
 
-/// Placers in the order of the registry, others after them in the order in which they are.
-pub(crate) fn in_registry_order(mut placers: Vec<String>) -> Vec<String> {
+/// Placers of [`Table::placers`] in the order of the registry, others after them in the order in which they are.
+pub(crate) fn in_registry_order(mut placers: Vec<(String, String)>) -> Vec<(String, String)> {
     let known = registry::placer_names();
-    placers.sort_by_key(|name| {
-        let base = name.split('(').next().unwrap_or(name);
+    placers.sort_by_key(|(_, spec)| {
+        let base = spec.split('(').next().unwrap_or(spec);
         known.iter().position(|known| known == base).unwrap_or(known.len())
     });
     placers

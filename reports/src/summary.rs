@@ -38,6 +38,8 @@ pub struct Summary {
     pub labels: Vec<String>,
     /// Placers, in the order of the rows.
     pub placers: Vec<String>,
+    /// The placers with their parameters; the same where the suite gives no name for print.
+    pub specs: Vec<String>,
     /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
     pub entries: Vec<Vec<Option<Entry>>>,
     /// Schedulers compared over the placements on which all of them ran.
@@ -67,7 +69,7 @@ impl Summary {
     /// If Polars refuses.
     pub fn new(table: &Table) -> PolarsResult<Self> {
         let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
-        let scores = Scores::new(table, Metric::Makespan, &others, table.distinct(Column::PlacerSpec)?)?;
+        let scores = Scores::new(table, Metric::Makespan, &others, table.placers()?)?;
         let entry = |placer: usize, scenario: usize| {
             let best = scores.best[placer][scenario].as_ref()?;
             Some(Entry {
@@ -90,8 +92,18 @@ impl Summary {
             values::<String>(&by_status, "status")?.into_iter().zip(counts).collect();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
         let optimality = Optimality::new(table, &scores)?;
-        let Scores { scenarios, placers, labels, .. } = scores;
-        Ok(Self { scenarios, placers, labels, entries, schedulers: compare_schedulers(table)?, optimality, ok, failed })
+        let Scores { scenarios, placers, specs, labels, .. } = scores;
+        Ok(Self {
+            scenarios,
+            placers,
+            specs,
+            labels,
+            entries,
+            schedulers: compare_schedulers(table)?,
+            optimality,
+            ok,
+            failed,
+        })
     }
 
     /// The least mean makespan of a scenario.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, Placer};
 use placebench_datasets::{Instance, Placement};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use error::{CommandError, Fault};
 pub use instance_folder::{InstanceFormat, Request, WriteError, write_instance};
@@ -30,27 +30,19 @@ pub const SEED_VARIABLE: &str = "PLACEBENCH_SEED";
 ///
 /// The program and all that it started are killed when its time is up or the run is told to stop, and whatever it has
 /// left running is killed when it ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[serde(
-    expecting = "a [[placer]] table with name and command; placers that come with placebench go into placers = […]"
-)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CommandPlacer {
     /// Name in tables.
     pub name: String,
     /// Program and arguments. A program without `/` is looked for in `PATH`; a path is relative to `directory`.
     pub command: Vec<String>,
     /// The program's working directory; by default the current one, in suite files that of the suite.
-    #[serde(default)]
     pub directory: Option<PathBuf>,
     /// How the tables of the instance are written.
-    #[serde(default)]
     pub format: InstanceFormat,
     /// Seconds after which the program is killed.
-    #[serde(default)]
     pub time_limit_seconds: Option<f64>,
     /// Most address space of the program, and of each process that it starts, in MiB. Linux only.
-    #[serde(default)]
     pub memory_limit_mib: Option<u64>,
 }
 
@@ -60,10 +52,6 @@ impl CommandPlacer {
     /// # Errors
     /// The first fault, with its remedy.
     pub fn check(&self) -> Result<(), String> {
-        let in_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        if self.name.is_empty() || !self.name.chars().all(in_name) {
-            return Err("name: use letters, digits, '-' and '_'".to_owned());
-        }
         if self.command.first().is_none_or(String::is_empty) {
             return Err("command: give a program, as in [\"python3\", \"my_placer.py\"]".to_owned());
         }

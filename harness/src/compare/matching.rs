@@ -77,11 +77,13 @@ fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsR
         Column::Graph,
         Column::Cluster,
         Column::Network,
-        Column::PlacerSpec,
+        Column::Placer,
         Column::Scheduler,
     ];
     for column in names.into_iter().filter(|&column| !any_suite || column != Column::Suite) {
-        let [there, here] = [tables[0].distinct(column)?, tables[1].distinct(column)?];
+        // Placers match by what tables print.
+        let name = if column == Column::Placer { col("placer") } else { column.expr() };
+        let [there, here] = [tables[0].distinct_values(name.clone())?, tables[1].distinct_values(name)?];
         let known: BTreeSet<&String> = there.iter().collect();
         if !here.iter().any(|value| known.contains(value)) {
             let first = |values: &[String]| values.first().cloned().unwrap_or_default();

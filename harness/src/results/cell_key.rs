@@ -32,7 +32,7 @@ pub struct CellKey {
     pub cluster: String,
     /// The network model.
     pub network: String,
-    /// The placer with its parameters.
+    /// The placer, as tables print it.
     pub placer: String,
     /// The scheduler with its parameters.
     pub scheduler: String,

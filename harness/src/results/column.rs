@@ -16,9 +16,9 @@ pub enum Column {
     Graph,
     /// The cluster.
     Cluster,
-    /// The placer, without its parameters.
+    /// The placer, without its parameters and without a name for print.
     Placer,
-    /// The placer with its parameters, as the suite writes it.
+    /// The placer with its parameters.
     PlacerSpec,
     /// The scheduler.
     Scheduler,
@@ -72,16 +72,24 @@ impl Column {
     pub fn expr(self) -> Expr {
         match self {
             Self::Placer => col("placer_name"),
-            Self::PlacerSpec => col("placer"),
+            Self::PlacerSpec => coalesce(&[col("placer_spec"), col("placer")]),
             Self::Repetition | Self::Seed => col(self.name()).cast(DataType::String),
             other => col(other.name()),
         }
     }
 
-    /// The rows that have one of these values. A placer is meant by its name or by its whole specification.
+    /// What a filter may call the values: a placer goes by its name, its whole specification or its name for print.
+    pub(super) fn called(self) -> Vec<Expr> {
+        match self {
+            Self::Placer => vec![self.expr(), Self::PlacerSpec.expr(), col("placer")],
+            _ => vec![self.expr()],
+        }
+    }
+
+    /// The rows that have one of these values.
     pub(super) fn is_one_of(self, values: &[String]) -> Expr {
-        let columns = if self == Self::Placer { vec![self, Self::PlacerSpec] } else { vec![self] };
-        let all = columns.iter().flat_map(|column| values.iter().map(|value| column.expr().eq(lit(value.as_str()))));
+        let called = self.called();
+        let all = called.iter().flat_map(|expr| values.iter().map(|value| expr.clone().eq(lit(value.as_str()))));
         all.reduce(Expr::or).unwrap_or_else(|| lit(false))
     }
 }

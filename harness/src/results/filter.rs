@@ -93,7 +93,9 @@ impl Filter {
                 if rows == 0 {
                     let mut known: Vec<String> = Vec::new();
                     for table in tables {
-                        known.extend(table.distinct(column)?);
+                        for texts in column.called() {
+                            known.extend(table.distinct_values(texts)?);
+                        }
                     }
                     known.sort_unstable();
                     known.dedup();
@@ -182,6 +184,7 @@ mod tests {
             row("heft", "nmt", 0),
             row("heft(average=speed)", "nmt", 1),
             row("scoring(alpha=1,fringe=2)", "it's drawn", 0),
+            Row { placer_spec: Some("peft(a=1)".into()), ..row("PEFT-1", "convnet", 0) },
         ];
         Table::new(&rows).unwrap()
     }
@@ -193,13 +196,17 @@ mod tests {
 
     #[test]
     fn each_column_must_have_one_of_its_values_and_a_placer_goes_by_name_or_in_full() {
-        assert_eq!(rows(""), [0, 1, 2]);
+        assert_eq!(rows(""), [0, 1, 2, 3]);
         assert_eq!(rows("placer=heft"), [0, 1]);
         assert_eq!(rows("placer=heft(average=speed)"), [1]);
         assert_eq!(rows("placer_spec=heft"), [0]);
         assert_eq!(rows("placer=heft graph=nmt repetition=1"), [1]);
         assert_eq!(rows("placer=heft(average=speed),scoring(alpha=1,fringe=2)"), [1, 2]);
         assert_eq!(rows("graph=it's drawn placer=scoring"), [2]);
+        for named in ["placer=PEFT-1", "placer=peft", "placer=peft(a=1)", "placer_spec=peft(a=1)"] {
+            assert_eq!(rows(named), [3], "{named}");
+        }
+        assert!(rows("placer_spec=PEFT-1").is_empty());
         let both = "placer=heft".parse::<Filter>().unwrap().and(&"placer=scoring".parse().unwrap());
         assert_eq!(both, "placer=heft,scoring".parse().unwrap());
     }
@@ -214,6 +221,7 @@ mod tests {
         assert!(error("placer=").contains("write column=value"));
         assert_eq!(error("placr=heft"), "no column 'placr' to filter by: did you mean 'placer'?");
         assert_eq!(error("graph=nmtt"), "no row has graph 'nmtt': did you mean 'nmt'?");
+        assert_eq!(error("placer=PEFT-2"), "no row has placer 'PEFT-2': did you mean 'PEFT-1'?");
         assert_eq!(error("graph=nmt placer=scoring"), "no row has all of 'graph=nmt placer=scoring'");
         assert!("graph=nmt".parse::<Filter>().unwrap().check(&[&table()]).is_ok());
     }

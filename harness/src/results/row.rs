@@ -10,7 +10,7 @@ use super::frame::ColumnValue;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty.
-const ADDED_COLUMNS: [&str; 1] = ["repaired"];
+const ADDED_COLUMNS: [&str; 2] = ["placer_spec", "repaired"];
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,8 +113,10 @@ row! {
     cluster: String,
     /// Number of devices of the cluster.
     devices: u32,
-    /// The placer with the parameters given.
+    /// The placer: the name that the suite gives it, else its name with the parameters given.
     placer: String,
+    /// The placer with the parameters given, where `placer` is a name for print; else empty.
+    placer_spec: Option<String>,
     /// The scheduler with the parameters given.
     scheduler: String,
     /// The network model; makespans under different models do not compare.
@@ -216,6 +218,8 @@ mod tests {
         let ok = Row {
             suite: "s".into(),
             graph: "g".into(),
+            placer: "HEFT".into(),
+            placer_spec: Some("heft(average=speed)".into()),
             devices: 3,
             seed: u64::MAX,
             status: Status::Ok.name().into(),
@@ -248,8 +252,22 @@ mod tests {
     #[test]
     fn an_older_frame_of_this_version_lacks_what_came_later() {
         let mut frame = Row::to_frame(&example()).unwrap();
-        frame.drop_in_place("repaired").unwrap();
-        assert_eq!(Row::from_frame(&frame).unwrap(), example());
+        for column in ADDED_COLUMNS {
+            frame.drop_in_place(column).unwrap();
+        }
+        let mut rows = example();
+        rows[0].placer_spec = None;
+        assert_eq!(Row::from_frame(&frame).unwrap(), rows);
+    }
+
+    #[test]
+    fn an_older_line_of_a_journal_lacks_what_came_later() {
+        let row = example().remove(1);
+        let mut line: serde_json::Value = serde_json::to_value(&row).unwrap();
+        for column in ADDED_COLUMNS {
+            line.as_object_mut().unwrap().remove(column).unwrap();
+        }
+        assert_eq!(serde_json::from_value::<Row>(line).unwrap(), row);
     }
 
     #[test]

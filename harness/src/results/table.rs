@@ -16,7 +16,7 @@ pub const CELL: [&str; 8] = ["suite", "graph", "cluster", "network", "placer", "
 /// Rows as a data frame. Its columns are those of [`Row`], and three that follow from them:
 ///
 /// - `row`: the number of the row, from 0;
-/// - `placer_name`: the placer without its parameters;
+/// - `placer_name`: the placer without its parameters, and without a name for print;
 /// - `steps`: training steps of the graph, 1 unless [`Table::with_steps`] knows better.
 ///
 /// Expressions over them: [`Metric::expr`](super::Metric::expr), [`Column::expr`], [`Filter::expr`](super::Filter::expr).
@@ -32,7 +32,11 @@ impl Table {
     /// If Polars refuses the columns.
     pub fn new(rows: &[Row]) -> PolarsResult<Self> {
         let mut frame = Row::to_frame(rows)?.with_row_index("row".into(), None)?;
-        let names: Vec<&str> = rows.iter().map(|row| row.placer.split('(').next().unwrap_or_default().trim()).collect();
+        let names: Vec<&str> = rows
+            .iter()
+            .map(|row| row.placer_spec.as_ref().unwrap_or(&row.placer))
+            .map(|spec| spec.split('(').next().unwrap_or_default().trim())
+            .collect();
         frame.with_column(polars::prelude::Column::new("placer_name".into(), names))?;
         frame.with_column(polars::prelude::Column::new("steps".into(), vec![1.0; rows.len()]))?;
         Ok(Self { frame })
@@ -80,12 +84,27 @@ impl Table {
         Ok(Self { frame: self.lazy().filter(passes).collect()? })
     }
 
+    /// The placers in the order of the rows: each as tables print it, and its specification.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn placers(&self) -> PolarsResult<Vec<(String, String)>> {
+        let spec = Column::PlacerSpec.expr().first().alias("spec");
+        let frame = self.lazy().group_by_stable(["placer"]).agg([spec]).collect()?;
+        Ok(values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "spec")?).collect())
+    }
+
     /// The distinct values of a column, in the order of the rows.
     ///
     /// # Errors
     /// If Polars refuses.
     pub fn distinct(&self, column: Column) -> PolarsResult<Vec<String>> {
-        let frame = self.lazy().group_by_stable([column.expr().alias("value")]).agg([len()]).collect()?;
+        self.distinct_values(column.expr())
+    }
+
+    /// The distinct texts of an expression, in the order of the rows.
+    pub(crate) fn distinct_values(&self, texts: Expr) -> PolarsResult<Vec<String>> {
+        let frame = self.lazy().group_by_stable([texts.alias("value")]).agg([len()]).collect()?;
         values(&frame, "value")
     }
 }

@@ -87,6 +87,7 @@ pub(super) fn blank_row(plan: &Plan, cell: Cell, prepared: Option<&Prepared>) ->
         graph,
         cluster,
         placer,
+        placer_spec: plan.placer_spec(cell).map(str::to_owned),
         scheduler,
         network,
         repetition,

@@ -2,7 +2,7 @@
 
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 
-use super::Suite;
+use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::problem::{Problem, ProblemError};
 use crate::results::CellKey;
@@ -37,7 +37,7 @@ pub struct Cell {
 pub struct Plan {
     /// The suite.
     pub suite: Suite,
-    /// Placers with their specs as written.
+    /// Placers as tables print them: by name, else with their specs as written.
     pub placers: Vec<(String, Box<dyn Placer>)>,
     /// Schedulers with their specs as written.
     pub schedulers: Vec<(String, Box<dyn Scheduler>)>,
@@ -61,8 +61,12 @@ impl Plan {
             .iter()
             .map(|text| Ok((text.clone(), registry::placer(&parse(text)?)?)))
             .collect::<Result<Vec<_>, SpecError>>()?;
-        for command in &suite.commands {
-            placers.push((command.name.clone(), Box::new(command.within(suite.time_limit_seconds)) as Box<dyn Placer>));
+        for entry in &suite.placer_entries {
+            let placer: Box<dyn Placer> = match entry {
+                PlacerEntry::Named { placer, .. } => registry::placer(&parse(placer)?)?,
+                PlacerEntry::Program(program) => Box::new(program.within(suite.time_limit_seconds)),
+            };
+            placers.push((entry.name().to_owned(), placer));
         }
         let schedulers = suite
             .schedulers
@@ -117,6 +121,12 @@ impl Plan {
     /// If a file is gone or cannot be read, or graph and cluster do not fit together.
     pub fn problem(&self, group: &Group) -> Result<Problem, ProblemError> {
         Problem::new(&self.suite.graphs[group.graph], &self.suite.clusters[group.cluster], group.seed)
+    }
+
+    /// The specification of a cell's placer, where the suite gives it a name for print.
+    pub fn placer_spec(&self, cell: Cell) -> Option<&str> {
+        let entry = cell.placer.checked_sub(self.suite.placers.len())?;
+        self.suite.placer_entries.get(entry)?.spec()
     }
 
     /// What identifies a cell.

@@ -9,9 +9,9 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::command_placer::CommandPlacer;
 use crate::execute::simulate::network_model;
 use crate::problem::{ClusterEntry, GraphEntry};
+use crate::suite::PlacerEntry;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,9 +55,9 @@ pub struct Suite {
     /// The clusters.
     #[serde(rename = "cluster")]
     pub clusters: Vec<ClusterEntry>,
-    /// Placers that are programs of their own; they come after [`Suite::placers`] in tables.
+    /// Placers under a name for print, and programs that place; they come after [`Suite::placers`] in tables.
     #[serde(default, rename = "placer", skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<CommandPlacer>,
+    pub placer_entries: Vec<PlacerEntry>,
 }
 
 fn one() -> u32 {
@@ -148,7 +148,8 @@ impl Suite {
                 return Err(SuiteError::Item { path: place, item: file.display().to_string(), reason });
             }
         }
-        for command in &mut suite.commands {
+        let programs = suite.placer_entries.iter_mut().filter_map(PlacerEntry::program_mut);
+        for command in programs {
             let directory = match command.directory.take() {
                 Some(directory) => folder.join(directory),
                 None if folder.as_os_str().is_empty() => PathBuf::from("."),
@@ -223,7 +224,7 @@ impl Suite {
             return item("time_limit_seconds", "must be above 0 and at most 1e9");
         }
         for (list, empty) in [
-            ("placers", self.placers.is_empty() && self.commands.is_empty()),
+            ("placers", self.placers.is_empty() && self.placer_entries.is_empty()),
             ("schedulers", self.schedulers.is_empty()),
             ("networks", self.networks.is_empty()),
             ("[[graph]]", self.graphs.is_empty()),
@@ -235,14 +236,10 @@ impl Suite {
             }
         }
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
-        for command in &self.commands {
-            let refuse = |reason: String| refuse(format!("placer '{}'", command.name), reason);
-            command.check().map_err(refuse)?;
-            if registry::placer_names().contains(&command.name) {
-                return Err(refuse("placebench has a placer of that name: choose another".to_owned()));
-            }
+        for entry in &self.placer_entries {
+            entry.check().map_err(|reason| refuse(format!("placer '{}'", entry.name()), reason))?;
         }
-        let mut labels: Vec<String> = self.commands.iter().map(|command| command.name.clone()).collect();
+        let mut labels: Vec<String> = self.placer_entries.iter().map(|entry| entry.name().to_owned()).collect();
         self.check_unique(&mut labels, "placer").map_err(|(label, reason)| refuse(label, reason))?;
         for graph in &self.graphs {
             let sources = [
@@ -347,12 +344,27 @@ preset = "laich7"
     fn a_program_stands_beside_or_instead_of_the_placers_and_reads_back() {
         let text = with_placer("mine", "command = [\"python3\", \"p.py\"]\nformat = \"parquet\"\nmemory_limit_mib = 5");
         let suite = Suite::parse(&text, "s.toml").unwrap();
-        assert_eq!(suite.commands[0].command, ["python3", "p.py"]);
+        let PlacerEntry::Program(program) = &suite.placer_entries[0] else { panic!("{suite:?}") };
+        assert_eq!(program.command, ["python3", "p.py"]);
         assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
         let alone = Suite::parse(&text.replace("placers = [\"hashing\"]\n", ""), "s.toml").unwrap();
-        assert_eq!((alone.placers.len(), alone.commands.len()), (0, 1));
+        assert_eq!((alone.placers.len(), alone.placer_entries.len()), (0, 1));
         let text = Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap();
         assert!(!text.contains("placer]"), "suites without programs are stored as they were: {text}");
+    }
+
+    #[test]
+    fn a_placer_with_a_name_for_print_stands_beside_or_instead_of_the_placers_and_reads_back() {
+        let suite = Suite::parse(&with_placer("HEFT", "placer = \"heft(average=speed)\""), "s.toml").unwrap();
+        assert_eq!(
+            (suite.placer_entries[0].name(), suite.placer_entries[0].spec()),
+            ("HEFT", Some("heft(average=speed)"))
+        );
+        let text = suite.to_toml().unwrap();
+        assert!(text.ends_with("[[placer]]\nname = \"HEFT\"\nplacer = \"heft(average=speed)\"\n"), "{text}");
+        assert_eq!(Suite::parse(&text, "again").unwrap(), suite);
+        let alone = Suite::parse(&text.replace("placers = [\"hashing\"]\n", ""), "s.toml").unwrap();
+        assert_eq!((alone.placers.len(), alone.placer_entries.len()), (0, 1));
     }
 
     #[test]
@@ -363,7 +375,7 @@ preset = "laich7"
         let directory = |line: &str| {
             std::fs::write(&path, with_placer("mine", &format!("command = [\"x\"]\n{line}"))).unwrap();
             Suite::read(&path)
-                .map(|suite| suite.commands[0].directory.clone().unwrap())
+                .map(|mut suite| suite.placer_entries[0].program_mut().unwrap().directory.take().unwrap())
                 .map_err(|error| error.to_string())
         };
         assert_eq!(directory("").unwrap(), folder.path());
@@ -415,7 +427,20 @@ preset = "laich7"
                 GOOD.replace("[\"hashing\"]", "[\"hashing\"]\nexcept = [\"heft\"]"),
                 "s.toml: except: goes with placers = \"all\"",
             ),
-            (format!("{GOOD}[[placer]]\nname = \"a\"\n"), "s.toml:11: missing field `command`"),
+            (format!("{GOOD}[[placer]]\nname = \"a\"\n"), "s.toml:11: placer 'a': give exactly one of placer, command"),
+            (
+                with_placer("a", "command = [\"x\"]\nplacer = \"heft\""),
+                "placer 'a': give exactly one of placer, command",
+            ),
+            (with_placer("a", "placer = \"heft\"\nformat = \"csv\""), "placer 'a': placer goes with name alone"),
+            (with_placer("a", "placer = \"hetf\""), "s.toml: placer 'a': unknown placer 'hetf': did you mean 'heft'?"),
+            (with_placer("a", "placer = \"heft(x=1)\""), "s.toml: placer 'a': 'heft' has no parameter 'x'"),
+            (with_placer("heft", "placer = \"heft\""), "s.toml: placer 'heft': placebench has a placer of that name"),
+            (with_placer("HEFT*", "placer = \"heft\""), "s.toml: placer 'HEFT*': name: use letters"),
+            (
+                format!("{}[[placer]]\nname = \"a\"\nplacer = \"heft\"\n", with_placer("a", "command = [\"x\"]")),
+                "s.toml: placer 'a': is listed twice",
+            ),
             (with_placer("heft", "command = [\"x\"]"), "s.toml: placer 'heft': placebench has a placer of that name"),
             (with_placer("a b", "command = [\"x\"]"), "s.toml: placer 'a b': name: use letters"),
             (with_placer("a", "command = []"), "s.toml: placer 'a': command: give a program"),

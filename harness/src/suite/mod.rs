@@ -3,9 +3,11 @@
 mod builtin;
 mod cells;
 mod definition;
+mod placer_entry;
 
 pub use placebench_algorithms::ONLINE;
 
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, Group, Plan};
 pub use definition::{Suite, SuiteError};
+pub use placer_entry::PlacerEntry;

@@ -37,8 +37,8 @@ impl Commands {
             let in_run = format!("{option}{}", quoted(&name));
             Argument { name, alone: alone.map(|alone| format!("{option}{alone}")), in_run }
         };
-        let programs = suite.commands.iter().map(|program| (program.name.clone(), None));
-        let placers = suite.placers.iter().map(|spec| (spec.clone(), Some(quoted(spec)))).chain(programs);
+        let named = suite.placer_entries.iter().map(|entry| (entry.name().to_owned(), entry.spec().map(quoted)));
+        let placers = suite.placers.iter().map(|spec| (spec.clone(), Some(quoted(spec)))).chain(named);
         let graphs = suite.graphs.iter().map(|entry| argument("", entry.label(), graph_alone(entry)));
         let clusters = suite.clusters.iter().map(|entry| argument("--cluster ", entry.label(), cluster_alone(entry)));
         Self {
@@ -126,6 +126,9 @@ mod tests {
             preset = "gtx1080x4"
             devices = 2
             unlimited_memory = true
+            [[placer]]
+            name = "HEFT"
+            placer = "heft(average=time)"
         "#;
         let commands = Commands::new("runs/it's 1", &Suite::parse(text, "s.toml").unwrap());
         let row = |graph: &str| Row {
@@ -147,6 +150,9 @@ mod tests {
             "placebench place drawn --cluster gtx1080x4 --placer 'heft(average=speed)' --run \"runs/it's 1\" \
              --scheduler pct --network one_port --seed 7"
         );
+        let named = |graph: &str| commands.of(&Row { placer: "HEFT".into(), ..row(graph) }).unwrap();
+        assert!(named("translation").contains("--placer 'heft(average=time)' --scheduler"));
+        assert!(named("drawn").contains("--placer HEFT --run"), "the run knows the name");
         assert_eq!(commands.of(&row("other")), None);
     }
 }

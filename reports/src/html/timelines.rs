@@ -166,7 +166,7 @@ fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(
 }
 
 fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<String, String> {
-    if plan.suite.commands.iter().any(|program| program.name == row.placer) {
+    if plan.suite.placer_entries.iter().any(|entry| entry.name() == row.placer && entry.spec().is_none()) {
         return Err("the placer is a program of its own, which a report does not start".to_owned());
     }
     let limit = Duration::from_secs_f64((seconds_of(row) * PATIENCE).clamp(60.0, 3_600.0));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
-use placebench_harness::results::{Column, Metric, Table};
+use placebench_harness::results::{Metric, Table};
 use polars::prelude::PolarsResult;
 use serde::Deserialize;
 
@@ -233,7 +233,7 @@ impl FigureKind {
     /// O(rows · log rows) for each figure.
     pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
         let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
-        let scores = Scores::new(table, metric, &[], in_registry_order(table.distinct(Column::PlacerSpec)?))?;
+        let scores = Scores::new(table, metric, &[], in_registry_order(table.placers()?))?;
         if scores.placers.is_empty() || scores.scenarios.is_empty() {
             return Ok(Vec::new());
         }

@@ -54,7 +54,7 @@ impl Scores {
 
     pub(super) fn sweeps(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        for sweep in swept(&self.placers) {
+        for sweep in swept(self.placers.iter().zip(&self.specs)) {
             for (index, own) in self.scenarios.iter().enumerate() {
                 let here = &self.cells[index];
                 let curve = |scheduler: String| {
@@ -102,14 +102,15 @@ struct Swept {
     /// The placer with the parameters that all share.
     placer: String,
     parameter: String,
-    /// Values and placers, by ascending value.
+    /// Values and placers as tables print them, by ascending value.
     variants: Vec<(f64, String)>,
 }
 
-fn swept(placers: &[String]) -> Vec<Swept> {
+/// The sweeps among placers, each as tables print it and with its parameters.
+fn swept<'a>(placers: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<Swept> {
     let mut sweeps: Vec<Swept> = Vec::new();
-    for placer in placers {
-        let Ok(spec) = placer.parse::<Spec>() else { continue };
+    for (placer, spec) in placers {
+        let Ok(spec) = spec.parse::<Spec>() else { continue };
         for (index, (parameter, value)) in spec.params.iter().enumerate() {
             let Ok(value) = value.parse::<f64>() else { continue };
             let mut shared = spec.clone();
