@@ -89,7 +89,7 @@ fn a_misspelt_extension_is_answered_with_the_nearest() {
 fn the_documentation_has_the_table_that_the_command_prints() {
     let folder = tempfile::tempdir().unwrap();
     let listed = text(&placebench(folder.path(), &["list", "formats"]).stdout);
-    let listed: Vec<String> = listed.lines().map(|line| words(line)).collect();
+    let listed: Vec<String> = listed.lines().map(words).collect();
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FORMATS.md")).unwrap();
     let section =
         docs.split("\n## ").find(|section| section.starts_with("File formats\n")).expect("the section is there");
