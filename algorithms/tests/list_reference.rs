@@ -179,8 +179,9 @@ struct Parts {
     average: Average,
 }
 
-/// The slot of each op and the order in which they were scheduled; `None` where an op has no feasible device.
-fn reference(instance: &Instance, parts: Parts) -> Option<(Vec<Slot>, Vec<OpId>)> {
+/// The slot of each op and the order in which they were scheduled; `None` where an op has no feasible device. Sets
+/// `rounding_decides` if two pairs are equal but for rounding, so that the order of additions decides between them.
+fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> Option<(Vec<Slot>, Vec<OpId>)> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
     let average = AverageTransfer::new(instance, parts.average);
     let transfer = |bytes: u64| average.time(bytes);
@@ -246,7 +247,14 @@ fn reference(instance: &Instance, parts: Parts) -> Option<(Vec<Slot>, Vec<OpId>)
                 let now = least(now, |(op, _)| addend(op, device));
                 now.into_iter().chain(later).reduce(better)
             };
-            let (op, device) = cluster.device_ids().filter_map(of_device).reduce(better)?;
+            let best = cluster.device_ids().filter_map(of_device).reduce(better)?;
+            let exact = |&(op, device): &(OpId, DeviceId)| (state.slot(op, device).start, addend(op, device));
+            *rounding_decides |= cluster
+                .device_ids()
+                .flat_map(|device| ready.iter().map(move |&op| (op, device)))
+                .filter(|&(op, device)| state.is_feasible(op, device) && exact(&(op, device)) != exact(&best))
+                .any(|pair| (value(&pair) - value(&best)).abs() <= 1e-12 * value(&best).abs().max(1.0));
+            let (op, device) = best;
             state.put(op, state.slot(op, device));
             continue;
         }
@@ -343,8 +351,13 @@ fn spec(parts: Parts) -> String {
 }
 
 fn agrees(instance: &Instance, parts: Parts) -> Result<(), TestCaseError> {
-    let expected = reference(instance, parts);
+    let mut rounding_decides = false;
+    let expected = reference(instance, parts, &mut rounding_decides);
     let found = place(&spec(parts), instance).ok();
+    // EarliestStart and EarliestFinish add at most once, as the placer does; levels are sums of several.
+    if rounding_decides && parts.selection == Selection::DynamicLevel {
+        return found.map_or(Ok(()), |found| keeps_the_laws(instance, &found));
+    }
     prop_assert_eq!(expected.is_some(), found.is_some());
     let (Some((expected, sequence)), Some(found)) = (expected, found) else { return Ok(()) };
     let devices: Vec<DeviceId> = expected.iter().map(|slot| slot.device).collect();
