@@ -170,7 +170,7 @@ impl LeveledPlan {
 
     /// Cuts the columns into runs of levels, each about as much work.
     fn spans<'a>(&self, columns: OpColumns<'a>, mut ends: &'a mut [u32], mut sources: &'a mut [u32]) -> Vec<Span<'a>> {
-        /// Ops and edges of a span: so many that scheduling is cheap, so few that they stay in cache.
+        /// Ops and edges of a span: enough to make scheduling cheap, and few enough to stay in cache.
         const SPAN: u64 = 1 << 16;
         let work = |level: usize| self.first_edge[level] + u64::from(self.levels.first_op[level]);
         let mut spans = Vec::new();

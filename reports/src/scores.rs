@@ -126,7 +126,7 @@ impl Scores {
         Quantity::of(self.metric, &self.units[scenario])
     }
 
-    /// A value of which less is better.
+    /// The value, turned so that less is better.
     pub(crate) fn loss(&self, value: f64) -> f64 {
         if self.metric.more_is_better() { 1.0 / value } else { value }
     }

@@ -192,7 +192,7 @@ mod tests {
     use super::super::weights::Weights;
     use super::*;
 
-    /// A band of 400 vertices with weights up to `most`, two of which have no neighbours.
+    /// A band of 400 vertices with weights up to `most`; two of them have no neighbours.
     fn band(most: u64) -> UndirectedGraph {
         let edges = (0..398u32).flat_map(|v| [1, 2, 9].map(|step| (v, (v + step) % 398, 1 + u64::from(v * step) % 17)));
         let heavy = std::iter::once((5, 6, most));

@@ -30,7 +30,7 @@ impl Budget {
         let budget = "placements that are simulated; every search has the same default";
         Ok(Self {
             evaluations: params.number("budget", 1000, 1.., budget)?,
-            groups: params.number("groups", 256, 1.., "units are merged to at most so many groups")?,
+            groups: params.number("groups", 256, 1.., "units are merged to at most this many groups")?,
         })
     }
 }

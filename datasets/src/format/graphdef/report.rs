@@ -5,7 +5,7 @@ use std::fmt;
 /// What the reader found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// Nodes, all of which became ops.
+    /// Nodes; each became an op.
     pub nodes: usize,
     /// Inputs that carry a tensor.
     pub data_edges: usize,

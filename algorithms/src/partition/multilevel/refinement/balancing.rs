@@ -108,7 +108,7 @@ mod tests {
     use crate::partition::multilevel::graph::Graph;
 
     #[test]
-    fn whoever_loses_least_leaves_a_block_that_is_too_heavy() {
+    fn the_vertex_that_loses_least_leaves_a_block_that_is_too_heavy() {
         // A path 0-1-2-3-4-5, all but the last in block 0.
         let graph = Graph {
             offsets: vec![0, 1, 3, 5, 7, 9, 10].into(),

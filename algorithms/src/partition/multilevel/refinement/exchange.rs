@@ -2,7 +2,7 @@
 
 use super::partitioned_graph::PartitionedGraph;
 
-/// Do not exchange vertices of larger graphs: among so many there are light ones to move.
+/// Do not exchange vertices of larger graphs: they have light vertices to move.
 const MANY: usize = 50_000;
 
 /// Exchanges at most.
