@@ -2,7 +2,7 @@
 
 use placebench_datasets::significant::bytes_text;
 
-use crate::{Summary, optimality_text};
+use crate::{Entry, Summary, optimality_text};
 
 /// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {
@@ -14,7 +14,8 @@ pub fn findings(summary: &Summary) -> String {
 pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     let sentences = [
         optimality_text::sentence(summary),
-        winner(summary),
+        best_on_the_mean(summary),
+        best_of_each_graph(summary),
         against_single(summary),
         bound(summary),
         traffic(summary),
@@ -24,44 +25,75 @@ pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     sentences.into_iter().flatten().collect()
 }
 
-/// How many winners beside the first are named.
+/// How many of a list of placers or graphs are named.
 const MOST_NAMED: usize = 8;
 
-fn winner(summary: &Summary) -> Option<String> {
-    let columns = summary.scenarios.len();
-    let mut wins: Vec<(usize, usize)> = (0..summary.placers.len())
-        .map(|placer| ((0..columns).filter(|&column| summary.ratio(placer, column) == Some(1.0)).count(), placer))
+fn best_on_the_mean(summary: &Summary) -> Option<String> {
+    let mut means: Vec<(f64, &str)> = (0..summary.placers.len())
+        .filter_map(|placer| Some((summary.mean_ratio(placer)?, summary.placers[placer].as_str())))
         .collect();
-    wins.sort_by_key(|&(count, placer)| (std::cmp::Reverse(count), placer));
-    let &(count, placer) = wins.first().filter(|&&(count, _)| count > 0)?;
-    let name = &summary.placers[placer];
-    let mut text = format!("{name} is best on {count} of {columns} graphs");
-    let others: Vec<&(usize, usize)> = wins[1..].iter().filter(|&&(count, _)| count > 0).collect();
-    let mut named: Vec<String> = others
-        .iter()
-        .take(MOST_NAMED)
-        .map(|&&(count, placer)| format!("{} on {count}", summary.placers[placer]))
-        .collect();
-    if let Some(&&(count, _)) = others.get(MOST_NAMED) {
-        named.push(format!("{} more on {count} or fewer", others.len() - MOST_NAMED));
+    if summary.placers.len() < 2 {
+        return None;
     }
-    if !named.is_empty() {
-        text = format!("{text}, {}", named.join(", "));
-    }
-    let common = summary.common_scenarios().len();
-    let mut means: Vec<(f64, usize)> =
-        (0..summary.placers.len()).filter_map(|placer| Some((summary.mean_ratio(placer)?, placer))).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
-    if let (Some(first), Some(last)) = (means.first(), means.last())
-        && means.len() > 1
-    {
-        text = format!(
-            "{text}; over the {common} that all placers finish, the geometric mean of makespan / best runs from {:.2} ({}) to \
-             {:.2} ({})",
-            first.0, summary.placers[first.1], last.0, summary.placers[last.1]
-        );
+    let Some(&(least, _)) = means.first() else {
+        return Some("No graph is finished by all placers, so their means do not compare.".to_owned());
+    };
+    // The table prints two digits, but only what is equal is called a tie.
+    let tied = means.iter().take_while(|(mean, _)| *mean <= least * (1.0 + 1e-9)).count();
+    let (first, rest) = means.split_at(tied);
+    let names: Vec<String> = first.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let common = summary.common_scenarios().len();
+    let over = match summary.scenarios.len() {
+        all if all == common => format!("geometric mean of makespan / best over {all} graphs"),
+        all => format!("geometric mean of makespan / best over the {common} of {all} graphs that all placers finish"),
+    };
+    let mut text = match tied {
+        1 => format!("{} is best on the mean: {least:.2} ({over})", names[0]),
+        _ => format!("{} tie for the best mean: {least:.2} ({over})", first_few(&names)),
+    };
+    let named = |&(mean, name): &(f64, &str)| format!("{name} ({mean:.2})");
+    let next: Vec<String> = rest.iter().take(2).map(named).collect();
+    if !next.is_empty() {
+        text = format!("{text}, before {}", next.join(" and "));
+    }
+    if let Some(last) = rest.get(2..).and_then(<[_]>::last) {
+        text = format!("{text}; {} is last", named(last));
     }
     Some(text + ".")
+}
+
+fn best_of_each_graph(summary: &Summary) -> Option<String> {
+    let columns = summary.scenarios.len();
+    let mut alone = vec![0; summary.placers.len()];
+    let mut tied: Vec<String> = Vec::new();
+    for column in 0..columns {
+        match summary.winners(column)[..] {
+            [] => {}
+            [winner] => alone[winner] += 1,
+            ref several => {
+                let names: Vec<String> = several.iter().map(|&placer| summary.placers[placer].clone()).collect();
+                tied.push(format!("{} ({})", summary.label(column), first_few(&names)));
+            }
+        }
+    }
+    let mut wins: Vec<(usize, usize)> =
+        alone.into_iter().enumerate().filter(|&(_, count)| count > 0).map(|(placer, count)| (count, placer)).collect();
+    wins.sort_by_key(|&(count, placer)| (std::cmp::Reverse(count), placer));
+    let wins: Vec<String> =
+        wins.iter().map(|&(count, placer)| format!("{} on {count}", summary.placers[placer])).collect();
+    let alone = (!wins.is_empty()).then(|| format!("Alone in front, of {columns} graphs: {}.", first_few(&wins)));
+    let tied = (!tied.is_empty()).then(|| format!("Ties for the best makespan: {}.", first_few(&tied)));
+    let sentences: Vec<String> = [alone, tied].into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// A list in words, cut where it gets long.
+fn first_few(names: &[String]) -> String {
+    match names.len().checked_sub(MOST_NAMED) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST_NAMED].join(", ")),
+    }
 }
 
 fn against_single(summary: &Summary) -> Option<String> {
@@ -91,23 +123,26 @@ fn bound(summary: &Summary) -> Option<String> {
     Some(format!("The best makespans are {least:.2} to {most:.2} times the proven lower bound."))
 }
 
+/// Who moves least and most, among the placers that use several devices on each of these graphs: who stays on one device
+/// moves little, and that is no merit.
 fn traffic(summary: &Summary) -> Option<String> {
+    let columns = summary.common_scenarios();
     let total = |placer: usize| -> Option<f64> {
-        let columns = summary.common_scenarios();
-        (!columns.is_empty()).then(|| {
-            columns.iter().filter_map(|&column| Some(summary.entries[placer][column].as_ref()?.traffic_bytes)).sum()
-        })
+        let entries = columns.iter().map(|&column| summary.entries[placer][column].as_ref());
+        let bytes = |entry: Option<&Entry>| {
+            let entry = entry?;
+            (entry.devices_used? > 1.0).then_some(entry.traffic_bytes)
+        };
+        entries.map(bytes).sum()
     };
-    let totals = (0..summary.placers.len()).filter_map(|placer| Some((total(placer)?, placer)));
-    // One device moves next to nothing by design, and so do placers that answer with one device.
-    let single = (0..summary.placers.len()).filter(|&placer| summary.specs[placer].starts_with("single_device"));
-    let by_design = single.filter_map(total).fold(0.0, f64::max);
-    let mut moving: Vec<(f64, usize)> = totals.filter(|&(bytes, _)| bytes > by_design).collect();
+    let mut moving: Vec<(f64, usize)> =
+        (0..summary.placers.len()).filter_map(|placer| Some((total(placer)?, placer))).collect();
     moving.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (first, last) = (moving.first()?, moving.last()?);
-    (moving.len() > 1).then(|| {
+    (moving.len() > 1 && !columns.is_empty()).then(|| {
         format!(
-            "Among the placers that distribute, {} moves least ({} in all) and {} most ({}).",
+            "Of the {} placers that use several devices on all of these graphs, {} moves least ({} in all) and {} most ({}).",
+            moving.len(),
             summary.placers[first.1],
             bytes_text(first.0),
             summary.placers[last.1],
@@ -137,31 +172,69 @@ fn failures(summary: &Summary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use placebench_harness::results::Row;
+
     use super::*;
     use crate::summary::tests::{rows, summary_of};
 
-    #[test]
-    fn of_many_winners_only_the_first_are_named() {
-        let mut all = Vec::new();
-        for placer in 0..12 {
-            all.extend(rows().into_iter().filter(|row| row.placer == "heft").map(|mut row| {
-                row.placer = format!("p{placer}");
-                row
-            }));
-        }
-        let sentence = winner(&summary_of(&all)).unwrap();
-        assert!(sentence.starts_with("p0 is best on 2 of 2 graphs, p1 on 2, "), "{sentence}");
-        assert!(sentence.contains("p8 on 2, 3 more on 2 or fewer;"), "{sentence}");
+    /// The rows of heft, once for each of these placers.
+    fn copies(names: &[&str]) -> Vec<Row> {
+        let heft: Vec<Row> = rows().into_iter().filter(|row| row.placer == "heft").collect();
+        let named = |name: &&str| {
+            let name = (*name).to_owned();
+            heft.iter().map(move |row| Row { placer: name.clone(), ..row.clone() }).collect::<Vec<_>>()
+        };
+        names.iter().flat_map(named).collect()
     }
 
     #[test]
-    fn the_paragraph_names_winner_schedulers_and_failures() {
+    fn ties_are_called_ties_and_of_many_only_the_first_are_named() {
+        let names: Vec<String> = (0..12).map(|placer| format!("p{placer}")).collect();
+        let summary = summary_of(&copies(&names.iter().map(String::as_str).collect::<Vec<_>>()));
+        let sentence = best_on_the_mean(&summary).unwrap();
+        assert!(
+            sentence.starts_with("p0, p1, p2, p3, p4, p5, p6, p7 and 4 more tie for the best mean: 1.00 ("),
+            "{sentence}"
+        );
+        let sentence = best_of_each_graph(&summary).unwrap();
+        assert!(sentence.starts_with("Ties for the best makespan: a (p0, p1, "), "{sentence}");
+        assert!(!sentence.contains("Alone"), "{sentence}");
+    }
+
+    #[test]
+    fn rounding_does_not_decide_who_is_best() {
+        let mut all = copies(&["a", "b"]);
+        for row in all.iter_mut().filter(|row| row.placer == "b") {
+            row.makespan = row.makespan.map(|makespan| makespan * (1.0 - 1e-13));
+        }
+        let sentence = best_on_the_mean(&summary_of(&all)).unwrap();
+        assert!(sentence.starts_with("a, b tie for the best mean"), "{sentence}");
+    }
+
+    #[test]
+    fn who_stays_on_one_device_does_not_move_least() {
+        let mut all = copies(&["a", "b", "c"]);
+        for (row, (devices, bytes)) in
+            all.iter_mut().zip([(1, 1), (2, 5_000_000), (2, 9_000_000)].into_iter().flat_map(|x| [x; 8]))
+        {
+            (row.devices_used, row.traffic_bytes) = (Some(devices), Some(bytes));
+        }
+        let sentence = traffic(&summary_of(&all)).unwrap();
+        assert!(
+            sentence.contains("Of the 2 placers") && sentence.contains("b moves least (10.0 MB in all) and c most"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn the_paragraph_names_the_best_the_schedulers_and_failures() {
         let text = findings(&summary_of(&rows()));
         assert_eq!(
             text,
-            "heft is best on 2 of 2 graphs; over the 1 that all placers finish, the geometric mean of makespan / best runs \
-             from 1.00 (heft) to 2.00 (random). The best makespans are 1.00 to 1.00 times the proven lower bound. Schedulers, as geometric \
-             mean of makespan / the best scheduler's over 7 placements: pct 1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
+            "heft is best on the mean: 1.00 (geometric mean of makespan / best over the 1 of 2 graphs that all placers \
+             finish), before random (2.00). Alone in front, of 2 graphs: heft on 2. The best makespans are 1.00 to 1.00 times the \
+             proven lower bound. Schedulers, as geometric mean of makespan / the best scheduler's over 7 placements: pct \
+             1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
         );
     }
 }

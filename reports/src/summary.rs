@@ -27,6 +27,8 @@ pub struct Entry {
     pub traffic_bytes: f64,
     /// Mean seconds to place.
     pub place_seconds: f64,
+    /// Mean number of devices with at least one op, if every repetition has it.
+    pub devices_used: Option<f64>,
 }
 
 /// Results by placer and scenario, both in the order of the rows.
@@ -68,7 +70,7 @@ impl Summary {
     /// # Errors
     /// If Polars refuses.
     pub fn new(table: &Table) -> PolarsResult<Self> {
-        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds];
+        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::DevicesUsed];
         let scores = Scores::new(table, Metric::Makespan, &others, table.placers()?)?;
         let entry = |placer: usize, scenario: usize| {
             let best = scores.best[placer][scenario].as_ref()?;
@@ -80,6 +82,7 @@ impl Summary {
                 gap: best.others[1],
                 traffic_bytes: best.others[2]?,
                 place_seconds: best.others[3]?,
+                devices_used: best.others[4],
             })
         };
         let columns = 0..scores.scenarios.len();
@@ -113,11 +116,17 @@ impl Summary {
         candidates.min_by(|a, b| a.1.makespan.total_cmp(&b.1.makespan))
     }
 
-    /// Makespan of a placer relative to the best of the scenario.
+    /// Makespan of a placer relative to the best of the scenario. Makespans that differ by less than a relative 10⁻⁹ are
+    /// equal: simulations that add the same times in another order differ by rounding.
     pub fn ratio(&self, placer: usize, scenario: usize) -> Option<f64> {
         let best = self.best(scenario)?.1.makespan;
         let own = self.entries[placer][scenario].as_ref()?.makespan;
-        Some(if own == best { 1.0 } else { own / best })
+        Some(if own <= best * (1.0 + 1e-9) { 1.0 } else { own / best })
+    }
+
+    /// The placers with the best makespan of the scenario: several where they tie.
+    pub fn winners(&self, scenario: usize) -> Vec<usize> {
+        (0..self.placers.len()).filter(|&placer| self.ratio(placer, scenario) == Some(1.0)).collect()
     }
 
     /// Scenarios in which every placer has a result: the intersection over which means are comparable.
@@ -200,6 +209,7 @@ pub(crate) mod tests {
                             gap: (!failed).then_some(factor * slow),
                             traffic_bytes: (!failed).then_some(if placer == "heft" { 0 } else { 3_500_000 }),
                             place_seconds: (!failed).then_some(0.25),
+                            devices_used: (!failed).then_some(if placer == "heft" { 1 } else { 2 }),
                             ..Row::default()
                         });
                     }

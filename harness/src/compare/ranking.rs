@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 use serde::Serialize;
 
 use super::matching::cells;
-use super::statistics::{bootstrap, geometric_mean, holm, mean, signed_rank};
+use super::statistics::{bootstrap, geometric_mean, holm, mean, percentile_interval, signed_rank};
 use super::{ComparisonError, RunTable};
 use crate::results::{CELL, CellKey, Metric, Status, cell_keys, values};
 
@@ -46,8 +46,8 @@ impl Default for RankOptions {
     }
 }
 
-/// Share of the resampled means within an interval.
-const CONFIDENCE: f64 = 0.95;
+/// Share of the resampled means beyond each end of an interval: 95 % confidence.
+const TAIL: f64 = 0.025;
 
 /// Values this close are equal: simulations that add the same times in another order differ by rounding.
 const TIE: f64 = 1e-9;
@@ -305,15 +305,13 @@ fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOpti
         };
         let mean_ratio = geometric_mean(own().map(f64::exp))?;
         // A single draw says nothing about others.
-        let end = |share: f64| {
-            let means = resampled.get(column)?;
-            means.get((share * means.len() as f64) as usize).copied()
-        };
+        let interval = resampled.get(column).and_then(|means| percentile_interval(means, TAIL));
+        let (low, high) = interval.unwrap_or((mean_ratio, mean_ratio));
         Some(RankEntry {
             name: name.clone(),
             mean_ratio,
-            low: end((1.0 - CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
-            high: end((1.0 + CONFIDENCE) / 2.0).unwrap_or(mean_ratio),
+            low,
+            high,
             mean_rank: mean(common.iter().map(rank))?,
             wins: own().filter(|&ratio| ratio == 0.0).count(),
             p_holm: None,

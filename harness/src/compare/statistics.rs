@@ -134,6 +134,14 @@ pub fn bootstrap<T: Clone>(
     found
 }
 
+/// The ends of the percentile interval of ascending values that leaves out `tail` of them on each side: the values at the
+/// ranks nearest to the two shares, counted alike from both ends. `None` of none.
+pub fn percentile_interval(ascending: &[f64], tail: f64) -> Option<(f64, f64)> {
+    let last = ascending.len().checked_sub(1)?;
+    let left_out = (tail * last as f64).round() as usize;
+    Some((ascending[left_out], ascending[last - left_out]))
+}
+
 /// Geometric mean of positive numbers; `None` of none.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     mean(values.into_iter().map(f64::ln)).map(f64::exp)
@@ -178,6 +186,14 @@ mod tests {
     /// `0.12 + sin(1.7 i) / 2`: values of both signs without a pattern.
     fn waves(count: usize) -> Vec<f64> {
         (0..count).map(|i| (i as f64 * 1.7).sin() * 0.5 + 0.12).collect()
+    }
+
+    #[test]
+    fn an_interval_leaves_out_as_many_values_above_as_below() {
+        let values: Vec<f64> = (0..1000).map(f64::from).collect();
+        assert_eq!(percentile_interval(&values, 0.025), Some((25.0, 974.0)));
+        assert_eq!(percentile_interval(&values[..1], 0.025), Some((0.0, 0.0)));
+        assert_eq!(percentile_interval(&[], 0.025), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Confidence intervals by resampling, the same at every call.
 
 use placebench_datasets::SplitMix64;
-use placebench_harness::compare::statistics::bootstrap;
+use placebench_harness::compare::statistics::{bootstrap, percentile_interval};
 
 /// What an interval leaves out on each side: 95 % confidence.
 const TAIL: f64 = 0.025;
@@ -16,8 +16,5 @@ pub(super) fn interval<T: Clone>(
 ) -> Option<(f64, f64)> {
     let mut random = SplitMix64::new(0x706c_6163_6562_656e);
     let one = |sample: &[Vec<T>]| statistic(sample).into_iter().collect();
-    let values = bootstrap(groups, RESAMPLES, |count| random.below(count), one).pop()?;
-    let last = values.len().checked_sub(1)?;
-    let at = |share: f64| values[(share * last as f64).round() as usize];
-    Some((at(TAIL), at(1.0 - TAIL)))
+    percentile_interval(&bootstrap(groups, RESAMPLES, |count| random.below(count), one).pop()?, TAIL)
 }

@@ -151,15 +151,18 @@ impl CriticalDifference {
 
     fn draw_words(&self, drawing: &mut Drawing, top: f64, style: &Style) -> f64 {
         let test = &self.test;
-        let p = test.iman_davenport_p.unwrap_or(test.friedman_p);
+        let p = test.p();
         let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
         let f = test.iman_davenport.map_or_else(String::new, |f| format!(", F = {f:.2}"));
-        let text = format!(
-            "{} instances; Friedman χ² = {:.2}{f}, {p}. Bars join algorithms that do not differ (Nemenyi, α = {}).",
-            test.instances,
-            test.friedman,
-            number_text(self.alpha)
-        );
+        let alpha = number_text(self.alpha);
+        let words = match test.separates(self.alpha) {
+            true => format!("Bars join algorithms that do not differ (Nemenyi, α = {alpha})."),
+            false => format!(
+                "No two algorithms differ (Nemenyi, α = {alpha}): this order is not evidence. More instances or fewer \
+                 algorithms would tell more."
+            ),
+        };
+        let text = format!("{} instances; Friedman χ² = {:.2}{f}, {p}. {words}", test.instances, test.friedman);
         let lines = wrapped(&text, drawing.width, style.font_pt);
         for (index, line) in lines.iter().enumerate() {
             let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();

@@ -93,6 +93,19 @@ impl RankTest {
         })
     }
 
+    /// The probability of such ranks if all algorithms were equally good: Iman and Davenport's where it exists.
+    pub fn p(&self) -> f64 {
+        self.iman_davenport_p.unwrap_or(self.friedman_p)
+    }
+
+    /// Whether any two algorithms differ: the ranks as a whole are no chance, and some two are further apart than the
+    /// critical difference.
+    pub fn separates(&self, alpha: f64) -> bool {
+        let least = self.ranks.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.ranks.iter().copied().fold(0.0, f64::max);
+        self.p() < alpha && most - least > self.critical_difference
+    }
+
     /// Groups of algorithms no two of which differ by more than the critical difference, none within another: indices by
     /// ascending rank. Groups of one are left out.
     pub fn cliques(&self) -> Vec<Vec<usize>> {
@@ -204,6 +217,7 @@ pub(crate) mod tests {
         // At 0.05 no two of the four differ; at 0.10 the first differs from the second and fourth.
         assert_eq!(test.cliques(), [vec![3, 1, 2, 0]]);
         assert_eq!(at_ten.cliques(), [vec![3, 1, 2], vec![2, 0]]);
+        assert!(!test.separates(0.05) && at_ten.separates(0.10));
     }
 
     #[test]
