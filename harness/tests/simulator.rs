@@ -405,3 +405,43 @@ fn under_one_port_a_busy_receiver_does_not_hold_up_transfers_to_others() {
     let start = |source| timeline.transfer(&placed, placed.transfers_of(source).next().unwrap()).start;
     assert_eq!([start(a), start(b), start(c), start(d)], [1.0, 4.0, 6.0, 3.0]);
 }
+
+/// A transfer that takes no time holds its ports for no time: who waits behind it is next, not who came later.
+#[test]
+fn under_one_port_a_transfer_of_no_time_lets_no_younger_one_overtake_those_behind_it() {
+    // d0: a (0–1) has two outputs: 0 bytes for d1, which take no time, and 20 for d2. d3: b (0–1) sends 20 to d2.
+    let mut builder = GraphBuilder::default();
+    let a = builder.add_op(OpSpec::cost(10.0), &[0, 20]);
+    let b = builder.add_op(OpSpec::cost(10.0), &[20]);
+    for (producer, port) in [(a, 0), (a, 1), (b, 0)] {
+        let consumer = builder.add_op(OpSpec::cost(10.0), &[]);
+        builder.add_edge(producer, port, consumer).unwrap();
+    }
+    let instance = Instance::new(builder.build().unwrap(), cluster(4)).unwrap();
+    let placement = Placement::new([0, 3, 1, 2, 2].map(DeviceId).to_vec());
+    let placed = PlacedGraph::new(&instance, &placement);
+    let timeline = simulate(&placed, &Fifo, None, &OnePort).unwrap();
+    let starts: Vec<Time> = placed.transfer_ids().map(|id| timeline.transfer(&placed, id).start).collect();
+    // All three are ready at 1, in the order of ids. The first ends at 1, so the second finds both its ports free.
+    assert_eq!(starts, [1.0, 1.0, 3.0]);
+    assert_eq!(timeline.makespan(), 6.0);
+}
+
+/// An op that takes no time starts and ends within an instant. What it makes executable there comes after what was executable
+/// before, whatever the ids.
+#[test]
+fn fifo_takes_the_rounds_of_an_instant_in_order_and_ids_within_a_round() {
+    // On d0: op 0 after op 2, and ops 1 and 3. On d1: op 2, of no time, whose output of 0 bytes arrives at once.
+    let mut builder = GraphBuilder::default();
+    for cost in [10.0, 10.0, 0.0, 10.0] {
+        builder.add_op(OpSpec::cost(cost), &[0]);
+    }
+    builder.add_edge(OpId(2), 0, OpId(0)).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster(2)).unwrap();
+    let placement = Placement::new([0, 0, 1, 0].map(DeviceId).to_vec());
+    let placed = PlacedGraph::new(&instance, &placement);
+    for network in NETWORK_MODELS {
+        let timeline = simulate(&placed, &Fifo, None, network).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|op| timeline.start(OpId(op))), [2.0, 0.0, 0.0, 1.0], "{network}");
+    }
+}

@@ -122,7 +122,9 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 }
                 let bytes = x.tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));
                 let link = cluster.link(device(x.source), x.to);
-                transfers[id] = State::Running(now, now + (link.latency + bytes as f64 / link.rate));
+                // What takes no time holds no port.
+                let end = now + (link.latency + bytes as f64 / link.rate);
+                transfers[id] = if end == now { State::Done(now, now) } else { State::Running(now, end) };
                 changed = true;
                 false
             });

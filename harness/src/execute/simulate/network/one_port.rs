@@ -15,7 +15,8 @@ use crate::validator::TransferLaw;
 /// as soon as both are free and no transfer that has waited longer could start instead on one of them: a transfer waits
 /// only for its own two ports, never behind another whose receiver is busy (no head-of-line blocking), so that no free
 /// pair of ports stays idle while a transfer waits for both. Transfers queue in the order in which they become ready to
-/// go: earlier instants first, and of those that become ready together the lowest id.
+/// go: earlier instants first, and of those that become ready together the lowest id. A transfer that takes no time waits
+/// for its turn like any other, but holds its ports for no time: the next can start at the same instant.
 ///
 /// # Reference
 /// The bidirectional one-port model: O. Beaumont, V. Boudet, Y. Robert, *A realistic model and an efficient heuristic
@@ -125,6 +126,10 @@ struct Ports {
     /// What each busy sender sends, as pair and transfer; ends of that, by sender.
     sending: Vec<(usize, TransferId)>,
     ends: Events,
+    /// Transfers that started at this instant and took no time, so that they hold no ports.
+    done_at_once: Vec<TransferId>,
+    /// The bits of the last instant at which something started.
+    last_start: u64,
 }
 
 impl Ports {
@@ -146,6 +151,8 @@ impl Ports {
             candidates: BinaryHeap::new(),
             sending: vec![(0, TransferId(0)); devices],
             ends: Events::default(),
+            done_at_once: Vec::new(),
+            last_start: 0,
         }
     }
 
@@ -171,22 +178,29 @@ impl Ports {
         }
     }
 
-    /// Starts the first waiting transfer of a pair.
+    /// Starts the first waiting transfer of a pair, which takes its ports if it takes any time.
     fn start_first(&mut self, pair: usize, now: Time) -> TransferId {
         let (from, to) = (pair / self.devices, pair % self.devices);
         let id = TransferId(self.head[pair]);
         let next = self.next[id.index()];
         self.head[pair] = next;
         if next == NONE {
+            self.head_turn[pair] = NONE;
             self.waiting_for[from].set(to, false);
             self.waiting_from[to].set(from, false);
         } else {
             self.head_turn[pair] = self.turn[next as usize];
         }
-        self.idle_senders.set(from, false);
-        self.idle_receivers.set(to, false);
-        self.sending[from] = (pair, id);
-        self.ends.push(now + self.time[id.index()], from as u32);
+        self.last_start = now.to_bits();
+        let end = now + self.time[id.index()];
+        if end == now {
+            self.done_at_once.push(id);
+        } else {
+            self.idle_senders.set(from, false);
+            self.idle_receivers.set(to, false);
+            self.sending[from] = (pair, id);
+            self.ends.push(end, from as u32);
+        }
         id
     }
 }
@@ -218,7 +232,8 @@ impl Network for Ports {
     /// Starts, in the common order, every waiting transfer that finds both ports free.
     ///
     /// Only ports that were touched can have something to start. Each offers its first startable transfer. Starting one
-    /// only takes ports away, so an offer stays a port's first until its partner is taken; then the port looks again.
+    /// only takes ports away, so an offer stays a port's first until it starts or its partner is taken; then the port
+    /// looks again.
     fn start(&mut self, now: Time, started: &mut Vec<TransferId>) {
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -226,17 +241,21 @@ impl Network for Ports {
             self.offer(self.touched[position]);
         }
         self.touched.clear();
-        while let Some(Reverse((_, pair, port))) = self.candidates.pop() {
+        while let Some(Reverse((turn, pair, port))) = self.candidates.pop() {
             let (from, to) = (pair / self.devices, pair % self.devices);
-            if self.idle_senders.contains(from) && self.idle_receivers.contains(to) {
+            let is_idle = self.idle_senders.contains(from) && self.idle_receivers.contains(to);
+            if is_idle && self.head_turn[pair] == turn {
                 started.push(self.start_first(pair, now));
-            } else {
-                self.offer(port);
             }
+            // Its port has nothing more to offer if it is busy now.
+            self.offer(port);
         }
     }
 
     fn end(&mut self, now: Time) -> Option<TransferId> {
+        if let Some(id) = self.done_at_once.pop() {
+            return Some(id);
+        }
         let from = self.ends.pop_at(now)? as usize;
         let (pair, id) = self.sending[from];
         let to = pair % self.devices;
@@ -247,6 +266,6 @@ impl Network for Ports {
     }
 
     fn next_bits(&self) -> u64 {
-        self.ends.next_bits()
+        if self.done_at_once.is_empty() { self.ends.next_bits() } else { self.last_start }
     }
 }
