@@ -33,7 +33,7 @@ catalogue = "convnet"
 
 [[cluster]]
 preset = "gtx1080x4"
-unlimited_memory = true
+memory = "unlimited"
 
 [[placer]]
 name = "all-on-gpu2"

@@ -224,14 +224,14 @@ fn a_graph_survives_a_tour_of_all_formats() {
     for (from, to) in [("gtx1080x4", "x.toml"), ("laich7", "y.csv")] {
         let output = placebench(folder.path(), &["convert", "--cluster", from, to]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(placebench(folder.path(), &["place", "recurrent", "-c", to, "--unlimited-memory"]).status.success());
+        assert!(placebench(folder.path(), &["place", "recurrent", "-c", to, "--memory", "unlimited"]).status.success());
     }
 }
 
 #[test]
 fn one_placement_is_judged_and_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["place", "recurrent", "-p", "heft", "-s", "static", "--unlimited-memory"];
+    let args = ["place", "recurrent", "-p", "heft", "-s", "static", "--memory", "unlimited"];
     let files = ["--placement", "p.csv", "--timeline", "t.csv", "--trace", "t.json"];
     let output = placebench(folder.path(), &[&args[..], &files[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -246,7 +246,7 @@ fn one_placement_is_judged_and_written_down() {
     let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
     assert!(trace["traceEvents"].as_array().unwrap().len() > 2809);
     let place =
-        |more: &[&str]| placebench(folder.path(), &[&["place", "recurrent", "--unlimited-memory"], more].concat());
+        |more: &[&str]| placebench(folder.path(), &[&["place", "recurrent", "--memory", "unlimited"], more].concat());
     let online = place(&["-p", "cats", "--timeline", "o.csv"]);
     assert!(text(&online.stdout).contains("online under contention_free"), "{}", text(&online.stdout));
     assert!(lines("o.csv") > 2809);

@@ -160,7 +160,7 @@ fn every_failure_is_one_line_with_the_last_words_of_the_program() {
         (
             "printf 'gpu0\\ngpu0\\ngpu0\\ngpu0\\n'",
             Invalid,
-            "the ops on 'gpu0' demand 174 bytes, which is not below its 150",
+            "the ops on 'gpu0' demand 174 bytes, not below its memory of 150 bytes",
         ),
     ];
     for (script, fault, expected) in cases {
