@@ -250,7 +250,14 @@ fn describe(
         ("load imbalance", number(metrics.load_imbalance)),
         ("traffic", format!("{} in {} transfers", bytes_text(metrics.traffic_bytes as f64), metrics.transfers)),
         ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
-        ("peak memory", bytes_text(metrics.peak_memory_bytes as f64)),
+        (
+            "peak memory",
+            format!(
+                "{} on one device; memory rule {}",
+                bytes_text(metrics.peak_memory_bytes as f64),
+                instance.memory_rule()
+            ),
+        ),
     ];
     lines.iter().map(|(name, value)| format!("{name:<15} {value}\n")).collect()
 }
