@@ -33,7 +33,7 @@ catalogue = "convnet"
 
 [[cluster]]
 preset = "gtx1080x4"
-unlimited_memory = true
+memory = "unlimited"
 
 [[placer]]
 name = "all-on-gpu2"
@@ -146,7 +146,8 @@ fn the_python_example_says_when_nothing_fits() {
                    [[device]]\nname = \"cpu\"\nkind = \"CPU\"\nmemory = \"1 KiB\"\nspeed = 1\n\n[link]\nrate = 1\n";
     std::fs::write(folder.path().join("tiny.toml"), cluster).unwrap();
     let example = concat!("python3 '", env!("CARGO_MANIFEST_DIR"), "/docs/examples/greedy_placer.py'");
-    let output = placebench(folder.path(), &["place", "convnet", "-c", "tiny.toml", "--placer-command", example]);
+    let args = ["place", "convnet", "-c", "tiny.toml", "--memory", "static", "--placer-command", example];
+    let output = placebench(folder.path(), &args);
     let stderr = text(&output.stderr);
     assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
     let expected = "error: the placer's program found no feasible placement (exit code 3); the last line of its stderr: no device has ";

@@ -202,7 +202,7 @@ fn a_graph_survives_a_tour_of_all_formats() {
         // The sheet itself, without name and provenance, which not every format keeps.
         sheet
             .lines()
-            .skip_while(|line| !line.starts_with("nodes"))
+            .skip_while(|line| !line.starts_with("ops "))
             .take_while(|line| !line.is_empty())
             .collect::<Vec<_>>()
             .join("\n")
@@ -224,14 +224,43 @@ fn a_graph_survives_a_tour_of_all_formats() {
     for (from, to) in [("gtx1080x4", "x.toml"), ("laich7", "y.csv")] {
         let output = placebench(folder.path(), &["convert", "--cluster", from, to]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(placebench(folder.path(), &["place", "recurrent", "-c", to, "--unlimited-memory"]).status.success());
+        assert!(placebench(folder.path(), &["place", "recurrent", "-c", to, "--memory", "unlimited"]).status.success());
     }
+}
+
+#[test]
+fn each_memory_rule_says_what_it_refuses_and_the_peak_admits_what_fits() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = |gib: u32| {
+        format!(
+            "[[device]]\nname = \"gpu\"\nkind = \"GPU\"\ncount = 2\nmemory = \"{gib} GiB\"\nspeed = 1e12\n\n\
+             [[device]]\nname = \"cpu\"\nkind = \"CPU\"\nspeed = 1e10\n\n[link]\nrate = \"10 GB/s\"\n"
+        )
+    };
+    for gib in [1, 16] {
+        std::fs::write(folder.path().join(format!("{gib}.toml")), machine(gib)).unwrap();
+    }
+    let place = |cluster: &str, memory: &str| {
+        let kinds = ["--kinds", "accelerators_only", "-p", "single_device", "--memory", memory];
+        placebench(folder.path(), &[&["place", "resnet50", "-c", cluster], &kinds[..]].concat())
+    };
+    // A step needs 1.25 GB at most, but all its tensors and their copies together more than 16 GiB.
+    assert_one_line_error(&place("16.toml", "static"), "the memory rule static counts every tensor");
+    let fits = place("16.toml", "peak");
+    assert!(text(&fits.stdout).contains("1.25 GB on one device; memory rule peak"), "{}", text(&fits.stderr));
+    assert_one_line_error(&place("1.toml", "peak"), "device 'gpu0' held 125");
+    assert_one_line_error(&place("1.toml", "peak"), "the memory rule peak refuses the run");
+    assert!(place("1.toml", "unlimited").status.success());
+    let wrong = placebench(folder.path(), &["place", "resnet50", "--memory", "peek"]);
+    assert!(text(&wrong.stderr).contains("use static, peak or unlimited"), "{}", text(&wrong.stderr));
+    let wrong = placebench(folder.path(), &["place", "resnet50", "--kinds", "gpu"]);
+    assert!(text(&wrong.stderr).contains("use as_given or accelerators_only"), "{}", text(&wrong.stderr));
 }
 
 #[test]
 fn one_placement_is_judged_and_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["place", "recurrent", "-p", "heft", "-s", "static", "--unlimited-memory"];
+    let args = ["place", "recurrent", "-p", "heft", "-s", "static", "--memory", "unlimited"];
     let files = ["--placement", "p.csv", "--timeline", "t.csv", "--trace", "t.json"];
     let output = placebench(folder.path(), &[&args[..], &files[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -246,7 +275,7 @@ fn one_placement_is_judged_and_written_down() {
     let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
     assert!(trace["traceEvents"].as_array().unwrap().len() > 2809);
     let place =
-        |more: &[&str]| placebench(folder.path(), &[&["place", "recurrent", "--unlimited-memory"], more].concat());
+        |more: &[&str]| placebench(folder.path(), &[&["place", "recurrent", "--memory", "unlimited"], more].concat());
     let online = place(&["-p", "cats", "--timeline", "o.csv"]);
     assert!(text(&online.stdout).contains("online under contention_free"), "{}", text(&online.stdout));
     assert!(lines("o.csv") > 2809);

@@ -26,11 +26,11 @@ catalogue = "recurrent"
 
 [[cluster]]
 preset = "gtx1080x2"
-unlimited_memory = true
+memory = "unlimited"
 
 [[cluster]]
 preset = "gtx1080x4"
-unlimited_memory = true
+memory = "unlimited"
 "#;
 
 fn run(folder: &Path) {

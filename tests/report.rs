@@ -29,7 +29,7 @@ clusters = ["far"]
 [[cluster]]
 preset = "gtx1080x4"
 devices = 3
-unlimited_memory = true
+memory = "unlimited"
 
 [[cluster]]
 name = "far"

@@ -5,10 +5,12 @@ use placebench_datasets::KindSet;
 /// Why a placer gave no placement.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlaceError {
-    /// No device can take a unit beside what is placed already.
+    /// No device can take a unit beside what is placed already, under the one memory rule that placers see
+    /// ([`MemoryRule::Static`](placebench_datasets::MemoryRule::Static)).
     #[error(
         "no feasible device for {unit}: it needs {kinds} and {demand_bytes} bytes, and the {allowed} device(s) of that \
-         kind have at most {free_bytes} bytes left"
+         kind have at most {free_bytes} bytes left; the memory rule static counts every tensor as if it were never freed: \
+         give devices more memory, or choose the rule peak"
     )]
     Infeasible {
         /// The op, or the first of its colocation group.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, OpId, Time};
+use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, MemoryRule, OpId, Time};
 
 /// Why a graph and a cluster make no instance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -23,10 +23,12 @@ pub struct Instance {
     graph: Arc<DataflowGraph>,
     cluster: Arc<Cluster>,
     units: Arc<AssignmentUnits>,
+    memory_rule: MemoryRule,
+    peak_limits: Arc<[Option<u64>]>,
 }
 
 impl Instance {
-    /// An instance of a graph and a cluster.
+    /// An instance of a graph and a cluster under [`MemoryRule::Static`].
     ///
     /// # Errors
     /// If some op can run nowhere because of device kinds.
@@ -34,13 +36,34 @@ impl Instance {
     /// # Complexity
     /// O(ops + edges).
     pub fn new(graph: impl Into<Arc<DataflowGraph>>, cluster: impl Into<Arc<Cluster>>) -> Result<Self, InstanceError> {
-        let (graph, cluster) = (graph.into(), cluster.into());
+        Self::with_memory_rule(graph, cluster, MemoryRule::Static)
+    }
+
+    /// An instance of a graph and a cluster under a memory rule. Unless the rule is [`MemoryRule::Static`], the devices of
+    /// [`Instance::cluster`] have unlimited memory, so that nothing that places is limited by it.
+    ///
+    /// # Errors
+    /// If some op can run nowhere because of device kinds.
+    ///
+    /// # Complexity
+    /// O(ops + edges).
+    pub fn with_memory_rule(
+        graph: impl Into<Arc<DataflowGraph>>,
+        cluster: impl Into<Arc<Cluster>>,
+        memory_rule: MemoryRule,
+    ) -> Result<Self, InstanceError> {
+        let (graph, mut cluster) = (graph.into(), cluster.into());
+        let memory = |device: &crate::Device| device.memory_bytes.filter(|_| memory_rule != MemoryRule::Unlimited);
+        let peak_limits = cluster.devices().iter().map(memory).collect();
+        if memory_rule != MemoryRule::Static {
+            cluster = Arc::new(Arc::unwrap_or_clone(cluster).without_memory_limits());
+        }
         let units = AssignmentUnits::new(&graph);
         let present: crate::KindSet = cluster.devices().iter().map(|device| device.kind).collect();
         if let Some(unit) = units.ids().find(|&unit| units.kinds(unit).intersection(present).is_empty()) {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
-        Ok(Self { graph, cluster, units: Arc::new(units) })
+        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits })
     }
 
     /// The graph.
@@ -53,6 +76,16 @@ impl Instance {
     #[inline]
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// How the memory of devices limits placements.
+    pub fn memory_rule(&self) -> MemoryRule {
+        self.memory_rule
+    }
+
+    /// Most bytes that may be in use on a device at one instant: its memory, or `None` where nothing limits it.
+    pub fn peak_limit(&self, device: DeviceId) -> Option<u64> {
+        self.peak_limits[device.index()]
     }
 
     /// The assignment units.

@@ -54,7 +54,10 @@ pub enum PlacementError {
         second_device: String,
     },
     /// The demands on a device are not below its memory.
-    #[error("the ops on '{device}' demand {demand_bytes} bytes, which is not below its {memory_bytes}")]
+    #[error(
+        "the ops on '{device}' demand {demand_bytes} bytes, not below its memory of {memory_bytes} bytes: the memory rule \
+         static counts every tensor as if it were never freed; place fewer ops there, or choose the rule peak"
+    )]
     OutOfMemory {
         /// The device.
         device: String,

@@ -188,36 +188,37 @@ fn coefficient_of_variation(values: impl Iterator<Item = f64> + Clone) -> Option
 }
 
 impl fmt::Display for Properties {
-    /// One property a line, names and values aligned.
+    /// One property a line with its unit, names and values aligned. An op is a node of the graph, an operation a unit of its
+    /// cost.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<22}{value}");
         let ratio = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         let list = |items: Vec<String>| if items.is_empty() { "-".to_owned() } else { items.join(", ") };
-        line("nodes", &self.nodes)?;
+        line("ops", &self.nodes)?;
         line("edges", &(self.data_edges + self.control_edges))?;
         line("  data", &self.data_edges)?;
         line("  control", &self.control_edges)?;
         line("tensors", &self.tensors)?;
         line("levels", &self.levels)?;
-        line("max width", &self.max_width)?;
+        line("max width", &format!("{} ops", self.max_width))?;
         line("density", &ratio(self.density))?;
         line("mean degree", &ratio(self.mean_degree))?;
         line("degree CV", &ratio(self.degree_cv))?;
         line("max in-degree", &self.max_in_degree)?;
         line("max out-degree", &self.max_out_degree)?;
         line("components", &self.components)?;
-        line("isolated nodes", &self.isolated_nodes)?;
-        line("colocated nodes", &self.colocated_nodes)?;
+        line("isolated ops", &self.isolated_nodes)?;
+        line("colocated ops", &self.colocated_nodes)?;
         line("colocation groups", &self.groups)?;
         line(
             "  size × number",
             &list(self.group_sizes.iter().map(|(size, count)| format!("{size} × {count}")).collect()),
         )?;
         line("kinds", &list(self.kinds.iter().map(|(kinds, count)| format!("{kinds}: {count}")).collect()))?;
-        line("total ops", &significant(self.total_ops))?;
-        line("total tensor bytes", &self.total_tensor_bytes)?;
-        line("total memory bytes", &self.total_memory_bytes)?;
-        line("critical path ops", &significant(self.critical_path_ops))?;
+        line("total cost", &format!("{} operations", significant(self.total_ops)))?;
+        line("tensor sizes", &format!("{} bytes", self.total_tensor_bytes))?;
+        line("resident memory", &format!("{} bytes", self.total_memory_bytes))?;
+        line("critical path", &format!("{} operations", significant(self.critical_path_ops)))?;
         line("parallelism", &ratio(self.parallelism))?;
         self.ccr.map_or(Ok(()), |ccr| line("CCR", &significant(ccr)))
     }
@@ -338,6 +339,8 @@ mod tests {
         let line = |name: &str| sheet.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
         assert_eq!(line("mean degree"), "mean degree           0.8333");
         assert_eq!(line("  size"), "  size × number       2 × 1");
+        assert_eq!(line("total cost"), "total cost            28 operations");
+        assert_eq!(line("tensor sizes"), "tensor sizes          230 bytes");
         assert_eq!(line("kinds"), "kinds                 GPU: 1, ALL: 5");
         assert_eq!(
             [0.0, 28.0, 123456.0, 0.00012347, 1.5e17].map(significant),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::bounds::{self, LowerBound};
+use placebench_algorithms::placers::SingleDevice;
+use placebench_algorithms::schedulers::Pct;
 use placebench_algorithms::{
-    Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
+    Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
 use placebench_datasets::process::peak_rss_bytes;
-use placebench_datasets::{Instance, PlacedGraph, PlacementError};
+use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
 
 use crate::execute::simulate::NetworkModel;
 use crate::execute::{ExecutionError, Executor, OnlineRun, Order};
@@ -26,12 +28,40 @@ pub struct Reference {
     pub bound: LowerBound,
     /// Denominator of the schedule length ratio: the critical path at least cost.
     pub slr_denominator: f64,
+    /// Numerator of the speedup: the makespan of the placer `single_device` with its defaults and the scheduler `pct`, in
+    /// the instance's time unit. `None` unless [`Reference::with_single_device`] found it.
+    pub single_device: Option<Time>,
+    /// Devices that at least one op may run on.
+    pub usable_devices: usize,
 }
 
 impl Reference {
-    /// The reference values of an instance.
+    /// The reference values of an instance that need no run.
     pub fn new(instance: &Instance) -> Self {
-        Self { bound: bounds::best(instance), slr_denominator: bounds::slr_denominator(instance) }
+        let (cluster, units) = (instance.cluster(), instance.units());
+        let kinds = units.ids().fold(KindSet::EMPTY, |kinds, unit| kinds.union(units.kinds(unit)));
+        Self {
+            bound: bounds::best(instance),
+            slr_denominator: bounds::slr_denominator(instance),
+            single_device: None,
+            usable_devices: cluster.devices().iter().filter(|device| kinds.contains(device.kind)).count(),
+        }
+    }
+
+    /// These values, with the makespan of `single_device` on the executor whose makespans are compared with it. It goes the
+    /// way of any other placement, with the same kinds, memory rule and network, and is `None` where its row is not `ok`.
+    ///
+    /// # Complexity
+    /// That of placing and executing one placement.
+    pub fn with_single_device(self, instance: &Instance, executor: &dyn Executor, stop: &StopToken) -> Self {
+        let evaluator = Evaluator { instance, reference: None, seed: 0, stop };
+        let run = || {
+            let context = PlaceContext { stop: stop.clone(), ..PlaceContext::default() };
+            let decision = SingleDevice::with_defaults().place(instance, &context).ok()?;
+            let placed = Placed::Before { decision, took: Duration::ZERO };
+            evaluator.execute(&placed, Some(&Pct), executor).ok()
+        };
+        Self { single_device: run().map(|evaluation| evaluation.metrics.makespan), ..self }
     }
 }
 
@@ -94,6 +124,10 @@ pub struct Evaluation {
     pub slr: Option<f64>,
     /// Makespan / lower bound; `None` without a reference, or if the bound is 0.
     pub gap: Option<f64>,
+    /// [`Reference::single_device`] / makespan; `None` if that is unknown, or the makespan is 0.
+    pub speedup: Option<f64>,
+    /// Speedup / [`Reference::usable_devices`].
+    pub efficiency: Option<f64>,
     /// How long placing took; for an online placer the whole run.
     pub placed_in: Duration,
     /// How long executing took; `None` for an online placer.
@@ -120,9 +154,24 @@ pub enum EvaluationError {
     /// The run failed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
+    /// The run needs more memory than a device has, which the rule `peak` refuses.
+    #[error(
+        "at time {time} device '{device}' held {bytes} bytes, more than its memory of {memory_bytes} bytes: the memory rule \
+         peak refuses the run; choose the rule static, under which placers keep below the memory, or give devices more"
+    )]
+    OutOfMemory {
+        /// The first instant of the device's peak, in the instance's time unit.
+        time: Time,
+        /// The first device whose peak is too high.
+        device: String,
+        /// The peak in bytes.
+        bytes: u64,
+        /// The device's memory in bytes.
+        memory_bytes: u64,
+    },
     /// The timeline breaks a rule.
     #[error(transparent)]
-    Violation(#[from] Violation),
+    Violation(Violation),
     /// The makespan is below a proven bound, so one of the two is wrong.
     #[error("makespan {makespan} is below the lower bound {} ({})", .bound.value, .bound.name)]
     BelowBound {
@@ -148,6 +197,7 @@ impl EvaluationError {
         match self {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
             Self::Execution(ExecutionError::Stopped { .. }) => Status::TimedOut,
+            Self::OutOfMemory { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
         }
@@ -227,6 +277,19 @@ impl Evaluator<'_> {
         }
     }
 
+    /// What a violation means: under the rule `peak` nobody but the run can know that memory is short, so that this is no
+    /// fault of the timeline.
+    fn refusal(&self, violation: Violation) -> EvaluationError {
+        match violation {
+            Violation::OutOfMemory { time, device, bytes, memory_bytes }
+                if self.instance.memory_rule() == MemoryRule::Peak =>
+            {
+                EvaluationError::OutOfMemory { time, device, bytes, memory_bytes }
+            }
+            violation => EvaluationError::Violation(violation),
+        }
+    }
+
     fn measure(
         &self,
         placed: &PlacedGraph<'_>,
@@ -234,7 +297,8 @@ impl Evaluator<'_> {
         decision: Decision,
         executor: &dyn Executor,
     ) -> Result<Evaluation, EvaluationError> {
-        validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())?;
+        validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())
+            .map_err(|violation| self.refusal(violation))?;
         let memory = MemoryUse::new(placed, &timeline);
         let metrics = Metrics::new(placed, &timeline, &memory);
         let makespan = metrics.makespan;
@@ -246,12 +310,17 @@ impl Evaluator<'_> {
         let ratio = |denominator: fn(&Reference) -> f64| {
             self.reference.map(denominator).filter(|&value| value > 0.0).map(|value| makespan / value)
         };
+        let single_device = self.reference.and_then(|reference| reference.single_device);
+        let speedup = single_device.filter(|_| makespan > 0.0).map(|single| single / makespan);
+        let usable_devices = self.reference.map_or(0, |reference| reference.usable_devices);
         Ok(Evaluation {
             decision,
             timeline,
             metrics,
             slr: ratio(|reference| reference.slr_denominator),
             gap: ratio(|reference| reference.bound.value),
+            speedup,
+            efficiency: speedup.map(|speedup| speedup / usable_devices as f64),
             placed_in: Duration::ZERO,
             executed_in: None,
         })
@@ -267,8 +336,8 @@ impl Evaluation {
             makespan: Some(metrics.makespan),
             slr: self.slr,
             gap: self.gap,
-            speedup: metrics.speedup,
-            efficiency: metrics.efficiency,
+            speedup: self.speedup,
+            efficiency: self.efficiency,
             planned_makespan: self.decision.plan.as_ref().map(|plan| plan.makespan),
             repaired: self.decision.repaired,
             traffic_bytes: Some(metrics.traffic_bytes),

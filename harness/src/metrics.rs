@@ -1,21 +1,16 @@
 //! What a validated timeline is worth: makespan, traffic, balance, memory.
 
-use placebench_datasets::{Kind, KindSet, PlacedGraph, Time};
+use placebench_datasets::{PlacedGraph, Time};
 
 use crate::memory::MemoryUse;
 use crate::timeline::Timeline;
 
-/// The numbers of one simulated run. Ratios to a lower bound or to the critical path are the caller's: they belong to the
-/// instance, not to the run.
+/// The numbers of one run alone. What it is compared with, such as a lower bound or the makespan on a single device, belongs
+/// to the instance: see [`Reference`](crate::evaluate::Reference).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// When the last device finishes (L Eq. 2.1), in the instance's time unit.
     pub makespan: Time,
-    /// Total time on the best single feasible device / makespan; `None` if no single device can run all, or the makespan
-    /// is 0.
-    pub speedup: Option<f64>,
-    /// Speedup / number of devices.
-    pub efficiency: Option<f64>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).
     pub traffic_bytes: u64,
     /// Bytes on cut edges, each edge counted: without deduplication.
@@ -42,7 +37,7 @@ impl Metrics {
     /// The numbers of a run.
     ///
     /// # Complexity
-    /// O(ops · kinds + edges + devices).
+    /// O(ops + edges + devices).
     pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryUse) -> Self {
         let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
         let devices = cluster.device_count() as f64;
@@ -57,11 +52,8 @@ impl Metrics {
         for op in graph.op_ids() {
             used[placed.device_of(op).index()] = true;
         }
-        let speedup = best_single_device(placed).filter(|_| makespan > 0.0).map(|single| single / makespan);
         Self {
             makespan,
-            speedup,
-            efficiency: speedup.map(|speedup| speedup / devices),
             traffic_bytes: placed.traffic_bytes(),
             cut_bytes,
             transfers: placed.transfer_count() as u64,
@@ -74,30 +66,6 @@ impl Metrics {
             executable_mean: timeline.mean_executable(),
         }
     }
-}
-
-/// The least total time on one device that may and can hold all ops. Devices of a kind differ only in speed, so that one
-/// sum a kind serves them all.
-fn best_single_device(placed: &PlacedGraph<'_>) -> Option<Time> {
-    let instance = placed.instance();
-    let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    let kinds = units.ids().fold(KindSet::ALL, |set, unit| set.intersection(units.kinds(unit)));
-    let demand: u64 = units.ids().fold(0, |sum, unit| units.demand_bytes(unit).saturating_add(sum));
-    // For each kind: total of the measured times, and total operations of the ops that have none.
-    let work = Kind::ALL.map(|kind| {
-        graph.op_ids().fold((0.0, 0.0), |(time, ops), op| match graph.measured_time(op, kind) {
-            Some(measured) => (time + measured, ops),
-            None => (time, ops + graph.ops(op)),
-        })
-    });
-    let able = cluster.devices().iter().filter(|device| {
-        kinds.contains(device.kind) && device.memory_bytes.is_none_or(|memory| demand == 0 || demand < memory)
-    });
-    able.map(|device| {
-        let (time, ops) = work[device.kind.index()];
-        time + ops / device.speed
-    })
-    .reduce(f64::min)
 }
 
 #[cfg(test)]
@@ -127,8 +95,6 @@ mod tests {
         let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);
-        assert_eq!(metrics.speedup, Some(1.0));
-        assert_eq!(metrics.efficiency, Some(0.5));
         assert_eq!((metrics.traffic_bytes, metrics.transfers), (40, 1));
         assert_eq!((metrics.cut_bytes, metrics.cut_edges), (80, 2));
         assert_eq!(metrics.load_imbalance, Some(3.0 * 2.0 / 5.0));

@@ -7,7 +7,8 @@ use placebench_datasets::{Instance, PlacedGraph, Placement, Time};
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Order};
 
-/// Simulates each placement with the scheduler `pct` under one network model.
+/// Simulates each placement with the scheduler `pct` under one network model. Peaks of memory do not count: under the memory
+/// rule `peak` a search sees unlimited memory, as all placers do.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatedObjective {
     /// The network model of the cells that the placement is for.

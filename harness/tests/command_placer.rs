@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::{ExternalFault, PlaceContext, PlaceError, Placer, StopToken};
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
+use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, MemoryRule, OpId, OpSpec};
 use placebench_harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
+use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use polars::prelude::*;
 
 /// Four ops, of which 1 and 2 are colocated and 3 needs a GPU, on `cpu`, `gpu0` and `gpu1` with memory for two outputs.
@@ -78,7 +79,8 @@ fn the_tables_have_all_that_a_placer_needs() {
     assert_eq!(text("edges.csv"), "source,target,tensor,bytes\n0,1,1,7\n0,2,0,5\n2,3,3,20\n1,3,,0\n");
     assert_eq!(
         text("devices.csv"),
-        "id,name,kind,memory_bytes,speed\n0,cpu,CPU,150,2.0\n1,gpu0,GPU,150,2.0\n2,gpu1,GPU,150,2.0\n"
+        "id,name,kind,memory_bytes,speed,peak_limit_bytes\n0,cpu,CPU,150,2.0,150\n1,gpu0,GPU,150,2.0,150\n\
+         2,gpu1,GPU,150,2.0,150\n"
     );
     assert_eq!(
         text("links.csv"),
@@ -86,7 +88,29 @@ fn the_tables_have_all_that_a_placer_needs() {
     );
     let facts: serde_json::Value = serde_json::from_str(&text("instance.json")).unwrap();
     assert_eq!((&facts["seed"], &facts["time_limit_seconds"]), (&u64::MAX.into(), &2.5.into()));
+    assert_eq!(facts["memory"], "static");
     assert_eq!((&facts["ops"], &facts["units"], &facts["send_ops"]), (&4.into(), &3.into(), &0.0.into()));
+}
+
+#[test]
+fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = ClusterEntry {
+        kinds: Kinds::AcceleratorsOnly,
+        memory: MemoryRule::Peak,
+        ..ClusterEntry::named("gtx1080x1").unwrap()
+    };
+    let problem = Problem::new(&GraphEntry::named("lstm_lm").unwrap(), &cluster, 0).unwrap();
+    let path = folder.path().join("instance");
+    write_instance(&path, &problem.instance, &Request::default()).unwrap();
+    let text = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    let devices: Vec<String> = text("devices.csv").lines().skip(1).map(str::to_owned).collect();
+    assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000"), "{}", devices[0]);
+    assert!(devices[2].starts_with("2,gpu0,GPU,,") && devices[2].ends_with(",8589934592"), "{}", devices[2]);
+    assert!(text("instance.json").contains("\"memory\": \"peak\""));
+    // The ten ops that only a CPU can run stay there; everything else is for accelerators.
+    let kinds = |sought: &str| text("ops.csv").lines().filter(|line| line.contains(sought)).count();
+    assert_eq!((kinds(",CPU,"), kinds(",GPU|TPU,"), kinds(",CPU|GPU|TPU,")), (10, 4285, 0));
 }
 
 #[test]
@@ -160,7 +184,7 @@ fn every_failure_is_one_line_with_the_last_words_of_the_program() {
         (
             "printf 'gpu0\\ngpu0\\ngpu0\\ngpu0\\n'",
             Invalid,
-            "the ops on 'gpu0' demand 174 bytes, which is not below its 150",
+            "the ops on 'gpu0' demand 174 bytes, not below its memory of 150 bytes",
         ),
     ];
     for (script, fault, expected) in cases {

@@ -3,6 +3,7 @@
 use placebench_harness::compare::{
     Candidates, Comparison, ComparisonError, Effect, History, Options, RankOptions, Ranking, Regression, RunTable,
 };
+use placebench_harness::problem::Kinds;
 use placebench_harness::results::{Metric, Row};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
@@ -73,6 +74,23 @@ fn shake(run: &mut RunTable, scatter: f64, outliers: f64, random: &mut impl Rng)
             row.simulate_seconds = row.simulate_seconds.map(|seconds| seconds * factor());
         }
     }
+}
+
+#[test]
+fn cells_with_other_kinds_are_other_cells() {
+    let (old, mut new) = (run(1), run(1));
+    new.rows.iter_mut().for_each(|row| row.kinds = Kinds::AcceleratorsOnly);
+    let error = Comparison::new(&old, &new, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("kinds 'as_given' there, 'accelerators_only' here"), "{error}");
+    // Half of them: the cells match that have the same kinds, and ranks take the others for instances of their own.
+    let mut half = run(1);
+    half.rows.iter_mut().step_by(2).for_each(|row| row.kinds = Kinds::AcceleratorsOnly);
+    let comparison = compare(&old, &half);
+    assert_eq!((comparison.only_old.len(), comparison.only_new.len()), (20, 20));
+    assert!(comparison.only_new[0].to_string().contains("(accelerators_only)"), "{}", comparison.only_new[0]);
+    let mut both = run(1);
+    both.rows.extend(new.rows);
+    assert_eq!(Ranking::new(&[both], &RankOptions::default()).unwrap().instances, 10);
 }
 
 #[test]

@@ -3,13 +3,21 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use placebench_algorithms::bounds;
-use placebench_algorithms::schedulers::Fifo;
-use placebench_datasets::{DeviceId, PlacedGraph, Placement, Time};
-use placebench_harness::execute::simulate::{NETWORK_MODELS, simulate};
+use placebench_algorithms::schedulers::{Fifo, Pct};
+use placebench_algorithms::{Decision, StopToken, bounds};
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, MemoryRule, OpSpec, PlacedGraph, Placement,
+    Time,
+};
+use placebench_harness::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
+use placebench_harness::execute::simulate::{
+    ContentionFree, NETWORK_MODELS, NetworkModel, OnePort, Simulator, simulate,
+};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::metrics::Metrics;
+use placebench_harness::results::Status;
 use proptest::prelude::*;
 
 use support::random::{PLAIN, instance, shapes};
@@ -61,17 +69,29 @@ proptest! {
         prop_assert!(metrics.traffic_bytes <= metrics.cut_bytes);
         prop_assert_eq!(metrics.devices_used, placement.devices().iter().collect::<BTreeSet<_>>().len() as u64);
 
-        // Speedup: try every device.
+        // Speedup: against everything on the device where that takes least time, if one may run all ops.
         let alone = |device: DeviceId| {
             let everything = Placement::new(vec![device; graph.op_count()]);
             let work = graph.op_ids().map(|op| instance.exec_time(op, device)).sum::<Time>();
             everything.check(&instance).is_ok().then_some(work)
         };
-        let best = cluster.device_ids().filter_map(alone).reduce(f64::min).filter(|_| last > 0.0);
-        prop_assert_eq!(metrics.speedup.is_some(), best.is_some());
-        if let (Some(speedup), Some(best)) = (metrics.speedup, best) {
-            prop_assert!(close(speedup, best / last) || best == 0.0);
-            prop_assert!(metrics.efficiency.is_some_and(|efficiency| close(efficiency, speedup / devices)));
+        let stop = StopToken::default();
+        let simulator = Simulator::new(network);
+        let reference = Reference::new(&instance).with_single_device(&instance, &simulator, &stop);
+        let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: 0, stop: &stop };
+        let before = Placed::Before { decision: Decision::placement(placement.clone()), took: Duration::ZERO };
+        let evaluation = evaluator.execute(&before, Some(&Fifo), &simulator).unwrap();
+        prop_assert_eq!(evaluation.speedup.is_some(), reference.single_device.is_some() && last > 0.0);
+        if let Some(speedup) = evaluation.speedup {
+            prop_assert!(close(speedup * last, reference.single_device.unwrap()));
+            let usable = cluster.device_ids().filter(|&device| {
+                instance.units().ids().any(|unit| instance.units().kind_allows(unit, cluster, device))
+            });
+            prop_assert!(evaluation.efficiency.is_some_and(|share| close(share * usable.count() as f64, speedup)));
+        }
+        if cluster.device_ids().all(|device| alone(device).is_some()) {
+            let least = cluster.device_ids().filter_map(alone).fold(f64::INFINITY, f64::min);
+            prop_assert!(close(reference.single_device.unwrap(), least), "{:?} {}", reference.single_device, least);
         }
 
         // No run beats a lower bound, and each bound holds alone.
@@ -79,4 +99,79 @@ proptest! {
             prop_assert!(last >= bound.value * (1.0 - 1e-9), "{} < {:?}", last, bound);
         }
     }
+}
+
+/// The devices of [`training`]: two CPUs of speed 1, two GPUs of speed 10, a TPU that no op may use; rate 10.
+fn training_cluster(memory_bytes: Option<u64>) -> Cluster {
+    let kinds = [(Kind::Cpu, 1.0), (Kind::Cpu, 1.0), (Kind::Gpu, 10.0), (Kind::Gpu, 10.0), (Kind::Tpu, 99.0)];
+    let device = |(id, (kind, speed))| Device { name: format!("d{id}"), kind, memory_bytes, speed };
+    let devices = kinds.into_iter().enumerate().map(device).collect();
+    Cluster::new(devices, |_, _| Link { rate: 10.0, latency: 0.0 }).unwrap()
+}
+
+/// `read` (2 operations, CPU only) feeds `left` and `right` (100 each) 20 bytes; both feed `sum` (50) 10 bytes each.
+fn training(memory_bytes: Option<u64>, rule: MemoryRule) -> Instance {
+    let mut builder = GraphBuilder::default();
+    let gpu = KindSet::only(Kind::Gpu);
+    let read = builder.add_op(OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(2.0) }, &[20]);
+    let left = builder.add_op(OpSpec { kinds: gpu, ..OpSpec::cost(100.0) }, &[10]);
+    let right = builder.add_op(OpSpec { kinds: gpu, ..OpSpec::cost(100.0) }, &[10]);
+    let sum = builder.add_op(OpSpec { kinds: gpu, ..OpSpec::cost(50.0) }, &[]);
+    for (producer, consumer) in [(read, left), (read, right), (left, sum), (right, sum)] {
+        builder.add_edge(producer, 0, consumer).unwrap();
+    }
+    Instance::with_memory_rule(builder.build().unwrap(), training_cluster(memory_bytes), rule).unwrap()
+}
+
+/// The placement `devices`, evaluated with the single device as reference under a network model.
+fn evaluate(
+    instance: &Instance,
+    devices: [u32; 4],
+    network: &'static dyn NetworkModel,
+) -> Result<Evaluation, EvaluationError> {
+    let (stop, simulator) = (StopToken::default(), Simulator::new(network));
+    let reference = Reference::new(instance).with_single_device(instance, &simulator, &stop);
+    let evaluator = Evaluator { instance, reference: Some(&reference), seed: 0, stop: &stop };
+    let decision = Decision::placement(Placement::new(devices.map(DeviceId).to_vec()));
+    evaluator.execute(&Placed::Before { decision, took: Duration::ZERO }, Some(&Pct), &simulator)
+}
+
+#[test]
+fn speedup_is_over_the_single_device_with_its_strays_and_efficiency_counts_usable_devices() {
+    // single_device puts `read` on d0, 0-2; the tensor reaches d2 at 4; left 4-14, right 14-24, sum 24-29.
+    let single = evaluate(&training(None, MemoryRule::Static), [0, 2, 2, 2], &ContentionFree).unwrap();
+    assert_eq!((single.metrics.makespan, single.speedup), (29.0, Some(1.0)));
+    // Two GPUs: left and right 4-14, right's tensor reaches d2 at 15, sum 15-20. Four devices are usable, the TPU is not.
+    let both = evaluate(&training(None, MemoryRule::Static), [0, 2, 3, 2], &ContentionFree).unwrap();
+    assert_eq!((both.metrics.makespan, both.speedup, both.efficiency), (20.0, Some(1.45), Some(1.45 / 4.0)));
+    // One port: the second GPU gets its tensor at 6, right 6-16, sum 17-22; the single device is as fast as before.
+    let one_port = evaluate(&training(None, MemoryRule::Static), [0, 2, 3, 2], &OnePort).unwrap();
+    assert_eq!((one_port.metrics.makespan, one_port.speedup), (22.0, Some(29.0 / 22.0)));
+}
+
+#[test]
+fn what_the_single_device_cannot_hold_has_no_speedup() {
+    // Demands of left, right and sum: 30 + 30 + 20, not below 80.
+    let both = evaluate(&training(Some(80), MemoryRule::Static), [0, 2, 3, 2], &ContentionFree).unwrap();
+    assert_eq!((both.speedup, both.efficiency), (None, None));
+    let single = evaluate(&training(Some(81), MemoryRule::Static), [0, 2, 3, 2], &ContentionFree).unwrap();
+    assert_eq!(single.speedup, Some(1.45));
+}
+
+#[test]
+fn the_rule_peak_accepts_what_fits_at_every_instant_and_refuses_a_byte_less() {
+    // On d2: 20 bytes from read stay until right has started at 14, left's 10 from 4 until sum has started, right's 10 from
+    // 14: 40 bytes at 14. The demand of all three is 80.
+    let place = |memory: u64, rule| evaluate(&training(Some(memory), rule), [0, 2, 2, 2], &ContentionFree);
+    let fits = place(40, MemoryRule::Peak).unwrap();
+    assert_eq!((fits.metrics.peak_memory_bytes, fits.speedup), (40, Some(1.0)));
+    let error = place(39, MemoryRule::Peak).unwrap_err();
+    let expected = EvaluationError::OutOfMemory { time: 14.0, device: "d2".to_owned(), bytes: 40, memory_bytes: 39 };
+    assert_eq!((&error, error.status()), (&expected, Status::Infeasible));
+    let message = error.to_string();
+    assert!(message.contains("memory rule peak") && message.contains("choose the rule static"), "{message}");
+    let error = place(80, MemoryRule::Static).unwrap_err();
+    assert_eq!(error.status(), Status::Invalid, "a placer knew the static rule: {error}");
+    assert!(error.to_string().contains("memory rule static"), "{error}");
+    assert_eq!(place(1, MemoryRule::Unlimited).unwrap().metrics.makespan, 29.0);
 }

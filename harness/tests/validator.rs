@@ -450,7 +450,7 @@ fn too_much_in_memory_at_an_instant_is_found() {
     assert_violation!(
         case.check().unwrap_err(),
         Violation::OutOfMemory { .. },
-        "at 1 device 'd0' held 16 bytes, which is more than its 15"
+        "at time 1 device 'd0' held 16 bytes, more than its memory of 15 bytes"
     );
 }
 
@@ -461,7 +461,7 @@ fn static_demands_that_are_not_below_the_memory_are_found() {
     assert_violation!(
         case.check().unwrap_err(),
         Violation::DemandTooLarge { .. },
-        "the ops on device 'd0' demand 24 bytes, which is not below its 24"
+        "the ops on device 'd0' demand 24 bytes, not below its memory of 24 bytes"
     );
 }
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{ONLINE, Placer, Spec, StopToken, registry};
 use placebench::datasets::significant::{bytes_text, time_text};
-use placebench::datasets::{Instance, PlacedGraph};
+use placebench::datasets::{Instance, MemoryRule, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
 use placebench::harness::execute::simulate::{NetworkModel, Simulator, network_model};
-use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
+use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
 use placebench::harness::timeline::Timeline;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     cluster: String,
 
     /// Takes graph, cluster and placer by their names in this run folder's suite, made as the run made them.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["placer_command", "devices", "unlimited_memory"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["placer_command", "devices", "kinds", "memory"])]
     run: Option<PathBuf>,
 
     /// The placer, as `name` or `name(parameter=value)`.
@@ -68,9 +68,15 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Ignores the devices' memory.
+    /// Which of the kinds of devices that an op has kernels for it may run on: as_given (all of them), or
+    /// accelerators_only (no CPU for an op that an accelerator of the cluster can run) [default: as_given].
     #[arg(long)]
-    unlimited_memory: bool,
+    kinds: Option<Kinds>,
+
+    /// How the devices' memory limits the placement: peak (the most bytes in use at once have to fit), static (the placer
+    /// keeps the sum of all tensors below it, as if none were ever freed), unlimited [default: peak].
+    #[arg(long, value_name = "RULE")]
+    memory: Option<MemoryRule>,
 
     /// Only the first so many devices of the cluster.
     #[arg(long, value_name = "N")]
@@ -114,7 +120,8 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         // A program has a process group of its own, which Ctrl-C does not reach: it is killed when the token stops.
         stop_on_ctrl_c(&stop)?;
     }
-    let reference = Reference::new(&instance);
+    let simulator = Simulator::new(args.network);
+    let reference = Reference::new(&instance).with_single_device(&instance, &simulator, &stop);
     let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: args.seed, stop: &stop };
     let scheduler = match placer.online() {
         Some(_) => None,
@@ -122,7 +129,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let evaluation = evaluator
         .place(&*placer, args.network)
-        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &Simulator::new(args.network)));
+        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &simulator));
     let evaluation = match evaluation {
         Ok(evaluation) => evaluation,
         Err(error) if error.is_stop() && args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
@@ -148,8 +155,8 @@ fn problem(args: &Args) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
     let placer = placer(args)?;
     // A wrong name is reported before a large graph is read.
     scheduler_name(args, &*placer)?;
-    let (devices, unlimited_memory) = (args.devices, args.unlimited_memory);
-    let cluster = ClusterEntry { devices, unlimited_memory, ..ClusterEntry::named(&args.cluster)? };
+    let (devices, kinds, memory) = (args.devices, args.kinds.unwrap_or_default(), args.memory.unwrap_or_default());
+    let cluster = ClusterEntry { devices, kinds, memory, ..ClusterEntry::named(&args.cluster)? };
     Ok((Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, placer))
 }
 
@@ -238,12 +245,19 @@ fn describe(
             "gap",
             format!("{} to the lower bound {} ({})", number(evaluation.gap), time_text(bound.value, unit), bound.name),
         ),
-        ("speedup", number(metrics.speedup)),
+        ("speedup", format!("{} over single_device", number(evaluation.speedup))),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
         ("traffic", format!("{} in {} transfers", bytes_text(metrics.traffic_bytes as f64), metrics.transfers)),
         ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
-        ("peak memory", bytes_text(metrics.peak_memory_bytes as f64)),
+        (
+            "peak memory",
+            format!(
+                "{} on one device; memory rule {}",
+                bytes_text(metrics.peak_memory_bytes as f64),
+                instance.memory_rule()
+            ),
+        ),
     ];
     lines.iter().map(|(name, value)| format!("{name:<15} {value}\n")).collect()
 }

@@ -20,8 +20,10 @@ pub enum Choice {
 /// keeps its CPU-only ops on the CPU.
 ///
 /// `auto` takes the device with the least total: the time of what it may run there, plus, for what it may not run, the
-/// time on the fastest device that may. Only devices that may run at least half of the ops compete (all, if none may),
-/// and of these only those with memory for what they may run (all, if none has it; then placing fails and says where).
+/// time on the fastest device that may. Only devices that may run at least half of the ops compete (all, if none may).
+/// If the one of least total has no memory for what it may run, another device of its kind takes its place; if none of
+/// that kind has it, placing fails and says where. It never goes to another kind because of memory: everything on a CPU
+/// would be no baseline for GPUs.
 ///
 /// # Reference
 /// C. Bahnmüller, *Improving Google's Open-Source Machine Learning System TensorFlow*, Master's thesis, University of
@@ -140,8 +142,14 @@ fn best_device(instance: &Instance) -> DeviceId {
         let demand = share(*device).demand_bytes;
         cluster.device(*device).memory_bytes.is_none_or(|memory| demand == 0 || demand < memory)
     };
-    let competitors = keep_if_any(keep_if_any(cluster.device_ids().collect(), able), roomy);
-    competitors.into_iter().min_by(|&a, &b| total(a).total_cmp(&total(b))).unwrap_or(DeviceId(0))
+    let fastest = |devices: Vec<DeviceId>| {
+        devices.into_iter().min_by(|&a, &b| total(a).total_cmp(&total(b))).unwrap_or(DeviceId(0))
+    };
+    let kind = |device: DeviceId| cluster.device(device).kind;
+    let mut competitors = keep_if_any(cluster.device_ids().collect(), able);
+    let best = fastest(competitors.clone());
+    competitors.retain(|&device| kind(device) == kind(best));
+    fastest(keep_if_any(competitors, roomy))
 }
 
 /// Those that pass, or all if none does.
@@ -167,7 +175,7 @@ mod tests {
     use super::*;
     use crate::Spec;
     use crate::placers::example;
-    use placebench_datasets::{Cluster, KindSet, OpSpec};
+    use placebench_datasets::{Cluster, Device, KindSet, Link, MemoryRule, OpSpec};
 
     fn place(device: &str, instance: &Instance) -> Result<Vec<u32>, PlaceError> {
         let device = [("device".to_owned(), device.to_owned())];
@@ -217,6 +225,28 @@ mod tests {
             matches!(error, PlaceError::Infeasible { allowed: 1, free_bytes: 10, demand_bytes: 10, .. }),
             "{error}"
         );
+    }
+
+    #[test]
+    fn auto_does_not_fall_back_to_another_kind_for_want_of_memory() {
+        // Two ops of 10 bytes; the GPUs have 20, and 20 is not below 20. The CPU, a tenth as fast, has room.
+        let spec = OpSpec { memory_bytes: 10, ..OpSpec::cost(1.0) };
+        let graph = example::graph_of(&[spec.clone(), spec], &[], &[]);
+        let device = |(id, (kind, speed, memory_bytes))| Device { name: format!("d{id}"), kind, memory_bytes, speed };
+        let devices = |second: u64| {
+            let list = [(Kind::Cpu, 1.0, None), (Kind::Gpu, 10.0, Some(20)), (Kind::Gpu, 9.0, Some(second))];
+            Cluster::new(list.into_iter().enumerate().map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 })
+        };
+        let short = Instance::new(graph.clone(), devices(20).unwrap()).unwrap();
+        let error = place("auto", &short).unwrap_err();
+        assert!(matches!(error, PlaceError::Infeasible { allowed: 1, free_bytes: 10, .. }), "{error}");
+        let message = error.to_string();
+        assert!(message.contains("memory rule static") && message.contains("choose the rule peak"), "{message}");
+        assert_eq!(place("d0", &short).unwrap(), [0, 0]);
+        // The slower GPU is of the same kind.
+        assert_eq!(place("auto", &Instance::new(graph.clone(), devices(21).unwrap()).unwrap()).unwrap(), [2, 2]);
+        let peak = Instance::with_memory_rule(graph, devices(20).unwrap(), MemoryRule::Peak).unwrap();
+        assert_eq!(place("auto", &peak).unwrap(), [1, 1]);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The folder that a placer's program reads: the instance as plain tables, with all that follows from it.
 //!
 //! ```text
-//! instance.json    seed, time limit, how many of everything, what a send op costs
+//! instance.json    seed, time limit, how many of everything, what a send op costs, the memory rule
 //! ops.csv          id,name,type,layer,unit,kinds,ops,memory_bytes,cpu_time,gpu_time,tpu_time
 //! units.csv        id,ops,kinds,demand_bytes
 //! tensors.csv      id,producer,port,bytes
 //! edges.csv        source,target,tensor,bytes
-//! devices.csv      id,name,kind,memory_bytes,speed
+//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes
 //! links.csv        from,to,rate,latency
 //! ```
 //!
@@ -136,6 +136,7 @@ fn facts(instance: &Instance, request: &Request) -> String {
         "edges": graph.edge_count(),
         "devices": cluster.device_count(),
         "send_ops": cluster.send_ops(),
+        "memory": instance.memory_rule(),
     });
     format!("{facts:#}\n")
 }
@@ -224,6 +225,8 @@ fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
         column("kind", devices.iter().map(|device| device.kind.name().to_owned()).collect::<Vec<_>>()),
         column("memory_bytes", devices.iter().map(|device| device.memory_bytes).collect::<Vec<_>>()),
         column("speed", devices.iter().map(|device| device.speed).collect::<Vec<_>>()),
+        // What placers see, above, is unlimited under the rule `peak`: this is what the run is held to.
+        column("peak_limit_bytes", cluster.device_ids().map(|device| instance.peak_limit(device)).collect::<Vec<_>>()),
     ];
     frame(devices.len(), columns)
 }

@@ -76,6 +76,7 @@ fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsR
         Column::Seed,
         Column::Graph,
         Column::Cluster,
+        Column::Kinds,
         Column::Network,
         Column::Placer,
         Column::Scheduler,

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::nearest;
-use placebench_datasets::{Cluster, format};
+use placebench_datasets::{Cluster, MemoryRule, format};
 use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};
 
 use super::error::ProblemError;
 use super::graph::stem;
+use super::kinds::Kinds;
 
-/// A cluster: exactly one of `preset` and `file` says where it comes from.
+/// A cluster and how it is used: exactly one of `preset` and `file` says where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterEntry {
@@ -26,9 +27,12 @@ pub struct ClusterEntry {
     /// How many devices to take, from the first; by default all.
     #[serde(default)]
     pub devices: Option<usize>,
-    /// Whether memory is unlimited.
+    /// Which of the kinds of devices that an op has kernels for it may run on; by default all.
     #[serde(default)]
-    pub unlimited_memory: bool,
+    pub kinds: Kinds,
+    /// How the devices' memory limits placements; by default the peak of the run has to fit.
+    #[serde(default)]
+    pub memory: MemoryRule,
     /// What a send costs its sender, in operations; overrides the cluster's own.
     #[serde(default)]
     pub send_ops: Option<f64>,
@@ -65,7 +69,7 @@ impl ClusterEntry {
         self.preset.as_deref().map_or(Ok(()), |name| preset(name, 0).map(drop))
     }
 
-    /// The cluster for a seed.
+    /// The cluster for a seed. Its memory is as its source says, whatever the rule.
     ///
     /// # Errors
     /// If it does not exist, cannot be read, or has too few devices.
@@ -80,9 +84,6 @@ impl ClusterEntry {
                 return Err(ProblemError::TooFewDevices { cluster: self.label(), devices, wanted });
             }
             cluster = cluster.first_devices(wanted)?;
-        }
-        if self.unlimited_memory {
-            cluster = cluster.without_memory_limits();
         }
         match self.send_ops {
             None => Ok(cluster),

@@ -1,7 +1,7 @@
 //! Why there is no such problem.
 
 use placebench_datasets::format::FormatError;
-use placebench_datasets::{ClusterError, InstanceError, catalogue};
+use placebench_datasets::{ClusterError, GraphError, InstanceError, catalogue};
 use placebench_generator::GeneratorError;
 
 /// Why a graph, a cluster or an instance of both cannot be had.
@@ -16,6 +16,9 @@ pub enum ProblemError {
     /// The generator refuses.
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    /// The graph makes no sense.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
     /// The cluster makes no sense.
     #[error(transparent)]
     Cluster(#[from] ClusterError),

@@ -4,6 +4,7 @@ mod ccr;
 mod cluster;
 mod error;
 mod graph;
+mod kinds;
 
 use placebench_datasets::{DataflowGraph, Instance, Kind, format::GraphHeader};
 
@@ -11,6 +12,7 @@ pub use ccr::scale_to_ccr;
 pub use cluster::ClusterEntry;
 pub use error::ProblemError;
 pub use graph::{GraphEntry, Weights};
+pub use kinds::Kinds;
 
 /// An instance, and the unit of its times.
 #[derive(Clone, Debug)]
@@ -22,22 +24,25 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The graph of one entry on the cluster of another, both made with this seed.
+    /// The graph of one entry on the cluster of another, both made with this seed, with kinds and memory as the cluster's
+    /// entry says.
     ///
     /// # Errors
     /// If one of them does not exist, cannot be read, or makes no sense; if they do not fit together.
     ///
     /// # Complexity
     /// That of reading or generating the graph.
-    pub fn new(graph: &GraphEntry, cluster: &ClusterEntry, seed: u64) -> Result<Self, ProblemError> {
-        let cluster = cluster.load(seed)?;
+    pub fn new(graph: &GraphEntry, entry: &ClusterEntry, seed: u64) -> Result<Self, ProblemError> {
+        let cluster = entry.load(seed)?;
         let (header, loaded) = graph.for_devices(cluster.device_count())?.load(seed)?;
+        // Before the ratio, which counts an op's time on the devices that it may run on.
+        let loaded = entry.kinds.narrow(loaded, &cluster)?;
         let loaded = match graph.ccr {
             None => loaded,
             Some(ccr) => scale_to_ccr(&loaded, &cluster, ccr, &graph.label())?,
         };
         let time_unit = time_unit(&header, &loaded).to_owned();
-        Ok(Self { instance: Instance::new(loaded, cluster)?, time_unit })
+        Ok(Self { instance: Instance::with_memory_rule(loaded, cluster, entry.memory)?, time_unit })
     }
 }
 

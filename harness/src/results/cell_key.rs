@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::problem::Kinds;
+
 /// A graph on a cluster under a network model: makespans in one scenario compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scenario {
@@ -30,6 +32,8 @@ pub struct CellKey {
     pub graph: String,
     /// Name of the cluster.
     pub cluster: String,
+    /// Which kinds of devices ops may run on. A name of a cluster has one choice within a suite, but not across runs.
+    pub kinds: Kinds,
     /// The network model.
     pub network: String,
     /// The placer, as tables print it.
@@ -57,7 +61,8 @@ impl CellKey {
 
 impl fmt::Display for CellKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { placer, scheduler, repetition, seed, .. } = self;
-        write!(f, "{placer} with {scheduler} on {}, repetition {repetition} (seed {seed})", self.scenario())
+        let Self { placer, scheduler, repetition, seed, kinds, .. } = self;
+        let kinds = if *kinds == Kinds::AsGiven { String::new() } else { format!(" ({kinds})") };
+        write!(f, "{placer} with {scheduler} on {}{kinds}, repetition {repetition} (seed {seed})", self.scenario())
     }
 }

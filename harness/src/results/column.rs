@@ -22,6 +22,8 @@ pub enum Column {
     PlacerSpec,
     /// The scheduler.
     Scheduler,
+    /// Which kinds of devices ops may run on.
+    Kinds,
     /// The network model.
     Network,
     /// The repetition.
@@ -34,10 +36,11 @@ pub enum Column {
 
 impl Column {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Suite,
         Self::Graph,
         Self::Cluster,
+        Self::Kinds,
         Self::Placer,
         Self::PlacerSpec,
         Self::Scheduler,
@@ -53,6 +56,7 @@ impl Column {
             Self::Suite => "suite",
             Self::Graph => "graph",
             Self::Cluster => "cluster",
+            Self::Kinds => "kinds",
             Self::Placer => "placer",
             Self::PlacerSpec => "placer_spec",
             Self::Scheduler => "scheduler",

@@ -2,6 +2,8 @@
 
 use polars::prelude::*;
 
+use crate::problem::Kinds;
+
 /// A type that a column can hold.
 pub trait ColumnValue: Sized {
     /// A column of these values.
@@ -81,6 +83,19 @@ macro_rules! optional {
             }
         }
     };
+}
+
+impl ColumnValue for Kinds {
+    fn column(name: &str, values: Vec<Self>) -> Column {
+        Column::new(name.into(), values.into_iter().map(Self::name).collect::<Vec<_>>())
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        let parse = |text: String| {
+            text.parse().map_err(|error| polars_err!(ComputeError: "column '{}': {error}", column.name()))
+        };
+        String::values(column)?.into_iter().map(parse).collect()
+    }
 }
 
 required!(String, str, DataType::String);

@@ -5,19 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use super::CellKey;
 use super::frame::ColumnValue;
+use crate::problem::Kinds;
 
 /// Version of the columns below; it changes when one is renamed, removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Columns that came after the first tables of this version were written: where they are missing, they are empty.
-const ADDED_COLUMNS: [&str; 2] = ["placer_spec", "repaired"];
+/// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
+/// all tables had before.
+const ADDED_COLUMNS: [&str; 4] = ["placer_spec", "repaired", "kinds", "memory"];
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// Placed, simulated, validated.
     Ok,
-    /// The placer found no feasible placement.
+    /// The placer found no feasible placement, or its placement needs more memory than the rule `peak` allows.
     Infeasible,
     /// The placer, the scheduler or the instance ended in an error.
     Error,
@@ -113,6 +115,12 @@ row! {
     cluster: String,
     /// Number of devices of the cluster.
     devices: u32,
+    /// Which kinds of devices ops may run on: `as_given` or `accelerators_only`; makespans under different ones do not
+    /// compare.
+    #[serde(default)]
+    kinds: Kinds,
+    /// How memory limits placements: `static`, `peak` or `unlimited`; empty in older tables.
+    memory: Option<String>,
     /// The placer: the name that the suite gives it, else its name with the parameters given.
     placer: String,
     /// The placer with the parameters given, where `placer` is a name for print; else empty.
@@ -139,9 +147,10 @@ row! {
     makespan: Option<f64>,
     /// Makespan / sum of least costs over the critical path of least costs (Topcuoglu et al. 2002).
     slr: Option<f64>,
-    /// Total time on the best single feasible device / makespan; empty if no single device can run all.
+    /// Makespan of `single_device` with `pct` on the same graph, cluster, kinds, memory rule and network / makespan; empty
+    /// if `single_device` finds no valid placement.
     speedup: Option<f64>,
-    /// Speedup / number of devices.
+    /// Speedup / number of devices that at least one op may run on.
     efficiency: Option<f64>,
     /// The largest lower bound on the makespan.
     lower_bound: Option<f64>,
@@ -201,6 +210,7 @@ impl Row {
             suite: self.suite.clone(),
             graph: self.graph.clone(),
             cluster: self.cluster.clone(),
+            kinds: self.kinds,
             network: self.network.clone(),
             placer: self.placer.clone(),
             scheduler: self.scheduler.clone(),
@@ -221,6 +231,8 @@ mod tests {
             placer: "HEFT".into(),
             placer_spec: Some("heft(average=speed)".into()),
             devices: 3,
+            kinds: Kinds::AcceleratorsOnly,
+            memory: Some("peak".into()),
             seed: u64::MAX,
             status: Status::Ok.name().into(),
             makespan: Some(0.1 + 0.2),
@@ -256,7 +268,7 @@ mod tests {
             frame.drop_in_place(column).unwrap();
         }
         let mut rows = example();
-        rows[0].placer_spec = None;
+        rows[0] = Row { placer_spec: None, kinds: Kinds::AsGiven, memory: None, ..rows[0].clone() };
         assert_eq!(Row::from_frame(&frame).unwrap(), rows);
     }
 

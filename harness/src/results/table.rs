@@ -6,12 +6,14 @@ use polars::prelude::*;
 
 use super::frame::values;
 use super::{CellKey, Column, Row, Scenario};
+use crate::problem::Kinds;
 
 /// The columns of a [`Scenario`].
 pub const SCENARIO: [&str; 3] = ["graph", "cluster", "network"];
 
 /// The columns of a [`CellKey`], in its order.
-pub const CELL: [&str; 8] = ["suite", "graph", "cluster", "network", "placer", "scheduler", "repetition", "seed"];
+pub const CELL: [&str; 9] =
+    ["suite", "graph", "cluster", "kinds", "network", "placer", "scheduler", "repetition", "seed"];
 
 /// Rows as a data frame. Its columns are those of [`Row`], and three that follow from them:
 ///
@@ -133,12 +135,13 @@ pub fn scenarios(frame: &DataFrame) -> PolarsResult<Vec<Scenario>> {
 /// If a column is missing.
 pub fn cell_keys(frame: &DataFrame) -> PolarsResult<Vec<CellKey>> {
     let (scenarios, suites) = (scenarios(frame)?, values::<String>(frame, "suite")?);
+    let kinds = values::<Kinds>(frame, "kinds")?;
     let (placers, schedulers) = (values::<String>(frame, "placer")?, values::<String>(frame, "scheduler")?);
     let (repetitions, seeds) = (values::<u32>(frame, "repetition")?, values::<u64>(frame, "seed")?);
-    let names = scenarios.into_iter().zip(suites).zip(placers).zip(schedulers);
-    let key = |((((scenario, suite), placer), scheduler), (repetition, seed)): (_, (u32, u64))| {
+    let names = scenarios.into_iter().zip(kinds).zip(suites).zip(placers).zip(schedulers);
+    let key = |(((((scenario, kinds), suite), placer), scheduler), (repetition, seed)): (_, (u32, u64))| {
         let Scenario { graph, cluster, network } = scenario;
-        CellKey { suite, graph, cluster, network, placer, scheduler, repetition, seed }
+        CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed }
     };
     Ok(names.zip(repetitions.into_iter().zip(seeds)).map(key).collect())
 }

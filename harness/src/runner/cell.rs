@@ -14,7 +14,8 @@ use crate::suite::{Cell, Plan};
 pub(super) struct Prepared {
     pub(super) instance: Instance,
     pub(super) time_unit: String,
-    pub(super) reference: Reference,
+    /// What makespans are compared with, for each network model of the plan.
+    pub(super) references: Vec<Reference>,
 }
 
 /// Runs cells that share a placement, searches on the threads of `pool`; `None` if
@@ -26,12 +27,8 @@ pub(super) fn run(
     pool: Option<&ThreadPool>,
     stop: &StopToken,
 ) -> Option<Vec<Row>> {
-    let evaluator = Evaluator {
-        instance: &prepared.instance,
-        reference: Some(&prepared.reference),
-        seed: plan.groups[cells[0].group].seed,
-        stop,
-    };
+    let evaluator =
+        Evaluator { instance: &prepared.instance, reference: None, seed: plan.groups[cells[0].group].seed, stop };
     let (placer, network) = (&*plan.placers[cells[0].placer].1, plan.networks[cells[0].network].1);
     let placed = match pool {
         Some(pool) if placer.needs_objective() => pool.install(|| evaluator.place(placer, network)),
@@ -40,7 +37,10 @@ pub(super) fn run(
     let rows = cells.iter().map(|&cell| {
         let blank = bounded_row(plan, cell, prepared);
         match &placed {
-            Ok(placed) => execute(plan, &evaluator, cell, placed, blank),
+            Ok(placed) => {
+                let reference = Some(&prepared.references[cell.network]);
+                execute(plan, &Evaluator { reference, ..evaluator }, cell, placed, blank)
+            }
             Err(error) => row_of_error(blank, error),
         }
     });
@@ -71,21 +71,20 @@ fn row_of_error(row: Row, error: &EvaluationError) -> Option<Row> {
 }
 
 fn bounded_row(plan: &Plan, cell: Cell, prepared: &Prepared) -> Row {
-    Row {
-        lower_bound: Some(prepared.reference.bound.value),
-        bound: Some(prepared.reference.bound.name.to_owned()),
-        ..blank_row(plan, cell, Some(prepared))
-    }
+    let bound = prepared.references[cell.network].bound;
+    Row { lower_bound: Some(bound.value), bound: Some(bound.name.to_owned()), ..blank_row(plan, cell, Some(prepared)) }
 }
 
 /// A row with what is known of a cell before it runs.
 pub(super) fn blank_row(plan: &Plan, cell: Cell, prepared: Option<&Prepared>) -> Row {
     let instance = prepared.map(|prepared| &prepared.instance);
-    let CellKey { suite, graph, cluster, network, placer, scheduler, repetition, seed } = plan.key(cell);
+    let CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed } = plan.key(cell);
     Row {
         suite,
         graph,
         cluster,
+        kinds,
+        memory: Some(plan.memory_rule(cell).name().to_owned()),
         placer,
         placer_spec: plan.placer_spec(cell).map(str::to_owned),
         scheduler,

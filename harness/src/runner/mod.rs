@@ -18,6 +18,7 @@ pub use guard::CELL_THREAD;
 pub use replay::{replay, replay_within};
 
 use crate::evaluate::Reference;
+use crate::execute::simulate::Simulator;
 use crate::problem::Problem;
 use crate::results::{CellKey, Row, Status};
 use crate::suite::{Cell, Group, Plan};
@@ -157,10 +158,13 @@ fn run_group<E: Send>(
 
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
-    guarded(None, stop, move |_| {
+    guarded(None, stop, move |stop| {
         let Problem { instance, time_unit } = plan.problem(&group).map_err(|error| error.to_string())?;
         let reference = Reference::new(&instance);
-        Ok(Prepared { instance, time_unit, reference })
+        let with_single_device =
+            |network| reference.clone().with_single_device(&instance, &Simulator::new(network), &stop);
+        let references = plan.networks.iter().map(|&(_, network)| with_single_device(network)).collect();
+        Ok(Prepared { instance, time_unit, references })
     })
 }
 

@@ -18,6 +18,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "algorithms", text: include_str!("../../suites/algorithms.toml") },
     BuiltIn { name: "bahnmueller2018", text: include_str!("../../suites/bahnmueller2018.toml") },
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
+    BuiltIn { name: "mixed", text: include_str!("../../suites/mixed.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
 ];
@@ -40,7 +41,9 @@ impl BuiltIn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Kinds;
     use placebench_algorithms::registry;
+    use placebench_datasets::MemoryRule;
 
     #[test]
     fn every_built_in_suite_is_valid_and_named_as_it_says() {
@@ -48,6 +51,22 @@ mod tests {
             assert_eq!(built_in.suite().unwrap().name, built_in.name);
         }
     }
+
+    #[test]
+    fn default_and_mixed_differ_in_the_kinds_alone_and_reproductions_keep_those_of_their_sources() {
+        let suite = |name: &str| BuiltIn::find(name).unwrap().suite().unwrap();
+        let (default, mut mixed) = (suite("default"), suite("mixed"));
+        assert_eq!((default.clusters[0].kinds, mixed.clusters[0].kinds), (Kinds::AcceleratorsOnly, Kinds::AsGiven));
+        mixed.clusters[0].kinds = Kinds::AcceleratorsOnly;
+        let (title, analysis) = (default.title.clone(), default.analysis.clone());
+        assert_eq!(Suite { name: "default".to_owned(), title, analysis, ..mixed }, default);
+        for (name, memory) in [("laich2017", MemoryRule::Static), ("bahnmueller2018", MemoryRule::Unlimited)] {
+            for cluster in suite(name).clusters {
+                assert_eq!((cluster.kinds, cluster.memory), (Kinds::AsGiven, memory), "{name}");
+            }
+        }
+    }
+
     #[test]
     fn the_suite_algorithms_has_every_placer_but_those_that_its_analysis_leaves_out() {
         let suite = BuiltIn::find("algorithms").unwrap().suite().unwrap();

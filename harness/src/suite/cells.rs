@@ -1,6 +1,7 @@
 //! The cells of a suite, in the order of its tables.
 
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
+use placebench_datasets::MemoryRule;
 
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
@@ -129,6 +130,11 @@ impl Plan {
         self.suite.placer_entries.get(entry)?.spec()
     }
 
+    /// How memory limits the placement of a cell.
+    pub fn memory_rule(&self, cell: Cell) -> MemoryRule {
+        self.suite.clusters[self.groups[cell.group].cluster].memory
+    }
+
     /// What identifies a cell.
     pub fn key(&self, cell: Cell) -> CellKey {
         let group = &self.groups[cell.group];
@@ -136,6 +142,7 @@ impl Plan {
             suite: self.suite.name.clone(),
             graph: self.suite.graphs[group.graph].label(),
             cluster: self.suite.clusters[group.cluster].label(),
+            kinds: self.suite.clusters[group.cluster].kinds,
             network: self.networks[cell.network].0.clone(),
             placer: self.placers[cell.placer].0.clone(),
             scheduler: cell

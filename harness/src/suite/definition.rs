@@ -458,6 +458,18 @@ preset = "laich7"
             (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),
             (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
             (
+                GOOD.replace("\"laich7\"", "\"laich7\"\nmemory = \"peek\""),
+                "s.toml:11: unknown variant `peek`, expected one of `static`, `peak`, `unlimited`",
+            ),
+            (
+                GOOD.replace("\"laich7\"", "\"laich7\"\nkinds = \"gpu\""),
+                "unknown variant `gpu`, expected `as_given` or `accelerators_only`",
+            ),
+            (
+                GOOD.replace("\"laich7\"", "\"laich7\"\nunlimited_memory = true"),
+                "s.toml:11: unknown field `unlimited_memory`, expected one of",
+            ),
+            (
                 GOOD.replace("\"laich1\"", "\"laich1\"\nfile = \"x\""),
                 "give exactly one of catalogue, file, preset, leveled, training_steps",
             ),

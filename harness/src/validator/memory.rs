@@ -1,6 +1,6 @@
 //! Memory over time, and the static demands, worked out from the records alone.
 
-use placebench_datasets::{DeviceId, TensorId, Time};
+use placebench_datasets::{DeviceId, MemoryRule, TensorId, Time};
 
 use super::transfers::Transfers;
 use super::{Run, Violation};
@@ -15,17 +15,21 @@ struct Change {
 }
 
 pub(super) fn check(run: &Run<'_>, transfers: &Transfers<'_>, last_uses: &[Time]) -> Result<(), Violation> {
-    let limit = |device: DeviceId| run.cluster.device(device).memory_bytes;
-    if run.cluster.device_ids().all(|device| limit(device).is_none()) {
+    let peak_limit = |device: DeviceId| run.instance.peak_limit(device);
+    if run.cluster.device_ids().all(|device| peak_limit(device).is_none()) {
         return Ok(());
     }
     for (device, (bytes, time)) in run.cluster.device_ids().zip(peaks(run, transfers, last_uses)) {
-        if let Some(memory_bytes) = limit(device).filter(|&memory| bytes > memory) {
+        if let Some(memory_bytes) = peak_limit(device).filter(|&memory| bytes > memory) {
             return Err(Violation::OutOfMemory { time, device: run.name(device), bytes, memory_bytes });
         }
     }
+    if run.instance.memory_rule() != MemoryRule::Static {
+        return Ok(());
+    }
     for (device, demand_bytes) in run.cluster.device_ids().zip(demands(run)) {
-        if let Some(memory_bytes) = limit(device).filter(|&memory| demand_bytes > 0 && demand_bytes >= memory) {
+        let memory = run.cluster.device(device).memory_bytes;
+        if let Some(memory_bytes) = memory.filter(|&memory| demand_bytes > 0 && demand_bytes >= memory) {
             return Err(Violation::DemandTooLarge { device: run.name(device), demand_bytes, memory_bytes });
         }
     }

@@ -32,8 +32,9 @@ const TOLERANCE: f64 = 1e-9;
 /// 6. each op starts after its local producers end and its remote inputs arrive, and every transfer serves an op;
 /// 7. a device executes one op or send op at a time;
 /// 8. the other [`TransferLaw`]s hold;
-/// 9. the memory in use stays within each device's at every instant, with tensors staying as
-///    [`MemoryUse`](crate::memory::MemoryUse) defines, and the static demands stay below it (L §4.1).
+/// 9. unless the instance's [`MemoryRule`](placebench_datasets::MemoryRule) is `Unlimited`, the memory in use stays within
+///    each device's at every instant, with tensors staying as [`MemoryUse`](crate::memory::MemoryUse) defines; under
+///    `Static`, the static demands stay below it, too (L §4.1).
 ///
 /// Times count as equal if they differ by less than 10⁻⁹ of their size.
 ///
@@ -49,7 +50,7 @@ pub fn validate(
     records: &Records,
     demands: Demands,
 ) -> Result<(), Violation> {
-    let run = Run::new(instance.graph(), instance.cluster(), placement, &records.ops, demands)?;
+    let run = Run::new(instance, placement, &records.ops, demands)?;
     run.check_durations()?;
     run.check_constraints()?;
     let transfers = transfers::Transfers::new(&run, records)?;
@@ -67,6 +68,7 @@ pub fn validate(
 
 /// The problem, and when each op was executed.
 struct Run<'a> {
+    instance: &'a Instance,
     graph: &'a DataflowGraph,
     cluster: &'a Cluster,
     placement: &'a Placement,
@@ -91,19 +93,19 @@ fn are_times(start: Time, end: Time) -> bool {
 
 impl<'a> Run<'a> {
     fn new(
-        graph: &'a DataflowGraph,
-        cluster: &'a Cluster,
+        instance: &'a Instance,
         placement: &'a Placement,
         records: &[OpRecord],
         demands: Demands,
     ) -> Result<Self, Violation> {
+        let (graph, cluster) = (instance.graph(), instance.cluster());
         let (found, expected) = (placement.devices().len(), graph.op_count());
         if found != expected {
             return Err(Violation::WrongLength { found, expected });
         }
         let is_device = |device: DeviceId| device.index() < cluster.device_count();
         let times = vec![-1.0; expected];
-        let mut run = Self { graph, cluster, placement, demands, start: times.clone(), end: times };
+        let mut run = Self { instance, graph, cluster, placement, demands, start: times.clone(), end: times };
         for record in records {
             let OpRecord { op, device, start, end } = *record;
             if op.index() >= expected {

@@ -210,7 +210,7 @@ pub enum Violation {
         second: String,
     },
     /// A device's memory was exceeded during the run.
-    #[error("at {time} device '{device}' held {bytes} bytes, which is more than its {memory_bytes}")]
+    #[error("at time {time} device '{device}' held {bytes} bytes, more than its memory of {memory_bytes} bytes")]
     OutOfMemory {
         /// When.
         time: Time,
@@ -222,7 +222,7 @@ pub enum Violation {
         memory_bytes: u64,
     },
     /// The static demands on a device are not below its memory (L §4.1).
-    #[error("the ops on device '{device}' demand {demand_bytes} bytes, which is not below its {memory_bytes}")]
+    #[error("the ops on device '{device}' demand {demand_bytes} bytes, not below its memory of {memory_bytes} bytes")]
     DemandTooLarge {
         /// The device.
         device: String,

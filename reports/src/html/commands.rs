@@ -4,7 +4,8 @@
 //! takes graph, cluster and placer from the run folder. The page joins the parts, since 10,000 whole commands would be
 //! half of it.
 
-use placebench_harness::problem::{ClusterEntry, GraphEntry};
+use placebench_datasets::MemoryRule;
+use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds};
 use placebench_harness::suite::Suite;
 use serde::Serialize;
 
@@ -74,8 +75,11 @@ fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
     if let Some(devices) = entry.devices {
         words.push_str(&format!(" --devices {devices}"));
     }
-    if entry.unlimited_memory {
-        words.push_str(" --unlimited-memory");
+    if entry.kinds != Kinds::default() {
+        words.push_str(&format!(" --kinds {}", entry.kinds));
+    }
+    if entry.memory != MemoryRule::default() {
+        words.push_str(&format!(" --memory {}", entry.memory));
     }
     Some(words)
 }
@@ -125,7 +129,8 @@ mod tests {
             [[cluster]]
             preset = "gtx1080x4"
             devices = 2
-            unlimited_memory = true
+            memory = "unlimited"
+            kinds = "accelerators_only"
             [[placer]]
             name = "HEFT"
             placer = "heft(average=time)"
@@ -142,8 +147,8 @@ mod tests {
         };
         assert_eq!(
             commands.of(&row("translation")).unwrap(),
-            "placebench place nmt --cluster gtx1080x4 --devices 2 --unlimited-memory --placer 'heft(average=speed)' \
-             --scheduler pct --network one_port --seed 7"
+            "placebench place nmt --cluster gtx1080x4 --devices 2 --kinds accelerators_only --memory unlimited \
+             --placer 'heft(average=speed)' --scheduler pct --network one_port --seed 7"
         );
         assert_eq!(
             commands.of(&row("drawn")).unwrap(),
