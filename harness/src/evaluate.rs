@@ -10,6 +10,7 @@ use placebench_algorithms::{
     Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
 use placebench_datasets::process::peak_rss_bytes;
+use placebench_datasets::significant::significant;
 use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
 
 use crate::execute::simulate::NetworkModel;
@@ -156,8 +157,9 @@ pub enum EvaluationError {
     Execution(#[from] ExecutionError),
     /// The run needs more memory than a device has, which the rule `peak` refuses.
     #[error(
-        "at time {time} device '{device}' held {bytes} bytes, more than its memory of {memory_bytes} bytes: the memory rule \
-         peak refuses the run; choose the rule static, under which placers keep below the memory, or give devices more"
+        "device '{device}' held {bytes} bytes at time {}, more than its memory of {memory_bytes} bytes: the memory rule peak \
+         refuses the run; use more devices or devices with more memory, or choose the rule unlimited",
+        significant(*.time)
     )]
     OutOfMemory {
         /// The first instant of the device's peak, in the instance's time unit.

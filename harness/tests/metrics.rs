@@ -169,7 +169,12 @@ fn the_rule_peak_accepts_what_fits_at_every_instant_and_refuses_a_byte_less() {
     let expected = EvaluationError::OutOfMemory { time: 14.0, device: "d2".to_owned(), bytes: 40, memory_bytes: 39 };
     assert_eq!((&error, error.status()), (&expected, Status::Infeasible));
     let message = error.to_string();
-    assert!(message.contains("memory rule peak") && message.contains("choose the rule static"), "{message}");
+    assert!(
+        message.contains("memory rule peak")
+            && message.contains("at time 14.0, more")
+            && message.contains("choose the rule unlimited"),
+        "{message}"
+    );
     let error = place(80, MemoryRule::Static).unwrap_err();
     assert_eq!(error.status(), Status::Invalid, "a placer knew the static rule: {error}");
     assert!(error.to_string().contains("memory rule static"), "{error}");

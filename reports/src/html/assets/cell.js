@@ -4,7 +4,7 @@ const GROUPS = [
   ["Makespan", ["makespan", "relative", "slr", "gap", "lower_bound", "bound", "speedup", "efficiency", "planned_makespan"]],
   ["Communication", ["traffic_bytes", "transfers", "cut_bytes", "cut_edges"]],
   ["Devices", ["devices", "devices_used", "utilization", "load_imbalance", "idle_time", "peak_memory_bytes", "executable_mean"]],
-  ["Problem", ["graph", "ops", "edges", "cluster", "network", "placer", "placer_spec", "scheduler", "repetition", "seed"]],
+  ["Problem", ["graph", "ops", "edges", "cluster", "kinds", "memory", "network", "placer", "placer_spec", "scheduler", "repetition", "seed"]],
   ["Running it", ["place_seconds", "simulate_seconds", "peak_rss_bytes", "repaired"]],
 ];
 // Told elsewhere on the page.
