@@ -1,8 +1,15 @@
 //! Numbers for people, in three significant digits.
 
-/// Three significant digits; more if the number has more before the point.
+/// Three significant digits; more if the number has more before the point. With a power of ten below 0.0001 and from 10¹⁵.
 pub fn significant(value: f64) -> String {
-    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize };
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..15).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    let digits = (2 - magnitude).max(0) as usize;
     format!("{value:.digits$}")
 }
 
@@ -44,6 +51,14 @@ mod tests {
                 time_text(4.2e-5, "seconds")
             ],
             ["12.3 ms", "123", "0 s", "42.0 µs"]
+        );
+        // A graph counted in operations on a cluster in TFLOPS.
+        let tiny = [time_text(1e3 / 14e12, "EU"), time_text(0.0001234, "EU"), time_text(-1.5e300, "EU")];
+        assert_eq!(tiny, ["7.14e-11", "0.000123", "-1.50e300"]);
+        assert_eq!([time_text(7.14e-11, "seconds"), time_text(1e-20, "seconds")], ["0.0714 ns", "1.00e-11 ns"]);
+        assert_eq!(
+            [significant(99_950_000.0), significant(1e15), significant(f64::NAN)],
+            ["99950000", "1.00e15", "NaN"]
         );
         assert_eq!([bytes_text(1_234.0), bytes_text(0.0), bytes_text(9.99e9)], ["1.23 kB", "0 B", "9.99 GB"]);
     }
