@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::magnitude::{self, MagnitudeError};
 use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, MemoryRule, OpId, Time};
 
 /// Why a graph and a cluster make no instance.
@@ -15,6 +16,9 @@ pub enum InstanceError {
         /// What it may run on.
         kinds: crate::KindSet,
     },
+    /// A number is too large or too small to compute with.
+    #[error(transparent)]
+    Magnitude(#[from] MagnitudeError),
 }
 
 /// A graph, a cluster, and what both together determine. Cheap to clone.
@@ -31,10 +35,11 @@ impl Instance {
     /// An instance of a graph and a cluster under [`MemoryRule::Static`].
     ///
     /// # Errors
-    /// If some op can run nowhere because of device kinds.
+    /// If some op can run nowhere because of device kinds, or a number is outside of
+    /// [`MAGNITUDES`](crate::MAGNITUDES).
     ///
     /// # Complexity
-    /// O(ops + edges).
+    /// O(ops + edges + devices²).
     pub fn new(graph: impl Into<Arc<DataflowGraph>>, cluster: impl Into<Arc<Cluster>>) -> Result<Self, InstanceError> {
         Self::with_memory_rule(graph, cluster, MemoryRule::Static)
     }
@@ -43,10 +48,10 @@ impl Instance {
     /// [`Instance::cluster`] have unlimited memory, so that nothing that places is limited by it.
     ///
     /// # Errors
-    /// If some op can run nowhere because of device kinds.
+    /// As [`Instance::new`].
     ///
     /// # Complexity
-    /// O(ops + edges).
+    /// O(ops + edges + devices²).
     pub fn with_memory_rule(
         graph: impl Into<Arc<DataflowGraph>>,
         cluster: impl Into<Arc<Cluster>>,
@@ -63,6 +68,7 @@ impl Instance {
         if let Some(unit) = units.ids().find(|&unit| units.kinds(unit).intersection(present).is_empty()) {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
+        magnitude::check(&graph, &cluster, &units)?;
         Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits })
     }
 

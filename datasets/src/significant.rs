@@ -1,11 +1,15 @@
 //! Numbers for people, in three significant digits.
 
-/// Three significant digits; more if the number has more before the point. What is smaller than 0.0001 has an exponent.
+/// Three significant digits; more if the number has more before the point. With a power of ten below 0.0001 and from 10¹⁵.
 pub fn significant(value: f64) -> String {
-    if value != 0.0 && value.abs() < 1e-4 {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..15).contains(&magnitude) {
         return format!("{value:.2e}");
     }
-    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize };
+    let digits = (2 - magnitude).max(0) as usize;
     format!("{value:.digits$}")
 }
 
@@ -48,7 +52,14 @@ mod tests {
             ],
             ["12.3 ms", "123 EU", "0 s", "42.0 µs"]
         );
-        assert_eq!([time_text(2.5e-8, "EU"), time_text(-3e-13, "EU")], ["2.50e-8 EU", "-3.00e-13 EU"]);
+        // A graph counted in operations on a cluster in TFLOPS.
+        let tiny = [time_text(1e3 / 14e12, "EU"), time_text(0.0001234, "EU"), time_text(-1.5e300, "EU")];
+        assert_eq!(tiny, ["7.14e-11 EU", "0.000123 EU", "-1.50e300 EU"]);
+        assert_eq!([time_text(7.14e-11, "seconds"), time_text(1e-20, "seconds")], ["0.0714 ns", "1.00e-11 ns"]);
+        assert_eq!(
+            [significant(99_950_000.0), significant(1e15), significant(f64::NAN)],
+            ["99950000", "1.00e15", "NaN"]
+        );
         assert_eq!([bytes_text(1_234.0), bytes_text(0.0), bytes_text(9.99e9)], ["1.23 kB", "0 B", "9.99 GB"]);
     }
 }

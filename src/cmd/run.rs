@@ -1,5 +1,6 @@
 //! `placebench run`: runs a suite and prints its table.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
-use placebench::harness::results::{Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
-use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, run};
+use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
+use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
 
@@ -18,8 +19,17 @@ use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, wrap};
 use crate::progress::Progress;
 
+/// What `run --help` ends with.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    the run is complete, and at least one cell is ok; failed cells are rows that say why
+  1    every cell failed, the validator refused a cell, a placer panicked, or there was no run: a line says why
+  2    the arguments are wrong
+  130  stopped by Ctrl-C; the same command resumes the run";
+
 /// Arguments of `run`.
 #[derive(clap::Args, Default)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
     /// A built-in suite or a suite file (TOML).
     #[arg(default_value = "default")]
@@ -32,6 +42,12 @@ pub(crate) struct Args {
     /// Starts a new run even if there is an unfinished one to resume.
     #[arg(long, conflicts_with = "out")]
     fresh: bool,
+
+    /// Runs only the cells with these values, as in 'placer=heft,peft graph=nmt network=one_port': graph, cluster, placer
+    /// (without or with its parameters), placer_spec (as the suite writes it), scheduler, network, repetition or seed.
+    /// Replaces the suite's 'where'; another filter is another run.
+    #[arg(long = "where", value_name = "FILTER")]
+    only: Vec<Filter>,
 
     /// Overrides the suite's repetitions, those of its graphs too.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -105,19 +121,22 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
         .context("cannot start threads")?;
-    let environment = environment(pool.current_num_threads());
     let suite_toml = suite.to_toml().context("the suite has a path that is not Unicode")?;
-    let path = match &args.out {
-        Some(path) => path.clone(),
-        None => choose_folder(&suite.name, &suite_toml, &environment, args.fresh),
+    let plan = Arc::new(Plan::new(suite)?);
+    let environment = environment(pool.current_num_threads(), input_digests(&plan)?);
+    let (path, resumes) = match &args.out {
+        Some(path) => (path.clone(), false),
+        None => choose_folder(&plan.suite.name, &suite_toml, &environment, args.fresh),
     };
     if args.out.is_some() && RunFolder::state(&path, &suite_toml, &environment) == Some(RunState::Complete) {
         bail!("{}: holds a complete run of this suite: choose another folder with --out, or delete it", path.display());
     }
     let (folder, done) = RunFolder::open(&path, &suite_toml, &environment)?;
+    if resumes {
+        eprintln!("resuming {}; --fresh starts anew", path.display());
+    }
     let stop = StopToken::default();
     stop_on_ctrl_c(&stop)?;
-    let plan = Arc::new(Plan::new(suite)?);
     let progress = Progress::new(args.quiet);
     let outcome = pool.install(|| run(&plan, done, &stop, &progress, |row| folder.append(row)));
     progress.finish();
@@ -136,10 +155,19 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
     }
 }
 
-/// Failure if a cell is wrong rather than merely impossible: a panic, or a result that the validator refused.
+/// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator
+/// refused.
 fn verdict(rows: &[Row]) -> ExitCode {
-    let wrong = |row: &Row| [Status::Panicked, Status::Invalid].iter().any(|status| row.status == status.name());
-    if rows.iter().any(wrong) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let count = |status: Status| rows.iter().filter(|row| row.status() == Some(status)).count();
+    let (ok, panicked, invalid) = (count(Status::Ok), count(Status::Panicked), count(Status::Invalid));
+    let fault = match rows.len() {
+        cells if invalid > 0 => format!("the validator refused {invalid} of {cells} cells"),
+        cells if panicked > 0 => format!("{panicked} of {cells} cells panicked"),
+        cells if ok == 0 => format!("all {cells} cells failed"),
+        _ => return ExitCode::SUCCESS,
+    };
+    eprintln!("error: {fault}: the reasons are under 'Failed cells'");
+    ExitCode::FAILURE
 }
 
 fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
@@ -192,27 +220,25 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
     if let Some(seed) = args.seed {
         suite.seed = seed;
     }
+    if !args.only.is_empty() {
+        suite.only = args.only.iter().fold(Filter::default(), Filter::and);
+    }
     Ok(suite)
 }
 
-/// The latest run folder of the suite if its run is unfinished, else the next free number.
-fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> PathBuf {
+/// The latest run folder of the suite if its run is unfinished, and whether it is that; else the next free number.
+fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> (PathBuf, bool) {
     let folder = |number: u32| Path::new("runs").join(format!("{name}-{number}"));
     let next = (1..).find(|&number| !folder(number).exists()).unwrap_or(1);
-    let unfinished = (1..next)
-        .rev()
-        .map(folder)
-        .find(|path| RunFolder::state(path, suite_toml, environment) == Some(RunState::Unfinished));
-    match unfinished {
-        Some(path) if !fresh => {
-            eprintln!("resuming {}; --fresh starts anew", path.display());
-            path
-        }
-        _ => folder(next),
+    let state = |path: &Path| RunFolder::state(path, suite_toml, environment);
+    let latest = (1..next).rev().map(folder).find_map(|path| Some((state(&path)?, path)));
+    match latest {
+        Some((RunState::Unfinished, path)) if !fresh => (path, true),
+        _ => (folder(next), false),
     }
 }
 
-fn environment(threads: usize) -> Environment {
+fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())
@@ -227,5 +253,6 @@ fn environment(threads: usize) -> Environment {
         optimized: !cfg!(debug_assertions),
         schema_version: SCHEMA_VERSION,
         command: std::env::args().collect(),
+        inputs,
     }
 }

@@ -115,6 +115,9 @@ pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGrap
         Some(&line) => FormatError::at_line(path, line.into(), message),
         None => FormatError::file(path, message),
     };
+    if lines.is_empty() {
+        return Err(FormatError::at_line(path, 1, "no row follows the header").remedy("add a row for each op"));
+    }
     links.add_to(&mut builder).map_err(|(op, message)| fault(op, message))?;
     builder.build().map_err(|error| match error.op() {
         Some(op) => fault(op, error.to_string()),

@@ -29,7 +29,7 @@ pub fn read_graph(path: impl AsRef<Path>) -> Result<(GraphHeader, DataflowGraph)
 /// Reads a graph in any format.
 ///
 /// # Errors
-/// As [`read_graph`]; if the format does not take an option that is given, with the formats that do.
+/// As [`read_graph`]; if the format does not take an option that is given, with the formats that do; if the graph is empty.
 pub fn read_graph_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     let path = path.as_ref();
     let (format, read) = find(path, "graph", Purpose::Read, |format| match format.holds {
@@ -37,7 +37,11 @@ pub fn read_graph_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<
         _ => None,
     })?;
     check_options(path, format, options)?;
-    read(path, options)
+    let file = read(path, options)?;
+    match file.graph.op_count() {
+        0 => Err(FormatError::file(path, "the graph has no op").remedy("a graph has at least one")),
+        _ => Ok(file),
+    }
 }
 
 /// Writes a graph in the format of the path's extension; a path without extension becomes a graph folder.
@@ -225,6 +229,23 @@ mod tests {
             fault("empty"),
             "empty: is no graph folder, which has one of graph.toml, graph.pb: name a folder that 'placebench convert' wrote"
         );
+    }
+
+    #[test]
+    fn a_graph_without_ops_is_refused_in_every_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = crate::GraphBuilder::default().build().unwrap();
+        for (name, expected) in [
+            ("g", "g: the graph has no op: a graph has at least one"),
+            ("g.csv", "g.csv:1: no row follows the header: add a row for each op"),
+            ("g.pb", "g.pb: the file is empty: expected a GraphDef"),
+            ("g.pbtxt", "g.pbtxt: the file has no node"),
+        ] {
+            let path = folder.path().join(name);
+            write_graph(&path, &GraphHeader::named("g"), &empty).unwrap();
+            let error = read_graph(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -46,10 +46,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A graph with ports, control and parallel edges, groups, isolated ops; ids in no topological order; perhaps empty,
+    /// A graph with ports, control and parallel edges, groups, isolated ops; ids in no topological order;
     /// perhaps without names, types or times.
     pub(crate) fn graph()(has_times in any::<bool>())(
-        mut ops in proptest::collection::vec(op(has_times), 0..16),
+        mut ops in proptest::collection::vec(op(has_times), 1..16),
         // One tensor an op and ids in topological order, as generators make them; at 2 without control edges too.
         plain in 0..3,
         names in any::<bool>(),

@@ -65,6 +65,21 @@ impl CommandPlacer {
         }
     }
 
+    /// The files that the command names: the program, if it is found, and every argument that is a file.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let directory = self.directory.as_deref().unwrap_or(Path::new(""));
+        let Some((program, arguments)) = self.command.split_first() else { return Vec::new() };
+        let program = match Path::new(program).components().count() {
+            1 => {
+                let folders = std::env::var_os("PATH").unwrap_or_default();
+                std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+            }
+            _ => Some(directory.join(program)),
+        };
+        let arguments = arguments.iter().map(|argument| directory.join(argument));
+        program.into_iter().chain(arguments).filter(|path| path.is_file()).collect()
+    }
+
     /// The placer with a time limit that is no longer than this one.
     pub fn within(&self, time_limit_seconds: Option<f64>) -> Self {
         let limits = [self.time_limit_seconds, time_limit_seconds];

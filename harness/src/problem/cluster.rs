@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::nearest;
-use placebench_datasets::{Cluster, MemoryRule, format};
+use placebench_datasets::{Cluster, ClusterError, MemoryRule, format};
 use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};
 
@@ -61,12 +61,32 @@ impl ClusterEntry {
         base.unwrap_or_default()
     }
 
-    /// Whether the preset exists.
+    /// Whether the preset exists, and the numbers make sense as far as they can be judged without the file.
     ///
     /// # Errors
     /// If not.
     pub fn check(&self) -> Result<(), ProblemError> {
-        self.preset.as_deref().map_or(Ok(()), |name| preset(name, 0).map(drop))
+        if self.devices == Some(0) {
+            return Err(ClusterError::Empty.into());
+        }
+        if let Some(send_ops) = self.send_ops.filter(|send_ops| !(send_ops.is_finite() && *send_ops >= 0.0)) {
+            return Err(ClusterError::BadSendOps(send_ops).into());
+        }
+        match self.preset.as_deref().map(|name| preset(name, 0)).transpose()? {
+            Some(cluster) => self.check_devices(&cluster),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a cluster has as many devices as the entry takes.
+    fn check_devices(&self, cluster: &Cluster) -> Result<(), ProblemError> {
+        let devices = cluster.device_count();
+        match self.devices {
+            Some(wanted) if wanted == 0 || wanted > devices => {
+                Err(ProblemError::TooFewDevices { cluster: self.label(), devices, wanted })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The cluster for a seed. Its memory is as its source says, whatever the rule.
@@ -78,11 +98,8 @@ impl ClusterEntry {
             Some(path) => format::read_cluster(path)?,
             None => preset(self.preset.as_deref().unwrap_or_default(), seed)?,
         };
+        self.check_devices(&cluster)?;
         if let Some(wanted) = self.devices {
-            let devices = cluster.device_count();
-            if wanted == 0 || wanted > devices {
-                return Err(ProblemError::TooFewDevices { cluster: self.label(), devices, wanted });
-            }
             cluster = cluster.first_devices(wanted)?;
         }
         match self.send_ops {

@@ -72,6 +72,11 @@ impl Column {
         if self == Self::PlacerSpec { "placer" } else { self.name() }
     }
 
+    /// Whether a cell has the value before it runs.
+    pub fn is_known_before_the_run(self) -> bool {
+        self != Self::Status
+    }
+
     /// Its values in a table, as texts.
     pub fn expr(self) -> Expr {
         match self {

@@ -63,6 +63,11 @@ impl Filter {
         self.columns.get(&column).map_or(&[], Vec::as_slice)
     }
 
+    /// The columns that are named.
+    pub fn columns(&self) -> impl Iterator<Item = Column> {
+        self.columns.keys().copied()
+    }
+
     /// The rows of both: columns that both name must have one of the values of either.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
@@ -143,6 +148,21 @@ impl FromStr for Filter {
             filter.columns.entry(name.parse()?).or_default().extend(values);
         }
         Ok(filter)
+    }
+}
+
+/// Filters written as `placer=heft,peft graph=nmt`, for fields of files: `#[serde(with = "…")]`.
+pub(crate) mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use super::Filter;
+
+    pub(crate) fn serialize<S: Serializer>(filter: &Filter, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(filter)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filter, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -6,7 +6,7 @@ use rayon::ThreadPool;
 
 use crate::evaluate::{EvaluationError, Evaluator, Placed, Reference};
 use crate::execute::simulate::Simulator;
-use crate::results::{CellKey, Row, Status};
+use crate::results::{Row, Status};
 use crate::suite::{Cell, Plan};
 
 /// The instance of a group, with what all its cells share.
@@ -77,25 +77,14 @@ fn bounded_row(plan: &Plan, cell: Cell, prepared: &Prepared) -> Row {
 
 /// A row with what is known of a cell before it runs.
 pub(super) fn blank_row(plan: &Plan, cell: Cell, prepared: Option<&Prepared>) -> Row {
-    let instance = prepared.map(|prepared| &prepared.instance);
-    let CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed } = plan.key(cell);
+    let row = plan.blank_row(cell);
+    let Some(Prepared { instance, time_unit, .. }) = prepared else { return row };
     Row {
-        suite,
-        graph,
-        cluster,
-        kinds,
-        memory: Some(plan.memory_rule(cell).name().to_owned()),
-        placer,
-        placer_spec: plan.placer_spec(cell).map(str::to_owned),
-        scheduler,
-        network,
-        repetition,
-        seed,
-        devices: instance.map_or(0, |instance| instance.cluster().device_count() as u32),
-        ops: instance.map_or(0, |instance| instance.graph().op_count() as u64),
-        time_unit: prepared.map_or_else(String::new, |prepared| prepared.time_unit.clone()),
-        edges: instance.map_or(0, |instance| instance.graph().edge_count() as u64),
-        ..Row::default()
+        devices: instance.cluster().device_count() as u32,
+        ops: instance.graph().op_count() as u64,
+        edges: instance.graph().edge_count() as u64,
+        time_unit: time_unit.clone(),
+        ..row
     }
 }
 

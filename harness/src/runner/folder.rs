@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! suite.toml         the suite as run
-//! environment.toml   version, commit, processor, threads, command line
+//! environment.toml   version, commit, processor, threads, command line, digests of the files that the run reads
 //! cells.jsonl        one line a finished cell, appended while the run goes on
 //! results.parquet    all rows in the suite's order, once the run is complete
 //! ```
@@ -10,6 +10,7 @@
 //! The journal is what survives a crash: a torn last line is cut off when the run resumes. The table appears by renaming
 //! when all cells are done.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -43,6 +44,9 @@ pub struct Environment {
     pub schema_version: u32,
     /// The command line.
     pub command: Vec<String>,
+    /// SHA-256 of each file that the run reads, by its path: see [`input_digests`](super::input_digests).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, String>,
 }
 
 /// Why a run folder cannot be used.
@@ -63,6 +67,18 @@ pub enum FolderError {
         path: PathBuf,
         /// What differs.
         found: String,
+    },
+    /// A file that the run reads is not what it was when the run began.
+    #[error(
+        "{}: {file} {change}: restore it, or start a new run with --fresh or another --out", path.display()
+    )]
+    OtherInput {
+        /// The folder.
+        path: PathBuf,
+        /// The file.
+        file: String,
+        /// What is known about it.
+        change: &'static str,
     },
     /// The folder exists and is no run folder.
     #[error("{}: exists and is not a run folder: choose another with --out", path.display())]
@@ -119,11 +135,13 @@ impl RunFolder {
     /// rows that are already there.
     ///
     /// # Errors
-    /// If the folder cannot be written, or holds something else than a run of the same suite by the same version.
+    /// If the folder cannot be written, holds something else than a run of the same suite by the same version, or a file
+    /// that the run reads has changed since.
     pub fn open(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(Self, Vec<Row>), FolderError> {
         let io_at = |path: PathBuf| move |source| FolderError::Io { path, source };
         if path.exists() && fs::read_dir(path).map_err(io_at(path.to_owned()))?.next().is_some() {
-            Self::check_same_run(path, suite_toml, environment)?;
+            let before = Self::check_same_run(path, suite_toml, environment)?;
+            check_same_inputs(path, &before.inputs, &environment.inputs)?;
         } else {
             fs::create_dir_all(path).map_err(io_at(path.to_owned()))?;
             let environment = toml::to_string_pretty(environment).unwrap_or_default();
@@ -144,7 +162,8 @@ impl RunFolder {
         Some(if path.join(RESULTS).exists() { RunState::Complete } else { RunState::Unfinished })
     }
 
-    fn check_same_run(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(), FolderError> {
+    /// The environment of a run of the same suite by the same version.
+    fn check_same_run(path: &Path, suite_toml: &str, environment: &Environment) -> Result<Environment, FolderError> {
         let other = |found: &str| FolderError::OtherRun { path: path.to_owned(), found: found.to_owned() };
         let suite = fs::read_to_string(path.join(SUITE)).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
         if suite != suite_toml {
@@ -157,7 +176,7 @@ impl RunFolder {
         if !same {
             return Err(other("another version of placebench"));
         }
-        Ok(())
+        Ok(before)
     }
 
     /// The folder.
@@ -185,6 +204,24 @@ impl RunFolder {
         let path = self.path.join(RESULTS);
         write_table(&path, rows)?;
         Ok(path)
+    }
+}
+
+/// Checks that files hold what they held when the run in `path` began.
+fn check_same_inputs(
+    path: &Path,
+    before: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Result<(), FolderError> {
+    let change = |file: &String| match (before.get(file), now.get(file)) {
+        (Some(before), Some(now)) => (before != now).then_some("has changed since this run began"),
+        (None, _) => Some("was not recorded when this run began"),
+        (_, None) => Some("was read when this run began, and is not now"),
+    };
+    let mut files = before.keys().chain(now.keys());
+    match files.find_map(|file| Some((file, change(file)?))) {
+        None => Ok(()),
+        Some((file, change)) => Err(FolderError::OtherInput { path: path.to_owned(), file: file.clone(), change }),
     }
 }
 
@@ -299,6 +336,7 @@ mod tests {
             optimized: false,
             schema_version: 1,
             command: vec!["placebench".into()],
+            inputs: BTreeMap::new(),
         }
     }
 
@@ -334,6 +372,30 @@ mod tests {
         assert!(matches!(RunFolder::open(&path, "a", &newer), Err(FolderError::OtherRun { .. })));
         fs::write(folder.path().join("x"), "x").unwrap();
         assert!(matches!(RunFolder::open(folder.path(), "a", &environment()), Err(FolderError::NotARun { .. })));
+    }
+
+    #[test]
+    fn a_run_with_another_input_is_refused_with_the_name_of_the_file() {
+        let inputs = |files: &[(&str, &str)]| {
+            let owned = |&(file, digest): &(&str, &str)| (file.to_owned(), digest.to_owned());
+            Environment { inputs: files.iter().map(owned).collect(), ..environment() }
+        };
+        let begun = inputs(&[("c.toml", "0"), ("g.csv", "1")]);
+        for (now, expected) in [
+            (&[("c.toml", "0"), ("g.csv", "2")][..], "g.csv has changed since this run began: restore it, or"),
+            (&[("c.toml", "0"), ("g.csv", "1"), ("p.py", "3")], "p.py was not recorded when this run began"),
+            (&[("g.csv", "1")], "c.toml was read when this run began, and is not now"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            RunFolder::open(folder.path(), "a", &begun).unwrap();
+            RunFolder::open(folder.path(), "a", &begun).unwrap();
+            let error = RunFolder::open(folder.path(), "a", &inputs(now)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: {expected}", folder.path().display())), "{error}");
+            assert_eq!(RunFolder::state(folder.path(), "a", &inputs(now)), Some(RunState::Unfinished));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        RunFolder::open(folder.path(), "a", &begun).unwrap();
+        assert_eq!(read_environment(folder.path()).unwrap(), begun);
     }
 
     #[test]

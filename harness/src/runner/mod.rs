@@ -3,6 +3,7 @@
 mod cell;
 mod folder;
 mod guard;
+mod inputs;
 mod replay;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use rayon::prelude::*;
 
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
+pub use inputs::input_digests;
 pub use replay::{replay, replay_within};
 
 use crate::evaluate::Reference;

@@ -2,11 +2,40 @@
 
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 use placebench_datasets::MemoryRule;
+use polars::prelude::PolarsError;
 
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::problem::{Problem, ProblemError};
-use crate::results::CellKey;
+use crate::results::{CellKey, Column, Filter, FilterError, Row, Table, values};
+
+/// Why a suite has no list of cells.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// It names an unknown algorithm or parameter.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Its `where` selects no cell, or names a value that no cell has.
+    #[error("where: {0}")]
+    Filter(#[from] FilterError),
+    /// Its `where` names a column that is empty before the run.
+    #[error("where: {column} is known only when a cell has run: use one of {known}", known = known_columns())]
+    Unknown {
+        /// The column.
+        column: &'static str,
+    },
+}
+
+impl From<PolarsError> for PlanError {
+    fn from(error: PolarsError) -> Self {
+        Self::Filter(error.into())
+    }
+}
+
+fn known_columns() -> String {
+    let known = Column::ALL.into_iter().filter(|column| column.is_known_before_the_run());
+    known.map(Column::name).collect::<Vec<_>>().join(", ")
+}
 
 /// One graph on one cluster in one repetition: what shares an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +75,7 @@ pub struct Plan {
     pub networks: Vec<(String, &'static dyn NetworkModel)>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<Group>,
-    /// All cells: groups, then placers, then networks, then schedulers.
+    /// All cells that the suite selects: groups, then placers, then networks, then schedulers.
     pub cells: Vec<Cell>,
 }
 
@@ -54,8 +83,8 @@ impl Plan {
     /// Resolves a suite.
     ///
     /// # Errors
-    /// If it names an unknown algorithm or parameter; [`Suite::parse`] has checked that already.
-    pub fn new(suite: Suite) -> Result<Self, SpecError> {
+    /// If it names an unknown algorithm or parameter, which [`Suite::parse`] has checked already, or its filter is wrong.
+    pub fn new(suite: Suite) -> Result<Self, PlanError> {
         let parse = |text: &String| text.parse::<Spec>();
         let mut placers = suite
             .placers
@@ -81,7 +110,39 @@ impl Plan {
         for group in 0..plan.groups.len() {
             plan.list_cells(group);
         }
+        plan.select(&plan.suite.only.clone())?;
         Ok(plan)
+    }
+
+    /// Keeps the cells whose rows will pass a filter.
+    fn select(&mut self, only: &Filter) -> Result<(), PlanError> {
+        if let Some(column) = only.columns().find(|column| !column.is_known_before_the_run()) {
+            return Err(PlanError::Unknown { column: column.name() });
+        }
+        if only.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<Row> = self.cells.iter().map(|&cell| self.blank_row(cell)).collect();
+        let table = Table::new(&rows)?;
+        only.check(&[&table])?;
+        let passing = values::<u32>(table.filter(only.expr())?.frame(), "row")?;
+        self.cells = passing.into_iter().map(|row| self.cells[row as usize]).collect();
+        Ok(())
+    }
+
+    /// The groups that have cells, in order.
+    pub fn used_groups(&self) -> impl Iterator<Item = &Group> {
+        let mut used = vec![false; self.groups.len()];
+        self.cells.iter().for_each(|cell| used[cell.group] = true);
+        self.groups.iter().zip(used).filter(|(_, used)| *used).map(|(group, _)| group)
+    }
+
+    /// The entries of placers that have cells, in order.
+    pub fn used_placer_entries(&self) -> impl Iterator<Item = &PlacerEntry> {
+        let mut used = vec![false; self.placers.len()];
+        self.cells.iter().for_each(|cell| used[cell.placer] = true);
+        let used = used.into_iter().skip(self.suite.placers.len());
+        self.suite.placer_entries.iter().zip(used).filter(|(_, used)| *used).map(|(entry, _)| entry)
     }
 
     fn list_groups(&mut self) {
@@ -151,5 +212,90 @@ impl Plan {
             repetition: group.repetition,
             seed: group.seed,
         }
+    }
+
+    /// A row with what is known of a cell before its instance is made.
+    pub fn blank_row(&self, cell: Cell) -> Row {
+        let CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed } = self.key(cell);
+        Row {
+            suite,
+            graph,
+            cluster,
+            kinds,
+            memory: Some(self.memory_rule(cell).name().to_owned()),
+            placer,
+            placer_spec: self.placer_spec(cell).map(str::to_owned),
+            scheduler,
+            network,
+            repetition,
+            seed,
+            ..Row::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUITE: &str = r#"
+        name = "small"
+        repetitions = 2
+        networks = ["contention_free", "one_port"]
+        placers = ["heft", "scoring(alpha=2)", "cats"]
+        schedulers = ["pct", "static"]
+        WHERE
+        [[graph]]
+        catalogue = "convnet"
+        [[graph]]
+        preset = "laich1"
+        repetitions = 1
+        [[cluster]]
+        preset = "laich7"
+        [[placer]]
+        name = "HEFT"
+        placer = "heft(average=speed)"
+    "#;
+
+    fn plan(filter: &str) -> Result<Plan, PlanError> {
+        let line = if filter.is_empty() { String::new() } else { format!("where = \"{filter}\"") };
+        Plan::new(Suite::parse(&SUITE.replace("WHERE", &line), "s.toml").unwrap())
+    }
+
+    #[test]
+    fn a_filter_keeps_the_cells_whose_rows_a_table_of_the_whole_run_would_keep() {
+        let whole = plan("").unwrap();
+        let keys = |plan: &Plan| plan.cells.iter().map(|&cell| plan.key(cell)).collect::<Vec<_>>();
+        let all = keys(&whole);
+        let kept = |filter: &str, keep: &dyn Fn(&CellKey) -> bool| {
+            let expected: Vec<CellKey> = all.iter().filter(|key| keep(key)).cloned().collect();
+            assert!(!expected.is_empty() && expected.len() < all.len(), "{filter}");
+            assert_eq!(keys(&plan(filter).unwrap()), expected, "{filter}");
+        };
+        kept("graph=laich1", &|key| key.graph == "laich1");
+        kept("placer=heft", &|key| ["heft", "HEFT"].contains(&key.placer.as_str()));
+        kept("placer=HEFT", &|key| key.placer == "HEFT");
+        kept("placer_spec=heft(average=speed)", &|key| key.placer == "HEFT");
+        kept("placer=scoring", &|key| key.placer == "scoring(alpha=2)");
+        kept("scheduler=online,static network=one_port repetition=1", &|key| {
+            key.scheduler != "pct" && key.network == "one_port" && key.repetition == 1
+        });
+        kept("seed=1", &|key| key.seed == 1);
+        assert_eq!(keys(&plan("suite=small cluster=laich7").unwrap()), all);
+        let used = |plan: &Plan| (plan.used_groups().count(), plan.used_placer_entries().count());
+        assert_eq!(used(&whole), (3, 1));
+        assert_eq!(used(&plan("graph=laich1 placer=cats").unwrap()), (1, 0));
+    }
+
+    #[test]
+    fn a_filter_that_no_cell_passes_or_that_needs_results_is_refused() {
+        let error = |filter: &str| plan(filter).err().unwrap().to_string();
+        assert_eq!(error("graph=convnett"), "where: no row has graph 'convnett': did you mean 'convnet'?");
+        assert_eq!(error("placer=cats scheduler=pct"), "where: no row has all of 'placer=cats scheduler=pct'");
+        assert_eq!(
+            error("graph=convnet status=ok"),
+            "where: status is known only when a cell has run: use one of suite, graph, cluster, placer, placer_spec, \
+             scheduler, network, repetition, seed"
+        );
     }
 }

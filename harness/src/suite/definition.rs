@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::execute::simulate::network_model;
 use crate::problem::{ClusterEntry, GraphEntry};
+use crate::results::{Filter, as_text};
 use crate::suite::PlacerEntry;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
@@ -35,6 +36,9 @@ pub struct Suite {
     /// Seconds that placing and simulating one placement may take; a cell beyond is an error row.
     #[serde(default)]
     pub time_limit_seconds: Option<f64>,
+    /// Which cells run, by what is known of them before: `where = "placer=heft,peft graph=nmt"`. By default all.
+    #[serde(default, rename = "where", with = "as_text", skip_serializing_if = "Filter::is_empty")]
+    pub only: Filter,
     /// Network models.
     #[serde(default = "contention_free")]
     pub networks: Vec<String>,
@@ -391,6 +395,21 @@ preset = "laich7"
     }
 
     #[test]
+    fn a_filter_is_a_text_that_reads_back_and_a_wrong_one_is_told_with_its_line() {
+        let with = |filter: &str| GOOD.replace("schedulers", &format!("where = \"{filter}\"\nschedulers"));
+        let text = with("graph=laich1 placer=hashing,scoring(alpha=1, fringe=2)");
+        let suite = Suite::parse(&text, "s.toml").unwrap();
+        assert_eq!(suite.only.to_string(), "graph=laich1 placer=hashing,scoring(alpha=1, fringe=2)");
+        let written = suite.to_toml().unwrap();
+        assert!(written.contains("where = \"graph=laich1 placer=hashing,scoring(alpha=1, fringe=2)\"\n"), "{written}");
+        assert_eq!(Suite::parse(&written, "again").unwrap(), suite);
+        let written = Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap();
+        assert!(!written.contains("where"), "suites without a filter are stored as they were: {written}");
+        assert_eq!(error(&with("grph=a")), "s.toml:4: no column 'grph' to filter by: did you mean 'graph'?");
+        assert!(error(&with("hashing")).starts_with("s.toml:4: 'hashing' is no filter: write column=value"));
+    }
+
+    #[test]
     fn all_placers_are_those_of_the_registry_without_exceptions_and_stored_by_name() {
         let all = |except: &str| {
             let text = GOOD.replace("[\"hashing\"]", &format!("\"all\"\n{except}"));
@@ -494,6 +513,10 @@ preset = "laich7"
                 GOOD.replace("laich7", "laich70"),
                 "s.toml: cluster 'laich70': unknown cluster preset 'laich70': did you mean",
             ),
+            (format!("{GOOD}devices = 0"), "s.toml: cluster 'laich7': a cluster needs at least one device"),
+            (format!("{GOOD}devices = 8"), "s.toml: cluster 'laich7': cluster 'laich7' has 7 devices, not 8"),
+            (format!("{GOOD}send_ops = -1.0"), "s.toml: cluster 'laich7': send_ops is -1: it must be a finite number"),
+            (format!("{GOOD}send_ops = inf"), "s.toml: cluster 'laich7': send_ops is inf: it must be a finite number"),
             (
                 GOOD.replace("preset = \"laich1\"", "catalogue = \"nmtt\""),
                 "s.toml: graph 'nmtt': the catalogue has no graph 'nmtt': did you mean 'nmt'?",

@@ -8,6 +8,6 @@ mod placer_entry;
 pub use placebench_algorithms::ONLINE;
 
 pub use builtin::{BUILT_IN, BuiltIn};
-pub use cells::{Cell, Group, Plan};
+pub use cells::{Cell, Group, Plan, PlanError};
 pub use definition::{Suite, SuiteError};
 pub use placer_entry::PlacerEntry;

@@ -183,6 +183,7 @@ impl Trend {
         match self.metric {
             Metric::Failed => format!("{value:.0}"),
             metric if metric.is_measured() => format!("{} s", significant(value)),
+            _ if value != 0.0 && value.abs() < 0.1 => number_text(value),
             _ => format!("{value:.4}"),
         }
     }

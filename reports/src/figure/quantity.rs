@@ -59,6 +59,10 @@ impl Unit {
             Self::One if largest >= 1e4 => (1e3, "thousands".to_owned()),
             Self::One => (1.0, String::new()),
             Self::Share => (0.01, "%".to_owned()),
+            Self::Other(name) if largest > 0.0 && largest.is_finite() && !(1e-3..1e12).contains(&largest) => {
+                let thousands = (largest.log10() / 3.0).floor() as i32;
+                (10f64.powi(3 * thousands), format!("1e{} {name}", 3 * thousands))
+            }
             Self::Other(name) => (1.0, name.clone()),
         }
     }
@@ -67,6 +71,7 @@ impl Unit {
     pub fn text(&self, value: f64) -> String {
         let (factor, symbol) = match self {
             Self::One => (1.0, String::new()),
+            Self::Other(name) => (1.0, name.clone()),
             _ => self.multiple(value.abs()),
         };
         let number = number_text(value / factor);
@@ -138,6 +143,9 @@ mod tests {
         assert_eq!(Unit::One.text(1.25), "1.25");
         assert_eq!(Unit::Share.text(0.5), "50%");
         assert_eq!(Unit::Other("EU".into()).text(2400.0), "2400 EU");
+        assert_eq!(Unit::Other("EU".into()).text(7.14e-11), "7.14000e-11 EU");
+        assert_eq!(Unit::Other("EU".into()).multiple(7.14e-11), (1e-12, "1e-12 EU".into()));
+        assert_eq!(Unit::Other("EU".into()).multiple(2400.0), (1.0, "EU".into()));
         assert_eq!(Unit::One.log_text(10_000.0), "10k");
         assert_eq!(Unit::One.log_text(1000.0), "1000");
     }

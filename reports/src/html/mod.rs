@@ -178,7 +178,7 @@ fn paragraphs(text: &str) -> String {
 }
 
 fn environment(input: &ReportInput) -> String {
-    let Environment { version, commit, started, cpu, threads, platform, optimized, schema_version, command } =
+    let Environment { version, commit, started, cpu, threads, platform, optimized, schema_version, command, inputs } =
         &input.environment;
     let commit = commit.as_deref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
     let build = if *optimized { "optimised" } else { "not optimised: seconds are too long" };
@@ -191,6 +191,7 @@ fn environment(input: &ReportInput) -> String {
         ("Run folder", input.folder.clone()),
     ];
     lines.extend(started.clone().map(|started| ("Started", started)));
+    lines.extend(inputs.iter().map(|(file, digest)| ("Input file", format!("{file}, SHA-256 {digest}"))));
     if *schema_version != SCHEMA_VERSION {
         lines.push(("Columns", format!("version {schema_version}")));
     }

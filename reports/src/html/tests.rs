@@ -19,6 +19,7 @@ fn input(rows: Vec<Row>) -> ReportInput {
             optimized: true,
             schema_version: SCHEMA_VERSION,
             command: vec!["placebench".into(), "run".into(), "a b".into()],
+            inputs: Default::default(),
         },
         timelines: Timelines::Auto,
         only: Filter::default(),

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use placebench_algorithms::{SpecError, StopToken};
+use placebench_algorithms::StopToken;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
 use placebench_harness::evaluate::Evaluation;
 use placebench_harness::problem::{Problem, ProblemError};
 use placebench_harness::results::{CellKey, Metric, Table, cell_keys};
 use placebench_harness::runner::replay;
-use placebench_harness::suite::{Cell, Plan, Suite, SuiteError};
+use placebench_harness::suite::{Cell, Plan, PlanError, Suite, SuiteError};
 use polars::prelude::*;
 
 use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
@@ -21,7 +21,7 @@ pub enum CellsError {
     Suite(#[from] SuiteError),
     /// The suite names an algorithm that does not exist.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Plan(#[from] PlanError),
     /// A graph cannot be made.
     #[error(transparent)]
     Problem(#[from] ProblemError),

@@ -30,8 +30,7 @@ const KEYS: Keys = Keys(&[
 
 #[derive(Deserialize)]
 struct ClusterFile {
-    #[serde(default)]
-    send_ops: f64,
+    send_ops: Option<Spanned<f64>>,
     #[serde(default)]
     device: Vec<Spanned<DeviceLine>>,
     link: Option<LinkLine>,
@@ -121,7 +120,10 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
             Cluster::new(devices, |from, to| links[from.index() * n + to.index()]).map_err(fault)?
         }
     };
-    cluster.with_send_ops(file.send_ops).map_err(fault)
+    match &file.send_ops {
+        None => Ok(cluster),
+        Some(send_ops) => cluster.with_send_ops(*send_ops.get_ref()).map_err(|error| text.at(send_ops.span(), error)),
+    }
 }
 
 /// What each name stands for: a device, the devices of a line with a count, or a switch. Vertex numbers as in

@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
 use super::schema::{self, HEADER_FILE, Table, edges, ops, tensors};
 use super::table_read::{Batch, Cells, Source, TableReader};
 use crate::columns::GraphColumns;
 use crate::format::header::HeaderFile;
+use crate::format::sha256::sha256;
 use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
 use crate::graph::{one_tensor_per_op, raw_tensor};
@@ -371,27 +371,12 @@ impl EdgeState {
     }
 }
 
-fn check_digest(path: &Path, mut content: impl Read, expected: &str) -> Result<(), FormatError> {
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match content.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => digest.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(FormatError::io(path, error)),
-        }
-    }
-    match hex(&digest.finalize()) == expected {
+fn check_digest(path: &Path, content: impl Read, expected: &str) -> Result<(), FormatError> {
+    match sha256(content).map_err(|error| FormatError::io(path, error))? == expected {
         true => Ok(()),
         false => {
             let message = format!("differs from its SHA-256 in {HEADER_FILE}");
             Err(FormatError::file(path, message).remedy("restore it, or remove [sha256] if the change is meant"))
         }
     }
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

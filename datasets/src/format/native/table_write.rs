@@ -13,10 +13,10 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use sha2::{Digest, Sha256};
 
-use super::read::hex;
 use super::schema::{Column, Content, Packing, Table};
 use crate::format::FormatError;
 use crate::format::atomic::PartialFolder;
+use crate::format::sha256::hex;
 
 /// Says who wrote a file without the version of any library, so that equal graphs have equal bytes.
 const CREATED_BY: &str = "placebench";

@@ -56,12 +56,13 @@ function distinct(name) {
   return [...new Set(COLUMNS[name])].filter((value) => value !== null);
 }
 
-// Numbers for people: three significant digits, or so many as the caller wants.
+// Numbers for people: three significant digits, or so many as the caller wants; with a power of ten far from 1.
 
 function significant(value, digits = 3) {
   if (value === 0) return "0";
-  const places = Math.min(Math.max(digits - 1 - Math.floor(Math.log10(Math.abs(value))), 0), 12);
-  return grouped(value.toFixed(places));
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  if (magnitude < -4 || magnitude >= 15) return value.toExponential(digits - 1);
+  return grouped(value.toFixed(Math.max(digits - 1 - magnitude, 0)));
 }
 
 // Groups of three digits, apart by a narrow space, where there are five or more.

@@ -1,0 +1,145 @@
+//! Which numbers an instance may have, so that nothing computed from them overflows or vanishes.
+
+use std::ops::RangeInclusive;
+
+use crate::{AssignmentUnits, Cluster, DataflowGraph, Kind};
+
+/// The least and the largest cost, measured time, speed, rate and latency of an instance; 0 is legal, too, where it makes
+/// sense, and a rate may be infinite.
+///
+/// A time is a quotient of two such numbers: between 1e-140 and 1e140. The sum of all times of a run then stays below
+/// 1e155, and its square, and its quotient by any other time, are finite numbers.
+pub const MAGNITUDES: RangeInclusive<f64> = 1e-70..=1e70;
+
+/// The most bytes that all ops together may demand: sums of them are exact in signed and unsigned 64-bit numbers.
+pub const MOST_BYTES: u64 = i64::MAX as u64;
+
+/// A number that is too large or too small to compute with.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MagnitudeError {
+    /// A number is outside of [`MAGNITUDES`].
+    #[error("{what} is {value:e}: costs, times, speeds, rates and latencies go from 1e-70 to 1e70: choose other units")]
+    Number {
+        /// The number, with the op, device or link that it belongs to.
+        what: String,
+        /// Its value.
+        value: f64,
+    },
+    /// The demands for memory add up to more than [`MOST_BYTES`].
+    #[error("memory and tensors of the ops up to {op} add up to more than 2^63 bytes: choose a larger unit")]
+    Bytes {
+        /// The op at which the sum goes too far.
+        op: String,
+    },
+}
+
+/// Checks every number of a graph on a cluster.
+///
+/// # Complexity
+/// O(ops + devices²).
+pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &AssignmentUnits) -> Result<(), MagnitudeError> {
+    let fits = |value: f64| value == 0.0 || MAGNITUDES.contains(&value);
+    let refuse = |what: String, value: f64| Err(MagnitudeError::Number { what, value });
+    if let Some(op) = graph.op_ids().find(|&op| !fits(graph.ops(op))) {
+        return refuse(format!("the cost of {}", graph.label(op)), graph.ops(op));
+    }
+    for kind in Kind::ALL.into_iter().filter(|&kind| graph.has_measured_times(kind)) {
+        let times = graph.op_ids().filter_map(|op| Some((op, graph.measured_time(op, kind)?)));
+        if let Some((op, time)) = times.into_iter().find(|&(_, time)| !fits(time)) {
+            return refuse(format!("the time of {} on a {kind}", graph.label(op)), time);
+        }
+    }
+    for device in cluster.devices().iter().filter(|device| !fits(device.speed)) {
+        return refuse(format!("the speed of device '{}'", device.name), device.speed);
+    }
+    let name = |device| &cluster.device(device).name;
+    for from in cluster.device_ids() {
+        for to in cluster.device_ids().filter(|&to| to != from) {
+            let link = cluster.link(from, to);
+            if link.rate.is_finite() && !fits(link.rate) {
+                return refuse(format!("the rate from '{}' to '{}'", name(from), name(to)), link.rate);
+            }
+            if !fits(link.latency) {
+                return refuse(format!("the latency from '{}' to '{}'", name(from), name(to)), link.latency);
+            }
+        }
+    }
+    if !fits(cluster.send_ops()) {
+        return refuse("send_ops".to_owned(), cluster.send_ops());
+    }
+    let mut bytes = 0u64;
+    for unit in units.ids() {
+        bytes = bytes.saturating_add(units.demand_bytes(unit));
+        if bytes > MOST_BYTES {
+            return Err(MagnitudeError::Bytes { op: graph.label(units.members(unit)[0]) });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Device, DeviceId, GraphBuilder, Link, OpSpec};
+
+    use super::*;
+
+    /// An instance of numbers that are all legal but for what a test puts in.
+    struct Numbers {
+        cost: f64,
+        gpu_time: Option<f64>,
+        bytes: u64,
+        speed: f64,
+        rate: f64,
+        latency: f64,
+        send_ops: f64,
+    }
+
+    const LEGAL: Numbers =
+        Numbers { cost: 1e70, gpu_time: Some(1e-70), bytes: 8, speed: 1e-70, rate: 1e70, latency: 0.0, send_ops: 0.0 };
+
+    fn check_all(numbers: &Numbers) -> Result<(), MagnitudeError> {
+        let mut builder = GraphBuilder::default();
+        let times = [None, numbers.gpu_time, None];
+        let a = builder.add_op(OpSpec { times, name: Some("a"), ..OpSpec::cost(1.0) }, &[numbers.bytes]);
+        let b = builder.add_op(OpSpec { name: Some("b"), ..OpSpec::cost(numbers.cost) }, &[]);
+        builder.add_edge(a, 0, b).unwrap();
+        let device = |name: &str, speed| Device { name: name.to_owned(), kind: Kind::Gpu, memory_bytes: None, speed };
+        let link = |from: DeviceId, _| match from {
+            DeviceId(0) => Link { rate: f64::INFINITY, latency: 0.0 },
+            _ => Link { rate: numbers.rate, latency: numbers.latency },
+        };
+        let cluster = Cluster::new(vec![device("x", 1.0), device("y", numbers.speed)], link).unwrap();
+        let (graph, cluster) = (builder.build().unwrap(), cluster.with_send_ops(numbers.send_ops).unwrap());
+        check(&graph, &cluster, &AssignmentUnits::new(&graph))
+    }
+
+    #[test]
+    fn the_number_that_goes_too_far_is_named_and_those_at_the_limit_are_legal() {
+        check_all(&LEGAL).unwrap();
+        let limits = ": costs, times, speeds, rates and latencies go from 1e-70 to 1e70: choose other units";
+        for (numbers, what) in [
+            (Numbers { cost: 1.5e70, ..LEGAL }, "the cost of op 'b' is 1.5e70"),
+            (Numbers { cost: 1e-71, ..LEGAL }, "the cost of op 'b' is 1e-71"),
+            (Numbers { gpu_time: Some(1e300), ..LEGAL }, "the time of op 'a' on a GPU is 1e300"),
+            (Numbers { speed: 1e-300, ..LEGAL }, "the speed of device 'y' is 1e-300"),
+            (Numbers { rate: 1e71, ..LEGAL }, "the rate from 'y' to 'x' is 1e71"),
+            (Numbers { latency: 1e-80, ..LEGAL }, "the latency from 'y' to 'x' is 1e-80"),
+            (Numbers { send_ops: 1e100, ..LEGAL }, "send_ops is 1e100"),
+        ] {
+            assert_eq!(check_all(&numbers).unwrap_err().to_string(), format!("{what}{limits}"));
+        }
+    }
+
+    #[test]
+    fn bytes_that_no_sum_can_hold_are_refused() {
+        // The tensor counts where it is made and where it is read.
+        check_all(&Numbers { bytes: 1 << 61, ..LEGAL }).unwrap();
+        for bytes in [1 << 62, u64::MAX] {
+            let error = check_all(&Numbers { bytes, ..LEGAL }).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "memory and tensors of the ops up to op 'b' add up to more than 2^63 bytes: choose a larger unit"
+            );
+        }
+    }
+}
