@@ -2,6 +2,7 @@
 
 use placebench_datasets::nearest;
 
+use crate::fairness::{Assumption, Exception};
 use crate::params::{ParamSpec, Params};
 use crate::spec::{Spec, SpecError};
 
@@ -13,6 +14,10 @@ pub trait Algorithm: Sized {
     const SUMMARY: &'static str;
     /// Where it comes from: short citation with section.
     const SOURCE: &'static str;
+    /// What its authors take for granted: where an instance breaks it, results are marked.
+    const ASSUMES: &'static [Assumption] = &[];
+    /// The laws of fairness that it does not keep.
+    const EXCEPTIONS: &'static [Exception] = &[];
 
     /// Declares and reads all parameters, in the order in which they are to be listed, and makes the algorithm.
     ///
@@ -37,6 +42,10 @@ pub struct Entry<T: ?Sized> {
     pub summary: String,
     /// Where it comes from: short citation with section.
     pub source: &'static str,
+    /// What its authors take for granted: see [`broken_assumptions`](crate::fairness::broken_assumptions).
+    pub assumes: &'static [Assumption],
+    /// The laws of fairness that it does not keep.
+    pub exceptions: &'static [Exception],
     /// Declares and reads the parameters and makes the algorithm.
     pub(crate) new: Box<New<T>>,
 }
@@ -50,7 +59,14 @@ impl<T: ?Sized> Entry<T> {
         T: 'static,
     {
         let new = move |params: &mut Params| A::new(params).map(boxed);
-        Self { name: A::NAME.to_owned(), summary: A::SUMMARY.to_owned(), source: A::SOURCE, new: Box::new(new) }
+        Self {
+            name: A::NAME.to_owned(),
+            summary: A::SUMMARY.to_owned(),
+            source: A::SOURCE,
+            assumes: A::ASSUMES,
+            exceptions: A::EXCEPTIONS,
+            new: Box::new(new),
+        }
     }
 
     /// The parameters with their defaults.

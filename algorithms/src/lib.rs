@@ -7,6 +7,7 @@ mod algorithm;
 mod assignment;
 pub mod bounds;
 pub mod exact;
+pub mod fairness;
 mod online;
 mod params;
 pub mod partition;

@@ -1,7 +1,8 @@
 //! Ranks that several algorithms share: upward rank, operations rank, path computation time.
 
-use placebench_datasets::{DataflowGraph, DeviceId, Instance, KindSet, OpId, PlacedGraph, Time};
+use placebench_datasets::{DataflowGraph, DeviceId, Instance, KindSet, Link, OpId, PlacedGraph, Time};
 
+use crate::fairness::usable_devices;
 use crate::{Named, Params, SpecError};
 
 /// How costs that differ between devices are averaged before any op is placed.
@@ -109,14 +110,32 @@ pub struct AverageTransfer {
 }
 
 impl AverageTransfer {
-    /// The averages over all ordered pairs of different devices.
+    /// The averages over all ordered pairs of different devices that ops may run on.
+    ///
+    /// # Complexity
+    /// O(units), and O(devices²) if there are devices that no op may run on.
     pub fn new(instance: &Instance, average: Average) -> Self {
         let cluster = instance.cluster();
-        let inverse_rate = match average {
-            Average::Time => cluster.mean_inverse_rate(),
-            Average::Speed => 1.0 / cluster.mean_rate(),
+        let usable = usable_devices(instance);
+        if usable.len() == cluster.device_count() {
+            let inverse_rate = match average {
+                Average::Time => cluster.mean_inverse_rate(),
+                Average::Speed => 1.0 / cluster.mean_rate(),
+            };
+            return Self { latency: cluster.mean_latency(), inverse_rate };
+        }
+        // Added up as the cluster does it, so that a device without use changes no digit.
+        let pairs = || usable.iter().flat_map(|&from| usable.iter().map(move |&to| (from, to))).filter(|(a, b)| a != b);
+        let mean = |value: &dyn Fn(Link) -> f64| {
+            let (sum, count) =
+                pairs().fold((0.0, 0.0), |(sum, count), (from, to)| (sum + value(cluster.link(from, to)), count + 1.0));
+            if count > 0.0 { Some(sum / count) } else { None }
         };
-        Self { latency: cluster.mean_latency(), inverse_rate }
+        let inverse_rate = match average {
+            Average::Time => mean(&|link| 1.0 / link.rate).unwrap_or(0.0),
+            Average::Speed => 1.0 / mean(&|link| link.rate).unwrap_or(f64::INFINITY),
+        };
+        Self { latency: mean(&|link| link.latency).unwrap_or(0.0), inverse_rate }
     }
 
     /// Transfers that cost nothing.

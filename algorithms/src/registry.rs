@@ -80,6 +80,8 @@ fn block_placer_entry(partitioner: &'static Entry<dyn Partitioner>) -> Entry<dyn
         name: format!("{}{}", partitioner.name, if is_taken { "_blocks" } else { "" }),
         summary: format!("blocks mapped to devices and repaired: {}", partitioner.summary),
         source: partitioner.source,
+        assumes: Partitioned::ASSUMES,
+        exceptions: Partitioned::EXCEPTIONS,
         new: Box::new(|params| Ok(Box::new(Partitioned::new(partitioner, params)?))),
     }
 }

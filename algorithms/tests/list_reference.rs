@@ -220,7 +220,8 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
     }
     let (path, processor) = critical_path(instance, &levels(graph, &means, transfer), transfer);
     let demands: Vec<u64> = units.ids().map(|unit| units.demand_bytes(unit)).collect();
-    let share = demands.iter().sum::<u64>() / cluster.device_count() as u64 + demands.iter().max().unwrap_or(&0);
+    let by_speed = devices_by_speed(instance);
+    let share = demands.iter().sum::<u64>() / by_speed.len() as u64 + demands.iter().max().unwrap_or(&0);
     let mut filling = 0;
 
     let mut state = State::new(instance, parts.insertion);
@@ -237,7 +238,8 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
             let position = |op: OpId| order.iter().position(|&other| other == op).unwrap();
             let better = |a: (OpId, DeviceId), b: (OpId, DeviceId)| {
                 let by_value = value(&a).total_cmp(&value(&b)).then(position(a.0).cmp(&position(b.0)));
-                if by_value.is_le() { a } else { b }
+                let finish = |(op, device): (OpId, DeviceId)| state.slot(op, device).finish;
+                if by_value.then(finish(a).total_cmp(&finish(b))).is_le() { a } else { b }
             };
             let of_device = |device: DeviceId| {
                 let idle = state.timelines[device.index()].last().map_or(0.0, |slot| slot.1);
@@ -266,7 +268,14 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
         } else {
             match parts.selection {
                 Selection::EarliestFinish => by_finish(&state)?,
-                Selection::EarliestStart => least(feasible, |device| state.slot(op, device).start)?,
+                Selection::EarliestStart => {
+                    let slot = |device: DeviceId| state.slot(op, device);
+                    let first = least(feasible.clone(), |device| slot(device).start)?;
+                    let start = slot(first).start;
+                    least(feasible.into_iter().filter(|&device| slot(device).start == start), |device| {
+                        slot(device).finish
+                    })?
+                }
                 Selection::FinishPlusCost => {
                     least(feasible, |device| state.slot(op, device).finish + costs[op.index()][device.index()])?
                 }
@@ -280,14 +289,14 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
                 Selection::CriticalPath => by_finish(&state)?,
                 Selection::Fill => {
                     let demand = demands[units.unit_of(op).index()];
-                    let fits = |device: usize| state.used[device] + demand <= share;
-                    while filling + 1 < cluster.device_count() && !fits(filling) {
+                    let fits = |device: DeviceId| state.used[device.index()] + demand <= share;
+                    while filling + 1 < by_speed.len() && !fits(by_speed[filling]) {
                         filling += 1;
                     }
-                    let mut from_here = feasible.clone();
-                    from_here.sort_by_key(|device| (device.index() < filling, device.index()));
-                    let with_share = from_here.iter().find(|device| fits(device.index()));
-                    *with_share.or(from_here.first())?
+                    let from_here = by_speed[filling..].iter().chain(&by_speed[..filling]).copied();
+                    let in_order: Vec<DeviceId> = from_here.filter(|device| feasible.contains(device)).collect();
+                    let emptiest = || least(in_order.clone(), |device| state.used[device.index()] as f64);
+                    in_order.iter().copied().find(|&device| fits(device)).or_else(emptiest)?
                 }
                 other => panic!("{other:?} picks pairs"),
             }
@@ -295,6 +304,30 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
         state.put(op, state.slot(op, device));
     }
     Some((state.slots.into_iter().collect::<Option<_>>()?, state.sequence))
+}
+
+/// The devices that some op may run on, by how much longer than the fastest devices they need for what they may run.
+fn devices_by_speed(instance: &Instance) -> Vec<DeviceId> {
+    let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+    let allowed =
+        |device: DeviceId| graph.op_ids().filter(move |&op| units.kind_allows(units.unit_of(op), cluster, device));
+    // Units, not ops, are what the fastest device is chosen for.
+    let unit_time = |unit: UnitId, device| units.members(unit).iter().map(|&op| instance.exec_time(op, device)).sum();
+    let least = |unit: UnitId| {
+        let on = cluster.device_ids().filter(|&device| units.kind_allows(unit, cluster, device));
+        on.map(|device| unit_time(unit, device)).fold(f64::INFINITY, Time::min)
+    };
+    let slowness = |device: DeviceId| {
+        let here: Vec<UnitId> = units.ids().filter(|&unit| units.kind_allows(unit, cluster, device)).collect();
+        let time: Time = here.iter().map(|&unit| unit_time(unit, device)).sum();
+        let fastest: Time = here.iter().map(|&unit| least(unit)).sum();
+        let ratio = if fastest > 0.0 { time / fastest } else { 1.0 };
+        // What differs by rounding alone is equal.
+        (ratio * 1e9).round()
+    };
+    let mut devices: Vec<DeviceId> = cluster.device_ids().filter(|&device| allowed(device).next().is_some()).collect();
+    devices.sort_by(|&a, &b| slowness(a).total_cmp(&slowness(b)));
+    devices
 }
 
 /// When the last successor finishes if the op goes to `device`; `None` if one of them finds no room.

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use placebench::algorithms::Entry;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
+use placebench::algorithms::{Entry, Placer};
 use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
@@ -140,18 +140,41 @@ fn cluster_text(cluster: &Cluster) -> String {
 fn entry_lines<T: ?Sized>(entry: &Entry<T>) -> Vec<(String, String)> {
     let head = (entry.name.clone(), format!("{} ({})", entry.summary, entry.source));
     let params = entry.params().into_iter().map(|param| (format!("  {}={}", param.name, param.default), param.doc));
-    std::iter::once(head).chain(params).collect()
+    let assumes = assumptions(entry).map(|names| ("  assumes".to_owned(), names));
+    let exceptions = entry
+        .exceptions
+        .iter()
+        .map(|exception| (format!("  breaks {}", exception.law.name()), exception.reason.to_owned()));
+    std::iter::once(head).chain(params).chain(assumes).chain(exceptions).collect()
+}
+
+/// What the authors of an algorithm take for granted, if anything.
+fn assumptions<T: ?Sized>(entry: &Entry<T>) -> Option<String> {
+    let names: Vec<&str> = entry.assumes.iter().map(|assumption| assumption.name()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// A table with a row for each algorithm.
 fn markdown(what: What) -> anyhow::Result<String> {
     let (title, rows): (&str, Vec<String>) = match what {
-        What::Placers => ("placer", placers().map(markdown_row).collect()),
+        What::Placers => return Ok(placers_markdown()),
         What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
         _ => bail!("--markdown is for placers, partitioners and schedulers"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
+}
+
+/// The placers, with what is taken for granted and the laws of fairness that are not kept.
+fn placers_markdown() -> String {
+    let row = |entry: &Entry<dyn Placer>| {
+        let laws: Vec<&str> = entry.exceptions.iter().map(|exception| exception.law.name()).collect();
+        let base = markdown_row(entry);
+        format!("{} {} | {} |\n", base.trim_end(), assumptions(entry).unwrap_or_default(), laws.join(", "))
+    };
+    let rows: String = placers().map(row).collect();
+    let head = "| placer | what it does | source | parameters | assumes | breaks |\n|---|---|---|---|---|---|\n";
+    format!("{head}{rows}")
 }
 
 fn markdown_row<T: ?Sized>(entry: &Entry<T>) -> String {

@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, OpId};
 
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Exception, Law, usable_devices};
 use crate::ranks::OperationsRanks;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -17,12 +18,13 @@ use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, P
 /// O(ops · log ops + edges), and up to O(units · devices) more where devices are not feasible.
 ///
 /// # Ties
-/// Ops of equal rank by id; devices of equal speed by id.
+/// Ops of equal rank by id, where ranks that differ by less than a part in 10¹² of the highest are equal; devices of equal
+/// speed by id.
 ///
 /// # Deviations
 /// None where L is explicit. L does not say how ranges are cut if the ops do not divide evenly: op `i` of `n` in the
 /// sorted list belongs to range `⌊i · devices / n⌋`, so that sizes differ by at most one. An op that was placed with its
-/// group before its turn still counts in its range.
+/// group before its turn still counts in its range. A device that no op may run on gets no range.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchSplit;
 
@@ -30,19 +32,29 @@ impl Algorithm for BatchSplit {
     const NAME: &str = "batch_split";
     const SUMMARY: &str = "equal ranges by operations rank, the highest to the fastest device";
     const SOURCE: &str = "L §4.4";
+    const EXCEPTIONS: &[Exception] = &[
+        Exception::new(Law::RelabelledOps, "ops of equal rank go by number (L §4.4 leaves that open)"),
+        Exception::new(Law::IsolatedOp, "every op counts in the ranges, whatever it costs (L §4.4)"),
+    ];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)
     }
 }
 
+/// Ranks are compared in steps of the highest rank over this.
+const ROUNDING: f64 = 1e12;
+
 impl Placer for BatchSplit {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
         let ranks = OperationsRanks::new(graph);
         let mut ops: Vec<OpId> = graph.op_ids().collect();
-        ops.sort_by(|&a, &b| ranks.of(b).total_cmp(&ranks.of(a)));
-        let mut devices: Vec<DeviceId> = cluster.device_ids().collect();
+        let highest = ops.iter().map(|&op| ranks.of(op)).fold(0.0, f64::max);
+        // Along a path all ranks are equal but for rounding, which must not decide.
+        let importance = |op: OpId| if highest > 0.0 { (ranks.of(op) / highest * ROUNDING).round() } else { 0.0 };
+        ops.sort_by(|&a, &b| importance(b).total_cmp(&importance(a)));
+        let mut devices: Vec<DeviceId> = usable_devices(instance);
         devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
         let mut assignment = Assignment::new(instance);
         for (position, &op) in ops.iter().enumerate() {

@@ -3,6 +3,7 @@
 use placebench_datasets::{DataflowGraph, Instance};
 
 use super::criticality::{Criticality, Stealing};
+use crate::fairness::{Assumption, Exception, Law};
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -43,6 +44,9 @@ impl Algorithm for Cats {
     const NAME: &str = "cats";
     const SUMMARY: &str = "online: ops on the path of most ops to fast devices, others to slow ones";
     const SOURCE: &str = "Chronaki et al. 2015, L §8";
+    const ASSUMES: &[Assumption] = &[Assumption::NoKinds, Assumption::NoMemory, Assumption::FreeTransfers];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "ops with equally many ops behind them go by number")];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { steal: Stealing::param(params)? })

@@ -3,6 +3,7 @@
 use placebench_datasets::{Instance, Time};
 
 use super::criticality::{Criticality, Stealing};
+use crate::fairness::Assumption;
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
@@ -36,6 +37,7 @@ impl Algorithm for Cpath {
     const NAME: &str = "cpath";
     const SUMMARY: &str = "online: ops on the path of most time to fast devices, others to slow ones";
     const SOURCE: &str = "Chronaki et al. 2017, L §8";
+    const ASSUMES: &[Assumption] = &[Assumption::NoKinds, Assumption::NoMemory, Assumption::FreeTransfers];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { steal: Stealing::param(params)? })

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -40,6 +41,7 @@ impl Algorithm for Cpop {
     const NAME: &str = "cpop";
     const SUMMARY: &str = "the critical path on one device, the rest by earliest finish";
     const SOURCE: &str = "Topcuoglu et al. 2002";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Time)? })

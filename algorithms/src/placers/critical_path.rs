@@ -3,6 +3,7 @@
 use placebench_datasets::{Instance, OpId};
 
 use super::load::{LoadedAssignment, STOP_INTERVAL};
+use crate::fairness::{Exception, Law};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -17,8 +18,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// O(ops + edges + units · devices).
 ///
 /// # Ties
-/// Of sources, and of successors on the path, with equal ranks: the lowest id. Of equally fast devices (then of devices
-/// with equal exec_min): the lowest id.
+/// Of sources, and of successors on the path, with equal ranks: the lowest id. Of equally fast devices: the lowest id. Of
+/// devices with equal exec_min: the one that is done with the unit first, then the lowest id; L leaves this open.
 ///
 /// # Deviations
 /// None where L is explicit. Decided here: the path starts at the source with the largest upward rank and follows the
@@ -35,6 +36,10 @@ impl Algorithm for CriticalPath {
     const NAME: &str = "critical_path";
     const SUMMARY: &str = "the critical path to the fastest device, the rest where least is assigned";
     const SOURCE: &str = "L §4.6";
+    const EXCEPTIONS: &[Exception] = &[Exception::new(
+        Law::RelabelledOps,
+        "ops that are not on the path come in the order of their numbers (L §4.6 gives none)",
+    )];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Speed)? })

@@ -4,6 +4,7 @@ use placebench_datasets::{Instance, OpId};
 
 use super::heuristic::HeuristicPlacement;
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Exception, Law};
 use crate::ranks::OperationsRanks;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -30,6 +31,10 @@ impl Algorithm for Dfs {
     const NAME: &str = "dfs";
     const SUMMARY: &str = "depth first from the critical path, minimising traffic and execution time";
     const SOURCE: &str = "L §4.8";
+    const EXCEPTIONS: &[Exception] = &[Exception::new(
+        Law::RelabelledOps,
+        "consumers of an op are visited in the order of their numbers (L §4.8 gives none)",
+    )];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

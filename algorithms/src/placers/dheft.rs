@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
+use crate::fairness::{Assumption, Exception, Law};
 use crate::online::{OnlinePlacer, OnlinePolicy, OnlineState, not_before_the_run};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -31,6 +32,9 @@ impl Algorithm for Dheft {
     const NAME: &str = "dheft";
     const SUMMARY: &str = "online: each ready op to the device where it will finish first";
     const SOURCE: &str = "Chronaki et al. 2015, L §8";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory, Assumption::FreeTransfers];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "ops that become ready at one instant go by number")];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules, of all pairs of a ready op and a device, the one of the largest dynamic level: static level of the op, less its
@@ -34,6 +35,7 @@ impl Algorithm for Dls {
     const NAME: &str = "dls";
     const SUMMARY: &str = "the pair of a ready op and a device of the largest dynamic level";
     const SOURCE: &str = "Sih, Lee 1993";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

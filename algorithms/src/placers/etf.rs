@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -21,11 +22,14 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
-/// Equal starts: the larger static level (longest path of average times, without transfers), then topological order, then
-/// the lowest device id.
+/// Equal starts: the larger static level (longest path of average times, without transfers), then topological order. Of an
+/// op's devices with equal starts: the one where it finishes first, then the lowest id. The published processors are equal,
+/// so that its rule leaves this open; the lowest id alone would send the first ops to whatever device is listed first,
+/// however slow.
 ///
 /// # Deviations
-/// - The published algorithm knows one kind of processor; here static levels come from average costs.
+/// - The published algorithm knows one kind of processor; here static levels come from average costs, and an idle device is
+///   taken even where a fast one that is busy would finish sooner.
 /// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
 #[derive(Clone, Copy, Debug)]
 pub struct Etf {
@@ -37,6 +41,7 @@ impl Algorithm for Etf {
     const NAME: &str = "etf";
     const SUMMARY: &str = "the pair of a ready op and a device that starts first";
     const SOURCE: &str = "Hwang et al. 1989";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::NoKinds, Assumption::NoMemory];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Time)? })

@@ -7,6 +7,7 @@ use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts whole layers on devices in order, as an expert does who knows the model.
@@ -35,8 +36,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// - An unlabelled op goes where most of its neighbours are that have been placed (labelled ones first, then in topological
 ///   order), or beside the first layer if it has none. A colocation group belongs to the layer that most of its
 ///   members name.
-/// - B's devices are GPUs. Here they are, in the order of their ids, those that need at most ten times as long as the fastest
-///   devices would (so not CPUs beside GPUs). What its layer's device may not run or has no memory for goes to the nearest
+/// - B's devices are equal GPUs. Here they are, the fastest first and equally fast ones in the order of their ids, those that
+///   need at most ten times as long as the fastest devices would (so not CPUs beside GPUs). What its layer's device may not run or has no memory for goes to the nearest
 ///   device (by rate) that can.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expert;
@@ -45,6 +46,12 @@ impl Algorithm for Expert {
     const NAME: &str = "expert";
     const SUMMARY: &str = "whole layers to devices in order, as an expert on the model places them";
     const SOURCE: &str = "B §5.2.2";
+    const ASSUMES: &[Assumption] =
+        &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoMemory, Assumption::Layers];
+    const EXCEPTIONS: &[Exception] = &[Exception::new(
+        Law::RelabelledOps,
+        "layers come in the order of their first ops' numbers, as the model was written",
+    )];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)
@@ -60,8 +67,7 @@ impl Placer for Expert {
             )
         })?;
         let workers = Workers::new(instance);
-        let mut devices: Vec<DeviceId> = workers.by_speed().to_vec();
-        devices.sort_unstable();
+        let devices = workers.by_speed();
         let positions = device_positions(layers, &layers_in_order(instance, layers), devices.len());
         let homes: Vec<DeviceId> = positions.into_iter().map(|position| devices[position]).collect();
         let first = devices.first().copied().unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Hashing: units go to devices in turn.
 
-use placebench_datasets::{DeviceId, Instance};
+use placebench_datasets::Instance;
 
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Exception, Law, usable_devices};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Deals the assignment units out to the devices in turn, groups first; where a device is not feasible, the next one is.
@@ -15,7 +16,7 @@ use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, P
 ///
 /// # Ties
 /// None: the hash of a unit is the number of groups (for a group) or single ops (for an op) assigned before, modulo the
-/// number of devices; the search for the next feasible device wraps around.
+/// number of devices that some op may run on; the search for the next feasible device wraps around.
 ///
 /// # Deviations
 /// L counts from 0 again for the single ops or goes on counting (the text allows both); here it goes on.
@@ -26,6 +27,10 @@ impl Algorithm for Hashing {
     const NAME: &str = "hashing";
     const SUMMARY: &str = "deals units out to devices in turn";
     const SOURCE: &str = "L §4.2";
+    const EXCEPTIONS: &[Exception] = &[
+        Exception::new(Law::RelabelledDevices, "it deals units out by the numbers of devices (L §4.2)"),
+        Exception::new(Law::RelabelledOps, "it deals units out in the order of their numbers (L §4.2)"),
+    ];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)
@@ -34,14 +39,17 @@ impl Algorithm for Hashing {
 
 impl Placer for Hashing {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let devices = instance.cluster().device_count();
+        let devices = usable_devices(instance);
         let mut assignment = Assignment::new(instance);
         for (assigned, unit) in instance.units().ids().enumerate() {
             if assigned % STOP_INTERVAL == 0 {
                 context.stop.check()?;
             }
-            let device = (0..devices)
-                .map(|step| DeviceId::new((assigned + step) % devices))
+            let (before, from_here) = devices.split_at(assigned % devices.len());
+            let device = from_here
+                .iter()
+                .chain(before)
+                .copied()
                 .find(|&device| assignment.is_feasible(unit, device))
                 .ok_or_else(|| assignment.infeasible(unit))?;
             assignment.assign(unit, device);

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -41,6 +42,7 @@ impl Algorithm for Heft {
     const NAME: &str = "heft";
     const SUMMARY: &str = "by upward rank, on the device of the earliest finish, with insertion";
     const SOURCE: &str = "Topcuoglu et al. 2002, L §4.3";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Time)? })

@@ -5,6 +5,7 @@ use placebench_datasets::Instance;
 use super::cats::bottom_levels;
 use super::cpath::bottom_costs;
 use super::criticality::{Criticality, Stealing};
+use crate::fairness::Assumption;
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -39,6 +40,7 @@ impl Algorithm for Hybrid {
     const NAME: &str = "hybrid";
     const SUMMARY: &str = "online: critical by the number of ops behind, first by the time behind";
     const SOURCE: &str = "Chronaki et al. 2017, L §8";
+    const ASSUMES: &[Assumption] = &[Assumption::NoKinds, Assumption::NoMemory, Assumption::FreeTransfers];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { steal: Stealing::param(params)? })

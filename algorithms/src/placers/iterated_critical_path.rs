@@ -2,7 +2,7 @@
 
 use placebench_datasets::{Instance, KindSet, UnitId};
 
-use super::load::{LoadedAssignment, STOP_INTERVAL};
+use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
 use super::path_extraction::PathExtraction;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -21,7 +21,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///
 /// # Ties
 /// Of sinks with equal source rank, and of predecessors that give an op the same rank: the lowest id. Of devices with
-/// equal exec_min: the lowest id.
+/// equal exec_min: the one that is done with the path first, then the lowest id. L leaves this open; the lowest id alone would
+/// put the longest path, which comes while all devices are empty, on whatever device is listed first.
 ///
 /// # Deviations
 /// None where L is explicit. Decided here: a path is split from its sink to its source, as L builds it; a member of a
@@ -134,7 +135,9 @@ impl<'a> SubPaths<'a> {
         let units = self.instance.units();
         let kinds = part.iter().fold(KindSet::ALL, |kinds, &unit| kinds.intersection(units.kinds(unit)));
         let demand = part.iter().fold(0u64, |sum, &unit| sum.saturating_add(units.demand_bytes(unit)));
-        self.placed.least_loaded(kinds, demand)
+        let mut work = Work::default();
+        part.iter().for_each(|&unit| work.add(&Work::of_unit(self.instance, unit)));
+        self.placed.least_loaded(kinds, demand, &work)
     }
 }
 

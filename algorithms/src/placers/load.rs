@@ -105,12 +105,15 @@ impl<'a> LoadedAssignment<'a> {
     }
 
     /// Of the devices of the given kinds that have memory for the demand, the one with the least exec_min so far, then
-    /// the lowest id.
-    pub(super) fn least_loaded(&self, kinds: KindSet, demand_bytes: u64) -> Option<DeviceId> {
+    /// the one that is done first with `work` too, then the lowest id.
+    pub(super) fn least_loaded(&self, kinds: KindSet, demand_bytes: u64, work: &Work) -> Option<DeviceId> {
         let cluster = self.instance.cluster();
         let mut best: Option<(Time, DeviceId)> = None;
         for (device, &time) in cluster.device_ids().zip(&self.exec_min) {
-            if best.is_none_or(|(least, _)| time < least)
+            let is_better = |&(least, other): &(Time, DeviceId)| {
+                time < least || (time == least && self.exec_min_with(work, device) < self.exec_min_with(work, other))
+            };
+            if best.as_ref().is_none_or(is_better)
                 && kinds.contains(cluster.device(device).kind)
                 && self.assignment.fits(demand_bytes, device)
             {
@@ -143,10 +146,11 @@ impl<'a> LoadedAssignment<'a> {
                 context.stop.check()?;
             }
             if self.assignment.device_of_unit(unit).is_none() {
+                let work = Work::of_unit(self.instance, unit);
                 let device = self
-                    .least_loaded(units.kinds(unit), units.demand_bytes(unit))
+                    .least_loaded(units.kinds(unit), units.demand_bytes(unit), &work)
                     .ok_or_else(|| self.assignment.infeasible(unit))?;
-                self.assign(unit, device);
+                self.assign_work(unit, &work, device);
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Pick, Priority, Selection};
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Schedules, of all pairs of a ready op and a device with memory for it, the one that starts first.
@@ -18,8 +19,9 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
-/// Equal starts: topological order, then the lowest device id. Only in this it differs from [`Etf`](super::Etf), which here
-/// respects memory too.
+/// Equal starts: topological order; only in this it differs from [`Etf`](super::Etf), which here respects memory too. Of an
+/// op's devices with equal starts: the one where it finishes first, then the lowest id; the published devices are equal, so
+/// that its rule leaves this open.
 ///
 /// # Deviations
 /// - Memory is what L §4.1 says that a unit demands, and is never freed.
@@ -31,6 +33,9 @@ impl Algorithm for MEtf {
     const NAME: &str = "m_etf";
     const SUMMARY: &str = "ETF under memory limits";
     const SOURCE: &str = "Jeon et al. 2020";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "equal starts go by topological order, and numbers choose which one")];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

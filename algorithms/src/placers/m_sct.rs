@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{FavouriteChildren, ListScheduling, Pick, Priority, Selection};
+use crate::fairness::{Assumption, Exception, Law};
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -24,8 +25,9 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
-/// Equal starts: a favourite child for which its device waits, then topological order, then the lowest device id. Of
-/// two edges that compete for a favourite child: the one with the smaller x.
+/// Equal starts: a favourite child for which its device waits, then topological order, then the device where the op
+/// finishes first, then the lowest id; the published devices are equal, so that its rule leaves the last two open. Of two
+/// edges that compete for a favourite child: the one with the smaller x.
 ///
 /// # Deviations
 /// - The linear program is split into windows of the topological order, since it does not scale: a graph with more edges than `window`
@@ -46,6 +48,9 @@ impl Algorithm for MSct {
     const NAME: &str = "m_sct";
     const SUMMARY: &str = "ETF under memory limits, but devices wait for favourite children";
     const SOURCE: &str = "Jeon et al. 2020";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "equal starts go by topological order, and numbers choose which one")];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { favourites: FavouriteChildren::params(params)?, average: Average::param(params, Average::Time)? })

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Fills one device after the other with ops in topological order, each up to an equal share of the memory that all ops
@@ -19,11 +20,14 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// of 1 M ops on 100 (CPU time of one thread of a shared x86-64 server; HEFT: 0.06, 0.11 and 0.26 s).
 ///
 /// # Ties
-/// None: orders are the graph's topological order and that of the device ids.
+/// Ops come in the graph's topological order. Devices are filled from the fastest on: in the order of how many times as long
+/// as the fastest devices they need for what they may run, then by id. The published devices are equal, so that their order
+/// is left open.
 ///
 /// # Deviations
 /// - An op that may not run on the current device, or does not fit into its memory, goes to the next one that may take it;
-///   the current device stays the same. Where no feasible device has its share left, the next feasible one takes it.
+///   the current device stays the same. Where no feasible device has its share left, the one with the least on it takes it.
+/// - A device that no op may run on does not count in the mean.
 /// - Memory is what L §4.1 says that a unit demands. Ops that demand none all fit the first device.
 /// - The plan runs each device's ops in topological order.
 /// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
@@ -34,6 +38,9 @@ impl Algorithm for MTopo {
     const NAME: &str = "m_topo";
     const SUMMARY: &str = "device after device filled in topological order to equal shares of memory";
     const SOURCE: &str = "Jeon et al. 2020";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "it fills devices in a topological order, and numbers choose which one")];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -21,7 +22,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///
 /// # Ties
 /// Equal latest starts: the op with the earliest latest start among its successors, then topological order. Equal starts:
-/// the lowest device id.
+/// the device where the op finishes first, then the lowest id; the published processors are equal, so that its rule leaves
+/// this open.
 ///
 /// # Deviations
 /// - Latest starts come from average costs: the published algorithm knows one kind of processor. It therefore does not see
@@ -39,6 +41,8 @@ impl Algorithm for Mcp {
     const NAME: &str = "mcp";
     const SUMMARY: &str = "by latest start, on the device of the earliest start";
     const SOURCE: &str = "Wu, Gajski 1990";
+    const ASSUMES: &[Assumption] =
+        &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds, Assumption::NoMemory];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Time)? })

@@ -4,6 +4,7 @@ use placebench_datasets::{Instance, UnitId};
 
 use super::heuristic::HeuristicPlacement;
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Exception, Law};
 use crate::ranks::OperationsRanks;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -42,6 +43,8 @@ impl Algorithm for Mite {
     const NAME: &str = "mite";
     const SUMMARY: &str = "minimises memory, importance, traffic and execution time in one product";
     const SOURCE: &str = "L §4.7";
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "units are placed in the order of their numbers (L §4.7)")];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

@@ -3,6 +3,7 @@
 use placebench_datasets::Instance;
 
 use super::{ListScheduling, Priority, Selection};
+use crate::fairness::Assumption;
 use crate::ranks::Average;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -38,6 +39,7 @@ impl Algorithm for Peft {
     const NAME: &str = "peft";
     const SUMMARY: &str = "by optimistic cost, on the device of the least finish plus optimistic cost";
     const SOURCE: &str = "Arabnejad, Barbosa 2014";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { average: Average::param(params, Average::Time)? })

@@ -5,6 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts each unit on a device drawn uniformly from those that are feasible for it at that moment.
@@ -27,6 +28,16 @@ impl Algorithm for Random {
     const NAME: &str = "random";
     const SUMMARY: &str = "each unit to a feasible device drawn at random";
     const SOURCE: &str = "control";
+    const EXCEPTIONS: &[Exception] = &[
+        Exception::new(
+            Law::RelabelledDevices,
+            "it draws devices for ops or groups by their numbers: other numbers, other draws",
+        ),
+        Exception::new(
+            Law::RelabelledOps,
+            "it draws devices for ops or groups by their numbers: other numbers, other draws",
+        ),
+    ];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

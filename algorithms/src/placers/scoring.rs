@@ -8,6 +8,7 @@ use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::ready::ReadyQueue;
 use super::coarse::workers::Workers;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts op after op, by upward rank, on the device of the highest score: `alpha · load score + beta · communication score`.
@@ -26,7 +27,7 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// O(vertices · devices + edges · log edges).
 ///
 /// # Ties
-/// Of equal ranks, the vertex with the lowest op id; of equal scores, the device of the lowest id.
+/// Of equal ranks, the vertex with the lowest op id; of equal scores, the fastest device, then that of the lowest id.
 ///
 /// # Deviations
 /// - The load score is printed with min(1, ·) under the fraction, which divides by 0 before the first op is
@@ -59,6 +60,11 @@ impl Algorithm for Scoring {
     const NAME: &str = "scoring";
     const SUMMARY: &str = "highest weighted sum of a load score and a communication score";
     const SOURCE: &str = "B §4.3";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoMemory];
+    const EXCEPTIONS: &[Exception] = &[
+        Exception::new(Law::RelabelledOps, "ops of equal rank, which is a count of edges, go by number"),
+        Exception::new(Law::IsolatedOp, "an op without edges takes a place in the fringe and counts as one op of load"),
+    ];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let alpha = "weight of the load score (B's tuned values: 1.1 on an RNN, 0.9 on an NMT model)";

@@ -8,6 +8,7 @@ use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::ready::ReadyQueue;
 use super::coarse::workers::Workers;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Takes the ready ops of highest upward rank, one for each device, and deals them out to different devices, pair by
@@ -22,7 +23,7 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///
 /// # Ties
 /// Of equal ranks, the vertex with the lowest op id. Of equal numbers of inputs, the vertex of the higher rank (then of
-/// the lowest op id), then the device of the lowest id.
+/// the lowest op id), then the fastest device, then that of the lowest id.
 ///
 /// # Deviations
 /// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are.
@@ -45,6 +46,9 @@ impl Algorithm for TaskParallel {
     const NAME: &str = "task_parallel";
     const SUMMARY: &str = "ready ops of highest rank to different devices, each near its inputs";
     const SOURCE: &str = "B §4.2";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoMemory];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "ops of equal rank, which is a count of edges, go by number")];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { cells: Cells::param(params)? })
@@ -118,7 +122,8 @@ impl Rounds<'_> {
             );
             waiting.push(Some(Waiting { vertex, candidates }));
         }
-        pairs.sort_unstable_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        // Stable: the devices of a vertex stay in the order of their speeds.
+        pairs.sort_by_key(|&(held, position, _)| (std::cmp::Reverse(held), position));
         for (_, position, device) in pairs {
             if let Some(entry) = waiting[position].take_if(|_| !self.used[device.index()]) {
                 self.put(entry.vertex, device);

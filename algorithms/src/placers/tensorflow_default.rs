@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, Kind, UnitId};
 
 use super::load::STOP_INTERVAL;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts each op on the first GPU that supports it, else on the first CPU; an op without inputs and with a single consumer
@@ -30,6 +31,9 @@ impl Algorithm for TensorflowDefault {
     const NAME: &str = "tensorflow_default";
     const SUMMARY: &str = "the first GPU that supports an op, else the first CPU";
     const SOURCE: &str = "TensorFlow 2.15, B §6.1";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledDevices, "it takes the first GPU that is listed, as TensorFlow does")];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

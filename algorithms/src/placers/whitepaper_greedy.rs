@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use super::load::STOP_INTERVAL;
+use crate::fairness::Assumption;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, Plan, SpecError};
 
 /// Walks through the graph from its sources and puts each op on the feasible device where it would finish earliest, the
@@ -34,6 +35,7 @@ impl Algorithm for WhitepaperGreedy {
     const NAME: &str = "whitepaper_greedy";
     const SUMMARY: &str = "from the sources on, each op where it would finish first";
     const SOURCE: &str = "W §3.2.1";
+    const ASSUMES: &[Assumption] = &[Assumption::NoMemory];
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {
         Ok(Self)

@@ -14,7 +14,8 @@ fn batch_split(instance: &Instance) -> Outcome {
     let cluster = instance.cluster();
     let mut ops: Vec<OpId> = instance.graph().op_ids().collect();
     ops.sort_by(|&a, &b| operations_rank(instance, b).total_cmp(&operations_rank(instance, a)).then(a.cmp(&b)));
-    let mut devices: Vec<DeviceId> = cluster.device_ids().collect();
+    let is_used = |device: &DeviceId| ops.iter().any(|&op| state.is_allowed(op, *device));
+    let mut devices: Vec<DeviceId> = cluster.device_ids().filter(is_used).collect();
     devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed).then(a.cmp(&b)));
     for (position, &op) in ops.iter().enumerate() {
         if state.d(op).is_none() {

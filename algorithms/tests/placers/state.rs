@@ -58,6 +58,12 @@ impl<'a> State<'a> {
         self.instance.graph().op_ids().filter(|&op| self.d(op) == Some(device)).collect()
     }
 
+    /// Whether a device is of a kind that an op and all ops colocated with it may run on.
+    pub(crate) fn is_allowed(&self, op: OpId, device: DeviceId) -> bool {
+        let kind = self.instance.cluster().device(device).kind;
+        self.unit(op).iter().all(|&mate| self.instance.graph().kinds(mate).contains(kind))
+    }
+
     /// L §4.1, for ops that are to be placed together.
     pub(crate) fn is_feasible(&self, ops: &[OpId], device: DeviceId) -> bool {
         let (graph, target) = (self.instance.graph(), self.instance.cluster().device(device));
@@ -89,10 +95,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Places ops together where exec_min so far is least, if anywhere.
+    /// Places ops together where exec_min so far is least, then where it is least with them, if anywhere.
     pub(crate) fn place_least_loaded(&mut self, ops: &[OpId]) -> Result<(), OpId> {
-        let feasible = self.feasible(ops);
-        let device = least(feasible.into_iter().map(|device| (self.exec_min(device, &[]), device))).ok_or(ops[0])?;
+        let mut feasible = self.feasible(ops);
+        feasible.sort_by(|&a, &b| self.exec_min(a, ops).total_cmp(&self.exec_min(b, ops)));
+        let first = |a, b| if self.exec_min(b, &[]) < self.exec_min(a, &[]) { b } else { a };
+        let device = feasible.into_iter().reduce(first).ok_or(ops[0])?;
         self.place(ops, device);
         Ok(())
     }
@@ -110,11 +118,6 @@ impl<'a> State<'a> {
     pub(crate) fn devices(self) -> Vec<DeviceId> {
         self.d.into_iter().map(|device| device.expect("every op is placed")).collect()
     }
-}
-
-/// The device with the least value, then the lowest id.
-pub(crate) fn least(candidates: impl Iterator<Item = (f64, DeviceId)>) -> Option<DeviceId> {
-    candidates.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, device)| device)
 }
 
 /// #ops source and sink rank by their recursive definitions (Eq. 4.3 and 4.4).

@@ -21,15 +21,14 @@ impl<'a> VertexAssignment<'a> {
         Self { instance, vertices, workers, assignment: Assignment::new(instance) }
     }
 
-    /// Puts the devices that may take a vertex as a whole into `candidates`, ascending: the workers among the feasible
-    /// devices or, if there are none, all of these.
+    /// Puts the devices that may take a vertex as a whole into `candidates`, fastest first, then by id: the workers among
+    /// the feasible devices or, if there are none, all of these.
     pub(in crate::placers) fn candidates(&self, vertex: u32, candidates: &mut Vec<DeviceId>) {
         candidates.clear();
-        candidates.extend(self.workers.by_speed().iter().copied().filter(|&device| self.is_candidate(vertex, device)));
-        candidates.sort_unstable();
-        if candidates.is_empty() {
-            let devices = self.instance.cluster().device_ids();
-            candidates.extend(devices.filter(|&device| self.is_candidate(vertex, device)));
+        for devices in [self.workers.by_speed(), self.workers.usable()] {
+            if candidates.is_empty() {
+                candidates.extend(devices.iter().copied().filter(|&device| self.is_candidate(vertex, device)));
+            }
         }
     }
 
@@ -64,9 +63,12 @@ impl<'a> VertexAssignment<'a> {
     /// # Errors
     /// [`PlaceError::Infeasible`] if no device can take it.
     pub(in crate::placers) fn put_near(&mut self, unit: UnitId, home: DeviceId) -> Result<DeviceId, PlaceError> {
-        let feasible = || self.assignment.feasible_devices(unit);
-        let device = nearest(self.instance, home, feasible().filter(|&device| self.workers.contains(device)))
-            .or_else(|| nearest(self.instance, home, feasible()))
+        let nearest_of = |devices: &[DeviceId]| {
+            let feasible = devices.iter().copied().filter(|&device| self.assignment.is_feasible(unit, device));
+            nearest(self.instance, home, feasible)
+        };
+        let device = nearest_of(self.workers.by_speed())
+            .or_else(|| nearest_of(self.workers.usable()))
             .ok_or_else(|| self.assignment.infeasible(unit))?;
         self.assignment.assign(unit, device);
         Ok(device)
@@ -105,8 +107,8 @@ impl<'a> VertexAssignment<'a> {
     }
 }
 
-/// Of some devices, ascending, the one nearest to `home`: `home` itself, else the highest rate from there, then the least
-/// latency, then the lowest id.
+/// Of some devices the one nearest to `home`: `home` itself, else the highest rate from there, then the least latency, then
+/// the first.
 pub(in crate::placers) fn nearest(
     instance: &Instance,
     home: DeviceId,

@@ -1,11 +1,62 @@
 //! Which devices compete for the ops: B's GPUs, generalised.
 
-use placebench_datasets::{DeviceId, Instance, KindSet};
+use placebench_datasets::{Device, DeviceId, Instance};
 
+use crate::fairness::usable_devices;
 use crate::placers::load::Work;
 
 /// How many times as long as the best a device may take and still compete.
 const SLOWEST: f64 = 10.0;
+
+/// Slownesses come in steps of one part in this many.
+const ROUNDING: f64 = (1_u64 << 40) as f64;
+
+/// The devices that some op may run on, fastest first, then by id: how fast a device is follows from how much longer than the
+/// fastest devices it needs for what it may run. All devices, if there are no ops.
+///
+/// # Complexity
+/// O(ops · kinds + devices · log devices).
+pub(in crate::placers) fn devices_by_speed(instance: &Instance) -> Vec<DeviceId> {
+    by_slowness(instance, &slowness(instance))
+}
+
+fn by_slowness(instance: &Instance, slowness: &[f64]) -> Vec<DeviceId> {
+    let mut devices = usable_devices(instance);
+    devices.sort_by(|a, b| slowness[a.index()].total_cmp(&slowness[b.index()]));
+    devices
+}
+
+/// How many times as long as the fastest devices would each device needs for what it may run; 1 if that takes no time.
+fn slowness(instance: &Instance) -> Vec<f64> {
+    let (cluster, units) = (instance.cluster(), instance.units());
+    let mut top_speeds = [None::<f64>; 3];
+    for device in cluster.devices() {
+        let top = &mut top_speeds[device.kind.index()];
+        *top = Some(top.map_or(device.speed, |top| top.max(device.speed)));
+    }
+    // Per kind, over the units that may run there: operations, measured time, and the least time anywhere.
+    let mut totals = [(0.0, 0.0, 0.0); 3];
+    for unit in units.ids() {
+        let (work, kinds) = (Work::of_unit(instance, unit), units.kinds(unit));
+        let least = kinds
+            .iter()
+            .filter_map(|kind| top_speeds[kind.index()].map(|speed| work.time(kind, speed)))
+            .fold(f64::INFINITY, f64::min);
+        for kind in kinds.iter() {
+            let total = &mut totals[kind.index()];
+            total.0 += work.ops(kind);
+            total.1 += work.measured(kind);
+            total.2 += least;
+        }
+    }
+    let of = |device: &Device| {
+        let (ops, measured, least) = totals[device.kind.index()];
+        let slowness = if least > 0.0 { (ops / device.speed + measured) / least } else { 1.0 };
+        // Sums that differ by rounding alone are equal, or the unit of costs would decide between equally fast devices.
+        (slowness * ROUNDING).round() / ROUNDING
+    };
+    cluster.devices().iter().map(of).collect()
+}
 
 /// The devices that share the work.
 ///
@@ -15,60 +66,35 @@ const SLOWEST: f64 = 10.0;
 #[derive(Clone, Debug)]
 pub(in crate::placers) struct Workers {
     is_worker: Vec<bool>,
-    /// Workers by relative speed, fastest first, then by id.
-    by_speed: Vec<DeviceId>,
+    /// What some op may run on, fastest first, then by id.
+    usable: Vec<DeviceId>,
+    /// How many of these are workers: the first.
+    workers: usize,
     relative_speed: Vec<f64>,
 }
 
 impl Workers {
-    /// The workers of an instance; if no device qualifies, all.
+    /// The workers of an instance; if no device qualifies, all that some op may run on.
     ///
     /// # Complexity
     /// O(ops · kinds + devices · log devices).
     pub(in crate::placers) fn new(instance: &Instance) -> Self {
-        let (cluster, units) = (instance.cluster(), instance.units());
-        let mut top_speeds = [None::<f64>; 3];
-        for device in cluster.devices() {
-            let top = &mut top_speeds[device.kind.index()];
-            *top = Some(top.map_or(device.speed, |top| top.max(device.speed)));
-        }
-        // Per kind, over the units that may run there: operations, measured time, and the least time anywhere.
-        let mut totals = [(0.0, 0.0, 0.0); 3];
-        let mut usable = KindSet::EMPTY;
-        for unit in units.ids() {
-            let (work, kinds) = (Work::of_unit(instance, unit), units.kinds(unit));
-            usable = usable.union(kinds);
-            let least = kinds
-                .iter()
-                .filter_map(|kind| top_speeds[kind.index()].map(|speed| work.time(kind, speed)))
-                .fold(f64::INFINITY, f64::min);
-            for kind in kinds.iter() {
-                let total = &mut totals[kind.index()];
-                total.0 += work.ops(kind);
-                total.1 += work.measured(kind);
-                total.2 += least;
-            }
-        }
-        let slowness = |id: DeviceId| {
-            let device = cluster.device(id);
-            let (ops, measured, least) = totals[device.kind.index()];
-            if least > 0.0 { (ops / device.speed + measured) / least } else { 1.0 }
+        let slowness = slowness(instance);
+        let usable = by_slowness(instance, &slowness);
+        let workers = match usable.partition_point(|id| slowness[id.index()] <= SLOWEST) {
+            0 => usable.len(),
+            workers => workers,
         };
-        let qualifies = |id: DeviceId| usable.contains(cluster.device(id).kind) && slowness(id) <= SLOWEST;
-        let mut is_worker: Vec<bool> = cluster.device_ids().map(qualifies).collect();
-        if !is_worker.contains(&true) {
-            is_worker.fill(true);
-        }
-        let mut by_speed: Vec<DeviceId> = cluster.device_ids().filter(|id| is_worker[id.index()]).collect();
-        by_speed.sort_by(|&a, &b| slowness(a).total_cmp(&slowness(b)));
-        let best = by_speed.first().map_or(1.0, |&id| slowness(id));
-        let relative_speed = cluster.device_ids().map(|id| best / slowness(id)).collect();
-        Self { is_worker, by_speed, relative_speed }
+        let mut is_worker = vec![false; slowness.len()];
+        usable[..workers].iter().for_each(|id| is_worker[id.index()] = true);
+        let best = usable.first().map_or(1.0, |id| slowness[id.index()]);
+        let relative_speed = slowness.into_iter().map(|slowness| best / slowness).collect();
+        Self { is_worker, usable, workers, relative_speed }
     }
 
     /// Number of workers, at least 1.
     pub(in crate::placers) fn count(&self) -> usize {
-        self.by_speed.len()
+        self.workers
     }
 
     /// Whether a device is a worker.
@@ -79,7 +105,12 @@ impl Workers {
 
     /// The workers, fastest first, then by id.
     pub(in crate::placers) fn by_speed(&self) -> &[DeviceId] {
-        &self.by_speed
+        &self.usable[..self.workers]
+    }
+
+    /// The workers and then the others that some op may run on, fastest first, then by id.
+    pub(in crate::placers) fn usable(&self) -> &[DeviceId] {
+        &self.usable
     }
 
     /// The speed of a device for what it may run, as a share of the fastest worker's: exactly 1 for all of equal devices.

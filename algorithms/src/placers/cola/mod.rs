@@ -8,6 +8,7 @@ use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::workers::Workers;
 use super::load::Work;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 use split::Splitter;
 
@@ -47,6 +48,11 @@ impl Algorithm for Cola {
     const NAME: &str = "cola";
     const SUMMARY: &str = "everything fused, then split by cuts of least ratio until it can be packed evenly";
     const SOURCE: &str = "Khandekar et al. 2009, L ch. 8";
+    const ASSUMES: &[Assumption] = &[Assumption::EqualLinks, Assumption::NoKinds, Assumption::NoMemory];
+    const EXCEPTIONS: &[Exception] = &[Exception::new(
+        Law::RelabelledOps,
+        "its cuts begin with topological and breadth-first orders, and numbers choose which ones",
+    )];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let doc = "by what share the most loaded device may exceed an even load";

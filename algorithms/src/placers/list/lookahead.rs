@@ -1,10 +1,18 @@
 //! Lookahead: the device from which an op's successors finish first.
 
-use placebench_datasets::{Cluster, DeviceId, Instance, OpId, Time, UnitId};
+use placebench_datasets::{Cluster, DeviceId, Edge, Instance, OpId, Time, UnitId};
 
 use super::ready::positions;
 use super::schedule::{PartialSchedule, Select};
 use super::timeline::Timeline;
+use crate::{PlaceError, StopToken};
+
+/// An op with more inputs than this remembers what those that are scheduled come to. Others are looked at anew for each of
+/// their predecessors, which costs less than a row of times for each of them.
+const MANY_INPUTS: usize = 16;
+
+/// Successors tried between two looks at the stop token.
+const STOP_INTERVAL: usize = 1024;
 
 /// Places the op on each device in turn and its successors after it, in the order in which they will be scheduled, each where it
 /// finishes first given those before it; picks the device for which the last of them finishes first. Ties: where the op
@@ -13,15 +21,30 @@ use super::timeline::Timeline;
 /// Predecessors of a successor that are neither scheduled nor on trial before it do not count.
 ///
 /// # Complexity
-/// With d devices, O(d · in-edges of the successors) for what does not depend on the op's device; O(d² + d · log ops) a successor
-/// at worst. Devices are tried in the order in which the op would finish there, and given up as soon as they cannot win,
-/// so that few are tried to the end.
+/// With d devices, O(d · out-degree) for what does not depend on the op's device, and O(d + log in-degree) for each in-edge of
+/// the graph; O(d² + d · log ops) a successor at worst. Devices are tried in the order in which the op would finish there, and
+/// given up as soon as they cannot win, so that few are tried to the end.
 pub(super) struct Lookahead {
     position: Vec<u32>,
+    /// By op, for ops with many inputs that are a successor of an op scheduled already.
+    gathered: Vec<Option<Box<Gathered>>>,
+    stop: StopToken,
+    /// Successors tried since the last look at the stop token.
+    tried: usize,
     successors: Successors,
     trial: Trial,
     /// Devices on which the op at hand is feasible, with its finish there.
     candidates: Vec<(Time, DeviceId)>,
+}
+
+/// The inputs of an op that has many.
+struct Gathered {
+    /// In the order in which their producers are scheduled.
+    inputs: Vec<Edge>,
+    /// How many of them are in `ready`.
+    arrived: usize,
+    /// By device: when the first `arrived` inputs are there.
+    ready: Vec<Time>,
 }
 
 /// The successors of the op at hand, in the order in which they are tried.
@@ -56,11 +79,14 @@ struct Trial {
 }
 
 impl Lookahead {
-    pub(super) fn new(instance: &Instance, order: &[OpId], insertion: bool) -> Self {
+    pub(super) fn new(instance: &Instance, order: &[OpId], insertion: bool, stop: &StopToken) -> Self {
         let devices = instance.cluster().device_count();
         let shortest = if insertion { 0.0 } else { f64::INFINITY };
         Self {
             position: positions(order),
+            gathered: std::iter::repeat_with(|| None).take(order.len()).collect(),
+            stop: stop.clone(),
+            tried: 0,
             successors: Successors::default(),
             trial: Trial {
                 timelines: vec![Timeline::new(shortest); devices],
@@ -83,7 +109,7 @@ impl Lookahead {
         op: OpId,
         (finish, device): (Time, DeviceId),
         limit: Time,
-    ) -> Option<Time> {
+    ) -> Result<Option<Time>, PlaceError> {
         let unit = schedule.instance().units().unit_of(op);
         let exec = schedule.exec()[device.index()];
         let trial = &mut self.trial;
@@ -92,25 +118,31 @@ impl Lookahead {
         trial.place(schedule, unit, device, start, exec);
         let (mut last, devices) = (finish, schedule.exec().len());
         for (row, &(successor, bytes)) in self.successors.ops.iter().enumerate() {
+            self.tried += 1;
+            if self.tried.is_multiple_of(STOP_INTERVAL) {
+                self.stop.check()?;
+            }
             if finish + self.successors.longest_left[row] >= limit {
-                return None;
+                return Ok(None);
             }
             let sent = (finish, device, bytes);
-            let (start, end, device) = trial.earliest_finish(schedule, &self.successors, row, sent, limit)?;
+            let found = trial.earliest_finish(schedule, &self.successors, row, sent, limit);
+            let Some((start, end, device)) = found else { return Ok(None) };
             trial.tried.push((end, device));
             last = last.max(end);
             let exec = self.successors.exec[row * devices + device.index()];
             trial.place(schedule, schedule.instance().units().unit_of(successor), device, start, exec);
         }
-        Some(last)
+        Ok(Some(last))
     }
 }
 
 impl Select for Lookahead {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let unit = schedule.instance().units().unit_of(op);
+        self.gathered[op.index()] = None;
         if schedule.instance().graph().out_degree(op) == 0 {
-            return schedule.earliest_finish(unit, |_| 0.0);
+            return Ok(schedule.earliest_finish(unit, |_| 0.0));
         }
         let demand = schedule.instance().units().demand_bytes(unit);
         self.candidates.clear();
@@ -122,7 +154,7 @@ impl Select for Lookahead {
         }
         // Where it finishes first is where it is likely to stay, and a good first limit.
         self.candidates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        self.successors.fill(schedule, op, &self.position);
+        self.successors.fill(schedule, op, &self.position, &mut self.gathered, &self.stop)?;
         let mut best: Option<(Time, DeviceId)> = None;
         for at in 0..self.candidates.len() {
             let candidate = self.candidates[at];
@@ -131,19 +163,78 @@ impl Select for Lookahead {
             if best.is_some() && candidate.0 + self.successors.longest_left[0] >= limit {
                 break;
             }
-            let last = self.last_finish(schedule, op, candidate, limit);
+            let last = self.last_finish(schedule, op, candidate, limit)?;
             self.trial.clear();
             if let Some(last) = last {
                 best = Some((last, candidate.1));
             }
         }
         // Without a device that leaves room for all successors, the one where the op finishes first.
-        best.or(self.candidates.first().copied()).map(|(_, device)| device)
+        Ok(best.or(self.candidates.first().copied()).map(|(_, device)| device))
+    }
+}
+
+impl Gathered {
+    fn new(schedule: &PartialSchedule<'_>, op: OpId, position: &[u32]) -> Self {
+        let mut inputs: Vec<Edge> = schedule.instance().graph().predecessors(op).collect();
+        inputs.sort_unstable_by_key(|edge| position[edge.op.index()]);
+        Self { inputs, arrived: 0, ready: vec![0.0; schedule.ready().len()] }
+    }
+
+    /// Takes in the inputs whose producers have been scheduled since the last time.
+    fn update(&mut self, schedule: &PartialSchedule<'_>) {
+        let waiting = &self.inputs[self.arrived..];
+        let new = waiting.iter().take_while(|edge| schedule.is_scheduled(edge.op)).count();
+        schedule.add_arrivals(waiting[..new].iter().copied(), &mut self.ready);
+        self.arrived += new;
+    }
+
+    /// Writes the inputs that come from `siblings`, which are in the order of their positions, as their rows and bytes.
+    fn note_siblings(
+        &self,
+        schedule: &PartialSchedule<'_>,
+        siblings: &[(OpId, u64)],
+        position: &[u32],
+        found: &mut Vec<(usize, u64)>,
+    ) {
+        let (graph, waiting) = (schedule.instance().graph(), &self.inputs[self.arrived..]);
+        if waiting.len() <= siblings.len() {
+            return note_siblings(schedule, waiting.iter().copied(), siblings, position, found);
+        }
+        for (row, &(sibling, _)) in siblings.iter().enumerate() {
+            let at = position[sibling.index()];
+            let first = waiting.partition_point(|edge| position[edge.op.index()] < at);
+            let from_it = waiting[first..].iter().take_while(|edge| edge.op == sibling);
+            found.extend(from_it.map(|&edge| (row, graph.edge_bytes(edge))));
+        }
+    }
+}
+
+/// Writes those of the inputs that come from `siblings`, which are in the order of their positions, as their rows and bytes.
+fn note_siblings(
+    schedule: &PartialSchedule<'_>,
+    inputs: impl Iterator<Item = Edge>,
+    siblings: &[(OpId, u64)],
+    position: &[u32],
+    found: &mut Vec<(usize, u64)>,
+) {
+    for edge in inputs {
+        let at = position[edge.op.index()];
+        if let Ok(row) = siblings.binary_search_by_key(&at, |&(sibling, _)| position[sibling.index()]) {
+            found.push((row, schedule.instance().graph().edge_bytes(edge)));
+        }
     }
 }
 
 impl Successors {
-    fn fill(&mut self, schedule: &PartialSchedule<'_>, op: OpId, position: &[u32]) {
+    fn fill(
+        &mut self,
+        schedule: &PartialSchedule<'_>,
+        op: OpId,
+        position: &[u32],
+        gathered: &mut [Option<Box<Gathered>>],
+        stop: &StopToken,
+    ) -> Result<(), PlaceError> {
         let (graph, devices) = (schedule.instance().graph(), schedule.ready().len());
         self.ops.clear();
         self.ops.extend(graph.successors(op).map(|edge| (edge.op, graph.edge_bytes(edge))));
@@ -158,15 +249,21 @@ impl Successors {
         self.siblings.clear();
         self.sibling_ends.clear();
         for (row, &(after, _)) in self.ops.iter().enumerate() {
+            if row % STOP_INTERVAL == STOP_INTERVAL - 1 {
+                stop.check()?;
+            }
             let cells = row * devices..(row + 1) * devices;
-            let scheduled = graph.predecessors(after).filter(|edge| schedule.is_scheduled(edge.op));
-            schedule.add_arrivals(scheduled, &mut self.ready[cells.clone()]);
-            for edge in graph.predecessors(after).filter(|edge| edge.op != op && !schedule.is_scheduled(edge.op)) {
-                let sibling = self.ops[..row]
-                    .binary_search_by_key(&position[edge.op.index()], |&(other, _)| position[other.index()]);
-                if let Ok(sibling) = sibling {
-                    self.siblings.push((sibling, graph.edge_bytes(edge)));
-                }
+            let (ready, siblings) = (&mut self.ready[cells.clone()], &self.ops[..row]);
+            if graph.in_degree(after) > MANY_INPUTS {
+                let gathered =
+                    gathered[after.index()].get_or_insert_with(|| Box::new(Gathered::new(schedule, after, position)));
+                gathered.update(schedule);
+                ready.copy_from_slice(&gathered.ready);
+                gathered.note_siblings(schedule, siblings, position, &mut self.siblings);
+            } else {
+                schedule.add_arrivals(graph.predecessors(after).filter(|edge| schedule.is_scheduled(edge.op)), ready);
+                let waiting = graph.predecessors(after).filter(|edge| !schedule.is_scheduled(edge.op));
+                note_siblings(schedule, waiting, siblings, position, &mut self.siblings);
             }
             self.sibling_ends.push(self.siblings.len());
             let exec = &mut self.exec[cells];
@@ -179,6 +276,7 @@ impl Successors {
         for row in (1..self.longest_left.len()).rev() {
             self.longest_left[row - 1] = self.longest_left[row - 1].max(self.longest_left[row]);
         }
+        Ok(())
     }
 }
 

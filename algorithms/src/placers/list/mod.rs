@@ -49,7 +49,8 @@ impl ListScheduling {
             (Selection::EarliestStart, _) => self.walk(instance, &order, EarliestStart, context),
             (Selection::FinishPlusCost, Some(table)) => self.walk(instance, &order, FinishPlusCost(table), context),
             (Selection::Lookahead, _) => {
-                self.walk(instance, &order, Lookahead::new(instance, &order, self.insertion), context)
+                let lookahead = Lookahead::new(instance, &order, self.insertion, &context.stop);
+                self.walk(instance, &order, lookahead, context)
             }
             (Selection::CriticalPath, _) => {
                 self.walk(instance, &order, CriticalPathProcessor::new(instance, self.average), context)

@@ -167,25 +167,35 @@ impl<'a> Pairs<'a> {
         may_take(&self.schedule, op, device)
     }
 
-    /// The best pair of all: by value, favourite children first, by priority, by device id.
+    /// The best pair of all: by value, favourite children first, by priority, by finish, by device id.
     fn best(&mut self) -> Option<(OpId, DeviceId, Time)> {
         let mut best: Option<((bool, Candidate), DeviceId)> = None;
-        for at in 0..self.queues.len() {
-            if self.stale[at] {
-                self.refresh(DeviceId::new(at));
+        for device in (0..self.queues.len()).map(DeviceId::new) {
+            if self.stale[device.index()] {
+                self.refresh(device);
             }
-            if let Some(pair) = self.best[at] {
-                let better = |other: &((bool, Candidate), DeviceId)| {
-                    let (other, _) = other;
+            if let Some(pair) = self.best[device.index()] {
+                let better = |&(other, other_device): &((bool, Candidate), DeviceId)| {
                     let by_value = pair.1.value.total_cmp(&other.1.value);
-                    by_value.then(other.0.cmp(&pair.0)).then(pair.1.position.cmp(&other.1.position)).is_lt()
+                    let by_op = by_value.then(other.0.cmp(&pair.0)).then(pair.1.position.cmp(&other.1.position));
+                    by_op
+                        .then_with(|| self.finish(pair.1, device).total_cmp(&self.finish(other.1, other_device)))
+                        .is_lt()
                 };
                 if best.as_ref().is_none_or(better) {
-                    best = Some((pair, DeviceId::new(at)));
+                    best = Some((pair, device));
                 }
             }
         }
-        best.map(|((_, candidate), device)| (self.ranked.order[candidate.position as usize], device, candidate.start))
+        best.map(|((_, candidate), device)| (self.op(candidate), device, candidate.start))
+    }
+
+    fn op(&self, candidate: Candidate) -> OpId {
+        self.ranked.order[candidate.position as usize]
+    }
+
+    fn finish(&self, candidate: Candidate, device: DeviceId) -> Time {
+        candidate.start + self.schedule.instance().exec_time(self.op(candidate), device)
     }
 
     fn refresh(&mut self, device: DeviceId) {

@@ -17,7 +17,10 @@ pub(crate) struct Slot {
 pub(crate) trait Select {
     /// A feasible device for the unit of `op`, which is on none yet; `None` if there is none. [`PartialSchedule::ready`]
     /// and [`PartialSchedule::exec`] are about `op`.
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId>;
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`] if it is time to stop, for selections that take long for one op.
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError>;
 }
 
 /// As the shortest duration of a timeline: no gap is long enough to be kept.
@@ -80,7 +83,7 @@ impl<'a> PartialSchedule<'a> {
     /// and the memory of the whole group is claimed then.
     ///
     /// # Errors
-    /// [`PlaceError::Infeasible`] if no device can take the op's unit.
+    /// [`PlaceError::Infeasible`] if no device can take the op's unit, [`PlaceError::Stopped`] if the selection says so.
     ///
     /// # Complexity
     /// O(in-degree · devices) for transfers, and what the selection takes.
@@ -95,7 +98,7 @@ impl<'a> PartialSchedule<'a> {
             None => {
                 self.fill_ready_times(op);
                 self.fill_exec_times(op);
-                let device = selection.select(self, op).ok_or_else(|| self.assignment.infeasible(unit))?;
+                let device = selection.select(self, op)?.ok_or_else(|| self.assignment.infeasible(unit))?;
                 self.assignment.assign(unit, device);
                 device
             }
@@ -136,21 +139,22 @@ impl<'a> PartialSchedule<'a> {
         best.map(|(_, device)| device)
     }
 
-    /// The feasible device on which the op at hand starts first; ties: the lowest id.
+    /// The feasible device on which the op at hand starts first; ties: where it finishes first, then the lowest id.
     ///
     /// # Complexity
     /// As [`PartialSchedule::earliest_finish`].
     pub(crate) fn earliest_start(&self, unit: UnitId) -> Option<DeviceId> {
         let demand = self.instance.units().demand_bytes(unit);
-        let mut best: Option<(Time, DeviceId)> = None;
+        let mut best: Option<((Time, Time), DeviceId)> = None;
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
-            if best.is_some_and(|(least, _)| ready >= least) || !self.assignment.fits(demand, device) {
+            // No gap can make it start or finish before this.
+            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.fits(demand, device) {
                 continue;
             }
             let start = self.timelines[device.index()].earliest(ready, exec);
-            if best.is_none_or(|(least, _)| start < least) {
-                best = Some((start, device));
+            if best.is_none_or(|(least, _)| (start, start + exec) < least) {
+                best = Some(((start, start + exec), device));
             }
         }
         best.map(|(_, device)| device)

@@ -84,7 +84,7 @@ impl Slow<'_> {
             for &op in &ready {
                 urgent_at_first_sight[op.index()].get_or_insert_with(|| self.urgent(op));
             }
-            let mut best: Option<(Time, bool, usize, DeviceId)> = None;
+            let mut best: Option<(Time, bool, usize, Time, DeviceId)> = None;
             for device in cluster.device_ids() {
                 let wish = self.last[device.index()].and_then(|last| child[last.index()]).filter(|wish| {
                     let earlier = |other: DeviceId| {
@@ -100,13 +100,14 @@ impl Slow<'_> {
                         }
                         _ => self.start(op, device),
                     };
-                    let pair = (value, !favourite, position, device);
+                    let finish = value + self.instance.exec_time(op, device);
+                    let pair = (value, !favourite, position, finish, device);
                     if best.is_none_or(|best| pair.partial_cmp(&best).unwrap().is_lt()) {
                         best = Some(pair);
                     }
                 }
             }
-            let (_, _, position, device) = best?;
+            let (_, _, position, _, device) = best?;
             let op = ready[position];
             let start = self.start(op, device);
             let finish = start + self.instance.exec_time(op, device);

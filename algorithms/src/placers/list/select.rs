@@ -4,6 +4,9 @@ use placebench_datasets::{DeviceId, Instance, OpId, Time, UnitId};
 
 use super::oct::OptimisticCostTable;
 use super::schedule::{PartialSchedule, Select};
+use crate::PlaceError;
+use crate::fairness::usable_devices;
+use crate::placers::coarse::workers::devices_by_speed;
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 
 fn unit_of(schedule: &PartialSchedule<'_>, op: OpId) -> UnitId {
@@ -14,8 +17,8 @@ fn unit_of(schedule: &PartialSchedule<'_>, op: OpId) -> UnitId {
 pub(super) struct EarliestFinish;
 
 impl Select for EarliestFinish {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
-        schedule.earliest_finish(unit_of(schedule, op), |_| 0.0)
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+        Ok(schedule.earliest_finish(unit_of(schedule, op), |_| 0.0))
     }
 }
 
@@ -23,8 +26,8 @@ impl Select for EarliestFinish {
 pub(super) struct EarliestStart;
 
 impl Select for EarliestStart {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
-        schedule.earliest_start(unit_of(schedule, op))
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+        Ok(schedule.earliest_start(unit_of(schedule, op)))
     }
 }
 
@@ -32,8 +35,8 @@ impl Select for EarliestStart {
 pub(super) struct FinishPlusCost<'a>(pub(super) &'a OptimisticCostTable);
 
 impl Select for FinishPlusCost<'_> {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
-        schedule.earliest_finish(unit_of(schedule, op), |device| self.0.cost(op, device))
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+        Ok(schedule.earliest_finish(unit_of(schedule, op), |device| self.0.cost(op, device)))
     }
 }
 
@@ -68,7 +71,7 @@ impl CriticalPathProcessor {
             }
             length
         };
-        let lengths = cluster.device_ids().map(|device| (length(device), device));
+        let lengths = usable_devices(instance).into_iter().map(|device| (length(device), device));
         let shortest = lengths.reduce(|best, other| if other.0 < best.0 { other } else { best });
         Self { on_path, processor: shortest.map(|(_, device)| device) }
     }
@@ -96,19 +99,23 @@ fn critical_path(instance: &Instance, exec: &[Time], transfer: AverageTransfer) 
 }
 
 impl Select for CriticalPathProcessor {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let unit = unit_of(schedule, op);
         let wanted = self.processor.filter(|_| self.on_path[op.index()]);
-        wanted
+        Ok(wanted
             .filter(|&device| schedule.assignment().is_feasible(unit, device))
-            .or_else(|| schedule.earliest_finish(unit, |_| 0.0))
+            .or_else(|| schedule.earliest_finish(unit, |_| 0.0)))
     }
 }
 
-/// One device after the other, each up to an equal share of the memory that the graph demands (m-TOPO).
+/// One device after the other, each up to an equal share of the memory that the graph demands (m-TOPO): the devices that
+/// some op may run on, the fastest first.
 pub(super) struct Fill {
     share: u64,
-    current: usize,
+    /// The devices in the order in which they are filled.
+    order: Vec<DeviceId>,
+    /// How many of them are full.
+    full: usize,
 }
 
 impl Fill {
@@ -117,24 +124,25 @@ impl Fill {
         let units = instance.units();
         let demands = || units.ids().map(|unit| units.demand_bytes(unit));
         let total: u64 = demands().fold(0, u64::saturating_add);
-        let mean = total / instance.cluster().device_count() as u64;
-        Self { share: mean.saturating_add(demands().max().unwrap_or(0)), current: 0 }
+        let order = devices_by_speed(instance);
+        let mean = total / order.len().max(1) as u64;
+        Self { share: mean.saturating_add(demands().max().unwrap_or(0)), order, full: 0 }
     }
 }
 
 impl Select for Fill {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Option<DeviceId> {
+    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let (unit, assignment) = (unit_of(schedule, op), schedule.assignment());
         let demand = schedule.instance().units().demand_bytes(unit);
         let fits = |device: DeviceId| assignment.used_bytes(device).saturating_add(demand) <= self.share;
-        let count = schedule.instance().cluster().device_count();
         // A device that is full stays behind for good; one that is of the wrong kind or too small is passed over once.
-        while self.current + 1 < count && !fits(DeviceId::new(self.current)) {
-            self.current += 1;
+        while self.full + 1 < self.order.len() && !fits(self.order[self.full]) {
+            self.full += 1;
         }
-        let from_here = (self.current..count).chain(0..self.current).map(DeviceId::new);
-        let mut feasible = from_here.filter(|&device| assignment.is_feasible(unit, device));
-        let first = feasible.next()?;
-        if fits(first) { Some(first) } else { feasible.find(|&device| fits(device)).or(Some(first)) }
+        let (before, from_here) = self.order.split_at(self.full);
+        let feasible =
+            || from_here.iter().chain(before).copied().filter(|&device| assignment.is_feasible(unit, device));
+        let in_share = feasible().find(|&device| fits(device));
+        Ok(in_share.or_else(|| feasible().min_by_key(|&device| assignment.used_bytes(device))))
     }
 }

@@ -8,6 +8,7 @@ use placebench_datasets::{DeviceId, EdgeWeight, Instance, VertexWeight, Vertices
 use self::mapping::{Blocks, map_blocks};
 use self::shares::targets;
 use super::repair;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::partition::{PartitionError, Partitioner, Request};
 use crate::{Decision, Entry, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -28,7 +29,7 @@ use crate::{Decision, Entry, Params, PlaceContext, PlaceError, Placer, SpecError
 /// 2 · 10⁸ steps for the mapping.
 ///
 /// # Ties
-/// Equal orders: the first, with devices ascending. The repair: see [`repair()`].
+/// Devices come by falling share, then by id. Equal orders: the first. The repair: see [`repair()`].
 ///
 /// # Deviations
 /// What the partitioner's authors say about placing ops, if anything, is in the partitioner's own documentation.
@@ -44,6 +45,15 @@ pub struct Partitioned {
 }
 
 impl Partitioned {
+    /// What the authors of all partitioners take for granted.
+    pub const ASSUMES: &'static [Assumption] =
+        &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds, Assumption::NoMemory];
+    /// The laws that partitioners do not keep as placers.
+    pub const EXCEPTIONS: &'static [Exception] = &[
+        Exception::new(Law::RelabelledOps, "partitioners take vertices by number or in an order drawn from the seed"),
+        Exception::new(Law::IsolatedOp, "one more vertex changes the order drawn from the seed"),
+    ];
+
     /// Declares and reads the parameters of a partitioner and those that all of them have as placers.
     ///
     /// # Errors
@@ -133,23 +143,23 @@ mod tests {
         let graph = example::graph(&[2.0; 6], &[(5, 4, 1), (4, 3, 1), (3, 2, 1), (2, 1, 1), (1, 0, 1)], &[]);
         let instance = Instance::new(graph, example::cluster(&[1.0, 2.0], 1.0)).unwrap();
         let decision = placer(Ranges).place(&instance, &PlaceContext::default()).unwrap();
-        assert_eq!(example::devices(&decision), [1, 1, 1, 1, 0, 0]);
+        assert_eq!(example::devices(&decision), [0, 0, 1, 1, 1, 1]);
         assert_eq!(decision.repaired, Some(0));
     }
 
     #[test]
     fn what_a_block_cannot_run_is_repaired_and_counted() {
-        // Six equal ops in a chain, the fifth for the CPU only. Mean times: 2 for that, 1.5 for the others, 9.5 in all. All
-        // end at 4: 3.5 of the weight for the CPU, so the first three ops, and 6 for the GPU.
+        // Six equal ops in a chain, the second for the CPU only. Mean times: 2 for that, 1.5 for the others, 9.5 in all. All
+        // end at 4: 6 of the weight for the GPU, so the first four ops, and 3.5 for the CPU.
         let cpu = OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(2.0) };
         let mut specs = vec![OpSpec::cost(2.0); 6];
-        specs[4] = cpu;
+        specs[1] = cpu;
         let edges: Vec<(u32, u32, u64)> = (0..5).map(|op| (op, op + 1, 1)).collect();
         let graph = example::graph_of(&specs, &edges, &[]);
         let cluster = example::cluster_of_kinds(&[(Kind::Cpu, 1.0), (Kind::Gpu, 2.0)]);
         let instance = Instance::new(graph, cluster).unwrap();
         let decision = placer(Ranges).place(&instance, &PlaceContext::default()).unwrap();
-        assert_eq!(example::devices(&decision), [0, 0, 0, 1, 0, 1]);
+        assert_eq!(example::devices(&decision), [1, 0, 1, 1, 0, 0]);
         assert_eq!(decision.repaired, Some(1));
         assert_eq!(decision.placement.check(&instance), Ok(()));
     }

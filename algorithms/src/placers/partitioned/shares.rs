@@ -4,12 +4,15 @@ use placebench_datasets::{DeviceId, Instance, KindSet, Time, UnitId};
 
 use crate::placers::load::Work;
 
-/// The devices that get a block, ascending, and the share of the total weight that each should have.
+/// The devices that get a block, the largest share first, then by id, and the share of the total weight that each should have.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Targets {
     pub(super) devices: Vec<DeviceId>,
     pub(super) shares: Vec<f64>,
 }
+
+/// Shares are compared in steps of one part in this many.
+const ROUNDING: f64 = 1e9;
 
 /// Units that may run on the same devices.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +51,10 @@ pub(super) fn targets(instance: &Instance, weight_of: impl Fn(UnitId) -> u64) ->
         pour(instance, class, &mut ends, &mut weights);
     }
     let total: f64 = weights.iter().sum();
-    let devices: Vec<DeviceId> = cluster.device_ids().filter(|device| weights[device.index()] > 0.0).collect();
+    let mut devices: Vec<DeviceId> = cluster.device_ids().filter(|device| weights[device.index()] > 0.0).collect();
+    // Partitioners treat blocks by their numbers: which device is listed first must not decide what comes into its block.
+    let rounded = |device: DeviceId| (weights[device.index()] / total * ROUNDING).round();
+    devices.sort_by(|&a, &b| rounded(b).total_cmp(&rounded(a)));
     let shares = devices.iter().map(|device| weights[device.index()] / total).collect();
     Targets { devices, shares }
 }
@@ -113,7 +119,7 @@ mod tests {
     #[test]
     fn without_constraints_speed_decides() {
         let all = op(12.0, &Kind::ALL);
-        assert_eq!(shares(&[all], &[(Cpu, 1.0), (Cpu, 2.0), (Gpu, 3.0)]), [(0, 0.166667), (1, 0.333333), (2, 0.5)]);
+        assert_eq!(shares(&[all], &[(Cpu, 1.0), (Cpu, 2.0), (Gpu, 3.0)]), [(2, 0.5), (1, 0.333333), (0, 0.166667)]);
     }
 
     #[test]
@@ -137,6 +143,6 @@ mod tests {
     fn measured_times_replace_speeds() {
         // 12 operations: 12 on the CPU of speed 1, measured 4 on the GPU of speed 1: one to three.
         let spec = OpSpec { times: [None, Some(4.0), None], ..op(12.0, &[Cpu, Gpu]) };
-        assert_eq!(shares(&[spec], &[(Cpu, 1.0), (Gpu, 1.0)]), [(0, 0.25), (1, 0.75)]);
+        assert_eq!(shares(&[spec], &[(Cpu, 1.0), (Gpu, 1.0)]), [(1, 0.75), (0, 0.25)]);
     }
 }
