@@ -10,7 +10,7 @@ pub fn findings(summary: &Summary) -> String {
 }
 
 /// What a run found, point by point: who won, by how much, whether distributing paid, how far from the bound, which
-/// scheduler to take, what failed.
+/// scheduler to take, what failed, what marks mean.
 pub fn finding_sentences(summary: &Summary) -> Vec<String> {
     let sentences = [
         optimality_text::sentence(summary),
@@ -21,6 +21,7 @@ pub fn finding_sentences(summary: &Summary) -> Vec<String> {
         traffic(summary),
         schedulers(summary),
         failures(summary),
+        summary.marks.note(),
     ];
     sentences.into_iter().flatten().collect()
 }

@@ -8,6 +8,7 @@ mod comparison;
 mod findings;
 mod html;
 mod kinds;
+mod marks;
 mod metric_table;
 mod optimality;
 mod optimality_text;
@@ -25,6 +26,7 @@ pub use comparison::{
 pub use findings::{finding_sentences, findings};
 pub use html::{Report, ReportInput, Timelines, html_report};
 pub use kinds::{CellsError, FigureKind, UnknownFigure};
+pub use marks::Marks;
 pub use metric_table::metric_table;
 pub use optimality::{Impossible, Optimality, OptimalityEntry};
 pub use optimality_text::optimality_table;

@@ -31,7 +31,7 @@ pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table
     };
     let header = ["placer".to_owned()].into_iter().chain(scenarios.clone().map(column));
     let mut table = Table::new(header.chain(["mean ratio to best".to_owned()]));
-    for (placer, name) in scores.placers.iter().enumerate() {
+    for (placer, name) in scores.shown.iter().enumerate() {
         let cell = |scenario: usize| {
             let values = scores.best[placer][scenario].as_ref().map(|best| best.values.as_slice());
             let Some(estimate) = values.and_then(Estimate::of) else { return String::new() };

@@ -6,7 +6,8 @@ use crate::summary::Summary;
 /// The table of ratios to the optimum, in blocks that fit the width; empty if no optimum was proven.
 pub fn optimality_table(summary: &Summary, width: usize) -> String {
     let Some(optimality) = &summary.optimality else { return String::new() };
-    let first = summary.placers.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("placer".len());
+    let shown: Vec<String> = summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect();
+    let first = shown.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("placer".len());
     let columns: Vec<Vec<String>> =
         (0..optimality.scenarios.len()).map(|column| column_lines(summary, optimality, column)).collect();
     let mut text = String::new();
@@ -22,7 +23,7 @@ pub fn optimality_table(summary: &Summary, width: usize) -> String {
         text.push_str(
             "Makespan / proven optimum, instance by instance: geometric mean, maximum, share optimal, scheduler\n",
         );
-        let names = ["", "placer"].into_iter().chain(summary.placers.iter().map(String::as_str));
+        let names = ["", "placer"].into_iter().chain(shown.iter().map(String::as_str));
         for (line, name) in names.enumerate() {
             let cells: String = block.iter().map(|column| format!("  {}", column[line])).collect();
             let padding = first - name.chars().count();

@@ -10,12 +10,16 @@ use placebench_harness::results::{CellKey, Metric, SCENARIO, Scenario, Table, li
 use polars::prelude::*;
 
 use crate::figure::Quantity;
+use crate::marks::Marks;
 
 /// A metric by placer and scenario.
 pub(crate) struct Scores {
     pub(crate) metric: Metric,
     /// As tables print them.
     pub(crate) placers: Vec<String>,
+    /// The same with their marks: what figures and tables show.
+    pub(crate) shown: Vec<String>,
+    pub(crate) marks: Marks,
     /// The placers with their parameters.
     pub(crate) specs: Vec<String>,
     /// In the order of the rows.
@@ -68,7 +72,10 @@ impl Scores {
         let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
         let scenarios = scenarios(&known)?;
         let labels = scenarios.iter().map(|own| label(own, &scenarios)).collect();
+        let marks = Marks::new(table)?;
         let mut scores = Self {
+            shown: placers.iter().map(|placer| marks.shown(placer)).collect(),
+            marks,
             best: vec![vec![None; scenarios.len()]; placers.len()],
             cells: scenarios.iter().map(|_| Vec::new()).collect(),
             units: values(&known, "time_unit")?,

@@ -7,6 +7,7 @@ use placebench_harness::results::{Column, Metric, Scenario, Status, Table, lists
 use placebench_harness::suite::ONLINE;
 use polars::prelude::*;
 
+use crate::marks::Marks;
 use crate::optimality::Optimality;
 use crate::scores::Scores;
 
@@ -40,6 +41,8 @@ pub struct Summary {
     pub labels: Vec<String>,
     /// Placers, in the order of the rows.
     pub placers: Vec<String>,
+    /// Marks on placers whose authors assume what does not hold.
+    pub marks: Marks,
     /// The placers with their parameters; the same where the suite gives no name for print.
     pub specs: Vec<String>,
     /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
@@ -95,10 +98,11 @@ impl Summary {
             values::<String>(&by_status, "status")?.into_iter().zip(counts).collect();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
         let optimality = Optimality::new(table, &scores)?;
-        let Scores { scenarios, placers, specs, labels, .. } = scores;
+        let Scores { scenarios, placers, marks, specs, labels, .. } = scores;
         Ok(Self {
             scenarios,
             placers,
+            marks,
             specs,
             labels,
             entries,

@@ -32,7 +32,7 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     header.push("mean".to_owned());
     table.set_header(header);
     for (placer, name) in summary.placers.iter().enumerate() {
-        let mut cells = vec![name.clone()];
+        let mut cells = vec![summary.marks.shown(name)];
         cells.extend(columns.iter().map(|&column| match summary.ratio(placer, column) {
             Some(1.0) => "1.00*".to_owned(),
             Some(ratio) => format!("{} ", ratio_text(ratio)),
@@ -61,7 +61,7 @@ fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     table.set_header(header);
     for (placer, name) in summary.placers.iter().enumerate() {
-        let mut cells = vec![name.clone()];
+        let mut cells = vec![summary.marks.shown(name)];
         cells.extend(columns.iter().map(|&column| {
             let traffic = summary.entries[placer][column].as_ref().map(|entry| entry.traffic_bytes / 1e6);
             traffic.map_or_else(|| "-".to_owned(), significant)

@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
 /// all tables had before.
-const ADDED_COLUMNS: [&str; 4] = ["placer_spec", "repaired", "kinds", "memory"];
+const ADDED_COLUMNS: [&str; 5] = ["placer_spec", "repaired", "kinds", "memory", "assumptions_broken"];
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,6 +160,9 @@ row! {
     gap: Option<f64>,
     /// The makespan that the placer planned, if it made a schedule.
     planned_makespan: Option<f64>,
+    /// What the placer's authors assume and this instance breaks: names of
+    /// [`Assumption`](placebench_algorithms::fairness::Assumption)s, separated by `, `; empty if nothing, or unknown.
+    assumptions_broken: Option<String>,
     /// Units that the shared repair step moved to make the placement feasible; empty if the placer needs no repair.
     repaired: Option<u64>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).

@@ -1,6 +1,7 @@
 //! Runs one job: a placement, and the cells that share it.
 
 use placebench_algorithms::StopToken;
+use placebench_algorithms::fairness::Assumption;
 use placebench_datasets::Instance;
 use rayon::ThreadPool;
 
@@ -16,6 +17,8 @@ pub(super) struct Prepared {
     pub(super) time_unit: String,
     /// What makespans are compared with, for each network model of the plan.
     pub(super) references: Vec<Reference>,
+    /// What placers' authors may assume and this instance breaks.
+    pub(super) broken: Vec<Assumption>,
 }
 
 /// Runs cells that share a placement, searches on the threads of `pool`; `None` if
@@ -78,8 +81,11 @@ fn bounded_row(plan: &Plan, cell: Cell, prepared: &Prepared) -> Row {
 /// A row with what is known of a cell before it runs.
 pub(super) fn blank_row(plan: &Plan, cell: Cell, prepared: Option<&Prepared>) -> Row {
     let row = plan.blank_row(cell);
-    let Some(Prepared { instance, time_unit, .. }) = prepared else { return row };
+    let Some(Prepared { instance, time_unit, broken, .. }) = prepared else { return row };
+    let assumed = plan.assumptions(cell).iter().filter(|assumption| broken.contains(assumption));
+    let assumed: Vec<&str> = assumed.map(|assumption| assumption.name()).collect();
     Row {
+        assumptions_broken: (!assumed.is_empty()).then(|| assumed.join(", ")),
         devices: instance.cluster().device_count() as u32,
         ops: instance.graph().op_count() as u64,
         edges: instance.graph().edge_count() as u64,

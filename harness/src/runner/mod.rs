@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
+use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -166,7 +167,8 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
         let with_single_device =
             |network| reference.clone().with_single_device(&instance, &Simulator::new(network), &stop);
         let references = plan.networks.iter().map(|&(_, network)| with_single_device(network)).collect();
-        Ok(Prepared { instance, time_unit, references })
+        let broken = broken_assumptions(&Assumption::ALL, &instance);
+        Ok(Prepared { instance, time_unit, references, broken })
     })
 }
 

@@ -1,5 +1,6 @@
 //! The cells of a suite, in the order of its tables.
 
+use placebench_algorithms::fairness::Assumption;
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 use placebench_datasets::MemoryRule;
 use polars::prelude::PolarsError;
@@ -189,6 +190,16 @@ impl Plan {
     pub fn placer_spec(&self, cell: Cell) -> Option<&str> {
         let entry = cell.placer.checked_sub(self.suite.placers.len())?;
         self.suite.placer_entries.get(entry)?.spec()
+    }
+
+    /// What the authors of a cell's placer assume; nothing is known of programs.
+    pub fn assumptions(&self, cell: Cell) -> &'static [Assumption] {
+        let spec = match cell.placer.checked_sub(self.suite.placers.len()) {
+            None => self.suite.placers.get(cell.placer).map(String::as_str),
+            Some(_) => self.placer_spec(cell),
+        };
+        let name = spec.and_then(|spec| spec.split('(').next()).unwrap_or_default().trim();
+        registry::placers().find(|entry| entry.name == name).map_or(&[], |entry| entry.assumes)
     }
 
     /// How memory limits the placement of a cell.

@@ -31,6 +31,7 @@ fn escape(text: &str) -> String {
             '≤' => escaped.push_str("$\\leq$"),
             '≥' => escaped.push_str("$\\geq$"),
             '×' => escaped.push_str("$\\times$"),
+            '°' => escaped.push_str("$^\\circ$"),
             '±' => escaped.push_str("$\\pm$"),
             '\n' | '\r' => escaped.push(' '),
             other => escaped.push(other),

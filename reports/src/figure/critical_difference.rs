@@ -11,6 +11,7 @@ use super::scale::Scale;
 use super::statistics::RankTest;
 use super::style::{AXIS, Style};
 use crate::export::{Table, number_text};
+use crate::marks::unmarked;
 
 /// Mean ranks of algorithms on a line, the best at the left; bars join those that do not differ.
 ///
@@ -133,7 +134,7 @@ impl Figure for CriticalDifference {
                 elbow.push(looks[index].point((at, axis_y), MARKER));
                 elbow.push(self.label(label(index), edge, y, anchor, style));
                 let title = format!("{}: mean rank {:.2}", self.algorithms[index], self.test.ranks[index]);
-                drawing.mark(Datum { key: self.algorithms[index].clone(), title }, elbow);
+                drawing.mark(Datum { key: unmarked(&self.algorithms[index]).to_owned(), title }, elbow);
             }
         }
         let bottom = bottom + 9.0 + left.len() as f64 * pitch;

@@ -9,6 +9,7 @@ use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
 use crate::export::{Table, number_text};
+use crate::marks::unmarked;
 
 /// The performance profiles of algorithms: a line rises to the share of the instances on which the algorithm is within a
 /// factor of the best.
@@ -62,7 +63,7 @@ impl Figure for PerformanceProfile {
                 look,
                 points: within.map(point).collect(),
                 steps: true,
-                datum: Some(Datum { key: name.clone(), title }),
+                datum: Some(Datum { key: unmarked(name).to_owned(), title }),
             }
         });
         let plot = LinePlot {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::columns::number_text;
 use crate::Summary;
 
-/// `{"scenarios": […], "placers": […], "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
+/// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
 /// matrices by placer, then by scenario. `row` is the first repetition of the best scheduler, or the first that failed.
 pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<String> {
     let scenarios: Vec<Value> = (0..summary.scenarios.len())
@@ -40,9 +40,11 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
         .map(|placer| summary.mean_ratio(placer).map_or_else(|| "null".to_owned(), |mean| number_text(mean, 4)))
         .collect();
     Ok(format!(
-        "{{\"scenarios\":{},\"placers\":{},\"common\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
+        "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
         json!(scenarios),
         json!(summary.placers),
+        json!(summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect::<Vec<_>>()),
+        json!(summary.marks.note()),
         summary.common_scenarios().len(),
         means.join(","),
         matrix(&|placer, column| summary.ratio(placer, column), 5),

@@ -43,7 +43,7 @@ impl Scores {
                     group: "placer".into(),
                     one_series: "scheduler".into(),
                     bars: bars.collect(),
-                    groups,
+                    groups: groups.iter().map(|placer| self.marks.shown(placer)).collect(),
                     series,
                 }),
             }
@@ -79,7 +79,7 @@ impl Scores {
                     quantity,
                     group: "placer".into(),
                     one_series: "cluster".into(),
-                    groups: self.placers.clone(),
+                    groups: self.shown.clone(),
                     series: here.iter().map(|&index| self.scenarios[index].cluster.clone()).collect(),
                     bars: bars.collect(),
                 }),
@@ -100,7 +100,7 @@ impl Scores {
                 quantity: Quantity::new(self.ratio_name(), Unit::One),
                 row: "placer".into(),
                 column: "graph".into(),
-                rows: self.placers.clone(),
+                rows: self.shown.clone(),
                 columns: self.labels.clone(),
                 cells: cells.collect(),
             }),
@@ -112,7 +112,7 @@ impl Scores {
         let Profiles { instances, placers } = Profiles::new(table, self.metric)?;
         let own = |name: &String| {
             let profile = placers.iter().find(|profile| profile.placer == *name)?;
-            Some((name.clone(), profile.ratios.clone(), profile.failed))
+            Some((self.marks.shown(name), profile.ratios.clone(), profile.failed))
         };
         Ok(vec![NamedFigure {
             name: format!("profile-{}", self.metric.short()),
@@ -139,7 +139,7 @@ impl Scores {
         let point = |(placer, name): (usize, &String)| {
             let ratios: Option<Vec<f64>> = common.iter().map(|&scenario| self.ratio(placer, scenario)).collect();
             Some(ParetoPoint {
-                name: name.clone(),
+                name: self.marks.shown(name),
                 time: geometric_mean(seconds.get(name)?.iter().copied())?,
                 quality: geometric_mean(ratios?)?,
                 key: name.clone(),
@@ -181,7 +181,7 @@ impl Scores {
             .collect();
         let name = self.metric.title();
         let title = format!("Mean ranks by {name}, the best at the left");
-        let Some(figure) = CriticalDifference::new(title, self.placers.clone(), &results, ALPHA) else {
+        let Some(figure) = CriticalDifference::new(title, self.shown.clone(), &results, ALPHA) else {
             return Vec::new();
         };
         vec![NamedFigure {

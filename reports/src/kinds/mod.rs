@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 pub use cells::CellsError;
 
-use crate::figure::NamedFigure;
+use crate::figure::{NamedFigure, Noted};
 use crate::scores::{Scores, in_registry_order};
 use cells::{CellFigure, colocation, executable_figure, gantt_figure, of_cells};
 
@@ -238,6 +238,13 @@ impl FigureKind {
             return Ok(Vec::new());
         }
         let mut figures = draw(&scores, table)?;
+        if let Some(note) = scores.marks.short_note() {
+            let noted = |figure: NamedFigure| NamedFigure {
+                figure: Box::new(Noted { figure: figure.figure, note: note.clone() }),
+                ..figure
+            };
+            figures = figures.into_iter().map(noted).collect();
+        }
         let mut taken: BTreeMap<String, usize> = BTreeMap::new();
         for figure in &mut figures {
             let name = NamedFigure::file_name(&figure.name);

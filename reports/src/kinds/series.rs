@@ -30,7 +30,7 @@ impl Scores {
                     Some((f64::from(self.devices[scenario]), Estimate::of(values)?, self.key(placer, scenario)))
                 };
                 let points: Vec<_> = members.iter().filter_map(point).collect();
-                (!points.is_empty()).then(|| Curve { name: name.clone(), points })
+                (!points.is_empty()).then(|| Curve { name: self.marks.shown(name), points })
             };
             let title = format!("{graph} on clusters {family}*, {network}");
             let quantity = self.quantity(members[0]);

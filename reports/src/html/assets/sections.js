@@ -101,7 +101,7 @@ class SummaryTable {
   }
 
   draw() {
-    const { scenarios, placers, mean, common } = DATA.summary;
+    const { scenarios, shown: placers, marks, common } = DATA.summary;
     const names = scenarios.map(([label]) => label);
     const [lines, columns] = this.flipped ? [names, placers] : [placers, names];
     const [metric, label] = METRICS[this.metric];
@@ -114,6 +114,7 @@ class SummaryTable {
     this.more.textContent = `Show all ${order.length} rows`;
     const notes = [`Each placer with its best scheduler, mean of the repetitions: ${label}.`];
     if (meaned) notes.push(`The last column is the geometric mean over the ${common} that all placers finish.`);
+    if (marks) notes.push(marks);
     this.note.textContent = notes.join(" ");
     const upright = columns.length > 12;
     const focused = [...this.table.querySelectorAll("thead button")].indexOf(document.activeElement);

@@ -1,0 +1,32 @@
+//! A figure with a note below it.
+
+use super::Figure;
+use super::axis::wrapped;
+use super::drawing::{Anchor, Drawing};
+use super::font;
+use super::style::Style;
+use crate::export::Table;
+
+/// A figure with a note below it, in lines as wide as the figure.
+pub(crate) struct Noted {
+    pub(crate) figure: Box<dyn Figure>,
+    pub(crate) note: String,
+}
+
+impl Figure for Noted {
+    fn draw(&self, style: &Style) -> Drawing {
+        let mut drawing = self.figure.draw(style);
+        let top = drawing.height + 3.0;
+        let lines = wrapped(&self.note, drawing.width, style.font_pt);
+        for (index, line) in lines.iter().enumerate() {
+            let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();
+            drawing.text(0.0, y, style.font_pt, Anchor::Start, line);
+        }
+        drawing.height = top + lines.len() as f64 * style.line() + 2.0;
+        drawing
+    }
+
+    fn table(&self) -> Table {
+        self.figure.table()
+    }
+}

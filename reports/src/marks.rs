@@ -1,0 +1,90 @@
+//! Marks on placers whose authors assume what does not hold in a run.
+
+use std::collections::BTreeMap;
+
+use placebench_algorithms::fairness::Assumption;
+use placebench_harness::results::{Table, values};
+use polars::prelude::{PolarsResult, col};
+
+/// What stands behind the name of a marked placer. Footnotes use daggers, which the figures' font lacks.
+const MARK: char = '°';
+
+/// The placers of a run whose authors assume what some instance breaks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marks {
+    /// By assumption: the placers, in the order of the rows.
+    broken: BTreeMap<Assumption, Vec<String>>,
+}
+
+impl Marks {
+    /// The marks of a table, from its column `assumptions_broken`.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn new(table: &Table) -> PolarsResult<Self> {
+        let rows = table.lazy().filter(col("assumptions_broken").is_not_null());
+        let frame = rows.group_by_stable(["placer", "assumptions_broken"]).agg([]).collect()?;
+        let placers = values::<String>(&frame, "placer")?;
+        let mut broken: BTreeMap<Assumption, Vec<String>> = BTreeMap::new();
+        for (placer, names) in placers.into_iter().zip(values::<String>(&frame, "assumptions_broken")?) {
+            for assumption in Assumption::ALL.into_iter().filter(|own| names.split(", ").any(|name| name == own.name())) {
+                let marked = broken.entry(assumption).or_default();
+                if !marked.contains(&placer) {
+                    marked.push(placer.clone());
+                }
+            }
+        }
+        Ok(Self { broken })
+    }
+
+    /// A placer as tables and figures show it: with a mark, if it has one.
+    pub fn shown(&self, placer: &str) -> String {
+        let is_marked = self.broken.values().flatten().any(|marked| marked == placer);
+        format!("{placer}{}", if is_marked { String::from(MARK) } else { String::new() })
+    }
+
+    /// What the marks mean, for each assumption with its placers; `None` without marks.
+    pub fn note(&self) -> Option<String> {
+        let part = |(assumption, placers): (&Assumption, &Vec<String>)| {
+            format!("{} ({})", assumption.doc(), placers.join(", "))
+        };
+        let parts: Vec<String> = self.broken.iter().map(part).collect();
+        (!parts.is_empty())
+            .then(|| format!("{MARK} The authors assume what does not hold on every instance here: {}.", parts.join("; ")))
+    }
+
+    /// The note in short, for a figure; the tables say which placer assumes what.
+    pub(crate) fn short_note(&self) -> Option<String> {
+        let parts: Vec<&str> = self.broken.keys().map(|assumption| assumption.doc()).collect();
+        (!parts.is_empty())
+            .then(|| format!("{MARK} The authors assume what does not hold on every instance here: {}.", parts.join("; or that ")))
+    }
+}
+
+/// A name without its mark.
+pub(crate) fn unmarked(name: &str) -> &str {
+    name.trim_end_matches(MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::rows;
+
+    #[test]
+    fn marks_name_each_assumption_with_its_placers() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.placer == "random" && row.graph == "a") {
+            row.assumptions_broken = Some("equal_processors, no_kinds".into());
+        }
+        let marks = Marks::new(&Table::new(&rows).unwrap()).unwrap();
+        assert_eq!((marks.shown("heft"), marks.shown("random")), ("heft".into(), "random°".into()));
+        assert_eq!(unmarked("random°"), "random");
+        assert_eq!(
+            marks.note().unwrap(),
+            "° The authors assume what does not hold on every instance here: each op takes equally long on all devices that \
+             may run it (random); every op may run on every device (random)."
+        );
+        assert_eq!(Marks::new(&crate::summary::tests::table()).unwrap().note(), None);
+    }
+}
