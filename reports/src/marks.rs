@@ -27,7 +27,8 @@ impl Marks {
         let placers = values::<String>(&frame, "placer")?;
         let mut broken: BTreeMap<Assumption, Vec<String>> = BTreeMap::new();
         for (placer, names) in placers.into_iter().zip(values::<String>(&frame, "assumptions_broken")?) {
-            for assumption in Assumption::ALL.into_iter().filter(|own| names.split(", ").any(|name| name == own.name())) {
+            for assumption in Assumption::ALL.into_iter().filter(|own| names.split(", ").any(|name| name == own.name()))
+            {
                 let marked = broken.entry(assumption).or_default();
                 if !marked.contains(&placer) {
                     marked.push(placer.clone());
@@ -49,15 +50,20 @@ impl Marks {
             format!("{} ({})", assumption.doc(), placers.join(", "))
         };
         let parts: Vec<String> = self.broken.iter().map(part).collect();
-        (!parts.is_empty())
-            .then(|| format!("{MARK} The authors assume what does not hold on every instance here: {}.", parts.join("; ")))
+        (!parts.is_empty()).then(|| {
+            format!("{MARK} The authors assume what does not hold on every instance here: {}.", parts.join("; "))
+        })
     }
 
     /// The note in short, for a figure; the tables say which placer assumes what.
     pub(crate) fn short_note(&self) -> Option<String> {
         let parts: Vec<&str> = self.broken.keys().map(|assumption| assumption.doc()).collect();
-        (!parts.is_empty())
-            .then(|| format!("{MARK} The authors assume what does not hold on every instance here: {}.", parts.join("; or that ")))
+        (!parts.is_empty()).then(|| {
+            format!(
+                "{MARK} The authors assume what does not hold on every instance here: {}.",
+                parts.join("; or that ")
+            )
+        })
     }
 }
 

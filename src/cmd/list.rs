@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ValueEnum;
+use placebench::algorithms::fairness::Assumption;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{Entry, Placer};
@@ -46,6 +47,8 @@ enum What {
     Suites,
     /// Network models.
     Networks,
+    /// What authors of placers assume.
+    Assumptions,
     /// File formats.
     Formats,
 }
@@ -97,6 +100,9 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
         }
         What::Networks => {
             NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
+        }
+        What::Assumptions => {
+            Assumption::ALL.iter().map(|own| (own.name().to_owned(), own.doc().to_owned())).collect()
         }
         What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
     })

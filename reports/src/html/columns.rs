@@ -82,7 +82,12 @@ const ABOUT: &[About] = &[
     ("bound", Content::Text, "bound", "which lower bound that is"),
     ("gap", Content::Ratio, "gap", "makespan / lower bound"),
     ("planned_makespan", Content::Time, "planned makespan", "what the placer planned, if it made a schedule"),
-    ("assumptions_broken", Content::Text, "assumptions broken", "what the placer's authors assume and this instance breaks"),
+    (
+        "assumptions_broken",
+        Content::Text,
+        "assumptions broken",
+        "what the placer's authors assume and this instance breaks",
+    ),
     ("repaired", Content::Count, "repaired", "units that were moved to make the placement feasible"),
     ("traffic_bytes", Content::Bytes, "traffic", "moved between devices, each tensor once a destination"),
     ("cut_bytes", Content::Bytes, "cut", "on edges between devices, each edge counted"),
