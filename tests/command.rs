@@ -251,6 +251,7 @@ fn each_memory_rule_says_what_it_refuses_and_the_peak_admits_what_fits() {
     assert_one_line_error(&place("16.toml", "static"), "the memory rule static counts every tensor");
     let fits = place("16.toml", "peak");
     assert!(text(&fits.stdout).contains("3.00 GB on one device; memory rule peak"), "{}", text(&fits.stderr));
+    assert!(text(&fits.stdout).contains("kinds           accelerators_only\n"), "{}", text(&fits.stdout));
     assert_one_line_error(&place("1.toml", "peak"), "device 'gpu0' held 2997739100 bytes at time 0.0596");
     assert_one_line_error(&place("1.toml", "peak"), "the memory rule peak refuses the run");
     assert!(place("1.toml", "unlimited").status.success());

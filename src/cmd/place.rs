@@ -106,9 +106,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let (Problem { instance, time_unit }, placer) = match &args.run {
-        Some(folder) => problem_of_run(args, folder)?,
-        None => problem(args)?,
+    let Asked { problem: Problem { instance, time_unit }, kinds, placer } = match &args.run {
+        Some(folder) => asked_of_run(args, folder)?,
+        None => asked(args)?,
     };
     let scheduler_name = scheduler_name(args, &*placer)?;
     let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
@@ -146,22 +146,30 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.trace {
         write_file(path, |out| write_chrome_trace(&evaluation.timeline, &placed, out))?;
     }
-    print(&describe(args, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
+    print(&describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The problem that the arguments describe, and the placer.
-fn problem(args: &Args) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
+/// What the arguments ask for.
+struct Asked {
+    problem: Problem,
+    /// Which kinds of devices ops may run on.
+    kinds: Kinds,
+    placer: Box<dyn Placer>,
+}
+
+/// What the arguments describe.
+fn asked(args: &Args) -> anyhow::Result<Asked> {
     let placer = placer(args)?;
     // A wrong name is reported before a large graph is read.
     scheduler_name(args, &*placer)?;
     let (devices, kinds, memory) = (args.devices, args.kinds.unwrap_or_default(), args.memory.unwrap_or_default());
     let cluster = ClusterEntry { devices, kinds, memory, ..ClusterEntry::named(&args.cluster)? };
-    Ok((Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, placer))
+    Ok(Asked { problem: Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, kinds, placer })
 }
 
-/// The problem that the arguments name in a run, and the placer.
-fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<(Problem, Box<dyn Placer>)> {
+/// What the arguments name in a run.
+fn asked_of_run(args: &Args, folder: &Path) -> anyhow::Result<Asked> {
     let suite = read_suite(folder)?.1?;
     let known = |what: &str, name: &str, names: Vec<String>| match names.iter().position(|known| known == name) {
         Some(index) => Ok(index),
@@ -171,12 +179,12 @@ fn problem_of_run(args: &Args, folder: &Path) -> anyhow::Result<(Problem, Box<dy
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
     let mut plan = Plan::new(suite)?;
     let group = Group { graph, cluster, repetition: 0, seed: args.seed };
-    let problem = plan.problem(&group)?;
+    let (problem, kinds) = (plan.problem(&group)?, plan.suite.clusters[cluster].kinds);
     let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
         Some(index) => plan.placers.swap_remove(index).1,
         None => placer(args)?,
     };
-    Ok((problem, placer))
+    Ok(Asked { problem, kinds, placer })
 }
 
 /// The placer that the arguments name.
@@ -218,6 +226,7 @@ fn scheduler_name(args: &Args, placer: &dyn Placer) -> anyhow::Result<String> {
 
 fn describe(
     args: &Args,
+    kinds: Kinds,
     scheduler: &str,
     instance: &Instance,
     evaluation: &Evaluation,
@@ -237,6 +246,7 @@ fn describe(
             "cluster",
             format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
         ),
+        ("kinds", kinds.to_string()),
         ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
         ("scheduled by", format!("{scheduler} under {}", args.network)),
         ("makespan", time_text(metrics.makespan, unit)),
