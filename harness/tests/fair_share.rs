@@ -113,6 +113,21 @@ fn empty_transfers_and_infinite_rates_take_no_share() {
     assert_eq!(ends(chain(&[0, 1], &[10.0], 0.0), &[(0, 1, 0.0, 0), (0, 1, 0.0, 100)]), [0.0, 10.0]);
 }
 
+#[test]
+fn fifty_thousand_flows_between_the_same_devices_share_evenly() {
+    // d0 sends all of them to d1 at once over a link of 10; they have 1 to 50,000 bytes.
+    let count = 50_000u64;
+    let flows: Vec<(u32, u32, Time, u64)> = (1..=count).map(|bytes| (0, 1, 0.0, bytes)).collect();
+    let found = ends(chain(&[0, 1], &[10.0], 0.0), &flows);
+    // When the flow of b bytes ends, the shorter ones have moved all, and it and each longer one b.
+    for bytes in [1, 2, 1000, count] {
+        let moved = bytes * (bytes - 1) / 2 + (count - bytes + 1) * bytes;
+        let expected = moved as f64 / 10.0;
+        let end = found[bytes as usize - 1];
+        assert!((end - expected).abs() <= 1e-9 * expected, "{bytes} bytes end at {end}, not {expected}");
+    }
+}
+
 /// The instance with a random tree of switches instead of its links.
 fn with_topology(instance: &Instance, seed: u64) -> Instance {
     let mut rng = Pcg64::seed_from_u64(seed);
@@ -139,6 +154,39 @@ fn run(shape: Shape, topology: bool) -> (Instance, Placement, Records) {
     if topology {
         instance = with_topology(&instance, shape.seed);
     }
+    let placed = PlacedGraph::new(&instance, &placement);
+    let records = simulate(&placed, &Fifo, None, &FairShare).unwrap().records(&placed);
+    (instance, placement, records)
+}
+
+/// Transfers that nothing orders but the times of their producers, far more than pairs of devices, so that many flow at the
+/// same time between the same two and over the same links.
+fn crowd(seed: u64, whole_numbers: bool, topology: bool) -> (Instance, Placement, Records) {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let n = rng.random_range(2..10u32);
+    let span: f64 = [1.0, 10.0, 100.0][rng.random_range(0..3)];
+    let rates: Vec<f64> = (0..n * n)
+        .map(|_| if whole_numbers { f64::from(rng.random_range(1..=3u32)) } else { rng.random_range(1.0..3.0) })
+        .collect();
+    let latency = if rng.random_bool(0.3) { 1.0 } else { 0.0 };
+    let rate = |from: DeviceId, to: DeviceId| rates[from.index() * n as usize + to.index()];
+    let cluster = Cluster::new(devices(n as usize), |from, to| Link { rate: rate(from, to), latency }).unwrap();
+    let mut builder = GraphBuilder::default();
+    let mut device_of = Vec::new();
+    for _ in 0..rng.random_range(1..60) {
+        let delay = rng.random_range(0.0..span / 10.0);
+        let delay = if whole_numbers { delay.floor() } else { delay };
+        let producer = builder.add_op(OpSpec::cost(delay), &[rng.random_range(1..20)]);
+        let consumer = builder.add_op(OpSpec::cost(0.0), &[]);
+        builder.add_edge(producer, 0, consumer).unwrap();
+        let from = rng.random_range(0..n);
+        device_of.extend([DeviceId(from), DeviceId((from + rng.random_range(1..n)) % n)]);
+    }
+    let mut instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    if topology {
+        instance = with_topology(&instance, seed);
+    }
+    let placement = Placement::new(device_of);
     let placed = PlacedGraph::new(&instance, &placement);
     let records = simulate(&placed, &Fifo, None, &FairShare).unwrap().records(&placed);
     (instance, placement, records)
@@ -190,6 +238,21 @@ proptest! {
         let (fair, free) = (timeline(&FairShare), timeline(&ContentionFree));
         let overlap = overlap(&fair.records(&placed));
         prop_assert!(overlap || fair.records(&placed) == free.records(&placed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_of_a_crowd_ends_when_water_filling_says(seed: u64, whole_numbers: bool, topology: bool) {
+        let (instance, placement, records) = crowd(seed, whole_numbers, topology);
+        let expected = water_filling::ends(instance.cluster(), &records.transfers, &bytes(&instance, &records));
+        for (record, expected) in records.transfers.iter().zip(expected) {
+            prop_assert!((record.end - expected).abs() <= 1e-9 * expected.max(1.0), "{:?} ends at {}", record, expected);
+        }
+        let network: &dyn NetworkModel = &FairShare;
+        prop_assert_eq!(validate(&instance, &placement, &records, network.demands()), Ok(()));
     }
 }
 

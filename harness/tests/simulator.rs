@@ -294,6 +294,24 @@ fn a_transfer_that_never_arrives_is_an_error() {
     }
 }
 
+#[test]
+fn transfers_that_never_arrive_are_an_error_when_they_share_a_port_too() {
+    let mut builder = GraphBuilder::default();
+    let all = builder.add_op(OpSpec::cost(1.0), &[]);
+    for _ in 0..3 {
+        let op = builder.add_op(OpSpec::cost(1.0), &[u64::MAX]);
+        builder.add_edge(op, 0, all).unwrap();
+    }
+    let link = Link { rate: f64::MIN_POSITIVE, latency: 0.0 };
+    let instance = Instance::new(builder.build().unwrap(), Cluster::uniform(4, Kind::Cpu, 1.0, link).unwrap()).unwrap();
+    let placement = Placement::new([0, 1, 2, 2].map(DeviceId).to_vec());
+    let placed = PlacedGraph::new(&instance, &placement);
+    for network in NETWORK_MODELS {
+        let error = simulate(&placed, &Fifo, None, network).unwrap_err();
+        assert_eq!(error, ExecutionError::Overflow { task: "op 0".to_owned() }, "{network}");
+    }
+}
+
 /// A chain of ops that alternates between two devices, or stays on one.
 fn chain(ops: usize, ops_each: f64, devices: u32) -> (Instance, Placement) {
     let mut builder = GraphBuilder::default();
