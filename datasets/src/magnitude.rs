@@ -49,7 +49,7 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
             return refuse(format!("the time of {} on a {kind}", graph.label(op)), time);
         }
     }
-    for device in cluster.devices().iter().filter(|device| !fits(device.speed)) {
+    if let Some(device) = cluster.devices().iter().find(|device| !fits(device.speed)) {
         return refuse(format!("the speed of device '{}'", device.name), device.speed);
     }
     let name = |device| &cluster.device(device).name;
@@ -134,11 +134,13 @@ mod tests {
     fn bytes_that_no_sum_can_hold_are_refused() {
         // The tensor counts where it is made and where it is read.
         check_all(&Numbers { bytes: 1 << 61, ..LEGAL }).unwrap();
-        for bytes in [1 << 62, u64::MAX] {
+        for (bytes, op) in [(1 << 62, "b"), (u64::MAX, "a")] {
             let error = check_all(&Numbers { bytes, ..LEGAL }).unwrap_err().to_string();
             assert_eq!(
                 error,
-                "memory and tensors of the ops up to op 'b' add up to more than 2^63 bytes: choose a larger unit"
+                format!(
+                    "memory and tensors of the ops up to op '{op}' add up to more than 2^63 bytes: choose a larger unit"
+                )
             );
         }
     }

@@ -239,7 +239,7 @@ mod tests {
             ("g", "g: the graph has no op: a graph has at least one"),
             ("g.csv", "g.csv:1: no row follows the header: add a row for each op"),
             ("g.pb", "g.pb: the file is empty: expected a GraphDef"),
-            ("g.pbtxt", "g.pbtxt: the file has no node"),
+            ("g.pbtxt", "g.pbtxt: the file is empty: expected a GraphDef"),
         ] {
             let path = folder.path().join(name);
             write_graph(&path, &GraphHeader::named("g"), &empty).unwrap();
