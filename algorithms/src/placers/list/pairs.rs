@@ -47,7 +47,11 @@ pub(super) fn schedule(
         pairs.take(op, device, start);
         after.clear();
         waiting.place(graph, op, |op| after.push(op));
-        for &op in &after {
+        for (added, &op) in after.iter().enumerate() {
+            // One op may make all others ready.
+            if added % STOP_INTERVAL == STOP_INTERVAL - 1 {
+                context.stop.check()?;
+            }
             pairs.add(op);
         }
     }
