@@ -45,9 +45,39 @@ fn a_graph_is_partitioned_and_a_partition_judged() {
         ("0.0000".to_owned(), "yes, within 0.03".to_owned())
     );
     let of_four = report(&["t.graph", "--evaluate", "best", "-k", "4"]);
-    assert_eq!(value(&of_four, "feasible"), "no: block 0 weighs 6, more than 4");
+    assert_eq!(value(&of_four, "feasible"), "no: block 0 weighs 6, more than the cap");
+    assert_eq!(value(&of_four, "cap"), "4: (1 + 0.03) · 12 / 4, rounded up; the heaviest vertex weighs 3");
+    // Nothing is within a cap that a vertex exceeds.
+    let of_six = report(&["t.graph", "--evaluate", "best", "-k", "6"]);
+    let reason = "no: block 0 weighs 6, more than the cap; no partition can be, since a vertex weighs more";
+    let cap = "3: (1 + 0.03) · 12 / 6, rounded up; the heaviest vertex weighs 3";
+    assert_eq!(
+        (value(&of_six, "feasible"), value(&of_six, "cap")),
+        ("no: block 0 weighs 6, more than the cap".to_owned(), cap.to_owned())
+    );
+    let of_seven = report(&["t.graph", "--evaluate", "best", "-k", "7"]);
+    assert_eq!(value(&of_seven, "feasible"), reason);
     let plain = report(&["t.graph", "--evaluate", "best", "--edge-weight", "count"]);
     assert_eq!(value(&plain, "cut"), "1 of 7");
+}
+
+#[test]
+fn more_blocks_than_vertices_are_answered_at_once_and_nothing_is_called_feasible_without_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = ["generate", "grid", "--side", "50", "--out", "grid.graph"];
+    assert!(placebench(folder.path(), &grid).status.success());
+    for spec in ["multilevel", "multilevel(acyclic=true)", "fiduccia_mattheyses", "level_slabs", "metis"] {
+        let started = std::time::Instant::now();
+        let output = placebench(folder.path(), &["partition", "grid.graph", "-k", "20000", "-a", spec]);
+        assert!(output.status.success(), "{spec}: {}", text(&output.stderr));
+        // It took minutes once; this leaves room for a busy machine and slow builds.
+        assert!(started.elapsed().as_secs() < 20, "{spec}");
+        let report = text(&output.stdout);
+        assert_eq!(value(&report, "imbalance"), "7.0000", "{spec}");
+        assert_eq!(value(&report, "cap"), "1: (1 + 0.03) · 2500 / 20000, rounded up; the heaviest vertex weighs 1");
+        let why = "yes, within the cap; the imbalance exceeds 0.03 because the cap is rounded up";
+        assert_eq!(value(&report, "feasible"), why, "{spec}");
+    }
 }
 
 #[test]

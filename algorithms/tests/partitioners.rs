@@ -472,3 +472,50 @@ proptest! {
         }
     }
 }
+
+/// In a process of its own, [`metis_writes_nothing_to_standard_output`] calls METIS and prints nothing else.
+const CHILD: &str = "PLACEBENCH_TEST_CALLS_METIS";
+
+/// Small graphs and shares that differ up to fiftyfold: where METIS is left with sides that have no vertices.
+fn call_metis_where_sides_are_left_empty() {
+    let mut state = 1u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    for case in 0..600 {
+        let (count, blocks) = (2 + below(60), 2 + below(12));
+        let parents: Vec<(u32, u32)> = (1..count).map(|v| (below(v) as u32, v as u32)).collect();
+        let edges: Vec<(u32, u32)> =
+            if case % 3 == 0 { (1..count as u32).map(|v| (v - 1, v)).collect() } else { parents };
+        let weights = (case % 2 == 0).then(|| (0..count).map(|_| [0, 1, 1, 10, 1000][below(5)]).chain([1]).collect());
+        let edges = edges.into_iter().map(|(a, b)| (a, b, 1)).chain([(0, count as u32, 1)]);
+        let graph = UndirectedGraph::from_edges(count + 1, edges, weights).expect("edges between vertices");
+        let speeds: Vec<f64> = (0..blocks).map(|_| [1.0, 1.0, 8.0, 50.0][below(4)]).collect();
+        let shares = (case % 5 > 0).then(|| speeds.iter().map(|speed| speed / speeds.iter().sum::<f64>()).collect());
+        let request = Request { shares, ..Request::new(blocks as u32, 0.03, case) };
+        for spec in ["metis", "metis(scheme=recursive)"] {
+            if let Err(error) = partition(spec, &graph, &request) {
+                panic!(
+                    "{spec}, case {case}: {error}, {blocks} blocks, {:?} {:?}",
+                    request.shares,
+                    graph.vertices().map(|v| graph.vertex_weight(v)).collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn metis_writes_nothing_to_standard_output() {
+    if std::env::var_os(CHILD).is_some() {
+        return call_metis_where_sides_are_left_empty();
+    }
+    let tests = std::env::current_exe().expect("this program");
+    let this = ["--exact", "metis_writes_nothing_to_standard_output", "--nocapture", "--test-threads=1"];
+    let output = std::process::Command::new(tests).args(this).env(CHILD, "1").output().expect("a child");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    // What the test harness says, and nothing of METIS's.
+    assert!(printed.contains("1 passed") && !printed.contains("***"), "{printed}");
+}

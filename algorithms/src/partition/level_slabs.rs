@@ -41,19 +41,35 @@ impl Algorithm for LevelSlabs {
 
 impl Partitioner for LevelSlabs {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        Self::split(graph, request, usize::MAX)
+    }
+}
+
+impl LevelSlabs {
+    /// The best split, if it takes a look at no more than `most` places for borders. Else blocks that are filled one after the
+    /// other as far as possible.
+    pub(crate) fn split(graph: &UndirectedGraph, request: &Request, most: usize) -> Result<Partition, PartitionError> {
         request.check()?;
         let total = graph.total_vertex_weight();
-        let capacities: Vec<u64> = (0..request.blocks).map(|block| request.capacity(block, total)).collect();
+        let mut blocks: Vec<(u64, u32)> =
+            (0..request.blocks).map(|block| (request.capacity(block, total), block)).collect();
+        if blocks.len() > graph.vertex_count().max(1) {
+            // The others would be empty.
+            blocks.sort_by_key(|&(capacity, _)| std::cmp::Reverse(capacity));
+            blocks.truncate(graph.vertex_count().max(1));
+            blocks.sort_by_key(|&(_, block)| block);
+        }
+        let capacities: Vec<u64> = blocks.iter().map(|&(capacity, _)| capacity).collect();
         let is_narrow = u32::try_from(total.max(graph.total_edge_weight())).is_ok();
         let stop = &request.stop;
         let borders = match is_narrow {
-            true => Line::<u32>::new(graph).best(&capacities, stop),
-            false => Line::<u64>::new(graph).best(&capacities, stop),
+            true => Line::<u32>::new(graph).best(&capacities, most, stop),
+            false => Line::<u64>::new(graph).best(&capacities, most, stop),
         };
         let borders = borders.ok_or(PartitionError::Stopped)?;
         let mut block_of = vec![0; graph.vertex_count()];
-        for (block, pair) in borders.windows(2).enumerate() {
-            block_of[pair[0]..pair[1]].fill(block as u32);
+        for (&(_, block), pair) in blocks.iter().zip(borders.windows(2)) {
+            block_of[pair[0]..pair[1]].fill(block);
         }
         Ok(Partition { blocks: request.blocks, block_of })
     }
@@ -138,14 +154,25 @@ impl<S: Sum> Line<S> {
         Self { before, across }
     }
 
-    /// The borders of the best split, first and last included, within raised capacities if need be; `None` if stopped.
-    pub(crate) fn best(&self, capacities: &[u64], stop: &StopToken) -> Option<Vec<usize>> {
+    /// The borders of the best split, first and last included, within raised capacities if need be; `None` if stopped. If
+    /// that would look at more than `most` places, those of blocks filled from the front.
+    pub(crate) fn best(&self, capacities: &[u64], most: usize, stop: &StopToken) -> Option<Vec<usize>> {
         if stop.is_stopped() {
             return None;
         }
+        let split = |capacities: &[u64]| {
+            let (furthest, earliest) = (self.furthest(capacities), self.earliest(capacities));
+            let places = |(&end, begin): (&usize, usize)| (end + 1).saturating_sub(begin);
+            let begins = earliest[1..].iter().copied().chain([self.vertices()]);
+            match furthest.iter().zip(begins).map(places).sum::<usize>() > most {
+                true if furthest.last() != Some(&self.vertices()) => None,
+                true => Some([0].into_iter().chain(furthest).collect()),
+                false => self.split(capacities),
+            }
+        };
         let raised =
-            || self.split(&self.least_raised(capacities)).expect("capacities raised until a split keeps within them");
-        Some(self.split(capacities).unwrap_or_else(raised))
+            || split(&self.least_raised(capacities)).expect("capacities raised until a split keeps within them");
+        Some(split(capacities).unwrap_or_else(raised))
     }
 
     /// Weight of the first vertices.
@@ -270,6 +297,26 @@ mod tests {
     }
 
     #[test]
+    fn blocks_beyond_the_number_of_vertices_stay_empty() {
+        // The best slabs of nine blocks are those of the three blocks that may weigh most.
+        let graph = UndirectedGraph::from_edges(3, [(0, 1, 5), (1, 2, 1)].into_iter(), None).unwrap();
+        let shares = Some(vec![0.05, 0.3, 0.0, 0.05, 0.25, 0.05, 0.25, 0.0, 0.05]);
+        let request = Request { shares, ..Request::new(9, 0.4, 0) };
+        assert_eq!(LevelSlabs.partition(&graph, &request).unwrap().block_of, [1, 1, 4]);
+        assert_eq!(slabs(&graph, 1_000_000, 0.03), [0, 1, 2]);
+    }
+
+    #[test]
+    fn where_the_best_split_takes_too_long_blocks_are_filled_from_the_front() {
+        let weights = [9, 9, 1, 9, 9, 2, 9];
+        let edges = (0..7).map(|at| (at, at + 1, weights[at as usize]));
+        let graph = UndirectedGraph::from_edges(8, edges, None).unwrap();
+        let split = |most| LevelSlabs::split(&graph, &Request::new(3, 0.2, 0), most).unwrap().block_of;
+        assert_eq!(split(0), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(split(100), slabs(&graph, 3, 0.2));
+    }
+
+    #[test]
     fn borders_lie_where_least_crosses() {
         // A path of eight whose light edges are 2-3 and 5-6.
         let weights = [9, 9, 1, 9, 9, 2, 9];
@@ -331,8 +378,8 @@ mod tests {
         for blocks in [2, 7, 40] {
             for capacity in [graph.total_vertex_weight() / blocks + 20, 5] {
                 let (capacities, stop) = (vec![capacity; blocks as usize], StopToken::default());
-                let narrow = Line::<u32>::new(&graph).best(&capacities, &stop);
-                assert_eq!(narrow, Line::<u64>::new(&graph).best(&capacities, &stop));
+                let narrow = Line::<u32>::new(&graph).best(&capacities, usize::MAX, &stop);
+                assert_eq!(narrow, Line::<u64>::new(&graph).best(&capacities, usize::MAX, &stop));
                 assert_eq!(narrow.map(|borders| borders.len() as u64), Some(blocks + 1));
             }
         }

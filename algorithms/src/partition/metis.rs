@@ -40,10 +40,12 @@ impl Named for MetisScheme {
 /// # Deviations
 /// METIS may exceed the tolerated imbalance. It gets the imbalance in thousandths, at least 1, and weights that fit into 31
 /// bits: larger ones are divided by a power of two and rounded up. Edges of weight 0, which METIS forbids, are left out.
-/// METIS divides by bisection, warns on standard output where it is to bisect nothing, and leaves blocks empty then. That is
-/// so where a vertex weighs more than a block should, or nothing. Therefore the former get blocks of their own and METIS
-/// partitions the others into the blocks left; the latter get a weight of which all of them together come to a least weight.
-/// With no more vertices than blocks METIS is not asked at all.
+/// METIS bisects again and again, also to begin with k blocks. Where one side of a bisection is left without vertices, it
+/// writes to standard output. Three rules avoid that. A vertex that weighs more than a block should gets a block of its own,
+/// and METIS partitions the others into the blocks left. All vertices of weight 0 together get the least weight of another.
+/// Where a side could still be left empty, because it is to weigh less than ten mean vertices or than the heaviest one, each
+/// bisection is a call of its own, and an empty side is not bisected. With no more vertices than blocks METIS is not asked
+/// at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Metis {
     /// Directly into k blocks, or by recursive bisection.
@@ -73,45 +75,79 @@ fn narrow(weights: impl Iterator<Item = u64> + Clone) -> Vec<i32> {
     weights.map(|weight| weight.div_ceil(1 << shift) as i32).collect()
 }
 
-/// What METIS is not asked about.
-struct Aside {
-    /// The blocks of the vertices set aside.
-    block_of: Vec<Option<u32>>,
-    /// The blocks of all other vertices, ascending.
+/// Some vertices, and the blocks that they are to be divided among, both ascending.
+struct Task {
+    vertices: Vec<u32>,
     blocks: Vec<u32>,
 }
 
-/// Sets vertices aside that weigh more than the largest block should, the heaviest first, each in a block of its own, those of
-/// the largest shares first. With no more vertices than blocks that is all of them.
-fn set_aside(graph: &UndirectedGraph, request: &Request) -> Aside {
-    let heft = |vertex: &u32| Reverse((graph.vertex_weight(*vertex), Reverse(*vertex)));
-    let mut heavy: Vec<u32> = graph.vertices().collect();
-    let candidates = (request.blocks as usize).min(heavy.len());
-    if candidates < heavy.len() {
-        heavy.select_nth_unstable_by_key(candidates, heft);
-    }
-    heavy.truncate(candidates);
-    heavy.sort_unstable_by_key(heft);
-    let share = |block: u32| request.shares.as_ref().map_or(1.0, |shares| shares[block as usize]);
-    let mut blocks: Vec<u32> = (0..request.blocks).collect();
-    blocks.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
-    let mut shares_left: f64 = blocks.iter().map(|&block| share(block)).sum();
-    let mut weight_left = graph.total_vertex_weight();
-    let mut block_of = vec![None; graph.vertex_count()];
-    let mut taken = 0;
-    for (&vertex, &block) in heavy.iter().zip(&blocks) {
-        let weight = graph.vertex_weight(vertex);
-        let is_heavy = weight as f64 * shares_left > weight_left as f64 * share(block);
-        if !is_heavy && graph.vertex_count() > blocks.len() {
-            break;
+impl Task {
+    /// Sets vertices aside that weigh more than the largest block should, the heaviest first, each in a block of its own,
+    /// those of the largest shares first. With no more vertices than blocks that is all of them; else a block is left.
+    fn set_aside(&mut self, graph: &UndirectedGraph, request: &Request, block_of: &mut [u32]) {
+        let Self { vertices, blocks } = self;
+        let heft = |vertex: &u32| Reverse((graph.vertex_weight(*vertex), Reverse(*vertex)));
+        let mut heavy = vertices.clone();
+        let is_all = vertices.len() <= blocks.len();
+        let candidates = if is_all { heavy.len() } else { blocks.len() - 1 };
+        if candidates < heavy.len() {
+            heavy.select_nth_unstable_by_key(candidates, heft);
         }
-        block_of[vertex as usize] = Some(block);
-        (weight_left, shares_left) = (weight_left - weight, shares_left - share(block));
-        taken += 1;
+        heavy.truncate(candidates);
+        heavy.sort_unstable_by_key(heft);
+        blocks.sort_by(|&a, &b| share(request, b).total_cmp(&share(request, a)));
+        let mut shares_left: f64 = blocks.iter().map(|&block| share(request, block)).sum();
+        let mut weight_left: u64 = vertices.iter().map(|&vertex| graph.vertex_weight(vertex)).sum();
+        let mut taken = 0;
+        for (&vertex, &block) in heavy.iter().zip(blocks.iter()) {
+            let weight = graph.vertex_weight(vertex);
+            let is_heavy = weight as f64 * shares_left > weight_left as f64 * share(request, block);
+            if !is_heavy && !is_all {
+                break;
+            }
+            block_of[vertex as usize] = block;
+            (weight_left, shares_left) = (weight_left - weight, shares_left - share(request, block));
+            taken += 1;
+        }
+        blocks.drain(..taken);
+        blocks.sort_unstable();
+        let mut gone = heavy[..taken].to_vec();
+        gone.sort_unstable();
+        vertices.retain(|vertex| gone.binary_search(vertex).is_err());
     }
-    blocks.drain(..taken);
-    blocks.sort_unstable();
-    Aside { block_of, blocks }
+
+    /// Whether METIS will not be left with a side to bisect that has no vertices. It evens out two sides only if they are off
+    /// by more than three mean vertices, and moves of refinement may add some. Its first partition into k blocks is of a graph
+    /// that may have as few as 30·k vertices.
+    fn is_safe(&self, graph: &UndirectedGraph, request: &Request) -> bool {
+        let weights = || self.vertices.iter().map(|&vertex| graph.vertex_weight(vertex));
+        let total = weights().map(u128::from).sum::<u128>() as f64;
+        let mean = total / self.vertices.len().min(30 * self.blocks.len()) as f64;
+        let least = (10.0 * mean).max(weights().max().unwrap_or(0) as f64);
+        let all = shares(request, &self.blocks);
+        let is_enough = |blocks: &[u32]| shares(request, blocks) / all * total >= least;
+        // As METIS halves: the smaller number of blocks first.
+        let mut sides = vec![&self.blocks[..]];
+        while let Some(side) = sides.pop() {
+            if side.len() > 1 {
+                if !is_enough(side) {
+                    return false;
+                }
+                let (low, high) = side.split_at(side.len() / 2);
+                sides.extend([low, high]);
+            }
+        }
+        true
+    }
+}
+
+/// A block's share of the weight; 1 if all are equal.
+fn share(request: &Request, block: u32) -> f64 {
+    request.shares.as_ref().map_or(1.0, |shares| shares[block as usize])
+}
+
+fn shares(request: &Request, blocks: &[u32]) -> f64 {
+    blocks.iter().map(|&block| share(request, block)).sum()
 }
 
 impl Partitioner for Metis {
@@ -119,37 +155,67 @@ impl Partitioner for Metis {
         request.check()?;
         let unsupported = |what: &str| PartitionError::Unsupported(format!("METIS {what}"));
         let vertices = graph.vertex_count();
-        let answer = |block_of| Ok(Partition { blocks: request.blocks, block_of });
-        if request.blocks == 1 || vertices == 0 {
-            return answer(vec![0; vertices]);
-        }
-        if vertices > request.blocks as usize && graph.total_vertex_weight() == 0 {
+        if request.blocks > 1 && vertices > request.blocks as usize && graph.total_vertex_weight() == 0 {
             return Err(unsupported("needs a vertex that weighs something"));
         }
         if graph.all_neighbours().len() > i32::MAX as usize {
             return Err(unsupported("counts edges with 31 bits: this graph has too many"));
         }
-        let Aside { block_of, blocks } = set_aside(graph, request);
-        let asked: Vec<u32> = graph.vertices().filter(|&vertex| block_of[vertex as usize].is_none()).collect();
-        let mut complete: Vec<u32> =
-            block_of.iter().map(|block| block.or(blocks.first().copied()).unwrap_or(0)).collect();
-        if blocks.len() > 1 && !asked.is_empty() {
-            let part = self.ask(graph, &asked, &blocks, request).map_err(|error| unsupported(&error))?;
-            for (&vertex, part) in asked.iter().zip(part) {
-                complete[vertex as usize] = blocks[part as usize];
-            }
-        }
-        answer(complete)
+        let mut block_of = vec![0; vertices];
+        // METIS refuses shares of 0.
+        let blocks = (0..request.blocks).filter(|&block| share(request, block) > 0.0).collect();
+        let task = Task { vertices: graph.vertices().collect(), blocks };
+        self.divide(graph, task, request, &mut block_of).map_err(|error| unsupported(&error))?;
+        Ok(Partition { blocks: request.blocks, block_of })
     }
 }
 
 impl Metis {
-    /// Calls METIS for some of the vertices and blocks. Answers positions in `blocks`.
+    /// Divides vertices among blocks, by one call if that is safe, else by one for each bisection.
+    fn divide(
+        &self,
+        graph: &UndirectedGraph,
+        mut task: Task,
+        request: &Request,
+        block_of: &mut [u32],
+    ) -> Result<(), String> {
+        if task.blocks.len() > 1 {
+            task.set_aside(graph, request, block_of);
+        }
+        let Task { vertices, blocks } = &task;
+        if vertices.is_empty() {
+            return Ok(());
+        }
+        if blocks.len() == 1 {
+            vertices.iter().for_each(|&vertex| block_of[vertex as usize] = blocks[0]);
+            return Ok(());
+        }
+        if blocks.len() == 2 || task.is_safe(graph, request) {
+            let targets = request.shares.as_ref().map(|_| blocks.iter().map(|&block| share(request, block)).collect());
+            let part = self.ask(graph, vertices, blocks.len(), targets, request)?;
+            for (&vertex, part) in vertices.iter().zip(part) {
+                block_of[vertex as usize] = blocks[part as usize];
+            }
+            return Ok(());
+        }
+        let (low, high) = blocks.split_at(blocks.len() / 2);
+        let targets = vec![shares(request, low), shares(request, high)];
+        let side_of = self.ask(graph, vertices, 2, Some(targets), request)?;
+        for (side, blocks) in [low, high].into_iter().enumerate() {
+            let mine = vertices.iter().zip(&side_of).filter(|&(_, &own)| own as usize == side);
+            let vertices = mine.map(|(&vertex, _)| vertex).collect();
+            self.divide(graph, Task { vertices, blocks: blocks.to_vec() }, request, block_of)?;
+        }
+        Ok(())
+    }
+
+    /// Calls METIS for some of the vertices, to be divided into `parts` of these target shares; of equal ones if there are none.
     fn ask(
         &self,
         graph: &UndirectedGraph,
         asked: &[u32],
-        blocks: &[u32],
+        parts: usize,
+        targets: Option<Vec<f64>>,
         request: &Request,
     ) -> Result<Vec<i32>, String> {
         let mut number = vec![None; graph.vertex_count()];
@@ -178,15 +244,14 @@ impl Metis {
             let factor = if weightless > 0 { weightless + 1 } else { 1 };
             narrow(of_asked().map(|weight| weight.saturating_mul(factor).max(1)).collect::<Vec<_>>().iter().copied())
         });
-        let shares = request.shares.as_ref().map(|shares| {
-            let kept = || blocks.iter().map(|&block| shares[block as usize]);
-            let total: f64 = kept().sum();
-            kept().map(|share| (share / total) as f32).collect::<Vec<f32>>()
+        let shares = targets.map(|targets| {
+            let total: f64 = targets.iter().sum();
+            targets.iter().map(|target| (target / total) as f32).collect::<Vec<f32>>()
         });
         let refuse = |error: &dyn std::fmt::Display| format!("refused the graph: {error}");
         let mut part = vec![0i32; asked.len()];
         let guard = METIS.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut call = metis::Graph::new(1, blocks.len() as i32, &rows, &neighbours)
+        let mut call = metis::Graph::new(1, parts as i32, &rows, &neighbours)
             .map_err(|error| refuse(&error))?
             .set_option(Seed((request.seed & 0x7FFF_FFFF) as i32))
             .set_option(UFactor((request.epsilon * 1000.0).round().clamp(1.0, 1e6) as i32));

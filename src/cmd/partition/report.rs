@@ -60,15 +60,24 @@ impl Report {
         let weights = quality::block_weights(graph, partition);
         let (least, most) = (weights.iter().min().copied(), weights.iter().max().copied());
         line("block weights", format!("{} to {}", least.unwrap_or(0), most.unwrap_or(0)))?;
-        line("imbalance", format!("{:.4}", quality::imbalance(graph, partition)))?;
+        let imbalance = quality::imbalance(graph, partition);
+        line("imbalance", format!("{imbalance:.4}"))?;
         let total = graph.total_vertex_weight();
-        let heavy =
-            (0..partition.blocks).zip(&weights).find(|&(block, &weight)| weight > request.capacity(block, total));
+        let (blocks, epsilon, cap) = (partition.blocks, request.epsilon, request.capacity(0, total));
+        let heaviest = graph.vertices().map(|vertex| graph.vertex_weight(vertex)).max().unwrap_or(0);
+        line(
+            "cap",
+            format!("{cap}: (1 + {epsilon}) · {total} / {blocks}, rounded up; the heaviest vertex weighs {heaviest}"),
+        )?;
+        let heavy = (0..blocks).zip(&weights).find(|&(_, &weight)| weight > cap);
         let feasible = match heavy {
-            None => format!("yes, within {}", request.epsilon),
-            Some((block, weight)) => {
-                format!("no: block {block} weighs {weight}, more than {}", request.capacity(block, total))
-            }
+            // Hairs of rounding do not count.
+            None if imbalance <= epsilon + 1e-9 => format!("yes, within {epsilon}"),
+            None => format!("yes, within the cap; the imbalance exceeds {epsilon} because the cap is rounded up"),
+            Some((block, weight)) if heaviest > cap => format!(
+                "no: block {block} weighs {weight}, more than the cap; no partition can be, since a vertex weighs more"
+            ),
+            Some((block, weight)) => format!("no: block {block} weighs {weight}, more than the cap"),
         };
         line("feasible", feasible)?;
         line("read in", format!("{:.3} s", self.read))?;

@@ -150,8 +150,9 @@ impl Graph<'_> {
     pub(crate) fn cut(&self, block_of: &[u32]) -> i64 {
         let twice = self.vertices().map(|vertex| {
             let own = block_of[vertex as usize];
-            let foreign = self.edges(vertex).filter(|&(n, _)| block_of[n as usize] != own);
-            foreign.map(|(_, weight)| weight).sum::<i64>()
+            let mut foreign = 0;
+            self.for_each_edge(vertex, |n, weight| foreign += if block_of[n as usize] == own { 0 } else { weight });
+            foreign
         });
         twice.sum::<i64>() / 2
     }

@@ -11,6 +11,7 @@ use super::max_flow::{Arc, Network, UNLIMITED};
 use crate::StopToken;
 use crate::partition::level_slabs::Line;
 use crate::partition::multilevel::graph::{EARLIER, Graph, LATER};
+use crate::partition::multilevel::initial::starts::MOST_PLACES;
 
 /// Stretches of fewer vertices stay as they are.
 const SHORTEST: usize = 16;
@@ -201,7 +202,7 @@ pub(crate) fn arranged_slabs(
     let line = Line { before: wide(&order.before), across: wide(&order.across(graph, span)) };
     let mut block_of = vec![0; graph.len()];
     // A caller that stopped this does not use the blocks.
-    let borders = line.best(&wide(max_block_weights), stop).unwrap_or_default();
+    let borders = line.best(&wide(max_block_weights), MOST_PLACES, stop).unwrap_or_default();
     for (block, pair) in borders.windows(2).enumerate() {
         for &vertex in &order.vertices[pair[0]..pair[1]] {
             block_of[vertex as usize] = block as u32;

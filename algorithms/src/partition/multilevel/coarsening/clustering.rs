@@ -184,19 +184,21 @@ impl Joining<'_, '_> {
 
     /// Which cluster a vertex is in; vertices outside the range are still alone.
     fn leader_of(&self, vertex: u32) -> u32 {
-        if self.has(vertex) { self.leader[(vertex - self.first) as usize] } else { vertex }
+        self.leader.get(vertex.wrapping_sub(self.first) as usize).copied().unwrap_or(vertex)
     }
 
-    fn weight_of(&self, leader: u32) -> i64 {
-        if self.has(leader) { self.weight[(leader - self.first) as usize] } else { self.graph.weight(leader) }
-    }
-
-    fn members_of(&self, leader: u32) -> u8 {
-        if self.has(leader) { self.members[(leader - self.first) as usize] } else { 1 }
+    /// Weight and members of a cluster.
+    #[inline]
+    fn weight_and_members(&self, leader: u32) -> (i64, u8) {
+        let at = leader.wrapping_sub(self.first) as usize;
+        match (self.weight.get(at), self.members.get(at)) {
+            (Some(&weight), Some(&members)) => (weight, members),
+            _ => (self.graph.weight(leader), 1),
+        }
     }
 
     fn is_single(&self, vertex: u32) -> bool {
-        self.leader_of(vertex) == vertex && self.members_of(vertex) == 1
+        self.leader_of(vertex) == vertex && self.weight_and_members(vertex).1 == 1
     }
 
     /// The vertices of an order that are single.
@@ -214,8 +216,14 @@ impl Joining<'_, '_> {
     /// Whether a vertex of some weight may join a cluster.
     #[inline]
     fn fits(&self, weight: i64, leader: u32) -> bool {
-        self.weight_of(leader) + weight <= self.config.max_weight
-            && u32::from(self.members_of(leader)) < self.config.max_members
+        let (of_cluster, members) = self.weight_and_members(leader);
+        self.takes(of_cluster, members, weight)
+    }
+
+    /// Whether a cluster of some weight and members has room for a vertex's weight.
+    #[inline]
+    fn takes(&self, of_cluster: i64, members: u8, weight: i64) -> bool {
+        of_cluster + weight <= self.config.max_weight && u32::from(members) < self.config.max_members
     }
 
     /// Joins a vertex to a cluster, both in the range.
@@ -305,9 +313,10 @@ impl Joining<'_, '_> {
         let own_weight = self.graph.weight(vertex);
         let mut best: Option<(u32, f64, f64)> = None;
         for leader in seen.drain(..) {
-            let rating = std::mem::take(&mut weight_to[leader as usize]) as f64;
-            if self.fits(own_weight, leader) {
-                let size = self.weight_of(leader).max(1) as f64;
+            let rating = std::mem::take(&mut weight_to[leader as usize]);
+            let (weight, members) = self.weight_and_members(leader);
+            if self.takes(weight, members, own_weight) {
+                let (rating, size) = (rating as f64, weight.max(1) as f64);
                 let heft = if self.config.by_size { size.sqrt() } else { 1.0 };
                 if best.is_none_or(|(_, best_rating, best_heft)| rating * best_heft > best_rating * heft) {
                     best = Some((leader, rating, heft));

@@ -6,7 +6,7 @@
 
 use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::problem::Problem;
-use crate::partition::{LevelSlabs, PartitionError, Partitioner};
+use crate::partition::{LevelSlabs, PartitionError};
 
 /// A partition to refine.
 pub(crate) struct Start {
@@ -24,9 +24,13 @@ impl Start {
     }
 }
 
+/// Places for borders, at most: some 0.3 s, and 256 MB. With more, which takes thousands of blocks, blocks are filled one
+/// after the other instead.
+pub(crate) const MOST_PLACES: usize = 1 << 26;
+
 /// The slabs of the natural order.
 pub(crate) fn slabs(problem: &Problem<'_>) -> Result<Start, PartitionError> {
-    let block_of = problem.restrict(LevelSlabs.partition(problem.original, problem.request)?.block_of);
+    let block_of = problem.restrict(LevelSlabs::split(problem.original, problem.request, MOST_PLACES)?.block_of);
     Ok(Start { cut: problem.graph.cut(&block_of), block_of })
 }
 

@@ -198,27 +198,27 @@ impl DeltaView<'_, '_, '_> {
     fn row_mut(&mut self, slot: u32) -> Row<'_> {
         let (partition, Delta { slots, connections, .. }) = (self.partition, &mut *self.delta);
         let slot = &mut slots[slot as usize];
-        let vertex = slot.vertex;
-        let (room, is_dense) = (partition.row_room(vertex), partition.is_dense(vertex));
         if slot.row_start == SHARED {
-            let start = connections.len();
+            let (start, room) = (connections.len(), partition.row_room(slot.vertex));
             slot.row_start = start as u32;
             connections.resize(start + room, Connection::default());
-            match partition.known_row(vertex) {
+            let own = &mut connections[start..];
+            match partition.known_row(slot.vertex) {
                 Some(known) => {
-                    connections[start..start + known.len()].copy_from_slice(known);
+                    own[..known.len()].copy_from_slice(known);
                     slot.row_len = known.len() as u32;
                 }
                 // All neighbours were in the vertex's own block.
                 None => {
-                    let own = partition.block_of[vertex as usize];
-                    let mut row = Row { connections: &mut connections[start..], len: &mut slot.row_len, is_dense };
-                    row.fill(partition.graph, vertex, |_| own);
+                    let is_dense = room == partition.blocks();
+                    let mut row = Row { connections: own, len: &mut slot.row_len, is_dense };
+                    let block = partition.block_of[slot.vertex as usize];
+                    row.fill(partition.graph, slot.vertex, |_| block);
                 }
             }
         }
-        let start = slot.row_start as usize;
-        Row { connections: &mut connections[start..start + room], len: &mut slot.row_len, is_dense }
+        let is_dense = slot.row_len as usize == partition.blocks();
+        Row { connections: &mut connections[slot.row_start as usize..], len: &mut slot.row_len, is_dense }
     }
 }
 
@@ -264,7 +264,7 @@ impl View for DeltaView<'_, '_, '_> {
         let Slot { vertex, block, row_start, row_len, .. } = self.delta.slots[slot as usize];
         let connection_to_own = || {
             let connections = &self.delta.connections[row_start as usize..(row_start + row_len) as usize];
-            connection_to(connections, block, self.partition.is_dense(vertex))
+            connection_to(connections, block, self.partition.blocks())
         };
         let fits = || self.room(change.to) >= self.partition.graph.weight(vertex);
         change.gain_update(block, known, connection_to_own, fits)
@@ -278,13 +278,13 @@ impl View for DeltaView<'_, '_, '_> {
         let graph = self.partition.graph;
         self.delta.added[from as usize] -= graph.weight(vertex);
         self.delta.added[to as usize] += graph.weight(vertex);
-        for (neighbour, weight) in graph.edges(vertex) {
+        graph.for_each_edge(vertex, |neighbour, weight| {
             let near = self.slot(neighbour);
             let change = self.row_mut(near).follow(from, to, weight);
             if !self.has_moved(near) {
                 changed(self, near, Some(change));
             }
-        }
+        });
     }
 }
 

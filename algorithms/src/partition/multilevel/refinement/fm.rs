@@ -187,12 +187,12 @@ impl View for InPlace<'_, '_, '_> {
         self.moved[vertex as usize] = true;
         self.touched.push(vertex);
         let (graph, from) = (self.partition.graph, self.partition.leave(vertex, to));
-        for (neighbour, weight) in graph.edges(vertex) {
+        graph.for_each_edge(vertex, |neighbour, weight| {
             let change = self.partition.follow(neighbour, from, to, weight);
             if !self.moved[neighbour as usize] {
                 changed(self, neighbour, change);
             }
-        }
+        });
         self.partition.arrive(vertex);
     }
 }

@@ -1,6 +1,6 @@
 //! The gain cache: for a vertex, the weights of its edges into the blocks around it.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use crate::partition::multilevel::graph::Graph;
 use crate::partition::multilevel::weights::{BLOCK_BITS, MOST_BLOCKS};
@@ -40,9 +40,9 @@ impl Connection {
 }
 
 /// The connections of a vertex. A dense row has a place for each block; any other lists the blocks that the vertex has edges
-/// into.
+/// into, which are fewer.
 pub(crate) struct Row<'c> {
-    /// With room for all connections that there can be.
+    /// With room for all connections that there can be; what lies behind is not touched, but by [`Row::fill`].
     pub(crate) connections: &'c mut [Connection],
     pub(crate) len: &'c mut u32,
     pub(crate) is_dense: bool,
@@ -188,9 +188,10 @@ pub(crate) fn best_moves(
     room: impl Fn(u32) -> i64,
 ) -> (Option<Target>, Option<Target>) {
     let mut to_own = 0;
-    // Weight, room, block.
-    let mut best: Option<(i64, i64, Reverse<u32>)> = None;
-    let mut full: Option<(i64, u32)> = None;
+    // The weights are 0 as long as no block was found.
+    let (mut most, mut most_room, mut best) = (0, i64::MIN, u32::MAX);
+    let (mut most_full, mut full) = (0, u32::MAX);
+    // Connections compare by weight first: weaker ones are passed over.
     let mut strongest = Connection::new(0, 1);
     for &connection in connections {
         let block = connection.block();
@@ -198,29 +199,27 @@ pub(crate) fn best_moves(
             to_own = connection.weight();
             continue;
         }
-        // Connections compare by weight first.
         if connection < strongest || block < window.0 || block > window.1 {
             continue;
         }
         let (weight, room) = (connection.weight(), room(block));
         if room < 0 {
-            if full.is_none_or(|(most, _)| weight > most) {
-                full = Some((weight, block));
+            if weight > most_full {
+                (most_full, full) = (weight, block);
             }
-        } else if best.is_none_or(|best| (weight, room, Reverse(block)) > best) {
-            best = Some((weight, room, Reverse(block)));
+        } else if weight > most || room > most_room || (room == most_room && block < best) {
+            (most, most_room, best) = (weight, room, block);
             strongest = Connection::new(0, weight);
         }
     }
-    let full = full.filter(|&(most, _)| best.is_none_or(|(weight, ..)| most > weight));
     let target = |weight: i64, block: u32| Target { block, gain: weight - to_own };
-    (best.map(|(weight, _, block)| target(weight, block.0)), full.map(|(weight, block)| target(weight, block)))
+    ((most > 0).then(|| target(most, best)), (most_full > most).then(|| target(most_full, full)))
 }
 
-/// The weight of the connection to a block.
+/// The weight of the connection to a block, of so many.
 #[inline]
-pub(crate) fn connection_to(connections: &[Connection], block: u32, is_dense: bool) -> i64 {
-    let connection = match is_dense {
+pub(crate) fn connection_to(connections: &[Connection], block: u32, blocks: usize) -> i64 {
+    let connection = match connections.len() == blocks {
         true => connections.get(block as usize),
         false => connections.iter().find(|connection| connection.block() == block),
     };

@@ -5,8 +5,22 @@ use rayon::prelude::*;
 use super::gain_cache::{Change, Connection, GainUpdate, Row, Target, best_moves, connection_to};
 use crate::partition::multilevel::graph::Graph;
 
-/// A vertex without a row: all its neighbours were in its own block when that was last looked at.
-const NO_ROW: u32 = u32::MAX;
+/// Where a vertex's row begins, and how long it is.
+#[derive(Clone, Copy)]
+struct Place {
+    start: u32,
+    len: u32,
+}
+
+impl Place {
+    /// A vertex without a row: all its neighbours were in its own block when that was last looked at.
+    const NONE: Self = Self { start: u32::MAX, len: 0 };
+
+    #[inline]
+    fn is_none(self) -> bool {
+        self.start == Self::NONE.start
+    }
+}
 
 /// Vertices whose rows a thread fills at a time.
 const STRETCH: usize = 2048;
@@ -20,8 +34,8 @@ pub(crate) struct PartitionedGraph<'g, 'a> {
     pub(crate) max_block_weights: &'g [i64],
     pub(crate) block_of: Vec<u32>,
     pub(crate) block_weights: Vec<i64>,
-    row_start: Vec<u32>,
-    row_len: Vec<u32>,
+    /// For each vertex.
+    rows: Vec<Place>,
     connections: Vec<Connection>,
 }
 
@@ -39,32 +53,28 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
             let own = block_of[vertex as usize];
             maybe_boundary(vertex) && graph.neighbours(vertex).iter().any(|&n| block_of[n as usize] != own)
         };
-        let (row_start, row_len, connections) = fill_rows(graph, blocks, &block_of, is_boundary);
-        Self { graph, max_block_weights, block_of, block_weights, row_start, row_len, connections }
+        let (rows, connections) = fill_rows(graph, blocks, &block_of, is_boundary);
+        Self { graph, max_block_weights, block_of, block_weights, rows, connections }
     }
 
-    fn blocks(&self) -> usize {
+    #[inline]
+    pub(crate) fn blocks(&self) -> usize {
         self.max_block_weights.len()
     }
 
     /// Makes the row of a vertex that has none.
     fn make_row(&mut self, vertex: u32) {
-        let room = self.row_room(vertex);
-        self.row_start[vertex as usize] = self.connections.len() as u32;
-        if self.connections.capacity() < self.connections.len() + room {
+        let (start, room) = (self.connections.len(), self.row_room(vertex));
+        if self.connections.capacity() < start + room {
             // A list that doubles would waste nearly half of it.
-            self.connections.reserve_exact(room + self.connections.len() / 8);
+            self.connections.reserve_exact(room + start / 8);
         }
-        self.connections.resize(self.connections.len() + room, Connection::default());
-        let (graph, block_of) = (self.graph, std::mem::take(&mut self.block_of));
-        self.row_mut(vertex).fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
-        self.block_of = block_of;
-    }
-
-    /// Whether a row has a place for each block.
-    #[inline]
-    pub(crate) fn is_dense(&self, vertex: u32) -> bool {
-        self.graph.degree(vertex) >= self.blocks()
+        self.connections.resize(start + room, Connection::default());
+        let is_dense = room == self.blocks();
+        let place = &mut self.rows[vertex as usize];
+        place.start = start as u32;
+        let mut row = Row { connections: &mut self.connections[start..], len: &mut place.len, is_dense };
+        row.fill(self.graph, vertex, |neighbour| self.block_of[neighbour as usize]);
     }
 
     /// Connections that a row must have room for.
@@ -76,31 +86,22 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     /// The connections of a vertex, if it is or was at a boundary.
     #[inline]
     pub(crate) fn known_row(&self, vertex: u32) -> Option<&[Connection]> {
-        (self.row_start[vertex as usize] != NO_ROW).then(|| self.row(vertex))
+        let place = self.rows[vertex as usize];
+        (!place.is_none()).then(|| &self.connections[place.start as usize..][..place.len as usize])
     }
 
+    /// The connections of a vertex; none if all its neighbours were in its own block.
     #[inline]
     fn row(&self, vertex: u32) -> &[Connection] {
-        let start = self.row_start[vertex as usize] as usize;
-        &self.connections[start..start + self.row_len[vertex as usize] as usize]
-    }
-
-    #[inline]
-    fn row_mut(&mut self, vertex: u32) -> Row<'_> {
-        let start = self.row_start[vertex as usize] as usize;
-        let (room, is_dense) = (self.row_room(vertex), self.is_dense(vertex));
-        let connections = &mut self.connections[start..start + room];
-        Row { connections, len: &mut self.row_len[vertex as usize], is_dense }
+        self.known_row(vertex).unwrap_or_default()
     }
 
     /// Whether the vertex has an edge of some weight into another block.
     #[inline]
     pub(crate) fn is_boundary(&self, vertex: u32) -> bool {
-        if self.row_start[vertex as usize] == NO_ROW {
-            return false;
-        }
+        let Some(row) = self.known_row(vertex) else { return false };
         let own = self.block_of[vertex as usize];
-        self.row(vertex).iter().any(|connection| connection.block() != own && connection.weight() != 0)
+        row.iter().any(|connection| connection.block() != own && connection.weight() != 0)
     }
 
     /// The vertices with an edge of some weight into another block, ascending.
@@ -122,13 +123,11 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     /// The best move of a vertex to a block with room; and the best to a block without, if that would gain more.
     #[inline]
     pub(crate) fn best_moves(&self, vertex: u32) -> (Option<Target>, Option<Target>) {
-        if self.row_start[vertex as usize] == NO_ROW {
-            return (None, None);
-        }
+        let Some(row) = self.known_row(vertex) else { return (None, None) };
         let own = self.block_of[vertex as usize];
         let weight = self.graph.weight(vertex);
         let window = self.graph.window(vertex, |other| self.block_of[other as usize]);
-        best_moves(self.row(vertex), own, window, |block| self.room(block) - weight)
+        best_moves(row, own, window, |block| self.room(block) - weight)
     }
 
     /// What a change means for a vertex whose best move gains `known`, if that is known.
@@ -160,27 +159,26 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
 
     /// The weight of the vertex's edges into a block.
     pub(crate) fn connection_to(&self, vertex: u32, block: u32) -> i64 {
-        if self.row_start[vertex as usize] == NO_ROW {
-            let inside = self.block_of[vertex as usize] == block;
-            return if inside { self.graph.edges(vertex).map(|(_, weight)| weight).sum() } else { 0 };
+        match self.known_row(vertex) {
+            Some(row) => connection_to(row, block, self.blocks()),
+            None if self.block_of[vertex as usize] != block => 0,
+            None => self.graph.edges(vertex).map(|(_, weight)| weight).sum(),
         }
-        connection_to(self.row(vertex), block, self.is_dense(vertex))
     }
 
     /// The blocks into which the vertex has edges of some weight.
     pub(crate) fn connected_blocks(&self, vertex: u32) -> impl Iterator<Item = u32> + '_ {
-        let row = if self.row_start[vertex as usize] == NO_ROW { &[] } else { self.row(vertex) };
-        row.iter().filter(|connection| connection.weight() != 0).map(|connection| connection.block())
+        self.row(vertex).iter().filter(|connection| connection.weight() != 0).map(|connection| connection.block())
     }
 
     /// Moves a vertex, then calls `changed` for each of its neighbours, with what changed for it if it had a row.
     #[inline]
     pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32, Option<Change>)) {
         let (graph, from) = (self.graph, self.leave(vertex, to));
-        for (neighbour, weight) in graph.edges(vertex) {
+        graph.for_each_edge(vertex, |neighbour, weight| {
             let change = self.follow(neighbour, from, to, weight);
             changed(self, neighbour, change);
-        }
+        });
         self.arrive(vertex);
     }
 
@@ -197,17 +195,21 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
     /// The second step, for each neighbour: its row. Returns what changed if it had one.
     #[inline]
     pub(crate) fn follow(&mut self, neighbour: u32, from: u32, to: u32, weight: i64) -> Option<Change> {
-        if self.row_start[neighbour as usize] == NO_ROW {
+        let blocks = self.blocks();
+        let place = &mut self.rows[neighbour as usize];
+        if place.is_none() {
             self.make_row(neighbour);
             return None;
         }
-        Some(self.row_mut(neighbour).follow(from, to, weight))
+        let is_dense = place.len as usize == blocks;
+        let mut row = Row { connections: &mut self.connections[place.start as usize..], len: &mut place.len, is_dense };
+        Some(row.follow(from, to, weight))
     }
 
     /// The last step: the vertex is at a boundary, and so needs a row.
     #[inline]
     pub(crate) fn arrive(&mut self, vertex: u32) {
-        if self.row_start[vertex as usize] == NO_ROW {
+        if self.rows[vertex as usize].is_none() {
             self.make_row(vertex);
         }
     }
@@ -219,7 +221,7 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
             let foreign = self.row(vertex).iter().filter(move |connection| connection.block() != own);
             foreign.map(|connection| connection.weight()).sum::<i64>()
         };
-        self.graph.vertices().filter(|&vertex| self.row_start[vertex as usize] != NO_ROW).map(foreign).sum::<i64>() / 2
+        self.graph.vertices().map(foreign).sum::<i64>() / 2
     }
 
     /// By how much blocks exceed what they may weigh, added up.
@@ -241,57 +243,56 @@ pub(crate) struct Refined {
     pub(crate) boundary: Vec<bool>,
 }
 
-/// The rows of all boundary vertices: where each begins, how long it is, and all of them. Threads fill stretches of vertices.
+/// The rows of all boundary vertices: where each is, and all of them. Threads fill stretches of vertices.
 fn fill_rows(
     graph: &Graph<'_>,
     blocks: usize,
     block_of: &[u32],
     is_boundary: impl Fn(u32) -> bool + Sync,
-) -> (Vec<u32>, Vec<u32>, Vec<Connection>) {
+) -> (Vec<Place>, Vec<Connection>) {
     let room = |vertex: u32| graph.degree(vertex).min(blocks);
-    let mut row_start = vec![NO_ROW; graph.len()];
+    let mut rows = vec![Place::NONE; graph.len()];
     // First where each row begins in its stretch.
-    let lay_out = |(first, starts): (usize, &mut [u32])| {
+    let lay_out = |(first, rows): (usize, &mut [Place])| {
         let mut length = 0;
-        for (vertex, start) in (first as u32..).zip(starts) {
+        for (vertex, place) in (first as u32..).zip(rows) {
             if is_boundary(vertex) {
-                *start = length;
+                place.start = length;
                 length += room(vertex) as u32;
             }
         }
         length as usize
     };
-    let stretches = row_start.par_chunks_mut(STRETCH).enumerate();
-    let lengths: Vec<usize> = stretches.with_max_len(1).map(|(at, starts)| lay_out((at * STRETCH, starts))).collect();
-    let mut row_len = vec![0; graph.len()];
+    let stretches = rows.par_chunks_mut(STRETCH).enumerate();
+    let lengths: Vec<usize> = stretches.with_max_len(1).map(|(at, rows)| lay_out((at * STRETCH, rows))).collect();
     // Threads share the first touch of the pages.
     let none = |_| Connection::default();
     let all = (0..lengths.iter().sum()).into_par_iter().with_min_len(STRETCH);
     let mut connections: Vec<Connection> = all.map(none).collect();
     let (mut rest, mut before) = (connections.as_mut_slice(), 0u32);
-    let stretches = row_start.chunks_mut(STRETCH).zip(row_len.chunks_mut(STRETCH)).zip(&lengths).enumerate();
+    let stretches = rows.chunks_mut(STRETCH).zip(&lengths).enumerate();
     let stretches: Vec<_> = stretches
-        .map(|(at, ((starts, lens), &length))| {
+        .map(|(at, (rows, &length))| {
             let (connections, behind) = std::mem::take(&mut rest).split_at_mut(length);
             rest = behind;
-            let stretch = (at * STRETCH, starts, lens, connections, before);
+            let stretch = (at * STRETCH, rows, connections, before);
             before += length as u32;
             stretch
         })
         .collect();
-    stretches.into_par_iter().with_max_len(1).for_each(|(first, starts, lens, mut connections, before)| {
-        for ((vertex, start), len) in (first as u32..).zip(starts).zip(lens) {
-            if *start == NO_ROW {
+    stretches.into_par_iter().with_max_len(1).for_each(|(first, rows, mut connections, before)| {
+        for (vertex, place) in (first as u32..).zip(rows) {
+            if place.is_none() {
                 continue;
             }
-            *start += before;
+            place.start += before;
             let (own, behind) = std::mem::take(&mut connections).split_at_mut(room(vertex));
             connections = behind;
-            let mut row = Row { connections: own, len, is_dense: graph.degree(vertex) >= blocks };
+            let mut row = Row { is_dense: own.len() == blocks, connections: own, len: &mut place.len };
             row.fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
         }
     });
-    (row_start, row_len, connections)
+    (rows, connections)
 }
 
 #[cfg(test)]
