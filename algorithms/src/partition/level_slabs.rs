@@ -25,7 +25,8 @@ use crate::{Algorithm, Params, SpecError, StopToken};
 /// # Deviations
 /// As in the source an edge counts once for each border that it crosses, which is the cut where none spans a whole block.
 /// Blocks keep their order if their shares differ. If no contiguous split keeps within the capacities (heavy vertices), all
-/// capacities are raised by the smallest common factor found, to a thousandth, that permits one.
+/// capacities are raised by the smallest common factor found, to a thousandth, that permits one. Of more blocks than vertices
+/// those of the largest capacities are used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelSlabs;
 

@@ -97,7 +97,8 @@ impl Named for Coarsening {
 /// vertex moves only between its predecessors' last block and its successors' first. On the finest level, and not with the
 /// preset `fast`, whole sets move: in graphs without hubs searches from single vertices take along up to 5 predecessors or
 /// successors that are in the way (15 with `quality`), and minimum cuts that go against no edge divide near blocks anew. It
-/// is never worse than [`LevelSlabs`](super::LevelSlabs). Coarsening joins vertices of one block only, so that its clusters
+/// is never worse than [`LevelSlabs`](super::LevelSlabs), except with thousands of blocks, where the best slabs would take
+/// too long. Coarsening joins vertices of one block only, so that its clusters
 /// need not be acyclic.
 /// For the communication volume the finest level of a partition of small cut is refined greedily.
 #[derive(Clone, Copy, Debug)]

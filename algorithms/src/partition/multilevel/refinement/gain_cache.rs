@@ -216,7 +216,7 @@ pub(crate) fn best_moves(
     ((most > 0).then(|| target(most, best)), (most_full > most).then(|| target(most_full, full)))
 }
 
-/// The weight of the connection to a block, of so many.
+/// The weight of the connection to a block. `blocks` is the number of all blocks.
 #[inline]
 pub(crate) fn connection_to(connections: &[Connection], block: u32, blocks: usize) -> i64 {
     let connection = match connections.len() == blocks {
