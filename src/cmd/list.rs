@@ -101,9 +101,7 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
         What::Networks => {
             NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
         }
-        What::Assumptions => {
-            Assumption::ALL.iter().map(|own| (own.name().to_owned(), own.doc().to_owned())).collect()
-        }
+        What::Assumptions => Assumption::ALL.iter().map(|own| (own.name().to_owned(), own.doc().to_owned())).collect(),
         What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
     })
 }
