@@ -124,15 +124,18 @@ fn bound(summary: &Summary) -> Option<String> {
     Some(format!("The best makespans are {least:.2} to {most:.2} times the proven lower bound."))
 }
 
-/// Who moves least and most, among the placers that use several devices on each of these graphs: who stays on one device
-/// moves little, and that is no merit.
+/// A placer with a larger share of the work on one device than this stays on one device: it moves little, and that is no
+/// merit.
+const ONE_DEVICE: f64 = 0.95;
+
+/// Who moves least and most, among the placers that distribute each of the graphs that all placers finish.
 fn traffic(summary: &Summary) -> Option<String> {
     let columns = summary.common_scenarios();
     let total = |placer: usize| -> Option<f64> {
         let entries = columns.iter().map(|&column| summary.entries[placer][column].as_ref());
         let bytes = |entry: Option<&Entry>| {
             let entry = entry?;
-            (entry.devices_used? > 1.0).then_some(entry.traffic_bytes)
+            (entry.busiest_share? <= ONE_DEVICE).then_some(entry.traffic_bytes)
         };
         entries.map(bytes).sum()
     };
@@ -142,8 +145,9 @@ fn traffic(summary: &Summary) -> Option<String> {
     let (first, last) = (moving.first()?, moving.last()?);
     (moving.len() > 1 && !columns.is_empty()).then(|| {
         format!(
-            "Of the {} placers that use several devices on all of these graphs, {} moves least ({} in all) and {} most ({}).",
+            "Of the {} placers that give no device more than {:.0} % of the work, {} moves least ({} in all) and {} most ({}).",
             moving.len(),
+            100.0 * ONE_DEVICE,
             summary.placers[first.1],
             bytes_text(first.0),
             summary.placers[last.1],
@@ -215,10 +219,9 @@ mod tests {
     #[test]
     fn who_stays_on_one_device_does_not_move_least() {
         let mut all = copies(&["a", "b", "c"]);
-        for (row, (devices, bytes)) in
-            all.iter_mut().zip([(1, 1), (2, 5_000_000), (2, 9_000_000)].into_iter().flat_map(|x| [x; 8]))
-        {
-            (row.devices_used, row.traffic_bytes) = (Some(devices), Some(bytes));
+        let numbers = [(1.98, 1), (1.2, 5_000_000), (1.0, 9_000_000)];
+        for (row, (imbalance, bytes)) in all.iter_mut().zip(numbers.into_iter().flat_map(|own| [own; 8])) {
+            (row.load_imbalance, row.traffic_bytes) = (Some(imbalance), Some(bytes));
         }
         let sentence = traffic(&summary_of(&all)).unwrap();
         assert!(

@@ -28,8 +28,8 @@ pub struct Entry {
     pub traffic_bytes: f64,
     /// Mean seconds to place.
     pub place_seconds: f64,
-    /// Mean number of devices with at least one op, if every repetition has it.
-    pub devices_used: Option<f64>,
+    /// The busiest device's share of the busy time of all devices, if every repetition has it: mean over them.
+    pub busiest_share: Option<f64>,
 }
 
 /// Results by placer and scenario, both in the order of the rows.
@@ -73,7 +73,7 @@ impl Summary {
     /// # Errors
     /// If Polars refuses.
     pub fn new(table: &Table) -> PolarsResult<Self> {
-        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::DevicesUsed];
+        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::LoadImbalance];
         let scores = Scores::new(table, Metric::Makespan, &others, table.placers()?)?;
         let entry = |placer: usize, scenario: usize| {
             let best = scores.best[placer][scenario].as_ref()?;
@@ -85,7 +85,7 @@ impl Summary {
                 gap: best.others[1],
                 traffic_bytes: best.others[2]?,
                 place_seconds: best.others[3]?,
-                devices_used: best.others[4],
+                busiest_share: best.others[4].map(|imbalance| imbalance / f64::from(scores.devices[scenario])),
             })
         };
         let columns = 0..scores.scenarios.len();
@@ -213,7 +213,8 @@ pub(crate) mod tests {
                             gap: (!failed).then_some(factor * slow),
                             traffic_bytes: (!failed).then_some(if placer == "heft" { 0 } else { 3_500_000 }),
                             place_seconds: (!failed).then_some(0.25),
-                            devices_used: (!failed).then_some(if placer == "heft" { 1 } else { 2 }),
+                            devices: 2,
+                            load_imbalance: (!failed).then_some(if placer == "heft" { 2.0 } else { 1.5 }),
                             ..Row::default()
                         });
                     }

@@ -93,14 +93,14 @@ pub fn full_table(rows: &[Row]) -> String {
     finish(&mut table)
 }
 
-/// The cells that failed, each distinct reason once; empty if none did.
+/// The cells that failed, by placer, graph and status, with the first reason; empty if none did.
 ///
 /// # Errors
 /// If Polars refuses.
 pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResult<String> {
-    let columns = ["placer", "graph", "cluster", "status", "error"];
+    let columns = ["placer", "graph", "cluster", "status"];
     let failed = table.lazy().filter(col("status").neq(lit(Status::Ok.name()))).group_by_stable(columns);
-    let failed = failed.agg([len().alias("count")]).collect()?;
+    let failed = failed.agg([len().alias("count"), col("error").first()]).collect()?;
     let [placers, graphs, clusters, statuses] =
         ["placer", "graph", "cluster", "status"].map(|name| values::<String>(&failed, name));
     let (placers, graphs, clusters, statuses) = (placers?, graphs?, clusters?, statuses?);
@@ -108,7 +108,8 @@ pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResul
     let line = |row: usize| {
         let error = errors[row].as_deref().unwrap_or("no reason given");
         let (placer, graph, cluster, status) = (&placers[row], &graphs[row], &clusters[row], &statuses[row]);
-        format!("{} × {placer} on {graph}@{cluster}: {status}: {error}\n", counts[row])
+        let one = if counts[row] > 1 { "one of them: " } else { "" };
+        format!("{} × {placer} on {graph}@{cluster}: {status}: {one}{error}\n", counts[row])
     };
     Ok((0..failed.height()).map(line).collect())
 }
