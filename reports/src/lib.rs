@@ -18,7 +18,10 @@ mod scores;
 mod summary;
 mod terminal;
 
-pub use claims::{Claim, Claims, Outcome, SOURCES, Taken, Verdict, claims_markdown, claims_of};
+pub use claims::{
+    Checked, CheckedError, Claim, Claims, Group, Outcome, Part, Reading, Repetitions, SOURCES, Standing, Taken,
+    Verdict, claims_markdown, claims_of, document,
+};
 pub use comparison::{
     PlacerTrend, Trend, comparison_json, comparison_markdown, comparison_text, ranking_json, ranking_notes,
     ranking_table, ranking_text,

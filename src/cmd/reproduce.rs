@@ -1,14 +1,17 @@
 //! `placebench reproduce`: a paper's evaluation, claim by claim.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use placebench::datasets::nearest;
-use placebench::harness::results::Table;
+use placebench::harness::results::{Row, Table};
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::Suite;
-use placebench::reports::{SOURCES, claims_markdown, claims_of, figures_of, training_steps, write_figures};
+use placebench::harness::suite::{Plan, Suite};
+use placebench::reports::{
+    Checked, Claims, Part, SOURCES, claims_markdown, claims_of, document, figures_of, training_steps, write_figures,
+};
 
 use super::run;
 use crate::interrupt::INTERRUPTED;
@@ -17,19 +20,25 @@ use crate::output::print;
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The source: laich2017, bahnmueller2018 or tolstobrov.
+    /// The source: laich2017, laich2017_seconds, bahnmueller2018 or tolstobrov; or all, with --docs.
     source: String,
 
-    /// Checks the claims against this run folder instead of running the suite.
+    /// Checks the claims against this run folder instead of running the suite; with `all`, a folder that holds a run folder
+    /// for each source, called as the source.
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
 
+    /// Writes the document REPRODUCTION.md and the folder `reproduction` into this folder, instead of printing claims and
+    /// making figures; goes with `all`.
+    #[arg(long, value_name = "DIR")]
+    docs: Option<PathBuf>,
+
     /// Overrides the suite's repetitions, for a quick look.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "run")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["run", "docs"])]
     repetitions: Option<u32>,
 
     /// Makes no figures and tables, only the claims.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "docs")]
     no_figures: bool,
 
     /// Shows no progress.
@@ -37,34 +46,91 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
+/// What stands for every source.
+const ALL: &str = "all";
+
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let Some(claims) = claims_of(&args.source) else {
-        match nearest(&args.source, SOURCES) {
-            Some(nearest) => bail!("unknown source '{}': did you mean '{nearest}'?", args.source),
-            None => bail!("unknown source '{}': give one of {}", args.source, SOURCES.join(", ")),
+    match (&args.docs, args.source.as_str()) {
+        (Some(docs), ALL) => return write_docs(args, docs),
+        (Some(_), source) => bail!("--docs is about every source: write `reproduce all`, not `reproduce {source}`"),
+        (None, ALL) => bail!("`reproduce all` writes the document of every source: say where with --docs DIR"),
+        (None, _) => {}
+    }
+    let claims = claims(&args.source)?;
+    let Some(evidence) = evidence(args, &claims, args.run.as_deref())? else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let Evidence { suite, rows, folder, steps } = evidence;
+    let checked = Checked::new(&claims, &rows, &steps)?;
+    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &checked)))?;
+    if !args.no_figures {
+        print(&figures(&args.source, &Table::new(&rows)?.with_steps(&steps)?, &suite, &folder)?)?;
+    }
+    print(&format!("Run: {}\n", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn claims(source: &str) -> anyhow::Result<Claims> {
+    let Some(claims) = claims_of(source) else {
+        match nearest(source, SOURCES) {
+            Some(nearest) => bail!("unknown source '{source}': did you mean '{nearest}'?"),
+            None => bail!("unknown source '{source}': give one of {}", SOURCES.join(", ")),
         }
     };
-    let claims = claims.map_err(|error| anyhow!("the claims of {}: {error}", args.source))?;
-    let (suite, rows, folder) = match &args.run {
-        Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.clone()),
+    claims.map_err(|error| anyhow!("the claims of {source}: {error}"))
+}
+
+/// A run that claims are checked against.
+struct Evidence {
+    suite: Suite,
+    rows: Vec<Row>,
+    folder: PathBuf,
+    steps: BTreeMap<String, f64>,
+}
+
+/// The run in a folder, or a new one; `None` if Ctrl-C stopped it.
+fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Result<Option<Evidence>> {
+    let (suite, rows, folder) = match folder {
+        Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.to_owned()),
         None => {
-            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions);
+            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, claims.threads);
             match run::run_to_the_end(&run_args)? {
                 Some(finished) => (finished.suite, finished.rows, finished.folder),
-                None => return Ok(ExitCode::from(INTERRUPTED)),
+                None => return Ok(None),
             }
         }
     };
     if rows.iter().any(|row| row.suite != claims.suite) {
         bail!("{}: is no run of the suite {}", folder.display(), claims.suite);
     }
-    let results = Table::new(&rows)?.with_steps(&training_steps(&suite))?;
-    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &results)?))?;
-    if !args.no_figures {
-        print(&figures(&args.source, &results, &suite, &folder)?)?;
+    let steps = training_steps(&suite);
+    Ok(Some(Evidence { suite, rows, folder, steps }))
+}
+
+/// Checks the claims of every source, and writes the document and the groups that it is made of.
+fn write_docs(args: &Args, docs: &Path) -> anyhow::Result<ExitCode> {
+    let groups = docs.join("reproduction");
+    std::fs::create_dir_all(&groups).with_context(|| format!("{}: cannot be made", groups.display()))?;
+    let mut parts = Vec::new();
+    for name in SOURCES {
+        let claims = claims(name)?;
+        let folder = args.run.as_ref().map(|folder| folder.join(name));
+        let Some(evidence) = evidence(args, &claims, folder.as_deref())? else {
+            return Ok(ExitCode::from(INTERRUPTED));
+        };
+        let checked = Checked::new(&claims, &evidence.rows, &evidence.steps)?;
+        write(&groups.join(format!("{name}.tsv")), &checked.to_tsv(&claims))?;
+        let cells = Plan::new(evidence.suite)?.cells.len();
+        parts.push(Part { name: name.to_owned(), claims, checked, cells });
     }
-    print(&format!("Run: {}\n", folder.display()))?;
+    let path = docs.join("REPRODUCTION.md");
+    write(&path, &document(&parts))?;
+    print(&format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
 }
 
 /// Makes the figures and tables of a source in the run folder, and tells which.

@@ -75,9 +75,9 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The built-in suite of a name, with all defaults.
-    pub(super) fn of_suite(name: &str, quiet: bool, repetitions: Option<u32>) -> Self {
-        Self { suite: Some(name.to_owned()), quiet, repetitions, ..Self::default() }
+    /// The built-in suite of a name, with all other defaults.
+    pub(super) fn of_suite(name: &str, quiet: bool, repetitions: Option<u32>, threads: Option<u32>) -> Self {
+        Self { suite: Some(name.to_owned()), quiet, repetitions, threads, ..Self::default() }
     }
 }
 

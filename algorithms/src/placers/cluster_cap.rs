@@ -4,6 +4,7 @@ use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score, trials};
 use super::coarse::cells::Cells;
+use super::coarse::readings::{Edges, Weight};
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -33,6 +34,10 @@ pub struct ClusterCap {
     pub slack: f64,
     /// Which ops of recurrent layers stay together.
     pub cells: Cells,
+    /// Which edges are drawn and counted.
+    pub edges: Edges,
+    /// What a cell or group weighs.
+    pub vertex: Weight,
 }
 
 impl Algorithm for ClusterCap {
@@ -54,15 +59,17 @@ impl Algorithm for ClusterCap {
             trials: trials(params)?,
             slack: params.number("slack", 1.5, 1.0.., slack)?,
             cells: Cells::param(params)?,
+            edges: Edges::param(params)?,
+            vertex: Weight::param(params)?,
         })
     }
 }
 
 impl Placer for ClusterCap {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let Self { trials, slack, cells } = *self;
+        let Self { trials, slack, cells, edges, vertex } = *self;
         let score = Score::Communication;
-        Clustering { trials, cells, score, supernodes: 0, slack: Some(slack) }.place(instance, context)
+        Clustering { trials, cells, edges, vertex, score, supernodes: 0, slack: Some(slack) }.place(instance, context)
     }
 }
 

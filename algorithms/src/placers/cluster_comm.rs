@@ -4,6 +4,7 @@ use placebench_datasets::Instance;
 
 use super::clustering::{Clustering, Score, trials};
 use super::coarse::cells::Cells;
+use super::coarse::readings::{Edges, Weight};
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -34,6 +35,10 @@ pub struct ClusterComm {
     pub supernodes: usize,
     /// Which ops of recurrent layers stay together.
     pub cells: Cells,
+    /// Which edges are drawn and counted.
+    pub edges: Edges,
+    /// What a cell or group weighs.
+    pub vertex: Weight,
 }
 
 impl Algorithm for ClusterComm {
@@ -56,14 +61,17 @@ impl Algorithm for ClusterComm {
             trials: trials(params)?,
             supernodes: params.number("supernodes", 100, 0.., supernodes)?,
             cells: Cells::param(params)?,
+            edges: Edges::param(params)?,
+            vertex: Weight::param(params)?,
         })
     }
 }
 
 impl Placer for ClusterComm {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let Self { trials, supernodes, cells } = *self;
-        Clustering { trials, cells, score: Score::Communication, supernodes, slack: None }.place(instance, context)
+        let Self { trials, supernodes, cells, edges, vertex } = *self;
+        Clustering { trials, cells, edges, vertex, score: Score::Communication, supernodes, slack: None }
+            .place(instance, context)
     }
 }
 
@@ -100,5 +108,23 @@ mod tests {
         // Isolated 2 to 5 come before 0, 1, 6, 7: 2+3, 4+5, 0+1, 6+7; then {2–5} and {0, 1, 6, 7}.
         let decision = ClusterComm::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [0, 0, 1, 1, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn with_simple_edges_five_between_two_groups_cost_as_much_as_one() {
+        // Vertices a = {0, 1, 2}, b = {3, 4, 5}, c = 6, d = 7: a and b share five edges, b, c and d are a triangle. The
+        // cheapest cut takes off a with simple edges (1 against 2), and c, d or both with parallel ones (2 against 5).
+        let edges = [(0, 3, 1), (1, 4, 1), (2, 5, 1), (0, 4, 1), (1, 5, 1), (3, 6, 1), (4, 7, 1), (6, 7, 1)];
+        let groups = [(0, 1), (1, 2), (3, 4), (4, 5)];
+        let place = |edges_count: Edges| {
+            let graph = example::graph(&[1.0; 8], &edges, &groups);
+            let instance = Instance::new(graph, example::cluster(&[1.0, 1.0], 1.0)).unwrap();
+            let comm = ClusterComm { supernodes: 2, edges: edges_count, ..ClusterComm::with_defaults() };
+            example::devices(&comm.place(&instance, &PlaceContext::default()).unwrap())
+        };
+        let simple = place(Edges::Simple);
+        assert!(simple[0] != simple[3] && simple[3] == simple[6] && simple[6] == simple[7], "{simple:?}");
+        let parallel = place(Edges::Parallel);
+        assert_eq!(parallel[0], parallel[3], "{parallel:?}");
     }
 }

@@ -54,6 +54,7 @@ pub use cluster_cap::ClusterCap;
 pub use cluster_comm::ClusterComm;
 pub use cluster_load::ClusterLoad;
 pub use coarse::cells::Cells;
+pub use coarse::readings::{Edges, Weight};
 pub use cola::Cola;
 pub use cpath::Cpath;
 pub use cpop::Cpop;

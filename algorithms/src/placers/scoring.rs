@@ -6,6 +6,7 @@ use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::dag::VertexGraph;
 use super::coarse::placing::VertexAssignment;
+use super::coarse::readings::Weight;
 use super::coarse::ready::ReadyQueue;
 use super::coarse::workers::Workers;
 use crate::fairness::{Assumption, Exception, Law};
@@ -37,8 +38,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// - Colocation groups and LSTM and GRU cells ([`Cells`], told by names and layers) are one vertex, as B's are.
 ///   B does not say whether a cell is one time step of a layer, the default here, or all of them. Cycles that
 ///   contraction closes are opened by B's rule. A cell has its gradients with it, but ops of a cell that may
-///   run on other kinds of devices than the rest are a vertex of their own. A vertex counts as many ops as it
-///   has.
+///   run on other kinds of devices than the rest are a vertex of their own. Nor does B say what a
+///   vertex counts for ([`Weight`]: as many as it has ops).
 /// - B has equal GPUs. Here a device's ops are divided by its relative speed, and devices that need more than
 ///   ten times as long as the fastest devices would (CPUs beside GPUs) take part only in what no other device
 ///   can take. A cell that no device has room for is placed unit by unit, near the device with most of its
@@ -54,6 +55,8 @@ pub struct Scoring {
     pub fringe: usize,
     /// Which ops of recurrent layers stay together.
     pub cells: Cells,
+    /// What a cell or group counts for in the load.
+    pub vertex: Weight,
 }
 
 impl Algorithm for Scoring {
@@ -75,6 +78,7 @@ impl Algorithm for Scoring {
             beta: params.number("beta", 1.0, 0.0.., "weight of the communication score")?,
             fringe: params.number("fringe", 2, 1.., fringe)?,
             cells: Cells::param(params)?,
+            vertex: Weight::param(params)?,
         })
     }
 }
@@ -84,7 +88,7 @@ const STOP_INTERVAL: usize = 256;
 
 impl Placer for Scoring {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let vertices = Vertices::new(instance, self.cells);
+        let vertices = Vertices::new(instance, self.cells).weighing(self.vertex);
         let workers = Workers::new(instance);
         context.stop.check()?;
         let graph = VertexGraph::new(instance, &vertices);
@@ -216,5 +220,18 @@ mod tests {
         let graph = example::graph(&[1.0; 6], &[], &[]);
         let instance = Instance::new(graph, example::cluster(&[2.0, 1.0], 1.0)).unwrap();
         assert_eq!(place(Scoring::with_defaults(), &instance), [0, 1, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_group_can_count_as_one_op_in_the_load() {
+        // A group of three and two ops, no edges. By ops: the group on d0 (3), then d1 (1) and d1 (2). As one: d0 (1), d1
+        // (1), and a tie: d0.
+        let place = |vertex: Weight| {
+            let graph = example::graph(&[1.0; 5], &[], &[(0, 1), (0, 2)]);
+            let instance = Instance::new(graph, example::cluster(&[1.0, 1.0], 1.0)).unwrap();
+            place(Scoring { vertex, ..Scoring::with_defaults() }, &instance)
+        };
+        assert_eq!(place(Weight::Ops), [0, 0, 0, 1, 1]);
+        assert_eq!(place(Weight::One), [0, 0, 0, 1, 0]);
     }
 }

@@ -68,6 +68,22 @@ impl Filter {
         self.columns.keys().copied()
     }
 
+    /// The filters that name one value of each column, in the order of the values, and what tells each from the others: the
+    /// values of the columns that name several.
+    pub fn alternatives(&self) -> Vec<(String, Self)> {
+        let mut all = vec![(String::new(), Self::default())];
+        for (column, values) in &self.columns {
+            let one = |(label, filter): &(String, Self), value: &String| {
+                let mut filter = filter.clone();
+                filter.columns.insert(*column, vec![value.clone()]);
+                let label = if values.len() > 1 { format!("{label} {value}") } else { label.clone() };
+                (label.trim_start().to_owned(), filter)
+            };
+            all = all.iter().flat_map(|before| values.iter().map(move |value| one(before, value))).collect();
+        }
+        all
+    }
+
     /// The rows of both: columns that both name must have one of the values of either.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
@@ -212,6 +228,17 @@ mod tests {
     fn rows(text: &str) -> Vec<u32> {
         let filter: Filter = text.parse().unwrap();
         crate::results::values(table().filter(filter.expr()).unwrap().frame(), "row").unwrap()
+    }
+
+    #[test]
+    fn alternatives_name_one_value_of_each_column() {
+        let filter: Filter = "graph=nmt,convnet placer=heft".parse().unwrap();
+        let alternatives = filter.alternatives();
+        let texts: Vec<(&str, String)> =
+            alternatives.iter().map(|(label, filter)| (label.as_str(), filter.to_string())).collect();
+        let expected = [("nmt", "graph=nmt placer=heft"), ("convnet", "graph=convnet placer=heft")];
+        assert_eq!(texts, expected.map(|(label, text)| (label, text.to_owned())));
+        assert_eq!(Filter::default().alternatives(), [(String::new(), Filter::default())]);
     }
 
     #[test]

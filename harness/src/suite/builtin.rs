@@ -18,6 +18,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "algorithms", text: include_str!("../../suites/algorithms.toml") },
     BuiltIn { name: "bahnmueller2018", text: include_str!("../../suites/bahnmueller2018.toml") },
     BuiltIn { name: "laich2017", text: include_str!("../../suites/laich2017.toml") },
+    BuiltIn { name: "laich2017_seconds", text: include_str!("../../suites/laich2017_seconds.toml") },
     BuiltIn { name: "mixed", text: include_str!("../../suites/mixed.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },

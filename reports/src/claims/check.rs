@@ -1,101 +1,65 @@
-//! Checks a claim against the rows of a run.
+//! The groups of a claim: what it compares, in numbers, from the rows of a run.
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::{Filter, Metric, Table, lists, values};
+use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::*;
 
-use super::{Claim, bootstrap};
+use super::{Claim, Repetitions, bootstrap};
 
-/// What became of a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Enough ratios are within the limits.
-    Holds,
-    /// They are not.
-    Fails,
-    /// Nothing can be said, for this reason.
-    CannotBeTested(String),
-}
-
-impl Outcome {
-    /// The verdict in words.
-    pub fn words(&self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Fails => "does not hold",
-            Self::CannotBeTested(_) => "cannot be tested",
-        }
-    }
-}
-
-/// How a claim fared.
+/// One ratio (or correlation) of a claim.
+///
+/// Numbers are rounded to nine digits, so that what differs by rounding alone is equal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// Each group's label and its ratio (or correlation), in the order of labels.
-    pub ratios: Vec<(String, f64)>,
-    /// Mean of the ratios: geometric, of correlations arithmetic.
-    pub mean: Option<f64>,
-    /// The 95 % confidence interval of the mean, by bootstrap: over the repetitions of each group (of a correlation, over
-    /// its cells), or over the groups if each has one.
+pub struct Group {
+    /// The values of the columns of `each`, and which of the values listed are compared.
+    pub label: String,
+    /// The ratio, a geometric mean over repetitions; or the correlation.
+    pub value: f64,
+    /// The 95 % confidence interval of the value, by bootstrap over its repetitions (of a correlation, over its cells);
+    /// `None` if nothing can be resampled.
     pub interval: Option<(f64, f64)>,
     /// Rows that were compared.
-    pub runs: usize,
-    /// Repetitions behind the ratios, summed; for a correlation, cells.
-    pub pairs: usize,
-    /// Ratios within the limits.
-    pub within: usize,
-    /// The verdict.
-    pub outcome: Outcome,
+    pub rows: usize,
+    /// Repetitions behind the value; for a correlation, cells.
+    pub samples: usize,
+}
+
+/// Digits of numbers that are compared.
+const DIGITS: usize = 9;
+
+/// A number to [`DIGITS`] significant digits.
+pub(super) fn rounded(value: f64) -> f64 {
+    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
+}
+
+/// The mean of groups and its 95 % confidence interval over groups; `geometric`, or arithmetic.
+pub(super) fn mean_interval(groups: &[Group], geometric: bool) -> (Option<f64>, Option<(f64, f64)>) {
+    let scaled = |group: &Group| vec![if geometric { group.value.ln() } else { group.value }];
+    let back = |value: f64| rounded(if geometric { value.exp() } else { value });
+    let mean = |groups: &[Vec<f64>]| {
+        let values = groups.iter().flatten();
+        (!groups.is_empty()).then(|| values.sum::<f64>() / groups.len() as f64)
+    };
+    let values: Vec<Vec<f64>> = groups.iter().map(scaled).collect();
+    let interval = bootstrap::interval(&values, mean);
+    (mean(&values).map(back), interval.map(|(low, high)| (back(low), back(high))))
 }
 
 impl Claim {
-    /// Checks the claim; rows that are not `ok` do not count.
+    /// The groups of the claim in the order of labels; rows that are not `ok` do not count.
     ///
     /// # Complexity
     /// O(rows + pairs) a resample, of which there are 1000.
     ///
     /// # Errors
     /// If Polars refuses.
-    pub fn check(&self, table: &Table) -> PolarsResult<Verdict> {
-        let Some(metric) = self.metric else {
-            let reason = self.cannot_be_tested.clone().unwrap_or_else(|| "the claim names no metric".to_owned());
-            let none = Groups::<f64> { groups: Vec::new(), runs: 0 };
-            return Ok(none.verdict(|_| None, Outcome::CannotBeTested(reason)));
-        };
-        let nothing = Outcome::CannotBeTested("the run has no rows to compare".to_owned());
+    pub fn groups(&self, table: &Table) -> PolarsResult<Vec<Group>> {
+        let Some(metric) = self.metric else { return Ok(Vec::new()) };
         match self.correlates_with {
-            None => {
-                let mean = |logs: &[f64]| Some(logs.iter().sum::<f64>() / logs.len() as f64);
-                let mut verdict = self.ratios(metric, table)?.verdict(mean, nothing);
-                // Means of logarithms so far.
-                verdict.mean = verdict.mean.map(f64::exp);
-                verdict.interval = verdict.interval.map(|(low, high)| (low.exp(), high.exp()));
-                verdict.ratios.iter_mut().for_each(|(_, ratio)| *ratio = ratio.exp());
-                Ok(self.judge(verdict))
-            }
-            Some(other) => {
-                let correlation = |cells: &[(f64, f64)]| {
-                    let (a, b): (Vec<f64>, Vec<f64>) = cells.iter().copied().unzip();
-                    rank_correlation(&a, &b)
-                };
-                Ok(self.judge(self.cells(metric, other, table)?.verdict(correlation, nothing)))
-            }
+            None => self.ratios(metric, table),
+            Some(other) => self.correlations(metric, other, table),
         }
-    }
-
-    fn judge(&self, mut verdict: Verdict) -> Verdict {
-        let within =
-            |value: f64| self.above.is_none_or(|limit| value > limit) && self.below.is_none_or(|limit| value < limit);
-        verdict.within = verdict.ratios.iter().filter(|(_, value)| within(*value)).count();
-        if let Some(mean) = verdict.mean {
-            let enough = match self.on_average {
-                true => within(mean),
-                false => verdict.within as f64 >= self.share * verdict.ratios.len() as f64,
-            };
-            verdict.outcome = if enough { Outcome::Holds } else { Outcome::Fails };
-        }
-        verdict
     }
 
     /// The columns of `each` as `each0`, `each1`, …, for queries to group by.
@@ -111,35 +75,72 @@ impl Claim {
         Ok((0..frame.height()).map(label).collect())
     }
 
-    /// For each group the logarithms of its ratios, one a repetition.
-    fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Groups<f64>> {
-        let side = |filter: &Filter, name: &str| col("value").filter(filter.expr()).alias(name);
-        let frame = table
-            .lazy()
-            .filter(self.only.expr())
-            .with_column(metric.expr().alias("value"))
-            .filter(col("value").is_not_null())
-            .group_by_stable([self.each(), vec![col("repetition")]].concat())
-            .agg([side(&self.numerator, "numerator"), side(&self.denominator, "denominator")])
-            .sort(["repetition"], SortMultipleOptions::default().with_maintain_order(true))
-            .collect()?;
-        let sides = lists(&frame, "numerator")?.into_iter().zip(lists(&frame, "denominator")?);
-        let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let mut runs = 0;
-        for (label, (a, b)) in self.labels(&frame)?.into_iter().zip(sides) {
-            let sides = (self.numerator_takes.of(&a), self.denominator_takes.of(&b));
-            let (Some(numerator), Some(denominator)) = sides else { continue };
-            let ratio = numerator / denominator;
-            if ratio.is_finite() && ratio > 0.0 {
-                groups.entry(label).or_default().push(ratio.ln());
-                runs += a.len() + b.len();
-            }
+    /// The metric, in multiples of the mean of the rows of `relative_to` if there are such.
+    fn value(&self, metric: Metric) -> PolarsResult<Expr> {
+        if self.relative_to.is_empty() {
+            return Ok(metric.expr());
         }
-        Ok(Groups { groups: groups.into_iter().collect(), runs })
+        let reference = when(self.relative_to.expr()).then(metric.expr()).otherwise(lit(NULL));
+        Ok(metric.expr() / reference.mean().over(["graph", "cluster", "scheduler", "network", "repetition"])?)
     }
 
-    /// For each group the two metrics of its cells, each the mean over the cell's repetitions.
-    fn cells(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Groups<(f64, f64)>> {
+    fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
+        let sides = [
+            self.numerator_takes.sides(&self.numerator),
+            if self.denominator.is_empty() { Vec::new() } else { self.denominator_takes.sides(&self.denominator) },
+        ];
+        let mut lists_of = Vec::new();
+        for (alternatives, name) in sides.iter().zip(["numerator", "denominator"]) {
+            for (index, (_, filter)) in alternatives.iter().enumerate() {
+                lists_of.push(col("value").filter(filter.expr()).alias(format!("{name}{index}")));
+            }
+        }
+        let frame = table
+            .lazy()
+            .with_column(self.value(metric)?.alias("value"))
+            .filter(self.only.expr().and(col("value").is_not_null()))
+            .group_by_stable([self.each(), vec![col("repetition")]].concat())
+            .agg(lists_of)
+            .sort(["repetition"], SortMultipleOptions::default().with_maintain_order(true))
+            .collect()?;
+        let labels = self.labels(&frame)?;
+        let mut groups: BTreeMap<String, Samples> = BTreeMap::new();
+        for (first, (numerator, _)) in sides[0].iter().enumerate() {
+            let numerators = lists(&frame, &format!("numerator{first}"))?;
+            let mut add = |label: String, denominators: Option<&[Vec<f64>]>| {
+                for (row, each) in labels.iter().enumerate() {
+                    let name = [each.as_str(), &label].join(" ").trim().to_owned();
+                    let b = denominators.map_or(&[][..], |lists| &lists[row]);
+                    let a = &numerators[row];
+                    let least_most = match denominators {
+                        None => (self.numerator_takes.of(a), Some(1.0)),
+                        Some(_) => (self.numerator_takes.of(a), self.denominator_takes.of(b)),
+                    };
+                    let (Some(numerator), Some(denominator)) = least_most else { continue };
+                    groups.entry(name).or_default().push(numerator, denominator, a.len() + b.len());
+                }
+            };
+            if self.denominator.is_empty() {
+                add(numerator.clone(), None);
+            }
+            for (second, (denominator, _)) in sides[1].iter().enumerate() {
+                if self.paired && first != second {
+                    continue;
+                }
+                let denominators = lists(&frame, &format!("denominator{second}"))?;
+                let label = match (numerator.is_empty(), denominator.is_empty()) {
+                    (_, true) => numerator.clone(),
+                    (true, false) => format!("against {denominator}"),
+                    (false, false) => format!("{numerator} against {denominator}"),
+                };
+                add(label, Some(&denominators));
+            }
+        }
+        Ok(groups.into_iter().flat_map(|(label, samples)| samples.groups(label, self.repetitions)).collect())
+    }
+
+    /// For each group the correlation of two metrics over its cells, each the mean over the cell's repetitions.
+    fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
         let cell = ["graph", "cluster", "placer", "scheduler", "network"];
         let frame = table
             .lazy()
@@ -150,45 +151,77 @@ impl Claim {
             .agg([col("value").mean(), col("against").mean(), len().alias("count")])
             .sort(cell, SortMultipleOptions::default().with_maintain_order(true))
             .collect()?;
-        let pairs = values::<f64>(&frame, "value")?.into_iter().zip(values::<f64>(&frame, "against")?);
-        let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        for (label, pair) in self.labels(&frame)?.into_iter().zip(pairs) {
-            groups.entry(label).or_default().push(pair);
+        let cells = values::<f64>(&frame, "value")?.into_iter().zip(values::<f64>(&frame, "against")?);
+        let cells = cells.map(|(a, b)| (rounded(a), rounded(b))).zip(values::<u32>(&frame, "count")?);
+        let mut groups: BTreeMap<String, (Vec<(f64, f64)>, usize)> = BTreeMap::new();
+        for (label, (pair, count)) in self.labels(&frame)?.into_iter().zip(cells) {
+            let (pairs, rows) = groups.entry(label).or_default();
+            pairs.push(pair);
+            *rows += count as usize;
         }
-        let runs = values::<u32>(&frame, "count")?.iter().map(|&count| count as usize).sum();
-        Ok(Groups { groups: groups.into_iter().collect(), runs })
+        let correlation = |cells: &[(f64, f64)]| {
+            let (a, b): (Vec<f64>, Vec<f64>) = cells.iter().copied().unzip();
+            rank_correlation(&a, &b).map(rounded)
+        };
+        let group = |(label, (cells, rows)): (String, (Vec<(f64, f64)>, usize))| {
+            let (value, samples) = (correlation(&cells)?, cells.len());
+            let interval = bootstrap::interval(&[cells], |groups| correlation(&groups[0]));
+            Some(Group { label, value, interval, rows, samples })
+        };
+        Ok(groups.into_iter().filter_map(group).collect())
     }
 }
 
-/// Samples by group, in the order of labels.
-struct Groups<T> {
-    groups: Vec<(String, Vec<T>)>,
-    /// Rows behind the samples.
-    runs: usize,
+/// Both sides of a ratio, repetition by repetition.
+#[derive(Default)]
+struct Samples {
+    sides: Vec<(f64, f64)>,
+    rows: Vec<usize>,
 }
 
-impl<T: Clone> Groups<T> {
-    /// The value of each group, their mean and its interval; groups without a value do not count.
-    fn verdict(self, value: impl Fn(&[T]) -> Option<f64>, outcome: Outcome) -> Verdict {
-        let (mut ratios, mut samples) = (Vec::new(), Vec::new());
-        for (label, group) in self.groups {
-            if let Some(value) = value(&group) {
-                ratios.push((label, value));
-                samples.push(group);
-            }
-        }
-        let mean = |groups: &[Vec<T>]| {
-            let values: Vec<f64> = groups.iter().filter_map(|group| value(group)).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+impl Samples {
+    fn push(&mut self, numerator: f64, denominator: f64, rows: usize) {
+        self.sides.push((numerator, denominator));
+        self.rows.push(rows);
+    }
+
+    /// The groups that they make; ratios that are not finite and positive are none.
+    fn groups(self, label: String, repetitions: Repetitions) -> Vec<Group> {
+        let logs = self.sides.iter().map(|(a, b)| (a / b).ln()).zip(self.rows).enumerate();
+        let logs: Vec<(usize, (f64, usize))> = logs.filter(|(_, (log, _))| log.is_finite()).collect();
+        let rows = logs.iter().map(|(_, (_, rows))| rows).sum();
+        let group = |label: String, log: f64, interval: Option<(f64, f64)>, rows: usize, samples: usize| Group {
+            label,
+            value: rounded(log.exp()),
+            interval: interval.map(|(low, high)| (rounded(low.exp()), rounded(high.exp()))),
+            rows,
+            samples,
         };
-        Verdict {
-            mean: mean(&samples),
-            interval: bootstrap::interval(&samples, mean),
-            runs: self.runs,
-            pairs: samples.iter().map(Vec::len).sum(),
-            ratios,
-            within: 0,
-            outcome,
+        match repetitions {
+            _ if logs.is_empty() => Vec::new(),
+            Repetitions::Mean => {
+                let samples: Vec<f64> = logs.iter().map(|(_, (log, _))| *log).collect();
+                let mean = |groups: &[Vec<f64>]| Some(groups[0].iter().sum::<f64>() / groups[0].len() as f64);
+                let value = samples.iter().sum::<f64>() / samples.len() as f64;
+                let (count, varies) = (samples.len(), samples.iter().any(|log| rounded(*log) != rounded(samples[0])));
+                let interval = if varies { bootstrap::interval(&[samples], mean) } else { None };
+                vec![group(label, value, interval, rows, count)]
+            }
+            Repetitions::Some => {
+                let one = |(repetition, (log, rows))| group(format!("{label} #{repetition}"), log, None, rows, 1);
+                logs.into_iter().map(one).collect()
+            }
+            Repetitions::Spread => {
+                let spread = |side: fn(&(f64, f64)) -> f64| {
+                    let values = self.sides.iter().map(side);
+                    let (least, most) =
+                        values.fold((f64::INFINITY, 0.0f64), |(least, most), v| (least.min(v), most.max(v)));
+                    most / least
+                };
+                let log = (spread(|(a, _)| *a) / spread(|(_, b)| *b)).ln();
+                let finite = log.is_finite().then(|| group(label, log, None, rows, logs.len()));
+                finite.into_iter().collect()
+            }
         }
     }
 }
@@ -216,13 +249,19 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Claims;
-    use crate::summary::tests::rows;
+    use crate::claims::Outcome;
+    use crate::summary::tests::{rows, table};
 
     fn claim(text: &str) -> Claim {
-        let claims =
-            format!("suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}");
-        toml::from_str::<Claims>(&claims).unwrap().claims.remove(0)
+        toml::from_str(&format!("figure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}")).unwrap()
+    }
+
+    fn found(text: &str) -> Vec<(String, f64)> {
+        claim(text).groups(&table()).unwrap().into_iter().map(|group| (group.label, group.value)).collect()
+    }
+
+    fn expected<const N: usize>(groups: [(&str, f64); N]) -> Vec<(String, f64)> {
+        groups.map(|(label, value)| (label.to_owned(), value)).to_vec()
     }
 
     #[test]
@@ -230,78 +269,116 @@ mod tests {
         let claim = claim(
             "numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph', 'scheduler']\nabove = 1.9\nbelow = 2.1",
         );
-        let verdict = claim.check(&Table::new(&rows()).unwrap()).unwrap();
-        let labels: Vec<&str> = verdict.ratios.iter().map(|(label, _)| label.as_str()).collect();
+        let groups = claim.groups(&table()).unwrap();
+        let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
         assert_eq!(labels, ["a fifo", "a pct", "b fifo", "b pct"]);
         // On b one of two repetitions failed.
-        assert_eq!((verdict.pairs, verdict.within, verdict.runs), (6, 4, 12));
-        assert_eq!((verdict.outcome.clone(), verdict.range().as_str()), (Outcome::Holds, "2.00 – 2.00 – 2.00"));
+        assert_eq!(groups.iter().map(|group| group.samples).collect::<Vec<_>>(), [2, 2, 1, 1]);
+        assert_eq!(groups.iter().map(|group| group.rows).sum::<usize>(), 12);
+        assert_eq!(claim.judge(&groups).outcome, Outcome::Holds);
     }
 
     #[test]
-    fn almost_all_is_a_share_and_nothing_to_compare_is_no_verdict() {
-        let text = "numerator = {scheduler = ['fifo']}\ndenominator = {scheduler = ['pct']}\neach = ['graph', 'placer']\nabove = 1.5000001";
-        assert_eq!(claim(text).check(&Table::new(&rows()).unwrap()).unwrap().outcome, Outcome::Fails);
-        let text = "numerator = {placer = ['mite']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nabove = 1";
-        assert_eq!(claim(text).check(&Table::new(&rows()).unwrap()).unwrap().outcome.words(), "cannot be tested");
+    fn every_value_listed_is_compared_on_its_own_and_a_good_one_hides_no_bad_one() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.placer == "random" && row.scheduler == "fifo") {
+            // A third of the time: 0.67 of heft's, where random with pct has 2.
+            row.makespan = row.makespan.map(|makespan| makespan / 3.0);
+        }
+        let claim = claim(
+            "where = {graph = ['a']}\nnumerator = {placer = ['random'], scheduler = ['pct', 'fifo']}\n\
+             denominator = {placer = ['heft'], scheduler = ['pct']}\neach = ['graph']\nabove = 1",
+        );
+        let groups = claim.groups(&Table::new(&rows).unwrap()).unwrap();
+        let found: Vec<_> = groups.iter().map(|group| (group.label.as_str(), group.value)).collect();
+        assert_eq!(found, [("a fifo", 1.0), ("a pct", 2.0)]);
+        assert_eq!(claim.judge(&groups).outcome, Outcome::Fails);
     }
 
     #[test]
-    fn a_side_of_several_rows_can_count_by_its_least() {
-        // The least of (random pct 0.020, random fifo 0.030) to the geometric mean of (heft pct 0.010, heft fifo 0.015).
-        let text = "where = {graph = ['a']}\nnumerator = {placer = ['random']}\nnumerator_takes = 'least'\n\
-                    denominator = {placer = ['heft']}\neach = ['graph']\nabove = 1";
-        let verdict = claim(text).check(&Table::new(&rows()).unwrap()).unwrap();
-        assert!((verdict.ratios[0].1 - 0.020 / (0.010f64 * 0.015).sqrt()).abs() < 1e-12);
+    fn both_sides_can_list_values_each_with_each_or_in_pairs() {
+        let text = "where = {graph = ['a']}\nnumerator = {placer = ['heft', 'random']}\n\
+                    denominator = {scheduler = ['pct', 'fifo']}\nnumerator_takes = 'least'\neach = ['graph']\nabove = 0";
+        assert_eq!(found(text), expected([("a against fifo", 0.471404521), ("a against pct", 0.707106781)]));
+        let text = "where = {graph = ['a'], placer = ['heft']}\nnumerator = {scheduler = ['fifo', 'pct']}\n\
+                    denominator = {scheduler = ['pct', 'fifo']}\neach = ['graph']\nabove = 0";
+        let all = [
+            ("a fifo against fifo", 1.0),
+            ("a fifo against pct", 1.5),
+            ("a pct against fifo", 0.666666667),
+            ("a pct against pct", 1.0),
+        ];
+        assert_eq!(found(text), expected(all));
+        assert_eq!(found(&format!("{text}\npaired = true")), expected([all[1], all[2]]));
+    }
+
+    #[test]
+    fn values_that_differ_by_rounding_alone_are_equal() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.placer == "random") {
+            row.makespan = row.makespan.map(|makespan| makespan * 0.5 * (1.0 - 1e-14));
+        }
+        let claim = claim(
+            "where = {graph = ['a']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph', 'scheduler']\nbelow = 1",
+        );
+        let groups = claim.groups(&Table::new(&rows).unwrap()).unwrap();
+        assert!(groups.iter().all(|group| group.value == 1.0 && group.interval.is_none()), "{groups:?}");
+        assert_eq!(claim.judge(&groups).outcome, Outcome::Fails);
+    }
+
+    #[test]
+    fn some_repetition_is_enough_where_the_source_says_in_some_runs() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.graph == "a" && row.placer == "random" && row.repetition == 1) {
+            row.makespan = row.makespan.map(|makespan| makespan / 3.0);
+        }
+        let table = Table::new(&rows).unwrap();
+        let text = "where = {scheduler = ['pct']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\n\
+                    each = ['graph']\nbelow = 1";
+        let outcome = |claim: &Claim| claim.judge(&claim.groups(&table).unwrap()).outcome;
+        assert_eq!(outcome(&claim(text)), Outcome::Fails);
+        let some = claim(&format!("{text}\nrepetitions = 'some'"));
+        assert_eq!(outcome(&some), Outcome::Holds);
+        let labels: Vec<String> = some.groups(&table).unwrap().into_iter().map(|group| group.label).collect();
+        assert_eq!(labels, ["a #0", "a #1", "b #0"]);
+        // The spread of random is 3 on a, that of heft 1.
+        let spread = claim(&format!("{text}\nrepetitions = 'spread'")).groups(&table).unwrap();
+        assert_eq!((spread[0].value, spread[0].samples), (3.0, 2));
+    }
+
+    #[test]
+    fn a_value_can_count_in_multiples_of_others_or_alone() {
+        let text = "where = {placer = ['random'], scheduler = ['fifo']}\nrelative_to = {placer = ['heft']}\n\
+                    numerator = {graph = ['a']}\nabove = 0";
+        assert_eq!(found(text), expected([("", 2.0)]));
+        let text =
+            "numerator = {graph = ['a'], placer = ['random'], scheduler = ['pct']}\neach = ['cluster']\nabove = 0";
+        assert_eq!(found(text), expected([("c", 0.02)]));
     }
 
     #[test]
     fn a_claim_of_correlation_is_checked_by_ranks() {
         let text = "where = {graph = ['a']}\ncorrelates_with = 'traffic_bytes'\neach = ['graph']\nabove = 0.5";
         // Makespans 10, 15, 20, 30; traffic 0, 0, 3.5, 3.5: ranks 1 2 3 4 and 1.5 1.5 3.5 3.5.
-        let verdict = claim(text).check(&Table::new(&rows()).unwrap()).unwrap();
-        assert!((verdict.ratios[0].1 - 4.0 / 20f64.sqrt()).abs() < 1e-12, "{verdict:?}");
-        assert_eq!((verdict.pairs, verdict.outcome.words()), (4, "holds"));
+        let groups = claim(text).groups(&table()).unwrap();
+        assert_eq!((groups[0].value, groups[0].samples, groups[0].rows), (rounded(4.0 / 20f64.sqrt()), 4, 8));
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[9.0, 5.0, 2.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[4.0, 4.0, 4.0]), None);
     }
 
     #[test]
-    fn a_claim_about_what_is_not_measured_says_why_it_cannot_be_tested() {
-        let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '9'\ntext = 't'\ncannot_be_tested = 'no accuracy'";
-        let verdict = toml::from_str::<Claims>(text).unwrap().claims[0].check(&Table::new(&rows()).unwrap()).unwrap();
-        assert_eq!(verdict.outcome, Outcome::CannotBeTested("no accuracy".into()));
-        assert_eq!((verdict.mean, verdict.interval, verdict.runs), (None, None, 0));
-    }
-
-    #[test]
-    fn a_claim_that_is_wrong_fails_and_its_interval_holds_the_mean() {
+    fn the_interval_of_a_group_is_over_its_repetitions() {
         let mut rows = rows();
         for row in rows.iter_mut().filter(|row| row.repetition == 1) {
             // Random is 2.2 times as slow in the second repetition, 2 times in the first.
             let factor = if row.placer == "random" { 1.1 } else { 1.0 };
             row.makespan = row.makespan.map(|makespan| makespan * factor);
         }
-        let text = "where = {graph = ['a']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\n\
-                    each = ['graph', 'scheduler']\nbelow = 2";
-        let verdict = claim(text).check(&Table::new(&rows).unwrap()).unwrap();
-        assert_eq!((verdict.outcome, verdict.runs), (Outcome::Fails, 8));
-        let (low, high) = verdict.interval.unwrap();
-        let mean = verdict.mean.unwrap();
-        assert!((mean - (2.0f64 * 2.2).sqrt()).abs() < 1e-12);
-        assert!((low - 2.0).abs() < 1e-9 && low < mean && mean < high && (high - 2.2).abs() < 1e-9, "{low} {high}");
-    }
-
-    #[test]
-    fn a_claim_about_the_average_asks_for_the_mean_alone() {
-        // Ratios of 2 on a and, with a third of the time, of 6 on b: 3.46 on average.
-        let mut rows = rows();
-        for row in rows.iter_mut().filter(|row| row.graph == "b" && row.placer == "heft") {
-            row.makespan = row.makespan.map(|makespan| makespan / 3.0);
-        }
-        let text = "numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nabove = 3\nbelow = 4";
-        assert_eq!(claim(text).check(&Table::new(&rows).unwrap()).unwrap().outcome, Outcome::Fails);
-        let verdict = claim(&format!("{text}\non_average = true")).check(&Table::new(&rows).unwrap()).unwrap();
-        assert_eq!((verdict.outcome, verdict.within), (Outcome::Holds, 0));
+        let text = "where = {graph = ['a'], scheduler = ['pct']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\n\
+                    each = ['graph']\nbelow = 2";
+        let groups = claim(text).groups(&Table::new(&rows).unwrap()).unwrap();
+        assert_eq!(groups[0].value, rounded((2.0f64 * 2.2).sqrt()));
+        assert_eq!(groups[0].interval, Some((2.0, 2.2)));
+        assert_eq!(claim(text).judge(&groups).outcome, Outcome::Fails);
     }
 }

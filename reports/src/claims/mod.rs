@@ -1,22 +1,33 @@
 //! Claims of a paper as data, checked against the rows of a run.
 //!
 //! A claim compares a metric of two selections of rows, pair by pair: rows agree in the columns of `each` and in the
-//! repetition, and differ in what `numerator` and `denominator` say. Each group of `each` gives one ratio, the geometric
-//! mean over its repetitions; the claim holds if enough groups are on the right side of the limit.
+//! repetition, and differ in what `numerator` and `denominator` say. Each combination of `each`, and of the values that
+//! `numerator` and `denominator` list, is a [`Group`] with one ratio, the geometric mean over its repetitions; the claim
+//! holds if enough groups are on the right side of the limit.
 //!
 //! A claim that one metric follows another (`correlates_with`) needs no numerator and denominator: each group gives the
 //! rank correlation of the two metrics over its cells.
+//!
+//! What a source leaves open is a [`Reading`]; each claim is checked under every reading.
 
 mod bootstrap;
 mod check;
+mod checked;
+mod document;
 mod print;
+mod reading;
+mod verdict;
 
-use placebench_harness::compare::statistics::geometric_mean;
+use std::collections::BTreeMap;
+
 use placebench_harness::results::{Column, Filter, Metric};
 use serde::Deserialize;
 
-pub use check::{Outcome, Verdict};
+pub use check::Group;
+pub use checked::{Checked, CheckedError};
+pub use document::{Part, document};
 pub use print::claims_markdown;
+pub use verdict::{Outcome, Standing, Verdict};
 
 /// The claims of one source.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,11 +35,38 @@ pub use print::claims_markdown;
 pub struct Claims {
     /// The suite whose rows they are checked against.
     pub suite: String,
+    /// The heading of its part of the reproduction.
+    pub title: String,
     /// Full citation.
     pub source: String,
+    /// Threads that the suite runs on: 1 if claims are about seconds, which other cells would disturb.
+    #[serde(default)]
+    pub threads: Option<u32>,
+    /// The ways to read what the source leaves open; the first is the one that figures are made of.
+    #[serde(rename = "reading")]
+    pub readings: Vec<Reading>,
     /// The claims, in the order of the source.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+}
+
+/// A way to read what a source leaves open: which rows of the run stand for what claims name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// A letter or a word.
+    pub name: String,
+    /// What is read how.
+    pub text: String,
+    /// Rows that count, by column.
+    #[serde(default, rename = "where")]
+    pub only: Filter,
+    /// What claims call a cluster, and the cluster of the suite that stands for it.
+    #[serde(default)]
+    pub clusters: BTreeMap<String, String>,
+    /// Placers by name, and the parameters that they have in this reading; claims do not name these parameters.
+    #[serde(default)]
+    pub placers: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// One claim.
@@ -39,9 +77,15 @@ pub struct Claim {
     pub figure: String,
     /// What the source says.
     pub text: String,
-    /// What explains it if the claim does not hold.
+    /// The number that the source prints, as a ratio where ours is one.
+    #[serde(default)]
+    pub printed: Option<String>,
+    /// What explains it if the claim does not hold, as a run has shown.
     #[serde(default)]
     pub why: Option<String>,
+    /// The command of that run.
+    #[serde(default)]
+    pub shown_by: Option<String>,
     /// Why the claim cannot be tested; such a claim has none of the entries below.
     #[serde(default)]
     pub cannot_be_tested: Option<String>,
@@ -54,15 +98,25 @@ pub struct Claim {
     /// What makes a row the numerator.
     #[serde(default)]
     pub numerator: Filter,
-    /// What makes a row the denominator.
+    /// What makes a row the denominator; without, the claim is about the numerator itself.
     #[serde(default)]
     pub denominator: Filter,
-    /// What several rows of one repetition in the numerator count for.
+    /// What the values that the numerator lists count for.
     #[serde(default)]
     pub numerator_takes: Taken,
-    /// What several rows of one repetition in the denominator count for.
+    /// What the values that the denominator lists count for.
     #[serde(default)]
     pub denominator_takes: Taken,
+    /// Whether the first value of the numerator is compared with the first of the denominator, the second with the second,
+    /// and not each with each.
+    #[serde(default)]
+    pub paired: bool,
+    /// Values count in multiples of the arithmetic mean of these rows of the same graph, cluster and repetition.
+    #[serde(default)]
+    pub relative_to: Filter,
+    /// What repetitions count for.
+    #[serde(default)]
+    pub repetitions: Repetitions,
     /// Instead of a ratio: the rank correlation of `metric` with this one over the cells of a group, each the mean over
     /// its repetitions.
     #[serde(default)]
@@ -79,7 +133,7 @@ pub struct Claim {
     /// Whether the mean of the ratios must be within the limits, and not each.
     #[serde(default)]
     pub on_average: bool,
-    /// The share of ratios that must be within the limits: 1 unless the source says "almost".
+    /// The share of ratios that must be within the limits: 1 unless the source says "almost" or "most".
     #[serde(default = "all")]
     pub share: f64,
 }
@@ -88,13 +142,13 @@ fn all() -> f64 {
     1.0
 }
 
-/// What several rows on a side of a ratio count for.
+/// What several values on a side of a ratio count for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Taken {
-    /// Their geometric mean.
+    /// Each is compared.
     #[default]
-    Mean,
+    Each,
     /// The least of them.
     Least,
     /// The most of them.
@@ -102,22 +156,44 @@ pub enum Taken {
 }
 
 impl Taken {
+    /// The filters whose rows are compared on their own, with their labels.
+    fn sides(self, filter: &Filter) -> Vec<(String, Filter)> {
+        match self {
+            Self::Each => filter.alternatives(),
+            Self::Least | Self::Most => vec![(String::new(), filter.clone())],
+        }
+    }
+
     fn of(self, values: &[f64]) -> Option<f64> {
         match self {
-            Self::Mean => geometric_mean(values.iter().copied()),
+            Self::Each => placebench_harness::compare::statistics::geometric_mean(values.iter().copied()),
             Self::Least => values.iter().copied().reduce(f64::min),
             Self::Most => values.iter().copied().reduce(f64::max),
         }
     }
 }
 
+/// What the repetitions of a group count for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repetitions {
+    /// The ratio is their geometric mean.
+    #[default]
+    Mean,
+    /// Each has a ratio of its own, and one within the limits is enough: the source says "in some runs".
+    Some,
+    /// Compared is how far they spread: the most / the least of each side.
+    Spread,
+}
+
 /// The sources whose claims come along.
-pub const SOURCES: [&str; 3] = ["laich2017", "bahnmueller2018", "tolstobrov"];
+pub const SOURCES: [&str; 4] = ["laich2017", "laich2017_seconds", "bahnmueller2018", "tolstobrov"];
 
 /// The claims of `name`, if there are any.
 pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
     let text = match name {
         "laich2017" => include_str!("../../claims/laich2017.toml"),
+        "laich2017_seconds" => include_str!("../../claims/laich2017_seconds.toml"),
         "bahnmueller2018" => include_str!("../../claims/bahnmueller2018.toml"),
         "tolstobrov" => include_str!("../../claims/tolstobrov.toml"),
         _ => return None,
@@ -127,6 +203,10 @@ pub fn claims_of(name: &str) -> Option<Result<Claims, String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use placebench_harness::suite::BuiltIn;
+
     use super::*;
 
     #[test]
@@ -135,14 +215,46 @@ mod tests {
             let claims = claims_of(source).unwrap().unwrap();
             assert_eq!(claims.suite, source);
             for claim in &claims.claims {
+                assert_eq!(claim.why.is_some(), claim.shown_by.is_some(), "{}: which run shows why?", claim.text);
                 if claim.cannot_be_tested.is_some() {
                     assert!(claim.metric.is_none() && claim.each.is_empty(), "{}", claim.text);
                     continue;
                 }
                 assert!(claim.metric.is_some(), "{}", claim.text);
                 assert!(claim.above.is_some() || claim.below.is_some(), "{}", claim.text);
-                let compares = !claim.numerator.is_empty() && !claim.denominator.is_empty();
-                assert!(compares != claim.correlates_with.is_some(), "{}", claim.text);
+                assert!(claim.numerator.is_empty() == claim.correlates_with.is_some(), "{}", claim.text);
+            }
+            let mut texts: Vec<String> = claims.claims.iter().map(|c| format!("{} {:?}", c.text, c.metric)).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            assert_eq!(texts.len(), claims.claims.len(), "{source}: a claim is listed twice");
+        }
+    }
+
+    #[test]
+    fn readings_and_claims_name_what_their_suites_have() {
+        for source in SOURCES {
+            let claims = claims_of(source).unwrap().unwrap();
+            let suite = BuiltIn::find(source).unwrap().suite().unwrap();
+            let clusters: BTreeSet<String> = suite.clusters.iter().map(|entry| entry.label()).collect();
+            let graphs: BTreeSet<String> = suite.graphs.iter().map(|entry| entry.label()).collect();
+            for reading in &claims.readings {
+                let missing: Vec<_> = reading.clusters.values().filter(|label| !clusters.contains(*label)).collect();
+                assert!(missing.is_empty(), "{source} {}: {missing:?}", reading.name);
+                let specs: BTreeSet<String> =
+                    suite.placers.iter().filter_map(|spec| reading.placer(spec, &claims.readings)).collect();
+                for claim in &claims.claims {
+                    for filter in [&claim.only, &claim.numerator, &claim.denominator, &claim.relative_to] {
+                        let known = |column, known: &BTreeSet<String>| {
+                            let unknown: Vec<_> =
+                                filter.values(column).iter().filter(|v| !known.contains(*v)).collect();
+                            assert!(unknown.is_empty(), "{source} {}: {}: {unknown:?}", reading.name, claim.text);
+                        };
+                        known(Column::Graph, &graphs);
+                        known(Column::Cluster, &clusters);
+                        known(Column::PlacerSpec, &specs);
+                    }
+                }
             }
         }
     }

@@ -1,9 +1,34 @@
 //! Claims and verdicts as Markdown.
 
-use placebench_harness::results::{self, Column};
-use polars::prelude::{PolarsResult, col, lit};
+use super::{Checked, Claim, Claims, Group, Outcome, Standing, Verdict};
 
-use super::{Claim, Claims, Outcome, Verdict};
+/// The longest line of prose.
+const WIDTH: usize = 118;
+/// Groups outside the limits that a list shows.
+const SHOWN: usize = 6;
+
+/// Prose in lines of at most [`WIDTH`] characters; every line but the first is indented.
+pub(super) fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.len() - 1;
+        if lines[line].chars().count() + 1 + word.chars().count() > WIDTH && !lines[line].trim().is_empty() {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            let space = if lines[line].is_empty() { "" } else { " " };
+            lines[line].push_str(&format!("{space}{word}"));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A ratio for people: two digits after the point, more where it is close to 1 without being 1.
+fn number(value: f64) -> String {
+    match (value - 1.0).abs() {
+        distance if distance > 0.0 && distance < 0.005 => format!("{value:.4}"),
+        _ => format!("{value:.2}"),
+    }
+}
 
 impl Claim {
     /// The limits in words.
@@ -19,134 +44,171 @@ impl Claim {
             Some(_) => format!("correlation {limits}"),
         };
         let limits = if self.on_average { format!("{limits} on average") } else { limits };
+        let limits =
+            if self.repetitions == super::Repetitions::Some { format!("{limits} in some run") } else { limits };
         if self.share < 1.0 { format!("{limits} in {:.0} %", self.share * 100.0) } else { limits }
     }
 }
 
-impl Verdict {
-    /// `least – mean – most` of the ratios.
-    pub fn range(&self) -> String {
-        let values = || self.ratios.iter().map(|(_, ratio)| *ratio);
-        let least = values().fold(f64::INFINITY, f64::min);
-        let most = values().fold(f64::NEG_INFINITY, f64::max);
-        match self.mean {
-            None => "-".to_owned(),
-            Some(_) if self.ratios.len() == 1 => format!("{least:.2}"),
-            Some(mean) => format!("{least:.2} – {mean:.2} – {most:.2}"),
-        }
-    }
-
-    /// The confidence interval of the mean.
-    pub fn interval_text(&self) -> String {
-        self.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.2} – {high:.2}"))
+/// The least and the most of the groups.
+fn range(groups: &[Group]) -> String {
+    let values = || groups.iter().map(|group| group.value);
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    match groups {
+        [] => String::new(),
+        [only] => number(only.value),
+        _ if number(least) == number(most) => number(least),
+        _ => format!("{}–{}", number(least), number(most)),
     }
 }
 
-/// All verdicts as a Markdown table, and below it the single ratios of each claim; with several network models, each
-/// claim is checked under each of them, since makespans under different models do not compare.
-///
-/// # Errors
-/// If Polars refuses.
-pub fn claims_markdown(claims: &Claims, table: &results::Table) -> PolarsResult<String> {
-    let networks = table.distinct(Column::Network)?;
-    let mut verdicts: Vec<Vec<Verdict>> = Vec::new();
-    for network in &networks {
-        let under = table.filter(col("network").eq(lit(network.as_str())))?;
-        verdicts.push(claims.claims.iter().map(|claim| claim.check(&under)).collect::<PolarsResult<_>>()?);
+/// A group with its interval.
+fn group_text(Group { label, value, interval, .. }: &Group) -> String {
+    let interval = interval.map(|(low, high)| format!(" ({} to {})", number(low), number(high))).unwrap_or_default();
+    format!("{label} {}{interval}", number(*value)).trim_start().to_owned()
+}
+
+/// Readings, verdicts and what explains them, as Markdown.
+pub fn claims_markdown(claims: &Claims, checked: &Checked) -> String {
+    let verdicts: Vec<Vec<Verdict>> = (0..claims.claims.len()).map(|claim| checked.verdicts(claims, claim)).collect();
+    let mut text = readings(claims, &verdicts);
+    text.push_str(&format!("\n{}\n\n", wrapped(&counts(claims, checked), "")));
+    text.push_str(&table(claims, checked, &verdicts));
+    let details = details(claims, checked, &verdicts);
+    if !details.is_empty() {
+        let lead = "What is not within the limits, under the first reading where a claim fails or is open, with the 95 % \
+                    interval over repetitions:";
+        text.push_str(&format!("\n{}\n\n{details}", wrapped(lead, "")));
     }
-    let under = |network: &str| if networks.len() > 1 { format!("under {network}") } else { String::new() };
-    let mut text = String::from("| # | figure | claim | ratio expected |");
-    for network in &networks {
-        let of = if networks.len() > 1 { format!(", {network}") } else { String::new() };
-        text.push_str(&format!(
-            " ratio measured (least – mean – most){of} | 95 % interval of the mean | within | runs | verdict |"
-        ));
+    text
+}
+
+/// How many claims stand how.
+fn counts(claims: &Claims, checked: &Checked) -> String {
+    let standings: Vec<Standing> = (0..claims.claims.len()).map(|claim| checked.standing(claims, claim)).collect();
+    let count = |wanted: Standing| standings.iter().filter(|standing| **standing == wanted).count();
+    let several = claims.readings.len() > 1;
+    let (every, depend) = match several {
+        true => (" under every reading", format!(", {} depend on the reading", count(Standing::DependsOnReading))),
+        false => ("", String::new()),
+    };
+    format!(
+        "**Of {} claims {} hold{every}{depend}, {} do not hold{}, and {} cannot be tested or decided.**",
+        standings.len(),
+        count(Standing::Holds),
+        count(Standing::DoesNotHold),
+        if several { " under any" } else { "" },
+        count(Standing::CannotBeTested),
+    )
+}
+
+/// The readings, and how many claims hold under each.
+fn readings(claims: &Claims, verdicts: &[Vec<Verdict>]) -> String {
+    let mut text = String::from(
+        "| reading | what is read how | holds ✓ | does not hold ✗ | not decided ? |\n|---|---|--:|--:|--:|\n",
+    );
+    for (index, reading) in claims.readings.iter().enumerate() {
+        let count = |wanted: Outcome| verdicts.iter().filter(|verdicts| verdicts[index].outcome == wanted).count();
+        let (holds, fails, open) = (count(Outcome::Holds), count(Outcome::Fails), count(Outcome::NotDecided));
+        text.push_str(&format!("| {} | {} | {holds} | {fails} | {open} |\n", reading.name, reading.text));
     }
-    text.push_str(&format!("\n|---|---|---|---|{}\n", "---|---|---|---|---|".repeat(networks.len())));
-    let mut details = String::new();
+    text
+}
+
+/// A claim a row, a reading a column.
+fn table(claims: &Claims, checked: &Checked, verdicts: &[Vec<Verdict>]) -> String {
+    let names: Vec<&str> = claims.readings.iter().map(|reading| reading.name.as_str()).collect();
+    let mut text = format!("| # | where | claim | expected | source | {} | verdict |\n", names.join(" | "));
+    text.push_str(&format!("|--:|---|---|---|---|{}---|\n", "---|".repeat(names.len())));
     for (index, claim) in claims.claims.iter().enumerate() {
-        let number = index + 1;
-        text.push_str(&format!("| {number} | {} | {} | {} |", claim.figure, claim.text, claim.expectation()));
-        details.push_str(&format!("{number}."));
-        let mut fails = false;
-        if let Some(reason) = &claim.cannot_be_tested {
-            details.push_str(&format!(" cannot be tested: {reason}."));
-        }
-        for (network, verdicts) in networks.iter().zip(&verdicts) {
-            let verdict = &verdicts[index];
-            fails |= verdict.outcome == Outcome::Fails;
-            let (range, interval, words) = (verdict.range(), verdict.interval_text(), verdict.outcome.words());
-            let within = match verdict.ratios.len() {
-                0 => "-".to_owned(),
-                groups => format!("{}/{groups}", verdict.within),
+        let printed = claim.printed.as_deref().unwrap_or("");
+        let (figure, what, expected) = (&claim.figure, &claim.text, claim.expectation());
+        text.push_str(&format!("| {} | {figure} | {what} | {expected} | {printed} |", index + 1));
+        for (groups, verdict) in checked.groups.iter().zip(&verdicts[index]) {
+            let cell = match (&verdict.mean, claim.on_average) {
+                (Some(mean), true) => number(*mean),
+                _ => range(&groups[index]),
             };
-            text.push_str(&format!(" {range} | {interval} | {within} | {} | {words} |", verdict.runs));
-            if claim.cannot_be_tested.is_some() {
-                continue;
-            }
-            let said = [words, &under(network)].join(" ");
-            let said = said.trim();
-            if let Outcome::CannotBeTested(reason) = &verdict.outcome {
-                details.push_str(&format!(" {said}: {reason}."));
-                continue;
-            }
-            let list: Vec<String> = verdict
-                .ratios
-                .iter()
-                .map(|(label, ratio)| format!("{label} {ratio:.2}").trim_start().to_owned())
-                .collect();
-            details.push_str(&format!(" {said}: {} pairs; {}.", verdict.pairs, list.join(", ")));
+            text.push_str(&format!(" {} |", format!("{cell} {}", verdict.outcome.mark()).trim_start()));
         }
-        if let (true, Some(why)) = (fails, &claim.why) {
-            details.push_str(&format!(" {why}"));
-        }
-        text.push('\n');
-        details.push('\n');
+        text.push_str(&format!(" {} |\n", standing(checked.standing(claims, index), &verdicts[index])));
     }
-    let counts = networks.iter().zip(&verdicts).map(|(network, verdicts)| {
-        let count = |wanted: fn(&Outcome) -> bool| verdicts.iter().filter(|verdict| wanted(&verdict.outcome)).count();
-        let holds = count(|outcome| *outcome == Outcome::Holds);
-        let untested = count(|outcome| matches!(outcome, Outcome::CannotBeTested(_)));
-        let of = if networks.len() > 1 { format!(" under {network}") } else { String::new() };
-        let rest = if untested > 0 { format!(", {untested} cannot be tested") } else { String::new() };
-        format!("{holds} of {} claims hold{of}{rest}.", verdicts.len())
-    });
-    let counts = counts.collect::<Vec<_>>().join(" ");
-    Ok(format!("{text}\n{counts}\n\n{details}"))
+    text
+}
+
+/// How a claim stands, in words.
+fn standing(standing: Standing, verdicts: &[Verdict]) -> String {
+    let holds = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Holds).count();
+    match standing {
+        Standing::Holds => "holds".to_owned(),
+        Standing::DependsOnReading => format!("holds under {holds} of {}", verdicts.len()),
+        Standing::DoesNotHold => "does not hold".to_owned(),
+        Standing::CannotBeTested if verdicts.iter().any(|verdict| verdict.outcome == Outcome::NotDecided) => {
+            "not decided".to_owned()
+        }
+        Standing::CannotBeTested => "cannot be tested".to_owned(),
+    }
+}
+
+/// For each claim that does not hold under every reading: why not.
+fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<Verdict>]) -> String {
+    let mut text = String::new();
+    for (index, claim) in claims.claims.iter().enumerate() {
+        let mut item = format!("- **{}.**", index + 1);
+        let open = verdicts[index].iter().position(|v| matches!(v.outcome, Outcome::Fails | Outcome::NotDecided));
+        if let Some(reading) = open {
+            let (groups, verdict) = (&checked.groups[reading][index], &verdicts[index][reading]);
+            let not_within: Vec<&Group> = groups.iter().filter(|group| !claim.is_within(group)).collect();
+            let name = if claims.readings.len() > 1 { &claims.readings[reading].name } else { "" };
+            let verdict = verdict.outcome.words();
+            item.push_str(&format!(" {verdict}{}{name}: ", if name.is_empty() { "" } else { " under " }));
+            if groups.len() > 1 {
+                item.push_str(&format!("{} of {} groups not within the limits; ", not_within.len(), groups.len()));
+            }
+            let shown: Vec<String> = not_within.iter().take(SHOWN).map(|group| group_text(group)).collect();
+            item.push_str(&shown.join(", "));
+            let rest = not_within.len().saturating_sub(SHOWN);
+            item.push_str(&if rest > 0 { format!(" and {rest} more.") } else { ".".to_owned() });
+        } else if let Some(Outcome::CannotBeTested(reason)) = verdicts[index].first().map(|verdict| &verdict.outcome) {
+            item.push_str(&format!(" cannot be tested: {reason}."));
+        } else {
+            continue;
+        }
+        if let (Some(why), Some(command)) = (&claim.why, &claim.shown_by) {
+            item.push_str(&format!(" {why} Shown by `{command}`."));
+        }
+        text.push_str(&wrapped(&item, "  "));
+        text.push('\n');
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::results::Row;
-
     use super::*;
-    use crate::summary::tests::{rows, table};
+    use crate::claims::checked::tests::example;
 
     #[test]
-    fn each_network_model_has_a_verdict_of_its_own() {
-        let mut rows = rows();
-        let mut slow: Vec<Row> = rows.clone();
-        for row in &mut slow {
-            row.network = "one_port".into();
-            if row.placer == "random" {
-                row.makespan = row.makespan.map(|makespan| 2.0 * makespan);
-            }
+    fn each_reading_has_a_verdict_of_its_own_and_a_claim_stands_by_all_of_them() {
+        let (claims, checked) = example();
+        let markdown = claims_markdown(&claims, &checked);
+        for expected in [
+            "| A | free | 1 | 0 | 0 |\n| B | one port | 0 | 1 | 0 |\n",
+            "**Of 2 claims 0 hold under every reading, 1 depend on the reading, 0 do not hold under any, and 1 cannot be",
+            "| 1 | 1 | t | < 3 | 2 | 2.00 ✓ | 4.00 ✗ | holds under 1 of 2 |\n",
+            "| 2 | 9 | u | - |  | – | – | cannot be tested |\n",
+            "- **1.** does not hold under B: 4 of 4 groups not within the limits; a fifo 4.00, a pct 4.00, b fifo 4.00, b pct \
+             4.00.\n  Because. Shown by `placebench run x`.\n",
+            "- **2.** cannot be tested: no accuracy.\n",
+        ] {
+            assert!(markdown.contains(expected), "{markdown}\n   lacks   {expected}");
         }
-        rows.extend(slow);
-        let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '1'\ntext = 't'\nmetric = 'makespan'\n\
-                    numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\neach = ['graph']\nbelow = 3";
-        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &results::Table::new(&rows).unwrap()).unwrap();
-        assert!(markdown.contains("| 2.00 – 2.00 – 2.00 | 2.00 – 2.00 | 2/2 | 12 | holds | 4.00 – 4.00 – 4.00 |"));
-        assert!(markdown.contains("| 4.00 – 4.00 | 0/2 | 12 | does not hold |"));
-        assert!(markdown.contains("1 of 1 claims hold under contention_free. 0 of 1 claims hold under one_port."));
     }
 
     #[test]
-    fn what_cannot_be_tested_is_counted_apart_and_says_why() {
-        let text = "suite = 's'\nsource = 'x'\n[[claim]]\nfigure = '9'\ntext = 't'\ncannot_be_tested = 'no accuracy'";
-        let markdown = claims_markdown(&toml::from_str(text).unwrap(), &table()).unwrap();
-        assert!(markdown.contains("| 1 | 9 | t | - | - | - | - | 0 | cannot be tested |"), "{markdown}");
-        assert!(markdown.contains("0 of 1 claims hold, 1 cannot be tested."), "{markdown}");
-        assert!(markdown.contains("1. cannot be tested: no accuracy.\n"), "{markdown}");
+    fn prose_is_wrapped_and_what_is_nearly_one_shows_that_it_is_not() {
+        let text = wrapped(&"word ".repeat(60), "  ");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && text.lines().count() == 3, "{text}");
+        assert_eq!([1.0, 0.99999, 0.9951, 1.2345].map(number), ["1.00", "1.0000", "0.9951", "1.23"]);
     }
 }

@@ -5,12 +5,16 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::merging::Merging;
+use super::simple::Incidence;
+use crate::placers::coarse::readings::Edges;
 
 /// A weighted graph to contract. Vertices without an edge are kept apart: no contraction ever touches them.
 #[derive(Clone, Debug)]
 pub(super) struct Contractible {
     /// Ends of every edge, as positions in `connected`.
     edges: Vec<[u32; 2]>,
+    /// Whether edges that become parallel count one by one.
+    kind: Edges,
     /// Vertices with an edge, ascending, and their weights.
     connected: Vec<u32>,
     weights: Vec<u32>,
@@ -24,8 +28,8 @@ impl Contractible {
     ///
     /// # Complexity
     /// O(edges + vertices · log vertices).
-    pub(super) fn new(weights: &[u64], edges: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut edges: Vec<[u32; 2]> = edges.map(|(from, to)| [from, to]).collect();
+    pub(super) fn new(weights: &[u64], edges: impl Iterator<Item = (u32, u32)>, kind: Edges) -> Self {
+        let mut edges: Vec<[u32; 2]> = kind.of(edges).into_iter().map(|(from, to)| [from, to]).collect();
         let mut has_edge = vec![false; weights.len()];
         for &vertex in edges.iter().flatten() {
             has_edge[vertex as usize] = true;
@@ -42,7 +46,7 @@ impl Contractible {
         }
         let weigh = |vertices: &[u32]| vertices.iter().map(|&vertex| weights[vertex as usize] as u32).collect();
         let (connected_weights, isolated_weights) = (weigh(&connected), weigh(&isolated));
-        Self { edges, connected, weights: connected_weights, isolated, isolated_weights }
+        Self { edges, kind, connected, weights: connected_weights, isolated, isolated_weights }
     }
 
     /// Whether all trials are the same.
@@ -70,19 +74,20 @@ pub(super) struct Trial<'a> {
     edges: Vec<[u32; 2]>,
     parents: Vec<u32>,
     weights: Vec<u32>,
+    incidence: Incidence,
     merging: Merging,
 }
 
 impl<'a> Trial<'a> {
     pub(super) fn new(graph: &'a Contractible, limits: Limits) -> Self {
         let (edges, parents, weights) = (Vec::new(), Vec::new(), Vec::new());
-        Self { graph, limits, edges, parents, weights, merging: Merging::default() }
+        Self { graph, limits, edges, parents, weights, incidence: Incidence::default(), merging: Merging::default() }
     }
 
     /// Contracts anew, as `seed` and the number of the trial say.
     ///
     /// # Complexity
-    /// O(edges · α + supernodes · log supernodes).
+    /// O(edges · α + supernodes · log supernodes); more with simple edges, see [`Incidence::draw`].
     pub(super) fn run(&mut self, seed: u64, trial: u32) {
         self.contract(&mut Pcg64Mcg::seed_from_u64(stream(seed, trial)));
         let roots = (0..self.parents.len() as u32).filter(|&vertex| self.parents[vertex as usize] == vertex);
@@ -90,15 +95,23 @@ impl<'a> Trial<'a> {
         self.merging.run(&self.graph.isolated_weights, weighted, self.limits.clusters);
     }
 
-    /// Draws edges without replacement, which is what drawing among the edges that are left comes to: those inside a
-    /// supernode, or too heavy to contract, stay so.
+    /// Contracts edges in random order until as few supernodes are left as wanted, or none can be contracted.
     fn contract(&mut self, random: &mut Pcg64Mcg) {
         let graph = self.graph;
-        self.edges.clone_from(&graph.edges);
         self.weights.clone_from(&graph.weights);
         self.parents.clear();
         self.parents.extend(0..graph.connected.len() as u32);
-        let mut supernodes = graph.connected.len() + graph.isolated.len();
+        let supernodes = graph.connected.len() + graph.isolated.len();
+        match graph.kind {
+            Edges::Parallel => self.contract_parallel(random, supernodes),
+            Edges::Simple => self.contract_simple(random, supernodes),
+        }
+    }
+
+    /// Draws edges without replacement, which is what drawing among the edges that are left comes to: those inside a
+    /// supernode, or too heavy to contract, stay so.
+    fn contract_parallel(&mut self, random: &mut Pcg64Mcg, mut supernodes: usize) {
+        self.edges.clone_from(&self.graph.edges);
         for next in 0..self.edges.len() {
             if supernodes <= self.limits.supernodes {
                 break;
@@ -106,15 +119,36 @@ impl<'a> Trial<'a> {
             let drawn = random.random_range(next as u32..self.edges.len() as u32) as usize;
             self.edges.swap(next, drawn);
             let [a, b] = self.edges[next].map(|vertex| find(&mut self.parents, vertex));
-            let together = u64::from(self.weights[a as usize]) + u64::from(self.weights[b as usize]);
-            if a == b || together > self.limits.heaviest {
-                continue;
+            if a != b && self.merge(a, b).is_some() {
+                supernodes -= 1;
             }
-            let (root, other) = if self.weights[a as usize] >= self.weights[b as usize] { (a, b) } else { (b, a) };
-            self.parents[other as usize] = root;
-            self.weights[root as usize] = together as u32;
-            supernodes -= 1;
         }
+    }
+
+    /// Draws pairs of supernodes that share an edge; those that are too heavy to contract share it no more.
+    fn contract_simple(&mut self, random: &mut Pcg64Mcg, mut supernodes: usize) {
+        let edges = &self.graph.edges;
+        self.incidence.reset(self.parents.len(), edges);
+        while supernodes > self.limits.supernodes {
+            let Some((edge, [a, b])) = self.incidence.draw(random, edges, &mut self.parents) else { break };
+            self.incidence.remove(edge);
+            if let Some((root, other)) = self.merge(a, b) {
+                self.incidence.join(root, other);
+                supernodes -= 1;
+            }
+        }
+    }
+
+    /// Makes one supernode of two, unless it would be too heavy: its root, and the one that is none any more.
+    fn merge(&mut self, a: u32, b: u32) -> Option<(u32, u32)> {
+        let together = u64::from(self.weights[a as usize]) + u64::from(self.weights[b as usize]);
+        if together > self.limits.heaviest {
+            return None;
+        }
+        let (root, other) = if self.weights[a as usize] >= self.weights[b as usize] { (a, b) } else { (b, a) };
+        self.parents[other as usize] = root;
+        self.weights[root as usize] = together as u32;
+        Some((root, other))
     }
 
     /// The weight of the lightest cluster over that of the heaviest (B's LoadScore).
@@ -168,7 +202,7 @@ impl<'a> Trial<'a> {
 
 /// The root of a vertex; halves the path there.
 #[inline]
-fn find(parents: &mut [u32], mut vertex: u32) -> u32 {
+pub(super) fn find(parents: &mut [u32], mut vertex: u32) -> u32 {
     loop {
         let parent = parents[vertex as usize];
         if parent == vertex {
@@ -198,6 +232,10 @@ mod tests {
         })
     }
 
+    fn kinds() -> impl Strategy<Value = Edges> {
+        prop_oneof![Just(Edges::Parallel), Just(Edges::Simple)]
+    }
+
     /// Weight of each cluster.
     fn sums(weights: &[u64], clusters: &[u32]) -> Vec<u64> {
         let count = clusters.iter().max().map_or(0, |&last| last as usize + 1);
@@ -215,8 +253,10 @@ mod tests {
             clusters in 1usize..6,
             supernodes in 0usize..10,
             seed: u64,
+            kind in kinds(),
         ) {
-            let graph = Contractible::new(&weights, edges.iter().copied());
+            let edges = kind.of(edges.into_iter());
+            let graph = Contractible::new(&weights, edges.iter().copied(), kind);
             let limits = Limits { supernodes: supernodes.max(clusters), heaviest: u64::MAX, clusters };
             let mut trial = Trial::new(&graph, limits);
             // What one trial leaves behind must not reach the next.
@@ -239,8 +279,9 @@ mod tests {
             (weights, edges) in graphs(),
             heaviest in 5u64..20,
             seed: u64,
+            kind in kinds(),
         ) {
-            let graph = Contractible::new(&weights, edges.iter().copied());
+            let graph = Contractible::new(&weights, edges.iter().copied(), kind);
             let mut trial = Trial::new(&graph, Limits { supernodes: 1, heaviest, clusters: usize::MAX });
             trial.run(seed, 0);
             let found = trial.clusters();
@@ -256,7 +297,7 @@ mod tests {
     #[test]
     fn trials_differ_and_seeds_do() {
         let edges = (0..99u32).map(|op| (op, op + 1));
-        let graph = Contractible::new(&[1; 100], edges);
+        let graph = Contractible::new(&[1; 100], edges, Edges::Parallel);
         let mut trial = Trial::new(&graph, Limits { supernodes: 2, heaviest: u64::MAX, clusters: 2 });
         let mut cuts = |seed, number| {
             trial.run(seed, number);
@@ -266,5 +307,23 @@ mod tests {
         assert!((0..5).any(|number| cuts(0, number) != cuts(0, 5)));
         assert!((1..5).any(|seed| cuts(seed, 0) != cuts(0, 0)));
         assert_eq!(cuts(3, 7), cuts(3, 7));
+    }
+
+    #[test]
+    fn simple_edges_stay_simple_and_parallel_ones_draw_more() {
+        // 0, 1, 2 a triangle with 3 hanging on 2, in two. Simple: 3 is left alone after 0-1, 0-2 or 1-2 and then the one of
+        // two edges that is left in the triangle: 3 · 1/4 · 1/2. Parallel: that one is two of three edges: 3 · 1/4 · 2/3.
+        for (kind, share) in [(Edges::Simple, 0.375), (Edges::Parallel, 0.5)] {
+            let edges = [(0, 1), (1, 2), (0, 2), (2, 3)];
+            let graph = Contractible::new(&[1; 4], edges.into_iter(), kind);
+            let mut trial = Trial::new(&graph, Limits { supernodes: 2, heaviest: u64::MAX, clusters: 2 });
+            let mut alone = 0;
+            for number in 0..20_000 {
+                trial.run(0, number);
+                alone += u32::from(trial.clusters() == [0, 0, 0, 1]);
+            }
+            // Ten standard deviations.
+            assert!((f64::from(alone) / 20_000.0 - share).abs() < 0.035, "{kind:?}: {alone}");
+        }
     }
 }

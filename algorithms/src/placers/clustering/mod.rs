@@ -2,6 +2,7 @@
 
 mod contraction;
 mod merging;
+mod simple;
 
 use placebench_datasets::{DeviceId, Instance, Kind};
 use rayon::prelude::*;
@@ -9,6 +10,7 @@ use rayon::prelude::*;
 use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
+use super::coarse::readings::{Edges, Weight};
 use super::coarse::workers::Workers;
 use super::load::STOP_INTERVAL;
 use crate::{Decision, Params, PlaceContext, PlaceError, SpecError};
@@ -33,6 +35,8 @@ pub(super) fn trials(params: &mut Params) -> Result<u32, SpecError> {
 pub(super) struct Clustering {
     pub(super) trials: u32,
     pub(super) cells: Cells,
+    pub(super) edges: Edges,
+    pub(super) vertex: Weight,
     pub(super) score: Score,
     /// Supernodes at which contraction stops, if more than devices.
     pub(super) supernodes: usize,
@@ -43,7 +47,7 @@ pub(super) struct Clustering {
 impl Clustering {
     /// The best of all trials, placed.
     pub(super) fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let vertices = Vertices::new(instance, self.cells);
+        let vertices = Vertices::new(instance, self.cells).weighing(self.vertex);
         let workers = Workers::new(instance);
         let clusters = self.clusters(instance, &vertices, workers.count(), context)?;
         place_clusters(instance, context, &vertices, &workers, &clusters)
@@ -57,7 +61,7 @@ impl Clustering {
         devices: usize,
         context: &PlaceContext,
     ) -> Result<Vec<u32>, PlaceError> {
-        let graph = Contractible::new(vertices.weights(), vertices.edges(instance));
+        let graph = Contractible::new(vertices.weights(), vertices.edges(instance), self.edges);
         let share = vertices.weights().iter().sum::<u64>() as f64 / devices as f64;
         let limits = Limits {
             supernodes: devices.max(self.supernodes),

@@ -6,15 +6,18 @@
 pub(crate) mod cells;
 pub(super) mod dag;
 pub(super) mod placing;
+pub(crate) mod readings;
 pub(super) mod ready;
 pub(super) mod workers;
 
 use cells::Cells;
 use placebench_datasets::{Instance, KindSet, OpId, UnitId};
+use readings::Weight;
 
 /// The vertices of the coarse graph: sets of assignment units, numbered by their smallest op.
 ///
-/// A vertex weighs as much as it has ops, and may run on the kinds that all its units may run on.
+/// A vertex weighs as much as it has ops, unless [`Vertices::weighing`] says otherwise, and may run on the kinds that all its
+/// units may run on.
 #[derive(Clone, Debug)]
 pub(super) struct Vertices {
     vertex_of_unit: Vec<u32>,
@@ -78,6 +81,15 @@ impl Vertices {
         vertices
     }
 
+    /// The same vertices with other weights.
+    #[must_use]
+    pub(super) fn weighing(mut self, weight: Weight) -> Self {
+        if weight == Weight::One {
+            self.weights.fill(1);
+        }
+        self
+    }
+
     /// Number of vertices.
     pub(super) fn count(&self) -> usize {
         self.weights.len()
@@ -94,7 +106,7 @@ impl Vertices {
         &self.units[self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize]
     }
 
-    /// How many ops each vertex has.
+    /// What each vertex weighs.
     pub(super) fn weights(&self) -> &[u64] {
         &self.weights
     }

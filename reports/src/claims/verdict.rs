@@ -1,0 +1,202 @@
+//! What becomes of a claim: its groups against its limits.
+
+use super::check::{Group, mean_interval};
+use super::{Claim, Repetitions};
+
+/// What became of a claim under a reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Enough ratios are within the limits, with their intervals.
+    Holds,
+    /// Too few can be.
+    Fails,
+    /// Intervals reach across a limit: other repetitions could decide either way.
+    NotDecided,
+    /// Nothing can be said, for this reason.
+    CannotBeTested(String),
+}
+
+impl Outcome {
+    /// The verdict in words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "does not hold",
+            Self::NotDecided => "not decided",
+            Self::CannotBeTested(_) => "cannot be tested",
+        }
+    }
+
+    /// The verdict as a mark in a table.
+    pub fn mark(&self) -> &'static str {
+        match self {
+            Self::Holds => "✓",
+            Self::Fails => "✗",
+            Self::NotDecided => "?",
+            Self::CannotBeTested(_) => "–",
+        }
+    }
+}
+
+/// What became of a claim under all readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It holds under every reading that has rows for it.
+    Holds,
+    /// It holds under some.
+    DependsOnReading,
+    /// It holds under none, and fails under one at least.
+    DoesNotHold,
+    /// It holds and fails under none.
+    CannotBeTested,
+}
+
+impl Standing {
+    /// Of the outcomes under each reading.
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
+        let (mut holds, mut fails, mut open) = (false, false, false);
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Holds => holds = true,
+                Outcome::Fails => fails = true,
+                Outcome::NotDecided => open = true,
+                Outcome::CannotBeTested(_) => {}
+            }
+        }
+        match (holds, fails, open) {
+            (true, false, false) => Self::Holds,
+            (true, ..) => Self::DependsOnReading,
+            (false, true, _) => Self::DoesNotHold,
+            (false, false, _) => Self::CannotBeTested,
+        }
+    }
+}
+
+/// How a claim fared under a reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Mean of the ratios: geometric, of correlations arithmetic.
+    pub mean: Option<f64>,
+    /// Ratios that are within the limits with their intervals.
+    pub within: usize,
+    /// Ratios whose intervals do not reach the limits.
+    pub outside: usize,
+    /// The verdict.
+    pub outcome: Outcome,
+}
+
+/// Where a number with its interval lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Within,
+    Across,
+    Outside,
+}
+
+impl Claim {
+    /// Judges the groups of a reading.
+    ///
+    /// # Complexity
+    /// O(groups); for a claim about an average 1000 times that.
+    pub fn judge(&self, groups: &[Group]) -> Verdict {
+        let places = || groups.iter().map(|group| self.place(group.interval.unwrap_or((group.value, group.value))));
+        let count = |wanted: Place| places().filter(|place| *place == wanted).count();
+        let (within, outside) = (count(Place::Within), count(Place::Outside));
+        let (mean, interval) = mean_interval(groups, self.correlates_with.is_none());
+        let outcome = match (mean, self.on_average) {
+            (None, _) => {
+                let nothing = || "the run has no rows to compare".to_owned();
+                Outcome::CannotBeTested(self.cannot_be_tested.clone().unwrap_or_else(nothing))
+            }
+            (Some(mean), true) => match self.place(interval.unwrap_or((mean, mean))) {
+                Place::Within => Outcome::Holds,
+                Place::Across => Outcome::NotDecided,
+                Place::Outside => Outcome::Fails,
+            },
+            (Some(_), false) => {
+                let needed = match self.repetitions {
+                    Repetitions::Some => 1.0,
+                    _ => self.share * groups.len() as f64,
+                };
+                match (within as f64 >= needed, ((groups.len() - outside) as f64) < needed) {
+                    (true, _) => Outcome::Holds,
+                    (false, true) => Outcome::Fails,
+                    (false, false) => Outcome::NotDecided,
+                }
+            }
+        };
+        Verdict { mean, within, outside, outcome }
+    }
+
+    /// Whether a group is within the limits with its interval.
+    pub(super) fn is_within(&self, group: &Group) -> bool {
+        self.place(group.interval.unwrap_or((group.value, group.value))) == Place::Within
+    }
+
+    fn place(&self, (low, high): (f64, f64)) -> Place {
+        let (above, below) = (self.above.unwrap_or(f64::NEG_INFINITY), self.below.unwrap_or(f64::INFINITY));
+        if low > above && high < below {
+            Place::Within
+        } else if high > above && low < below {
+            Place::Across
+        } else {
+            Place::Outside
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(text: &str) -> Claim {
+        toml::from_str(&format!("figure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}")).unwrap()
+    }
+
+    fn group(value: f64, interval: Option<(f64, f64)>) -> Group {
+        Group { label: String::new(), value, interval, rows: 2, samples: 1 }
+    }
+
+    #[test]
+    fn a_verdict_that_its_interval_contradicts_is_not_decided() {
+        let outcome = |value, interval| claim("above = 1").judge(&[group(value, Some(interval))]).outcome;
+        assert_eq!(outcome(1.2, (1.1, 1.3)), Outcome::Holds);
+        assert_eq!(outcome(1.2, (0.9, 1.5)), Outcome::NotDecided);
+        assert_eq!(outcome(0.8, (0.6, 1.1)), Outcome::NotDecided);
+        assert_eq!(outcome(0.8, (0.7, 0.9)), Outcome::Fails);
+        assert_eq!(claim("above = 1").judge(&[group(1.0, None)]).outcome, Outcome::Fails);
+        assert_eq!(claim("above = 1").judge(&[]).outcome.words(), "cannot be tested");
+    }
+
+    #[test]
+    fn every_group_counts_unless_the_claim_says_almost_some_or_on_average() {
+        let groups = [group(2.0, None), group(3.0, None), group(0.5, None), group(4.0, None)];
+        let outcome = |text: &str| claim(text).judge(&groups).outcome;
+        assert_eq!(outcome("above = 1"), Outcome::Fails);
+        assert_eq!(outcome("above = 1\nshare = 0.75"), Outcome::Holds);
+        assert_eq!(outcome("below = 1\nrepetitions = 'some'"), Outcome::Holds);
+        assert_eq!(outcome("above = 5\nrepetitions = 'some'"), Outcome::Fails);
+        // The geometric mean is 1.86, and resampled groups reach from 0.5 to 4.
+        assert_eq!(outcome("above = 0.4\non_average = true"), Outcome::Holds);
+        assert_eq!(outcome("above = 1.5\non_average = true"), Outcome::NotDecided);
+        assert_eq!(outcome("above = 4.5\non_average = true"), Outcome::Fails);
+    }
+
+    #[test]
+    fn one_group_across_the_limit_leaves_every_open_and_one_outside_decides() {
+        let across = group(1.1, Some((0.9, 1.2)));
+        assert_eq!(claim("above = 1").judge(&[group(2.0, None), across.clone()]).outcome, Outcome::NotDecided);
+        assert_eq!(claim("above = 1").judge(&[group(0.5, None), across]).outcome, Outcome::Fails);
+    }
+
+    #[test]
+    fn a_claim_stands_by_its_outcomes_under_all_readings() {
+        let [holds, fails, open] = [Outcome::Holds, Outcome::Fails, Outcome::NotDecided];
+        let none = Outcome::CannotBeTested(String::new());
+        assert_eq!(Standing::of([&holds, &none]), Standing::Holds);
+        assert_eq!(Standing::of([&holds, &open]), Standing::DependsOnReading);
+        assert_eq!(Standing::of([&fails, &holds]), Standing::DependsOnReading);
+        assert_eq!(Standing::of([&fails, &open]), Standing::DoesNotHold);
+        assert_eq!(Standing::of([&open, &none]), Standing::CannotBeTested);
+    }
+}
