@@ -68,7 +68,8 @@ impl Clustering {
             heaviest: self.slack.map_or(u64::MAX, |slack| (share * slack) as u64),
             clusters: devices,
         };
-        let trials = if graph.has_no_edges() || vertices.count() <= devices { 1 } else { self.trials };
+        let all_alike = graph.has_no_edges() || vertices.count() <= devices || devices == 1;
+        let trials = if all_alike { 1 } else { self.trials };
         let (_, best) = (0..trials)
             .into_par_iter()
             .with_min_len(8)
