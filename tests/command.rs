@@ -341,7 +341,7 @@ fn a_placer_named_for_print_goes_by_its_name_and_is_sorted_and_swept_by_its_spec
     }
     let table = succeeds(&["table", "run", "--format", "csv"]);
     let order: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
-    assert_eq!(order, ["random", "HEFT", "One", "Two"], "the order of the registry");
+    assert_eq!(order, ["random", "HEFT", "One°", "Two°"], "the order of the registry, with marks");
     assert!(succeeds(&["rank", "run", "--where", "placer=HEFT,random"]).contains("HEFT"));
     succeeds(&["figure", "run", "--where", "placer=HEFT", "--out", "heft"]);
     succeeds(&["figure", "run", "--where", "placer=scoring", "--kind", "sweep", "--out", "sweep"]);

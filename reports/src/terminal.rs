@@ -100,15 +100,17 @@ pub fn full_table(rows: &[Row]) -> String {
 pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResult<String> {
     let columns = ["placer", "graph", "cluster", "status"];
     let failed = table.lazy().filter(col("status").neq(lit(Status::Ok.name()))).group_by_stable(columns);
-    let failed = failed.agg([len().alias("count"), col("error").first()]).collect()?;
+    let failed =
+        failed.agg([len().alias("count"), col("error").n_unique().alias("reasons"), col("error").first()]).collect()?;
     let [placers, graphs, clusters, statuses] =
         ["placer", "graph", "cluster", "status"].map(|name| values::<String>(&failed, name));
     let (placers, graphs, clusters, statuses) = (placers?, graphs?, clusters?, statuses?);
     let (errors, counts) = (values::<Option<String>>(&failed, "error")?, values::<u32>(&failed, "count")?);
+    let reasons = values::<u32>(&failed, "reasons")?;
     let line = |row: usize| {
         let error = errors[row].as_deref().unwrap_or("no reason given");
         let (placer, graph, cluster, status) = (&placers[row], &graphs[row], &clusters[row], &statuses[row]);
-        let one = if counts[row] > 1 { "one of them: " } else { "" };
+        let one = if reasons[row] > 1 { "one of them: " } else { "" };
         format!("{} × {placer} on {graph}@{cluster}: {status}: {one}{error}\n", counts[row])
     };
     Ok((0..failed.height()).map(line).collect())

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use placebench::harness::results::{Metric, Table};
 use placebench::reports::export::TextFormat;
-use placebench::reports::metric_table;
+use placebench::reports::{Marks, metric_table};
 
 use super::filter::Where;
 use crate::output::{print, write_file};
@@ -37,8 +37,14 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let rows = args.only.rows_of(&args.run)?;
     let name = args.metric.title();
-    let caption = format!("Mean {name} of each placer with its best scheduler");
-    let text = metric_table(&Table::new(&rows)?, args.metric)?.to_text(args.format, &caption);
+    let table = Table::new(&rows)?;
+    let note = Marks::new(&table)?.note();
+    let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
+    let caption = format!("Mean {name} of each placer with its best scheduler{said}");
+    let mut text = metric_table(&table, args.metric)?.to_text(args.format, &caption);
+    if let (TextFormat::Markdown, Some(note)) = (args.format, note) {
+        text.push_str(&format!("\n{note}\n"));
+    }
     match &args.out {
         Some(path) => write_file(path, |out| out.write_all(text.as_bytes()))?,
         None => print(&text)?,

@@ -299,11 +299,11 @@ mod tests {
 
     #[test]
     fn blocks_beyond_the_number_of_vertices_stay_empty() {
-        // The best slabs of nine blocks are those of the three blocks that may weigh most.
+        // The best slabs of nine blocks are those of the three blocks that may weigh most; of equal ones, the earliest border.
         let graph = UndirectedGraph::from_edges(3, [(0, 1, 5), (1, 2, 1)].into_iter(), None).unwrap();
         let shares = Some(vec![0.05, 0.3, 0.0, 0.05, 0.25, 0.05, 0.25, 0.0, 0.05]);
         let request = Request { shares, ..Request::new(9, 0.4, 0) };
-        assert_eq!(LevelSlabs.partition(&graph, &request).unwrap().block_of, [1, 1, 4]);
+        assert_eq!(LevelSlabs.partition(&graph, &request).unwrap().block_of, [4, 4, 6]);
         assert_eq!(slabs(&graph, 1_000_000, 0.03), [0, 1, 2]);
     }
 

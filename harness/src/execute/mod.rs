@@ -130,14 +130,6 @@ pub enum ExecutionError {
         /// What the scheduler answered.
         task: String,
     },
-    /// A time left the range of floating-point numbers.
-    #[error(
-        "{task} would finish at an infinite time: its cost, or a speed, rate or latency before it, is out of range"
-    )]
-    Overflow {
-        /// The task.
-        task: String,
-    },
     /// The deadline passed, or the caller asked to stop.
     #[error("stopped at simulated time {time}, after {finished} of {total} tasks")]
     Stopped {

@@ -305,8 +305,8 @@ mod tests {
         assert_eq!(error("placer=cats scheduler=pct"), "where: no row has all of 'placer=cats scheduler=pct'");
         assert_eq!(
             error("graph=convnet status=ok"),
-            "where: status is known only when a cell has run: use one of suite, graph, cluster, placer, placer_spec, \
-             scheduler, network, repetition, seed"
+            "where: status is known only when a cell has run: use one of suite, graph, cluster, kinds, placer, \
+             placer_spec, scheduler, network, repetition, seed"
         );
     }
 }

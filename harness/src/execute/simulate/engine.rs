@@ -80,7 +80,7 @@ pub(super) struct Run<'a> {
 /// Executes everything that `policy` decides, until nothing happens any more.
 ///
 /// # Errors
-/// If the policy answers what it must not, a time overflows, or the stop token asks for it.
+/// If the policy answers what it must not, or the stop token asks for it.
 pub(super) fn run_to_end<P: DevicePolicy>(
     run: &mut Run<'_>,
     policy: &mut P,
@@ -308,9 +308,6 @@ impl<'a> Run<'a> {
                 end
             }
         };
-        if !end.is_finite() {
-            return Err(ExecutionError::Overflow { task: self.label(policy, task) });
-        }
         self.timeline.makespan = self.timeline.makespan.max(end);
         self.busy[device.index()] = true;
         self.running[device.index()] = task;

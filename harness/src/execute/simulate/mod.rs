@@ -119,8 +119,7 @@ impl Executor for Simulator {
 /// Simulates a placed graph with a scheduler: [`Simulator::execute`] in short.
 ///
 /// # Errors
-/// If the scheduler needs a plan that is not there, comes to a standstill, or chooses what is not executable; if a time
-/// overflows.
+/// If the scheduler needs a plan that is not there, comes to a standstill, or chooses what is not executable.
 pub fn simulate(
     placed: &PlacedGraph<'_>,
     scheduler: &dyn Scheduler,
