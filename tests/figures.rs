@@ -143,9 +143,12 @@ fn a_table_of_a_run_is_markdown_latex_or_csv() {
         text(&output.stdout)
     };
     let markdown = table("markdown");
-    assert_eq!(markdown.lines().count(), 2 + 4);
+    assert_eq!(markdown.lines().filter(|line| line.starts_with('|')).count(), 2 + 4);
     assert!(markdown.starts_with("| placer") && markdown.contains("| heft"), "{markdown}");
+    let note = markdown.lines().last().unwrap();
+    assert!(note.starts_with("° The authors assume") && markdown.contains("° |"), "{markdown}");
     let latex = table("latex");
+    assert!(latex.contains("$^\\circ$ The authors assume"), "{latex}");
     assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
     assert!(table("csv").starts_with("placer,convnet@gtx1080x2,"));
 }
