@@ -1,21 +1,28 @@
 // The sections that are drawn from the rows: failures, summary, figures.
 
-// Failures of the same status and message are one entry, the most frequent first.
+// Failures of the same status and message are one entry, the most frequent first. Messages that differ in numbers alone
+// are the same.
 function drawFailures(place) {
   const groups = new Map();
   for (let row = 0; row < ROWS; row++) {
     if (isOk(row)) continue;
-    const key = `${COLUMNS.status[row]}\n${COLUMNS.error[row] ?? "no reason given"}`;
+    const key = `${COLUMNS.status[row]}\n${messageOf(row).replace(/\d[\d.]*/g, "#")}`;
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(row);
   }
   const entries = [...groups].sort(([, a], [, b]) => b.length - a.length);
-  place.append(...entries.map(([key, rows]) => failureEntry(key, rows)));
+  place.append(...entries.map(([, rows]) => failureEntry(rows)));
   return entries.length > 0;
 }
 
-function failureEntry(key, rows) {
-  const [status, message] = key.split("\n");
+function messageOf(row) {
+  return COLUMNS.error[row] ?? "no reason given";
+}
+
+function failureEntry(rows) {
+  const status = COLUMNS.status[rows[0]];
+  const messages = new Set(rows.map(messageOf));
+  const message = `${messages.size > 1 ? "One of them: " : ""}${messageOf(rows[0])}`;
   const some = (name) => {
     const values = [...new Set(rows.map((row) => COLUMNS[name][row]))];
     return values.length > 3 ? `${values.length} ${name}s` : values.join(", ");
