@@ -5,7 +5,7 @@ use placebench_datasets::Instance;
 use super::cats::bottom_levels;
 use super::cpath::bottom_costs;
 use super::criticality::{Criticality, Stealing};
-use crate::fairness::Assumption;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -41,6 +41,8 @@ impl Algorithm for Hybrid {
     const SUMMARY: &str = "online: critical by the number of ops behind, first by the time behind";
     const SOURCE: &str = "Chronaki et al. 2017, L §8";
     const ASSUMES: &[Assumption] = &[Assumption::NoKinds, Assumption::NoMemory, Assumption::FreeTransfers];
+    const EXCEPTIONS: &[Exception] =
+        &[Exception::new(Law::RelabelledOps, "ops with equally many ops behind them go by number")];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self { steal: Stealing::param(params)? })
