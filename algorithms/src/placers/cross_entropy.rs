@@ -3,8 +3,8 @@
 use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
-use super::search::{Budget, Prior, Search, draw};
-use crate::fairness::{Exception, Law};
+use super::search::{self, Budget, Prior, Search, draw};
+use crate::fairness::Exception;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
@@ -52,17 +52,7 @@ impl Algorithm for CrossEntropy {
     const NAME: &str = "cross_entropy";
     const SUMMARY: &str = "refits a distribution over devices for each group to the best samples";
     const SOURCE: &str = "Rubinstein 1999, Gao et al. 2018, B §6.2";
-    const EXCEPTIONS: &[Exception] = &[
-        Exception::new(
-            Law::RelabelledDevices,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(
-            Law::RelabelledOps,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(Law::IsolatedOp, "one more op is one more group to draw for: other draws"),
-    ];
+    const EXCEPTIONS: &[Exception] = search::EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let share = || above_to(0.0, 1.0);

@@ -3,8 +3,8 @@
 use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 
-use super::search::{Budget, Prior, Search, draw};
-use crate::fairness::{Exception, Law};
+use super::search::{self, Budget, Prior, Search, draw};
+use crate::fairness::Exception;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 
 /// Cost of a sample that does not fit in memory.
@@ -64,17 +64,7 @@ impl Algorithm for Reinforce {
     const NAME: &str = "reinforce";
     const SUMMARY: &str = "learns a distribution over devices for each group by policy gradients";
     const SOURCE: &str = "Mirhoseini et al. 2017, B §6.2";
-    const EXCEPTIONS: &[Exception] = &[
-        Exception::new(
-            Law::RelabelledDevices,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(
-            Law::RelabelledOps,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(Law::IsolatedOp, "one more op is one more group to draw for: other draws"),
-    ];
+    const EXCEPTIONS: &[Exception] = search::EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self {

@@ -4,8 +4,8 @@ use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-use super::search::{Budget, Prior, Search, draw};
-use crate::fairness::{Exception, Law};
+use super::search::{self, Budget, Prior, Search, draw};
+use crate::fairness::Exception;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Share of the budget, and most evaluations, that the first temperature is estimated from.
@@ -60,17 +60,7 @@ impl Algorithm for SimulatedAnnealing {
     const NAME: &str = "simulated_annealing";
     const SUMMARY: &str = "moves and swaps groups, accepting what is worse less and less";
     const SOURCE: &str = "Kirkpatrick et al. 1983, control";
-    const EXCEPTIONS: &[Exception] = &[
-        Exception::new(
-            Law::RelabelledDevices,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(
-            Law::RelabelledOps,
-            "it draws devices for ops or groups by their numbers: other numbers, other draws",
-        ),
-        Exception::new(Law::IsolatedOp, "one more op is one more group to draw for: other draws"),
-    ];
+    const EXCEPTIONS: &[Exception] = search::EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self {

@@ -13,7 +13,21 @@ use rayon::prelude::*;
 
 use self::groups::Groups;
 use super::{Hashing, Heft, SingleDevice};
+use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
+
+/// The laws of fairness that no search keeps, since it draws.
+pub(super) const EXCEPTIONS: &[Exception] = &[
+    Exception::new(
+        Law::RelabelledDevices,
+        "it draws devices for ops or groups by their numbers: other numbers, other draws",
+    ),
+    Exception::new(
+        Law::RelabelledOps,
+        "it draws devices for ops or groups by their numbers: other numbers, other draws",
+    ),
+    Exception::new(Law::IsolatedOp, "one more op is one more group to draw for: other draws"),
+];
 
 /// What every search takes: the same budget and the same groups, so that they compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
