@@ -225,6 +225,7 @@ fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
         column("kind", devices.iter().map(|device| device.kind.name().to_owned()).collect::<Vec<_>>()),
         column("memory_bytes", devices.iter().map(|device| device.memory_bytes).collect::<Vec<_>>()),
         column("speed", devices.iter().map(|device| device.speed).collect::<Vec<_>>()),
+        column("op_overhead", cluster.op_overheads()),
         // What placers see, above, is unlimited under the rule `peak`: this is what the run is held to.
         column("peak_limit_bytes", cluster.device_ids().map(|device| instance.peak_limit(device)).collect::<Vec<_>>()),
     ];
