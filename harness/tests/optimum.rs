@@ -64,6 +64,7 @@ impl<'a> Exhaustive<'a> {
                 }
                 let speed = cluster.device(device).speed;
                 let time = graph.measured_time(op, cluster.device(device).kind).unwrap_or(graph.ops(op) / speed);
+                let time = time + cluster.op_overheads()[device.index()];
                 let before = self.free[device.index()];
                 self.free[device.index()] = start + time;
                 self.done[op.index()] = Some((device, start + time));
@@ -315,11 +316,13 @@ fn cluster(rng: &mut Pcg64) -> Cluster {
         speed: f64::from(speed),
     };
     let devices = (0..count).map(|number| device(number, rng.random_range(1..=4))).collect();
+    let overheads: Vec<f64> = (0..count).map(|_| f64::from([0, 0, 1, 4][rng.random_range(0..4)])).collect();
     let mut links = Vec::new();
     for _ in 0..count * count {
         links.push(Link { rate: f64::from(rng.random_range(1..=8u32)), latency: f64::from(rng.random_range(0..3u32)) });
     }
-    Cluster::new(devices, |from, to| links[from.index() * count + to.index()]).unwrap()
+    let cluster = Cluster::new(devices, |from, to| links[from.index() * count + to.index()]).unwrap();
+    cluster.with_op_overheads(|device| overheads[device.index()]).unwrap()
 }
 
 fn check(seed: u64, most_ops: usize) -> Result<(), TestCaseError> {

@@ -1,5 +1,5 @@
 //! Small random instances with everything that is legal: several outputs, parallel and control edges, ids that are no
-//! topological order, kinds, groups, memory limits, measured times, latencies, costs of nothing, and many ties.
+//! topological order, kinds, groups, memory limits, measured times, latencies, overheads, costs of nothing, and many ties.
 
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
 use proptest::collection::vec;
@@ -30,6 +30,7 @@ struct RawDevice {
     kind: Kind,
     speed: f64,
     memory: Option<u64>,
+    op_overhead: f64,
 }
 
 fn raw_op() -> impl Strategy<Value = RawOp> {
@@ -47,11 +48,9 @@ fn raw_device(memory: bool) -> impl Strategy<Value = RawDevice> {
         true => prop_oneof![1 => Just(None), 2 => (20..300u64).prop_map(Some)].boxed(),
         false => Just(None).boxed(),
     };
-    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit).prop_map(|(kind, speed, memory)| RawDevice {
-        kind,
-        speed,
-        memory,
-    })
+    let op_overhead = select(vec![0.0, 0.0, 0.0, 0.5, 2.0]);
+    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit, op_overhead)
+        .prop_map(|(kind, speed, memory, op_overhead)| RawDevice { kind, speed, memory, op_overhead })
 }
 
 /// Random instances; those that no placement can satisfy because of kinds are left out.
@@ -122,5 +121,6 @@ fn build(
         let (rate, latency) = links[from.index() * devices.len() + to.index()];
         Link { rate, latency }
     });
+    let cluster = cluster.ok()?.with_op_overheads(|device| devices[device.index()].op_overhead);
     Instance::new(builder.build().ok()?, cluster.ok()?).ok()
 }

@@ -152,6 +152,11 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
         .collect();
     let cluster = Cluster::new(devices, |from, to| links[from.index() * count + to.index()]).unwrap();
     let cluster = cluster.with_send_ops(shape.send_ops).unwrap();
+    // Half of the clusters have overheads; drawn apart, so that the rest does not depend on them.
+    let mut rng = Pcg64::seed_from_u64(!shape.seed);
+    let most = if rng.random() { number(&mut rng, 2) } else { 0.0 };
+    let overheads: Vec<f64> = (0..count).map(|_| number(&mut rng, 2).min(most) / variant.faster).collect();
+    let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
     let instance = Instance::new(graph, cluster).unwrap();
     let placement = Placement::new(device_of);
     placement.check(&instance).unwrap();
