@@ -301,16 +301,6 @@ impl Cluster {
         &self.shared_links
     }
 
-    /// Mean speed over all devices (L Eq. 4.2).
-    pub fn mean_speed(&self) -> f64 {
-        self.devices.iter().map(|device| device.speed).sum::<f64>() / self.devices.len() as f64
-    }
-
-    /// Mean of 1/speed over all devices: what Topcuoglu's average cost multiplies.
-    pub fn mean_inverse_speed(&self) -> f64 {
-        self.devices.iter().map(|device| 1.0 / device.speed).sum::<f64>() / self.devices.len() as f64
-    }
-
     /// Mean rate over ordered pairs of different devices; infinite for a single device.
     pub fn mean_rate(&self) -> f64 {
         self.mean_over_pairs(|rate, _| rate).unwrap_or(f64::INFINITY)

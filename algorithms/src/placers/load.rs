@@ -4,9 +4,6 @@ use placebench_datasets::{Cluster, DeviceId, Instance, Kind, KindSet, Placement,
 
 use crate::{Assignment, PlaceContext, PlaceError};
 
-/// After how many units a long loop asks whether it should stop.
-pub(super) const STOP_INTERVAL: usize = 1024;
-
 /// What a unit costs on a device of each kind: the operations of the members without a measured time there, the measured
 /// times of the others, and the number of members, each of which has the device's overhead.
 #[derive(Clone, Copy, Debug, Default)]
@@ -170,9 +167,7 @@ impl<'a> LoadedAssignment<'a> {
     pub(super) fn place_rest(&mut self, context: &PlaceContext) -> Result<(), PlaceError> {
         let units = self.instance.units();
         for (position, unit) in units.ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             if self.assignment.device_of_unit(unit).is_none() {
                 let work = Work::of_unit(self.instance, unit);
                 let device = self

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
 
-use super::load::{Fastest, LoadedAssignment, STOP_INTERVAL, Work};
+use super::load::{Fastest, LoadedAssignment, Work};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Which device is to run everything.
@@ -65,9 +65,7 @@ impl Placer for SingleDevice {
         };
         let mut placed = LoadedAssignment::new(instance);
         for (position, unit) in units.ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let device = if !units.kind_allows(unit, cluster, home) {
                 placed.fastest_feasible(unit).ok_or_else(|| placed.assignment().infeasible(unit))?
             } else if placed.assignment().is_feasible(unit, home) {

@@ -1,60 +1,39 @@
-//! The schedulers on worked examples, and MSR against its formula evaluated anew at each decision.
+//! The schedulers on worked examples, MSR against its formula evaluated anew at each decision, and plans executed as planned.
 
 mod support;
 
-use placebench_algorithms::{
-    Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, ranks::path_computation_times, registry,
-};
+use placebench_algorithms::ranks::path_computation_times;
+use placebench_algorithms::{PlaceContext, Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, registry};
 use placebench_datasets::{
-    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, TransferId,
+    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time,
 };
+use placebench_harness::execute::simulate::{ContentionFree, simulate};
+use placebench_harness::timeline::Timeline;
 use proptest::prelude::*;
+use proptest::sample::select;
 
-use support::random::{Limits, instances};
-use support::simulator::{simulate, simulate_with};
+use support::random::{PLAIN, Shape, instance, shapes};
 
-fn device(name: &str, speed: f64) -> Device {
-    Device { name: name.to_owned(), kind: Kind::Cpu, memory_bytes: None, speed }
+fn scheduler(name: &str) -> Box<dyn Scheduler> {
+    registry::scheduler(&name.parse().unwrap()).unwrap()
+}
+
+fn run(placed: &PlacedGraph<'_>, scheduler: &dyn Scheduler, plan: Option<&Plan>) -> Timeline {
+    simulate(placed, scheduler, plan, &ContentionFree).unwrap()
+}
+
+fn makespan(placed: &PlacedGraph<'_>, name: &str) -> Time {
+    run(placed, &*scheduler(name), None).makespan()
+}
+
+/// The placers that make a plan. That of the exact solver is executed in `tests/optimum.rs`.
+fn planners() -> Vec<String> {
+    let makes_plan = |name: &String| registry::placer(&name.parse().unwrap()).unwrap().makes_plan();
+    registry::placer_names().into_iter().filter(|name| name != "optimal" && makes_plan(name)).collect()
 }
 
 fn placement(devices: &[u32]) -> Placement {
     Placement::new(devices.iter().copied().map(DeviceId).collect())
-}
-
-/// L Figure 2.3: n0 and n1 on d0, n2 and n3 on d1, n4 and n5 on d2. The output of n1, of size 50, goes to both other
-/// devices; n6 and n8 are its sends, of 10 operations each, n7 and n9 the receives.
-fn laich_2_3() -> (Instance, Placement) {
-    let mut builder = GraphBuilder::default();
-    for ops in [30.0, 50.0, 60.0, 30.0, 40.0, 80.0] {
-        builder.add_op(OpSpec::cost(ops), &[50]);
-    }
-    for (source, target) in [(0, 1), (1, 2), (1, 3), (2, 3), (1, 4), (4, 5)] {
-        builder.add_edge(OpId(source), 0, OpId(target)).unwrap();
-    }
-    let devices = vec![device("d0", 10.0), device("d1", 30.0), device("d2", 40.0)];
-    let cluster = Cluster::new(devices, |from, to| {
-        let rate = if from.0.min(to.0) == 0 && from.0.max(to.0) == 2 { 50.0 } else { 25.0 };
-        Link { rate, latency: 0.0 }
-    });
-    let instance = Instance::new(builder.build().unwrap(), cluster.unwrap().with_send_ops(10.0).unwrap()).unwrap();
-    (instance, placement(&[0, 0, 1, 1, 2, 2]))
-}
-
-#[test]
-fn the_order_of_laichs_table_2_1_takes_14_units_as_in_figure_2_4() {
-    let (instance, placement) = laich_2_3();
-    let placed = PlacedGraph::new(&instance, &placement);
-    let plan = Plan { order: (0..6).map(OpId).collect(), makespan: 14.0 };
-    for scheduler in ["static", "fifo", "pct", "msr"] {
-        let run = simulate(&placed, scheduler, Some(&plan));
-        assert_eq!(run.makespan, 14.0, "{scheduler}");
-        // d0: n0, n1, then the send to d1 from 8 to 9, the send to d2 from 9 to 10.
-        let sends: Vec<_> = run.started.iter().filter(|(_, _, task)| matches!(task, Task::Send(_))).collect();
-        assert_eq!(
-            sends,
-            [&(8.0, DeviceId(0), Task::Send(TransferId(0))), &(9.0, DeviceId(0), Task::Send(TransferId(1)))]
-        );
-    }
 }
 
 #[test]
@@ -71,8 +50,8 @@ fn pct_sends_first_what_the_longer_path_waits_for() {
     let placement = placement(&[0, 1, 2]);
     let placed = PlacedGraph::new(&instance, &placement);
     // Sends take 2. PCT: op 1, send to d2 from 1 to 3, arrives at 4, ends at 13; FIFO sends to d1 first and ends at 15.
-    assert_eq!(simulate(&placed, "pct", None).makespan, 13.0);
-    assert_eq!(simulate(&placed, "fifo", None).makespan, 15.0);
+    assert_eq!(makespan(&placed, "pct"), 13.0);
+    assert_eq!(makespan(&placed, "fifo"), 15.0);
 }
 
 /// In the spirit of L Figure 5.1, whose picture is lost: speeds 50, rate 10.
@@ -101,15 +80,15 @@ fn msr_wakes_an_idle_device_where_pct_follows_the_longest_path() {
     // executable and wake it: 6 · (1 + 1 + 1 + 5) = 48. So b 0–1, a 1–3, c 3–5; d1 works from 2 to 8.
     let (instance, placement) = wakes_a_device();
     let placed = PlacedGraph::new(&instance, &placement);
-    assert_eq!(simulate(&placed, "pct", None).makespan, 10.0);
-    assert_eq!(simulate(&placed, "msr", None).makespan, 8.0);
+    assert_eq!(makespan(&placed, "pct"), 10.0);
+    assert_eq!(makespan(&placed, "msr"), 8.0);
 }
 
 #[test]
 fn static_refuses_to_run_without_a_plan_or_with_one_that_is_no_order_of_the_ops() {
-    let (instance, placement) = laich_2_3();
+    let (instance, placement) = wakes_a_device();
     let placed = PlacedGraph::new(&instance, &placement);
-    let scheduler = registry::scheduler(&"static".parse().unwrap()).unwrap();
+    let scheduler = scheduler("static");
     assert!(scheduler.needs_plan());
     assert_eq!(scheduler.start(&placed, None).err(), Some(SchedulerError::NoPlan));
     let message = |order: &[u32]| {
@@ -117,11 +96,14 @@ fn static_refuses_to_run_without_a_plan_or_with_one_that_is_no_order_of_the_ops(
         scheduler.start(&placed, Some(&plan)).err().map(|error| error.to_string())
     };
     let prefix = "the scheduler 'static' cannot execute the placer's plan: ";
-    assert_eq!(message(&[0, 1, 2, 3, 4, 5]), None);
-    assert_eq!(message(&[0, 1, 2, 3, 4]).unwrap(), format!("{prefix}op 5 is not listed"));
-    assert_eq!(message(&[0, 1, 2, 2, 3, 4]).unwrap(), format!("{prefix}op 2 is listed twice"));
-    assert_eq!(message(&[0, 2, 1, 3, 4, 5]).unwrap(), format!("{prefix}op 2 is listed before one of its inputs"));
-    assert_eq!(message(&[0, 1, 2, 3, 4, 9]).unwrap(), format!("{prefix}op 9 is not in the graph"));
+    assert_eq!(message(&[0, 1, 2, 3, 4, 5, 6, 7, 8]), None);
+    assert_eq!(message(&[0, 1, 2, 3, 4, 5, 6, 7]).unwrap(), format!("{prefix}op 8 is not listed"));
+    assert_eq!(message(&[0, 1, 2, 2, 3, 4, 5, 6, 7]).unwrap(), format!("{prefix}op 2 is listed twice"));
+    assert_eq!(
+        message(&[2, 0, 1, 3, 4, 5, 6, 7, 8]).unwrap(),
+        format!("{prefix}op 2 is listed before one of its inputs")
+    );
+    assert_eq!(message(&[0, 1, 2, 3, 4, 5, 6, 7, 9]).unwrap(), format!("{prefix}op 9 is not in the graph"));
 }
 
 /// L Eq. 5.2 as it stands, evaluated for every ready task at every decision.
@@ -229,21 +211,24 @@ impl Policy for SlowRanks<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn msr_decides_as_its_formula_evaluated_anew_at_each_decision(
-        instance in instances(Limits { ops: 20, devices: 4, edges: 50, memory: false }),
-        devices in proptest::collection::vec(any::<u32>(), 20),
-        send_ops in proptest::sample::select(vec![0.0, 0.0, 1.0, 4.0]),
-    ) {
-        let cluster = instance.cluster().clone().with_send_ops(send_ops).unwrap();
-        let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
-        let count = instance.cluster().device_count() as u32;
-        // Kinds and groups do not matter to a scheduler.
-        let devices: Vec<u32> = devices[..instance.graph().op_count()].iter().map(|device| device % count).collect();
-        let placement = placement(&devices);
+    fn msr_decides_as_its_formula_evaluated_anew_at_each_decision(shape in shapes()) {
+        let (instance, placement) = instance(Shape { ops: shape.ops.min(20), ..shape }, PLAIN);
         let placed = PlacedGraph::new(&instance, &placement);
-        prop_assert_eq!(simulate(&placed, "msr", None), simulate_with(&placed, &SlowMsr, None));
+        let msr = run(&placed, &*scheduler("msr"), None);
+        prop_assert_eq!(msr.records(&placed), run(&placed, &SlowMsr, None).records(&placed));
+    }
+
+    #[test]
+    fn plans_are_executed_as_planned(shape in shapes(), name in select(planners())) {
+        // No placer plans for sends that cost something.
+        let (instance, _) = instance(Shape { send_ops: 0.0, ..shape }, PLAIN);
+        let placer = registry::placer(&name.parse().unwrap()).unwrap();
+        if let Ok(decision) = placer.place(&instance, &PlaceContext::default()) {
+            let (placed, plan) = (PlacedGraph::new(&instance, &decision.placement), decision.plan.unwrap());
+            prop_assert_eq!(run(&placed, &*scheduler("static"), Some(&plan)).makespan(), plan.makespan);
+        }
     }
 }
