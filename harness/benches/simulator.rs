@@ -34,7 +34,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use placebench_algorithms::Scheduler;
 use placebench_algorithms::ranks::path_computation_times;
-use placebench_algorithms::schedulers::{Fifo, Msr, Pct};
+use placebench_algorithms::schedulers::{Fifo, Pct};
 use placebench_datasets::{
     BackwardParts, Cluster, DataflowGraph, Device, DeviceId, Instance, Kind, KindSet, Link, OpId, PlacedGraph,
     Placement,
@@ -110,7 +110,7 @@ fn benches(criterion: &mut Criterion) {
             bencher.iter(|| PlacedGraph::new(&instance, black_box(placement)))
         });
         group.bench_function("pct_preparation", |bencher| bencher.iter(|| path_computation_times(black_box(&placed))));
-        for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &Fifo), ("msr", &Msr)] {
+        for (label, scheduler) in [("pct", &Pct as &dyn Scheduler), ("fifo", &Fifo)] {
             for network in [&ContentionFree as &'static dyn NetworkModel, &OnePort] {
                 group.bench_function(format!("simulate/{network}/{label}"), |bencher| {
                     bencher.iter(|| simulate(black_box(&placed), scheduler, None, network).expect("a full run"))
