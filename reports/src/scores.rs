@@ -178,9 +178,9 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 /// What a mark stands for: see [`CellKey::mark`].
 pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String {
-    let Scenario { graph, cluster, network } = scenario.clone();
+    let Scenario { graph, cluster, network, executor } = scenario.clone();
     let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
-    CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }.mark()
+    CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }.mark()
 }
 
 /// Placers of [`Table::placers`] in the order of the registry, others after them in the order in which they are.
