@@ -36,7 +36,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         false => std::env::var(TOKEN_VARIABLE).unwrap_or_default(),
     };
     if token.len() < TOKEN_LENGTH {
-        bail!("a token of at least {TOKEN_LENGTH} characters is needed: set {TOKEN_VARIABLE} to the same text here and for 'execute'");
+        bail!(
+            "a token of at least {TOKEN_LENGTH} characters is needed: set {TOKEN_VARIABLE} to the same text here and for 'execute'"
+        );
     }
     let listener = TcpListener::bind(&args.listen).with_context(|| format!("cannot listen at {}", args.listen))?;
     print(&format!("listening {}\n", listener.local_addr()?))?;

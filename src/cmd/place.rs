@@ -12,15 +12,17 @@ use placebench::datasets::significant::{bytes_text, significant, time_text};
 use placebench::datasets::{Instance, MemoryRule, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
-use placebench::harness::execute::simulate::{NetworkModel, network_model};
-use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Setup};
+use placebench::harness::execute::simulate::{NetworkModel, network_model, simulate};
+use placebench::harness::execute::{
+    EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Replay, Setup, order_of,
+};
 use placebench::harness::measurement::Measurement;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use placebench::harness::results::{Row, TableFormat, write_table};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
 use placebench::harness::timeline::Timeline;
-use placebench::harness::trace::write_chrome_trace;
+use placebench::harness::trace::{write_chrome_trace, write_chrome_traces};
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, write_file};
@@ -188,7 +190,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
         write_file(path, |out| write_timeline(out, &instance, &placed, &evaluation.timeline))?;
     }
     if let Some(path) = &args.trace {
-        write_file(path, |out| write_chrome_trace(&evaluation.timeline, &placed, out))?;
+        write_trace(path, args, &evaluation.timeline, &placed)?;
     }
     print(&describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
     Ok(ExitCode::SUCCESS)
@@ -361,11 +363,7 @@ fn describe(
 }
 
 /// How a run was measured, and what was predicted for it.
-fn describe_measurement(
-    measurement: &Measurement,
-    evaluation: &Evaluation,
-    unit: &str,
-) -> Vec<(&'static str, String)> {
+fn describe_measurement(measurement: &Measurement, evaluation: &Evaluation, unit: &str) -> Vec<(&'static str, String)> {
     let Measurement { hardware, execution, other_load, warm_ups, makespans, time_scale } = measurement;
     let (least, largest) = (time_text(measurement.least(), unit), time_text(measurement.largest(), unit));
     let load = other_load.map_or_else(|| "unknown".to_owned(), |load| format!("{:.0} %", 100.0 * load));
@@ -383,6 +381,17 @@ fn describe_measurement(
         }
     }
     lines
+}
+
+/// Writes the timeline for a trace viewer; a measured one above what was predicted for its order.
+fn write_trace(path: &Path, args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
+    if timeline.measurement().is_none() {
+        return write_file(path, |out| write_chrome_trace(timeline, placed, out));
+    }
+    let replay = Replay { order: order_of(placed, timeline) };
+    let predicted = simulate(placed, &replay, None, args.network)?;
+    let (measured, name) = ("measured", format!("predicted by {}", args.network));
+    write_file(path, |out| write_chrome_traces(&[(measured, timeline), (&name, &predicted)], placed, out))
 }
 
 fn write_placement(out: &mut impl Write, instance: &Instance, placed: &PlacedGraph<'_>) -> std::io::Result<()> {

@@ -148,11 +148,10 @@ impl<'de> Deserialize<'de> for Cell {
             Found::Number(number) => Ok(Self(Some(number))),
             Found::Nothing(()) => Ok(Self(None)),
             Found::Text(text) if text.is_empty() => Ok(Self(None)),
-            Found::Text(text) => {
-                text.parse().map(|number| Self(Some(number))).map_err(|_| {
-                    serde::de::Error::custom(format!("invalid number '{text}' in a column of predictions"))
-                })
-            }
+            Found::Text(text) => text
+                .parse()
+                .map(|number| Self(Some(number)))
+                .map_err(|_| serde::de::Error::custom(format!("invalid number '{text}' in a column of predictions"))),
         }
     }
 }

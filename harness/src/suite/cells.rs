@@ -112,8 +112,7 @@ impl Plan {
         let networks =
             suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
         let executors = suite.executors.iter().filter_map(|text| executor(text).ok()).collect();
-        let mut plan =
-            Self { suite, placers, schedulers, networks, executors, groups: Vec::new(), cells: Vec::new() };
+        let mut plan = Self { suite, placers, schedulers, networks, executors, groups: Vec::new(), cells: Vec::new() };
         plan.list_groups();
         for group in 0..plan.groups.len() {
             plan.list_cells(group);

@@ -520,7 +520,10 @@ preset = "laich7"
                 GOOD.replace("name = \"small\"", "name = \"small\"\nexecutors = [\"thread\"]"),
                 "s.toml: executors: unknown executor 'thread': did you mean 'threads'?",
             ),
-            (GOOD.replace("name = \"small\"", "name = \"small\"\nexecutors = []"), "s.toml: executors: give at least one"),
+            (
+                GOOD.replace("name = \"small\"", "name = \"small\"\nexecutors = []"),
+                "s.toml: executors: give at least one",
+            ),
             (
                 GOOD.replace("[[graph]]", "[execute]\nwarm_up = 0\n[[graph]]"),
                 "s.toml: execute: warm_up: must be from 1 to 1000000",

@@ -57,7 +57,12 @@ type About = (&'static str, Content, &'static str, &'static str);
 
 /// What a column of predictions begins with: prefix, content, header, meaning; the name of a network model follows.
 const PREDICTED: [About; 2] = [
-    ("predicted_", Content::Time, "predicted by ", "makespan that the model predicts for the measured placement and order"),
+    (
+        "predicted_",
+        Content::Time,
+        "predicted by ",
+        "makespan that the model predicts for the measured placement and order",
+    ),
     ("prediction_error_", Content::Ratio, "error of ", "predicted / measured makespan − 1"),
 ];
 

@@ -62,9 +62,10 @@ fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, 
     let rows = table.lazy().with_column(scheduler.alias("scheduler")).group_by_stable(by);
     let frame = rows.agg([col("row").first()]).collect()?;
     let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
-        let (placer, scheduler) = names;
-        CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
-    });
+    let keys =
+        scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
+            let (placer, scheduler) = names;
+            CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
+        });
     Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
 }

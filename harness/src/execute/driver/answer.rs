@@ -17,9 +17,15 @@ enum Event {
         #[serde(default)]
         software: String,
     },
-    Step { load_others: Option<f64>, kind: String },
+    Step {
+        load_others: Option<f64>,
+        kind: String,
+    },
     Result(Outcome),
-    Error { kind: String, message: String },
+    Error {
+        kind: String,
+        message: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

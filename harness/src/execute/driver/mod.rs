@@ -83,7 +83,9 @@ impl Driver {
         }
         let limits = Limits { time: None, memory_bytes: None, output_bytes: MOST_BYTES, stop };
         let finished = process::run(&mut command, &limits).map_err(|error| {
-            self.failed(format!("cannot start {python}: {error}; set {PYTHON_VARIABLE} to a Python that has the driver"))
+            self.failed(format!(
+                "cannot start {python}: {error}; set {PYTHON_VARIABLE} to a Python that has the driver"
+            ))
         })?;
         let text = String::from_utf8_lossy(&finished.stdout).into_owned();
         let runs = self.settings.runs();
@@ -124,8 +126,7 @@ impl Executor for Driver {
             .map_err(|reason| self.failed(reason))?;
         (self.notify)(Progress::Begin { runs: self.settings.runs(), seconds: None });
         let text = self.drive(&problem, stop)?;
-        let answer =
-            answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
+        let answer = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
         let Answer { hardware, software, checked, bytes, other_load, makespans, ops, mut sends, transfers } = answer;
         match (placed.instance().cluster().send_ops() > 0.0, sends.is_empty()) {
             (true, true) if !transfers.is_empty() => {

@@ -133,7 +133,7 @@ impl DriverProblem {
         let name = |op| graph.name(op).map(str::to_owned).ok_or_else(|| format!("{} has no name", graph.label(op)));
         let device = |(index, device): (usize, &placebench_datasets::Device)| Device {
             name: device.name.clone(),
-            kind: device.kind.to_string(),
+            kind: device.kind.name().to_lowercase(),
             host: hosts.get(index).cloned().unwrap_or_else(|| "127.0.0.1".to_owned()),
         };
         let ops_of = |tasks: &Vec<Task>| {

@@ -1,8 +1,8 @@
 //! Devices as threads, and a scheduler that decides during the run: whenever a device is idle, it chooses among the tasks
 //! that are executable then.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -59,45 +59,46 @@ impl Session for Dynamic<'_> {
         let (given_up, is_precise) = (&AtomicBool::new(false), &Mutex::new(true));
         // Scheduling takes place on a thread that wakes up in time, too.
         let conducted = thread::scope(|scope| {
-            scope.spawn(|| {
-            be_precise(DEVICE_PRIORITY);
-            let policy = this.order.scheduler.start(this.placed, this.order.plan);
-            let policy = policy.map_err(|error| Fault::Other(error.to_string()))?;
-            thread::scope(|scope| {
-            let (sender, events) = channel();
-            let (courier, parcels) = channel::<usize>();
-            let told = sender.clone();
-            scope.spawn(move || {
-                be_precise(COURIER_PRIORITY);
-                while let Ok(transfer) = parcels.recv() {
-                    this.tensors.copy(transfer);
-                    if told.send(Event::Copied { transfer }).is_err() {
-                        return;
-                    }
-                }
-            });
-            let devices = (0..this.program.devices.len()).map(|device| {
-                let (commands, steps) = channel();
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    if this.pinned {
-                        pin(device);
-                    }
-                    if !be_precise(DEVICE_PRIORITY) {
-                        *locked(is_precise) = false;
-                    }
-                    this.obey(device, &steps, &sender, run, given_up);
-                });
-                commands
-            });
-            let mut conductor = Conductor::new(this, policy, devices.collect(), courier);
-            drop(sender);
-            let result = conductor.conduct(&events, stop);
-            given_up.store(true, Ordering::Relaxed);
-            result
-            })
-            })
-            .join()
+            scope
+                .spawn(|| {
+                    be_precise(DEVICE_PRIORITY);
+                    let policy = this.order.scheduler.start(this.placed, this.order.plan);
+                    let policy = policy.map_err(|error| Fault::Other(error.to_string()))?;
+                    thread::scope(|scope| {
+                        let (sender, events) = channel();
+                        let (courier, parcels) = channel::<usize>();
+                        let told = sender.clone();
+                        scope.spawn(move || {
+                            be_precise(COURIER_PRIORITY);
+                            while let Ok(transfer) = parcels.recv() {
+                                this.tensors.copy(transfer);
+                                if told.send(Event::Copied { transfer }).is_err() {
+                                    return;
+                                }
+                            }
+                        });
+                        let devices = (0..this.program.devices.len()).map(|device| {
+                            let (commands, steps) = channel();
+                            let sender = sender.clone();
+                            scope.spawn(move || {
+                                if this.pinned {
+                                    pin(device);
+                                }
+                                if !be_precise(DEVICE_PRIORITY) {
+                                    *locked(is_precise) = false;
+                                }
+                                this.obey(device, &steps, &sender, run, given_up);
+                            });
+                            commands
+                        });
+                        let mut conductor = Conductor::new(this, policy, devices.collect(), courier);
+                        drop(sender);
+                        let result = conductor.conduct(&events, stop);
+                        given_up.store(true, Ordering::Relaxed);
+                        result
+                    })
+                })
+                .join()
         });
         let times = conducted.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok(RunTimes { is_precise: *locked(is_precise), ..times })
@@ -310,7 +311,9 @@ impl<'a> Conductor<'a> {
                 Task::Send(transfer) => self.step_of_send[transfer.index()],
             };
             if self.session.tasks[device].get(step) != Some(&task) {
-                return Err(Fault::Other("the scheduler chose a task of another device: use another scheduler".to_owned()));
+                return Err(Fault::Other(
+                    "the scheduler chose a task of another device: use another scheduler".to_owned(),
+                ));
             }
             self.waiting[device] -= 1;
             self.busy[device] = true;

@@ -70,8 +70,22 @@ pub(super) enum Hello {
     },
 }
 
+/// A wait that ended without an answer, in words.
+fn explained(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", GREETING_LIMIT.as_secs()))
+        }
+        _ => error,
+    }
+}
+
 /// Calls: proves that this side knows the token, sees that the other does, and says who it is.
 pub(super) fn greet(stream: &mut TcpStream, token: &Token, hello: &Hello) -> io::Result<()> {
+    introduce(stream, token, hello).map_err(explained)
+}
+
+fn introduce(stream: &mut TcpStream, token: &Token, hello: &Hello) -> io::Result<()> {
     prepare(stream)?;
     let own: Nonce = random()?;
     stream.write_all(MAGIC)?;
@@ -210,7 +224,8 @@ impl Parcel {
 pub(super) fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let length = u32::try_from(text.len()).ok().filter(|&length| length <= MOST_BYTES);
-    let length = length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the program is too large to send"))?;
+    let length =
+        length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the program is too large to send"))?;
     stream.write_all(&length.to_le_bytes())?;
     stream.write_all(&text)
 }

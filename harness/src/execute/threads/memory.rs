@@ -1,8 +1,8 @@
 //! The transport `memory`: all devices in this process, tensors copied from memory to memory.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 

@@ -27,13 +27,13 @@ use crate::measurement::{LoadMeter, Measurement, available_memory, cores, proces
 use crate::timeline::{Interval, Timeline};
 use crate::validator::Demands;
 use clock::{Nanos, SECOND};
-use kernel::Kernels;
 use dynamic::Dynamic;
+use kernel::Kernels;
 use memory::InMemory;
-use tcp::{Options, OverSockets};
-use tensors::Tensors;
 use payload::Payload;
 use program::{Program, RunTimes, time_scale};
+use tcp::{Options, OverSockets};
+use tensors::Tensors;
 use transport::{Fault, Run, Session};
 
 /// Its name in tables.
@@ -209,7 +209,8 @@ impl Executor for Threads {
         self.check_machine(&program)?;
         self.announce(simulated.makespan() * scale, stop)?;
         let told = |(fault, done): (Fault, u32)| match fault {
-            Fault::Stopped => ExecutionError::Interrupted { executor: NAME, done, runs: self.settings.runs() },
+            _ if stop.is_stopped() => ExecutionError::Interrupted { executor: NAME, done, runs: self.settings.runs() },
+            Fault::Stopped => failed("a device gave up".to_owned()),
             Fault::Damaged { transfer } => failed(format!("the bytes of {} arrived changed", label(placed, transfer))),
             Fault::Other(reason) => failed(reason),
         };

@@ -89,7 +89,8 @@ impl<'a> OverSockets<'a> {
             let (child, address) = match session.options.hosts.get(device) {
                 Some(host) => (None, host.clone()),
                 None => {
-                    let (child, address) = Spawned::start(&text, stop).map_err(|error| session.fault(device, &error))?;
+                    let (child, address) =
+                        Spawned::start(&text, stop).map_err(|error| session.fault(device, &error))?;
                     (Some(child), address)
                 }
             };
@@ -207,7 +208,11 @@ impl<'a> OverSockets<'a> {
         let name = &self.options.names[device];
         let process = match self.workers.get_mut(device).and_then(|worker| worker.child.as_mut()) {
             Some(child) => child.describe(),
-            None => self.options.hosts.get(device).map_or_else(|| "its process".to_owned(), |host| format!("the worker at {host}")),
+            None => self
+                .options
+                .hosts
+                .get(device)
+                .map_or_else(|| "its process".to_owned(), |host| format!("the worker at {host}")),
         };
         Fault::Other(format!("device '{name}', {process}: {reason}; run it again, or use the transport memory"))
     }
@@ -297,7 +302,8 @@ impl Spawned {
         // Ctrl-C on the terminal goes to its whole group: this process decides what it means.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let child = command.spawn().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.display())))?;
+        let child =
+            command.spawn().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.display())))?;
         let mut spawned = Self { child, stderr: None };
         if let Some(mut pipe) = spawned.child.stderr.take() {
             spawned.stderr = Some(thread::spawn(move || {

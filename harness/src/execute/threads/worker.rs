@@ -60,7 +60,11 @@ enum Event {
     /// The process that runs the run is gone.
     Left,
     /// The device executed its tasks, or gave up.
-    Executed { times: Option<Vec<(Nanos, Nanos)>>, is_precise: bool, damaged: Option<usize> },
+    Executed {
+        times: Option<Vec<(Nanos, Nanos)>>,
+        is_precise: bool,
+        damaged: Option<usize>,
+    },
     /// A connection broke, or another device misbehaves.
     Fault(String),
 }
@@ -161,7 +165,9 @@ impl Shared {
             };
             let moved = self.job.moves.get(transfer);
             let Some(moved) = moved.filter(|moved| (moved.from, moved.to) == (from, self.job.device)) else {
-                return Err(io::Error::other(format!("device {from} sent a transfer {transfer} that it must not send")));
+                return Err(io::Error::other(format!(
+                    "device {from} sent a transfer {transfer} that it must not send"
+                )));
             };
             let mut buffer = self.buffer(transfer);
             stream.read_exact(&mut buffer.0)?;
