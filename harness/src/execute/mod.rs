@@ -143,6 +143,9 @@ pub enum ExecutionError {
     /// The executor needs a placement before the run.
     #[error("this executor needs a placement before the run, and the placer chooses devices only during it")]
     NotOnline,
+    /// The devices that execute failed, or cannot execute this.
+    #[error("{0}")]
+    Device(String),
     /// An online placer finds no device for a unit beside what it placed before.
     #[error(transparent)]
     Place(#[from] PlaceError),
