@@ -13,9 +13,17 @@ pub enum CudaError {
     /// The driver sees no GPU.
     #[error("the CUDA driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --executor threads")]
     NoGpu,
-    /// The driver's version lacks a function, or another fault inside of the driver's binding.
-    #[error("the CUDA driver lacks what is needed ({0}): install a driver for CUDA 12.5 or later")]
-    OldDriver(String),
+    /// The driver lacks functions that are needed.
+    #[error("the CUDA driver is too old (it is for CUDA {major}.{minor}): install one for CUDA 11.4 or later")]
+    OldDriver {
+        /// Version of CUDA that it knows.
+        major: i32,
+        /// Its second number.
+        minor: i32,
+    },
+    /// The binding of the driver gave up.
+    #[error("the binding of the CUDA driver failed: {0}")]
+    Binding(String),
     /// cuBLAS cannot be loaded.
     #[error("the kernel real needs cuBLAS, and libcublas.so.12 was not found: install it, or use the kernel spin")]
     NoCublas,

@@ -227,7 +227,7 @@ impl Executor for CudaExecutor {
     }
 }
 
-/// Turns a panic of the driver's binding, which has no other answer to a missing function, into an error.
+/// Turns a panic of the driver's binding, its only answer to a missing function, into an error.
 fn caught<T>(run: impl FnOnce() -> Result<T, CudaError>) -> Result<T, CudaError> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(answer) => answer,
@@ -235,7 +235,7 @@ fn caught<T>(run: impl FnOnce() -> Result<T, CudaError>) -> Result<T, CudaError>
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
             let text = text.unwrap_or_else(|| "an unknown fault".to_owned());
-            Err(CudaError::OldDriver(text.lines().next().unwrap_or_default().to_owned()))
+            Err(CudaError::Binding(text.lines().next().unwrap_or_default().to_owned()))
         }
     }
 }

@@ -6,7 +6,7 @@
  * a wait across contexts for timing, a record of an outer event outside of a capture, a stream that does not join a capture,
  * memory that was freed or is too small.
  *
- * FAKE_GPUS (1), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails),
+ * FAKE_GPUS (1), FAKE_VERSION (12050), FAKE_GFLOPS (1000), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails),
  * FAKE_CORRUPT (copies move nothing), FAKE_BUSY (so many looks at an event until anything is executed), FAKE_TRACE (a file
  * that gets the name of each call).
  */
@@ -20,7 +20,7 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_HA
 
 typedef struct { int gpu; } context;
 typedef struct { int gpu, timed, done_count, recorded_count, in_capture; double at; } event;
-typedef enum { RECORD, WAIT, KERNEL, COPY } kind;
+typedef enum { RECORD, WAIT, KERNEL, COPY, PRODUCT } kind;
 typedef struct { kind kind; event *event; int count, external; uint64_t words[7], target, source, bytes; } command;
 typedef struct stream { int gpu, capturing, alive; double at; command *commands; size_t first, last, room; struct stream *next; } stream;
 typedef struct { stream **streams; command *commands; size_t count, room; } graph;
@@ -73,6 +73,10 @@ static int step(stream *s) {
         break;
     case RECORD: c->event->at = s->at; c->event->done_count = c->count; break;
     case KERNEL: kernel(s, c->words); break;
+    case PRODUCT:
+        for (int i = 0; i < 6; i += 2) if (holder(c->words[i], c->words[i + 1])->gpu != s->gpu) abort();
+        s->at += c->words[6] * 1e-9 / setting("FAKE_GFLOPS", 1000);
+        break;
     case COPY:
         holder(c->target, c->bytes);
         holder(c->source, c->bytes);
@@ -124,8 +128,16 @@ static result issue(stream *s, command c) {
     return OK;
 }
 
+/* For the fake cuBLAS: three matrices, as addresses and bytes, and how many operations their product takes. */
+result fake_product(stream *s, const uint64_t *words) {
+    command c = { .kind = PRODUCT };
+    memcpy(c.words, words, sizeof c.words);
+    return issue(s, c);
+}
+
 result cuInit(unsigned flags) { (void)flags; CALL(cuInit); for (int i = 0; i < 16; i++) contexts[i].gpu = i; return setting("FAKE_GPUS", 1) ? OK : NO_DEVICE; }
 result cuDeviceGetCount(int *count) { CALL(cuDeviceGetCount); *count = setting("FAKE_GPUS", 1); return OK; }
+result cuDriverGetVersion(int *version) { CALL(cuDriverGetVersion); *version = setting("FAKE_VERSION", 12050); return OK; }
 result cuDeviceGet(int *device, int ordinal) { CALL(cuDeviceGet); *device = ordinal; return OK; }
 result cuDeviceGetName(char *name, int length, int device) { CALL(cuDeviceGetName); snprintf(name, length, "Fake GPU %d", device); return OK; }
 result cuDeviceGetAttribute(int *value, int attribute, int device) { CALL(cuDeviceGetAttribute); (void)attribute; (void)device; *value = 0; return OK; }
@@ -239,9 +251,7 @@ result cuGraphDestroy(graph *g) { CALL(cuGraphDestroy); free(g->commands); free(
 result cuEventCreate(event **e, unsigned flags) { CALL(cuEventCreate); *e = calloc(1, sizeof **e); (*e)->gpu = current->gpu; (*e)->timed = !(flags & 2); return OK; }
 result cuEventDestroy_v2(event *e) { CALL(cuEventDestroy_v2); free(e); return OK; }
 result cuEventRecord(event *e, stream *s) { CALL(cuEventRecord); return e->gpu == s->gpu ? issue(s, (command){ .kind = RECORD, .event = e }) : INVALID_HANDLE; }
-#ifndef OLD
 result cuEventRecordWithFlags(event *e, stream *s, unsigned flags) { CALL(cuEventRecordWithFlags); return e->gpu == s->gpu ? issue(s, (command){ .kind = RECORD, .event = e, .external = flags == 1 }) : INVALID_HANDLE; }
-#endif
 result cuEventQuery(event *e) { CALL(cuEventQuery); if (capture) return CAPTURE; if (looks++ < setting("FAKE_BUSY", 0)) return NOT_READY; run_all(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
 result cuEventSynchronize(event *e) { CALL(cuEventSynchronize); if (capture) return CAPTURE; run_all(); return e->done_count == e->recorded_count ? OK : NOT_READY; }
 /* Only events of one GPU compare. */

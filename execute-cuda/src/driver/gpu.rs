@@ -9,6 +9,9 @@ use super::doing;
 use crate::CudaError;
 use crate::kernels::PTX;
 
+/// The first version with all functions that are called: `cuGraphInstantiateWithFlags` is the youngest.
+const LEAST_VERSION: i32 = 11_040;
+
 /// A GPU with the kernel loaded.
 pub(crate) struct Gpu {
     pub(super) context: Arc<CudaContext>,
@@ -29,16 +32,23 @@ pub(crate) fn open() -> Result<Vec<Gpu>, CudaError> {
     if !unsafe { sys::is_culib_present() } {
         return Err(CudaError::NoDriver);
     }
-    match CudaContext::device_count() {
+    match result::init() {
         Err(error) if error.0 == sys::CUresult::CUDA_ERROR_NO_DEVICE => return Err(CudaError::NoGpu),
-        Ok(0) => return Err(CudaError::NoGpu),
-        count => {
-            let count = doing("count the GPUs", count)?;
-            let gpus = (0..count as usize).map(Gpu::open).collect::<Result<Vec<_>, _>>()?;
-            connect(&gpus)?;
-            Ok(gpus)
-        }
+        started => doing("start", started)?,
     }
+    let mut version = 0;
+    // SAFETY: the number outlives the call.
+    doing("say its version", unsafe { sys::cuDriverGetVersion(&raw mut version) }.result())?;
+    if version < LEAST_VERSION {
+        return Err(CudaError::OldDriver { major: version / 1000, minor: version % 1000 / 10 });
+    }
+    let count = doing("count the GPUs", CudaContext::device_count())?;
+    if count == 0 {
+        return Err(CudaError::NoGpu);
+    }
+    let gpus = (0..count as usize).map(Gpu::open).collect::<Result<Vec<_>, _>>()?;
+    connect(&gpus)?;
+    Ok(gpus)
 }
 
 /// Whether one GPU can read and write the memory of another.

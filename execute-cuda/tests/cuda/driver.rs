@@ -1,6 +1,6 @@
 //! All calls of the driver, against a driver made for the tests (`fake_libcuda.c`), each test in a process of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -23,30 +23,43 @@ use crate::random::placed_instances;
 /// Says to a process that it is the one with the driver.
 const CHILD: &str = "PLACEBENCH_TEST_DRIVER";
 
-/// The folder of the driver, compiled once, as the driver of today or as an old one that lacks a function.
-fn driver_folder(old: bool) -> PathBuf {
+/// A folder with the driver, and another one with cuBLAS beside it, compiled once.
+fn driver_folder(cublas: bool) -> PathBuf {
     static FOLDERS: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
     let build = || {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{}-{old}", std::process::id()));
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{}-{cublas}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fake_libcuda.c");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-std=c11", "-O1", "-shared", "-fPIC", source, "-o"]).arg(folder.join("libcuda.so"));
-        if old {
-            compiler.arg("-DOLD");
+        compile("fake_libcuda.c", &folder, "libcuda.so", &[]);
+        if cublas {
+            compile("fake_libcublas.c", &folder, "libcublas.so", &["-lcuda"]);
         }
-        assert!(compiler.status().expect("a C compiler").success());
         folder
     };
-    FOLDERS[usize::from(old)].get_or_init(build).clone()
+    FOLDERS[usize::from(cublas)].get_or_init(build).clone()
+}
+
+fn compile(source: &str, folder: &Path, library: &str, libraries: &[&str]) {
+    let status = Command::new("cc")
+        .args(["-std=c11", "-O1", "-shared", "-fPIC"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source))
+        .arg("-o")
+        .arg(folder.join(library))
+        .arg("-L")
+        .arg(folder)
+        .args(libraries)
+        .status();
+    assert!(status.expect("a C compiler").success());
 }
 
 /// Runs `body` in a process of its own, in which the driver is loaded with these settings.
 fn with_driver(test: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
-    run_child(test, &driver_folder(settings.contains(&("OLD", "1"))), settings, body);
+    if std::env::var_os(CHILD).is_some() {
+        return body();
+    }
+    run_child(test, &driver_folder(false), settings, body);
 }
 
-fn run_child(test: &str, folder: &std::path::Path, settings: &[(&str, &str)], body: impl FnOnce()) {
+fn run_child(test: &str, folder: &Path, settings: &[(&str, &str)], body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
         return body();
     }
@@ -205,7 +218,7 @@ fn clusters_that_do_not_fit_are_refused() {
         assert_eq!(measure_chain(virtual_devices(1)).unwrap_err(), CudaError::TooFewVirtual { cluster: 2, asked: 1 });
         let (instance, placement) = chain(Kind::Cpu);
         let error = measure(Options::default(), &instance, &placement).unwrap_err();
-        assert_eq!(error, CudaError::NotGpu { device: "cpu:0".to_owned(), kind: Kind::Cpu });
+        assert_eq!(error, CudaError::NotGpu { device: "d0".to_owned(), kind: Kind::Cpu });
         assert!(measure(virtual_devices(2), &instance, &placement).is_ok());
         let error = measure_chain(Options { seconds_per_unit: 1e7, ..virtual_devices(2) }).unwrap_err();
         assert_eq!(error, CudaError::TooLong { task: "op 0".to_owned(), seconds: 1e4, most: 3600.0 });
@@ -230,7 +243,7 @@ fn options_that_make_no_sense_are_refused() {
 fn a_driver_that_fails_ends_in_one_line() {
     let test = "a_driver_that_fails_ends_in_one_line";
     for (function, what) in [
-        ("cuInit", "count the GPUs"),
+        ("cuInit", "start"),
         ("cuModuleLoadData", "compile the kernel execute_op"),
         ("cuMemAlloc_v2", "allocate memory"),
         ("cuLaunchKernel", "launch an op"),
@@ -254,12 +267,39 @@ fn a_driver_that_fails_ends_in_one_line() {
 }
 
 #[test]
-fn an_old_driver_is_named() {
-    with_driver("an_old_driver_is_named", &[("OLD", "1")], || {
-        let error = measure_chain(virtual_devices(2)).unwrap_err();
-        assert!(matches!(error, CudaError::OldDriver(_)) && !error.to_string().contains('\n'), "{error}");
-        assert!(error.to_string().contains("install a driver for CUDA 12.5"), "{error}");
+fn an_old_driver_is_refused() {
+    with_driver("an_old_driver_is_refused", &[("FAKE_VERSION", "11020")], || {
+        let error = CudaExecutor::new(Options::default()).err().unwrap();
+        let text = "the CUDA driver is too old (it is for CUDA 11.2): install one for CUDA 11.4 or later";
+        assert_eq!(error.to_string(), text);
     });
+}
+
+#[test]
+fn real_kernels_take_what_products_and_copies_take() {
+    let test = "real_kernels_take_what_products_and_copies_take";
+    let body = || {
+        // a: 2 · 100³ operations, and writes 10,000 bytes; b: 1,000 operations, and reads as many.
+        let mut builder = GraphBuilder::default();
+        let a = builder.add_op(OpSpec::cost(2e6), &[10_000]);
+        let b = builder.add_op(OpSpec::cost(2e3), &[]);
+        builder.add_edge(a, 0, b).unwrap();
+        let cluster = Cluster::uniform(2, Kind::Gpu, 1.0, Link { rate: 1e10, latency: 1e-6 }).unwrap();
+        let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+        let placement = Placement::new(vec![DeviceId(0), DeviceId(1)]);
+        for graph in [false, true] {
+            let options = Options { kernel: Kernel::Real, graph, ..virtual_devices(2) };
+            let step = &measure(options, &instance, &placement).unwrap().steps[0];
+            // 1 TFLOP/s; a copy of half of the bytes at 10 GB/s after 1 µs; the transfer.
+            assert_close(step.ops[0], 0.0, 2e-6 + 1.5e-6);
+            assert_close(step.transfers[0], 3.5e-6, 5.5e-6);
+            assert_close(step.ops[1], 5.5e-6, 5.5e-6 + 2e-9 + 1.5e-6);
+        }
+    };
+    if std::env::var_os(CHILD).is_some() {
+        return body();
+    }
+    run_child(test, &driver_folder(true), &[], body);
 }
 
 #[test]
