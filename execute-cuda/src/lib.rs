@@ -29,7 +29,7 @@ pub mod step;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use placebench_algorithms::StopToken;
+use placebench_algorithms::{StopToken, Task};
 use placebench_datasets::{Kind, OpId, PlacedGraph, Time};
 use placebench_harness::execute::simulate::Simulator;
 use placebench_harness::execute::{ExecutionError, Executor, Order};
@@ -41,8 +41,11 @@ pub use error::CudaError;
 pub use hardware::{GpuInfo, Hardware};
 use kernels::{Marks, Products};
 use memory::MemoryPlan;
-use plan::{Plan, Task};
+use plan::Plan;
 pub use step::Step;
+
+/// The executor's name in tables.
+const NAME: &str = "cuda";
 
 /// An op may spin for at most this many seconds: longer ones are a mistake in the unit of time.
 const MOST_SECONDS: f64 = 3600.0;
@@ -223,7 +226,12 @@ impl Executor for CudaExecutor {
     ) -> Result<Timeline, ExecutionError> {
         let simulated = Simulator::default().execute(placed, order, stop)?;
         let run = self.measure(placed, &plan::order_of(placed, &simulated), stop);
-        run.map(|run| run.timeline).map_err(|error| ExecutionError::Device(error.to_string()))
+        run.map(|run| run.timeline).map_err(|error| match error {
+            CudaError::Stopped { finished, total } => {
+                ExecutionError::Interrupted { executor: NAME, done: finished, runs: total }
+            }
+            error => ExecutionError::Failed { executor: NAME, reason: error.to_string() },
+        })
     }
 }
 

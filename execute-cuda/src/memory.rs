@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use placebench_algorithms::Task;
 use placebench_datasets::{PlacedGraph, TensorId, TransferId};
-
-use crate::plan::Task;
 
 /// Every buffer starts at a multiple of this many bytes, as `cuMemAlloc`'s do.
 pub const ALIGNMENT: u64 = 256;

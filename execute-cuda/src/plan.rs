@@ -1,17 +1,16 @@
 //! What to issue to the streams of the GPUs so that a placed graph runs in a given order. Nothing here calls CUDA.
 
+use placebench_algorithms::Task;
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, TransferId};
 use placebench_harness::timeline::Timeline;
 
 use crate::CudaError;
 
-/// One thing that takes time: on a device, or between two.
+/// What takes time: on a device, or between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// An op, on its device.
-    Op(OpId),
-    /// The send op of a transfer, on the sender. Exists where sends cost something.
-    Send(TransferId),
+pub enum Activity {
+    /// An op or a send op, on its device.
+    Task(Task),
     /// The bytes of a transfer, from one device to another.
     Transfer(TransferId),
 }
@@ -43,8 +42,8 @@ impl Stream {
 /// What is issued to a stream. A stream executes its commands one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Execute a task.
-    Run(Task),
+    /// Execute a task, or move the bytes of a transfer.
+    Run(Activity),
     /// Record an event: it happens when all earlier commands of the stream have ended. Each event is recorded once.
     Record(u32),
     /// Do not go on before an event has happened. It was recorded by an earlier command: CUDA ignores a wait for an event
@@ -144,8 +143,9 @@ impl Plan {
                     planner.send(id)?;
                     planner.transfers(placed.transfer(id).from, std::iter::once(id));
                 }
-                Task::Send(id) | Task::Transfer(id) => {
-                    return Err(CudaError::Order(format!("transfer {id} stands in it, and is no task of a device")));
+                Task::Send(id) => {
+                    let source = planner.label(placed.transfer(id).source);
+                    return Err(CudaError::Order(format!("a send of {source} stands in it, but sends cost nothing")));
                 }
             }
         }
@@ -240,7 +240,7 @@ impl<'a> Planner<'a> {
             self.push(stream, Action::Wait(event));
             self.waited_of_pair[pair] = place;
         }
-        self.push(stream, Action::Run(Task::Op(op)));
+        self.push(stream, Action::Run(Activity::Task(Task::Op(op))));
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl<'a> Planner<'a> {
         if std::mem::replace(&mut self.sent[id.index()], true) {
             return Err(CudaError::Order(format!("a send of {} stands twice in it", self.label(source))));
         }
-        self.push(self.placed.transfer(id).from.index(), Action::Run(Task::Send(id)));
+        self.push(self.placed.transfer(id).from.index(), Action::Run(Activity::Task(Task::Send(id))));
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl<'a> Planner<'a> {
                 }
             };
             self.push(stream, Action::Wait(produced));
-            self.push(stream, Action::Run(Task::Transfer(id)));
+            self.push(stream, Action::Run(Activity::Transfer(id)));
             let event = self.record(stream);
             self.issued_of_pair[pair] += 1;
             self.arrived[id.index()] = Some((event, self.issued_of_pair[pair]));

@@ -1,15 +1,16 @@
-//! From the times of a step's tasks to a timeline. Nothing here calls CUDA.
+//! From times on the clocks of several GPUs to those of a step. Nothing here calls CUDA.
 
 use std::time::Duration;
 
+use placebench_algorithms::Task;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::timeline::Interval;
 
 use crate::CudaError;
 use crate::clocks::{self, Before};
-use crate::plan::Task;
+use crate::plan::Activity;
 
-/// When everything happened in one step, in seconds from the start of its first task.
+/// When everything happened in one step, in seconds from its first start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Each op.
@@ -29,7 +30,7 @@ impl Step {
     }
 }
 
-/// Brings the times of all tasks to one clock. `timed` has, for each of `tasks`, the GPU whose clock measured it and the
+/// Brings all times to one clock. `timed` has, for each of `activities`, the GPU whose clock measured it and the
 /// time in seconds; `used` are the GPUs that take part, ascending; `facts` tie their clocks, and every transfer from one to
 /// another does as well.
 ///
@@ -37,7 +38,7 @@ impl Step {
 /// [`CudaError::Clocks`] if no offsets of the clocks explain the times.
 pub fn assemble(
     placed: &PlacedGraph<'_>,
-    tasks: &[Task],
+    activities: &[Activity],
     timed: &[(usize, Interval)],
     used: &[usize],
     mut facts: Vec<Before>,
@@ -48,11 +49,11 @@ pub fn assemble(
     let mut sends =
         vec![nothing; if placed.instance().cluster().send_ops() > 0.0 { placed.transfer_count() } else { 0 }];
     let mut transfers = vec![nothing; placed.transfer_count()];
-    for (&task, &at) in tasks.iter().zip(timed) {
-        match task {
-            Task::Op(op) => ops[op.index()] = at,
-            Task::Send(id) => sends[id.index()] = at,
-            Task::Transfer(id) => transfers[id.index()] = at,
+    for (&activity, &at) in activities.iter().zip(timed) {
+        match activity {
+            Activity::Task(Task::Op(op)) => ops[op.index()] = at,
+            Activity::Task(Task::Send(id)) => sends[id.index()] = at,
+            Activity::Transfer(id) => transfers[id.index()] = at,
         }
     }
     for id in placed.transfer_ids() {

@@ -190,7 +190,11 @@ impl EvaluationError {
         matches!(
             self,
             Self::Place { error: PlaceError::Stopped, .. }
-                | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Place(PlaceError::Stopped))
+                | Self::Execution(
+                    ExecutionError::Stopped { .. }
+                        | ExecutionError::Interrupted { .. }
+                        | ExecutionError::Place(PlaceError::Stopped)
+                )
         )
     }
 
@@ -198,7 +202,7 @@ impl EvaluationError {
     pub fn status(&self) -> Status {
         match self {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
-            Self::Execution(ExecutionError::Stopped { .. }) => Status::TimedOut,
+            Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
             Self::OutOfMemory { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,

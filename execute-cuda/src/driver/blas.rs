@@ -6,7 +6,7 @@ use cudarc::cublas::{CudaBlas, result, sys};
 use cudarc::driver::{CudaStream, result as driver};
 
 use super::doing;
-use super::session::Memory;
+use super::memory::Memory;
 use crate::CudaError;
 use crate::kernels::Products;
 

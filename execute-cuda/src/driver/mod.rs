@@ -6,7 +6,9 @@
 #![allow(unsafe_code)]
 
 mod blas;
+mod device;
 mod gpu;
+mod memory;
 mod session;
 
 pub(crate) use gpu::{Gpu, open};

@@ -1,20 +1,21 @@
 //! A plan with all that it needs on the GPUs, ready to run again and again.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, result, sys};
-use placebench_algorithms::StopToken;
+use cudarc::driver::{CudaEvent, CudaGraph, CudaStream, result, sys};
+use placebench_algorithms::{StopToken, Task};
 use placebench_datasets::PlacedGraph;
 use placebench_harness::timeline::Interval;
 
 use super::blas::{self, Workbench};
+use super::device::{Device, Entries, Launch};
+use super::memory::Memory;
 use super::{Gpu, doing};
 use crate::clocks::Before;
-use crate::kernels::{Mark, Marks, Products, THREADS};
+use crate::kernels::{Mark, Marks, Products};
 use crate::memory::MemoryPlan;
-use crate::plan::{Action, Plan, Task};
+use crate::plan::{Action, Activity, Plan};
 use crate::{CudaError, Step};
 
 /// How long a GPU may take to end once it was told to stop: no op spins from then on.
@@ -22,55 +23,7 @@ const GRACE: Duration = Duration::from_secs(60);
 /// How often the host looks whether a step has ended.
 const POLL: Duration = Duration::from_micros(50);
 
-/// Memory of a GPU.
-pub(super) struct Memory {
-    context: Arc<CudaContext>,
-    address: sys::CUdeviceptr,
-    bytes: u64,
-}
-
-impl Memory {
-    fn new(gpu: &Gpu, bytes: u64) -> Result<Self, CudaError> {
-        gpu.bind()?;
-        // SAFETY: the address is freed once, when this is dropped.
-        let address = doing("allocate memory", unsafe { result::malloc_sync(bytes.max(8) as usize) })?;
-        Ok(Self { context: Arc::clone(&gpu.context), address, bytes })
-    }
-
-    pub(super) fn address(&self) -> u64 {
-        self.address
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn write(&self, values: &[u64]) -> Result<(), CudaError> {
-        assert!(size_of_val(values) as u64 <= self.bytes, "values fit the memory they are written to");
-        doing("choose a GPU", self.context.bind_to_thread())?;
-        // SAFETY: the assertion above; the call returns when the values were read.
-        doing("write to a GPU", unsafe { result::memcpy_htod_sync(self.address, values) })
-    }
-
-    fn read<const N: usize>(&self) -> Result<[u64; N], CudaError> {
-        assert!((8 * N) as u64 <= self.bytes, "what is read is there");
-        let mut values = [0; N];
-        doing("choose a GPU", self.context.bind_to_thread())?;
-        // SAFETY: the assertion above; the call returns when the values were written.
-        doing("read from a GPU", unsafe { result::memcpy_dtoh_sync(&mut values, self.address) })?;
-        Ok(values)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        self.context.record_err(self.context.bind_to_thread());
-        // SAFETY: allocated by `new` and freed nowhere else; the session has waited for what used it.
-        self.context.record_err(unsafe { result::free_sync(self.address) });
-    }
-}
-
-/// What a task makes the GPU do, besides checking and writing marks.
+/// What an op makes the GPU do, besides checking and writing marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Work {
     /// Let this many nanoseconds pass.
@@ -79,19 +32,7 @@ pub(crate) enum Work {
     Real(Option<Products>, u64),
 }
 
-/// A row of the table of marks: (first entry, entries).
-type Entries = (u64, u32);
-
-struct Device {
-    gpu: usize,
-    region: Memory,
-    /// Step, stop, faults, faulty op.
-    control: Memory,
-    marks: Memory,
-    workbench: Option<Workbench>,
-}
-
-/// The two timing events of a task, on the clock of a GPU.
+/// The two timing events of an activity, on the clock of a GPU.
 struct Timing {
     gpu: usize,
     start: CudaEvent,
@@ -176,7 +117,7 @@ impl<'a> Session<'a> {
             .collect::<Result<_, _>>()?;
         for op in placed.instance().graph().op_ids() {
             let device = placed.device_of(op).index();
-            let region = regions[device].address;
+            let region = regions[device].address();
             inputs.push(table(&marks.inputs[op.index()], region, &mut tables[device]));
             outputs.push(table(&marks.outputs[op.index()], region, &mut tables[device]));
         }
@@ -260,7 +201,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a step once, and answers with the times of all tasks; `None` if the stop token ended it.
+    /// Runs a step once, and answers with all times; `None` if the stop token ended it.
     ///
     /// # Errors
     /// If the driver fails, or an input did not hold what its producer wrote.
@@ -308,7 +249,7 @@ impl<'a> Session<'a> {
             let stream = self.side_streams[device.gpu].cu_stream();
             // SAFETY: the second word of the control memory, which has four; the source is static.
             doing("tell a GPU to stop", unsafe {
-                result::memcpy_htod_async(device.control.address + 8, &STOP, stream)
+                result::memcpy_htod_async(device.control.address() + 8, &STOP, stream)
             })?;
         }
         Ok(())
@@ -363,10 +304,10 @@ impl<'a> Session<'a> {
             match command.action {
                 Action::Wait(event) => wait(stream, &self.events[event as usize])?,
                 Action::Record(event) => record(&self.events[event as usize], stream)?,
-                Action::Run(task) => {
-                    let timing = timings.next().expect("each task has its timing events");
+                Action::Run(activity) => {
+                    let timing = timings.next().expect("each activity has its timing events");
                     mark(&timing.start, stream)?;
-                    self.run_task(task, stream)?;
+                    self.start(activity, stream)?;
                     mark(&timing.end, stream)?;
                 }
             }
@@ -378,9 +319,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn run_task(&self, task: Task, stream: &CudaStream) -> Result<(), CudaError> {
-        match task {
-            Task::Op(op) => {
+    /// Issues what takes the time of an activity.
+    fn start(&self, activity: Activity, stream: &CudaStream) -> Result<(), CudaError> {
+        match activity {
+            Activity::Task(Task::Op(op)) => {
                 let device = &self.devices[self.placed.device_of(op).index()];
                 let nanoseconds = match self.ops[op.index()] {
                     Work::Spin(nanoseconds) => nanoseconds,
@@ -391,26 +333,22 @@ impl<'a> Session<'a> {
                         0
                     }
                 };
-                launch(
-                    &self.gpus[device.gpu],
-                    stream,
-                    device,
-                    nanoseconds,
-                    self.inputs[op.index()],
-                    self.outputs[op.index()],
-                    u64::from(op.0),
-                )
+                let (inputs, outputs) = (self.inputs[op.index()], self.outputs[op.index()]);
+                let launch = Launch { nanoseconds, inputs, outputs, op: u64::from(op.0) };
+                device.launch(&self.gpus[device.gpu], stream, launch)
             }
-            Task::Send(id) => {
+            Activity::Task(Task::Send(id)) => {
                 let device = &self.devices[self.placed.transfer(id).from.index()];
-                launch(&self.gpus[device.gpu], stream, device, self.send_nanoseconds[id.index()], (0, 0), (0, 0), 0)
+                let nanoseconds = self.send_nanoseconds[id.index()];
+                let launch = Launch { nanoseconds, inputs: (0, 0), outputs: (0, 0), op: 0 };
+                device.launch(&self.gpus[device.gpu], stream, launch)
             }
-            Task::Transfer(id) => {
+            Activity::Transfer(id) => {
                 let transfer = self.placed.transfer(id);
                 let Some(tensor) = transfer.tensor.filter(|_| transfer.bytes > 0) else { return Ok(()) };
                 let (from, to) = (&self.devices[transfer.from.index()], &self.devices[transfer.to.index()]);
-                let source = from.region.address + self.memory.produced(tensor);
-                let target = to.region.address + self.memory.received(id);
+                let source = from.region.address() + self.memory.produced(tensor);
+                let target = to.region.address() + self.memory.received(id);
                 let (bytes, stream) = (transfer.bytes as usize, stream.cu_stream());
                 // SAFETY: the memory plan has room for the whole tensor at both places, in regions that the session owns.
                 let answer = unsafe {
@@ -418,7 +356,7 @@ impl<'a> Session<'a> {
                         result::memcpy_dtod_async(target, source, bytes, stream)
                     } else {
                         let (source_context, target_context) =
-                            (from.region.context.cu_ctx(), to.region.context.cu_ctx());
+                            (self.gpus[from.gpu].context.cu_ctx(), self.gpus[to.gpu].context.cu_ctx());
                         result::memcpy_peer_async(target_context, target, source_context, source, bytes, stream)
                     }
                 };
@@ -427,7 +365,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The times of all tasks, on the clock of the first GPU, from the first start on.
+    /// All times, on the clock of the first GPU, from the first start on.
     fn times(&self, issued_in: Duration) -> Result<Step, CudaError> {
         let seconds = |gpu: usize, event: &CudaEvent| -> Result<f64, CudaError> {
             let base = &self.origin.bases[gpu];
@@ -452,16 +390,16 @@ impl<'a> Session<'a> {
                 later: (first_gpu, seconds(first_gpu, &self.origin.echoes[gpu])?),
             });
         }
-        let tasks: Vec<Task> = self
+        let activities: Vec<Activity> = self
             .plan
             .commands
             .iter()
             .filter_map(|command| match command.action {
-                Action::Run(task) => Some(task),
+                Action::Run(activity) => Some(activity),
                 _ => None,
             })
             .collect();
-        crate::step::assemble(self.placed, &tasks, &timed, &used, facts, issued_in)
+        crate::step::assemble(self.placed, &activities, &timed, &used, facts, issued_in)
     }
 }
 
@@ -509,37 +447,4 @@ fn stream_on(gpu: &Gpu) -> Result<Arc<CudaStream>, CudaError> {
 fn event_on(gpu: &Gpu, timed: bool) -> Result<CudaEvent, CudaError> {
     let flags = if timed { sys::CUevent_flags::CU_EVENT_DEFAULT } else { sys::CUevent_flags::CU_EVENT_DISABLE_TIMING };
     doing("create an event", gpu.context.new_event(Some(flags)))
-}
-
-/// Issues the kernel that stands for a task.
-fn launch(
-    gpu: &Gpu,
-    stream: &CudaStream,
-    device: &Device,
-    nanoseconds: u64,
-    inputs: Entries,
-    outputs: Entries,
-    op: u64,
-) -> Result<(), CudaError> {
-    let table = |(first, _): Entries| device.marks.address + 16 * first;
-    let (mut nanoseconds, mut op, mut control) = (nanoseconds, op, device.control.address);
-    let (mut input_table, mut input_count) = (table(inputs), inputs.1);
-    let (mut output_table, mut output_count) = (table(outputs), outputs.1);
-    let mut parameters: [*mut c_void; 7] = [
-        (&raw mut nanoseconds).cast(),
-        (&raw mut input_table).cast(),
-        (&raw mut input_count).cast(),
-        (&raw mut output_table).cast(),
-        (&raw mut output_count).cast(),
-        (&raw mut control).cast(),
-        (&raw mut op).cast(),
-    ];
-    gpu.bind()?;
-    // SAFETY: the parameters are those of `execute_op`, in its order and of its types, and are read during the call. Its
-    // addresses lie in memory that the session owns until the GPU has ended: entries of the table of marks, the control
-    // memory, and, in those entries, eight aligned bytes of regions.
-    let answer = unsafe {
-        result::launch_kernel(gpu.execute_op, (1, 1, 1), (THREADS, 1, 1), 0, stream.cu_stream(), &mut parameters)
-    };
-    doing("launch an op", answer)
 }

@@ -200,13 +200,11 @@ fn a_stop_ends_a_run_that_is_on_its_way() {
         let (instance, placement) = chain(Kind::Gpu);
         let placed = PlacedGraph::new(&instance, &placement);
         let executor = CudaExecutor::new(virtual_devices(2)).unwrap();
-        let stop = StopToken::with_deadline(Instant::now() + Duration::from_millis(20));
-        let order = order_of(&placed, &simulate(&placed, &Fifo, None, &ContentionFree).unwrap());
-        let error = executor.measure(&placed, &order, &stop).unwrap_err();
-        assert_eq!(error, CudaError::Stopped { finished: 0, total: 11 });
-        assert!(executor.measure(&placed, &order, &StopToken::default()).is_ok());
+        let stop = StopToken::with_deadline(Instant::now() + Duration::from_millis(50));
         let order = Order { scheduler: &Fifo, plan: None };
-        assert!(matches!(executor.execute(&placed, order, &stop), Err(ExecutionError::Stopped { .. })));
+        let error = executor.execute(&placed, order, &stop).unwrap_err();
+        assert_eq!(error, ExecutionError::Interrupted { executor: "cuda", done: 0, runs: 11 });
+        assert!(executor.execute(&placed, order, &StopToken::default()).is_ok());
     });
 }
 

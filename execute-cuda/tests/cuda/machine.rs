@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use placebench_algorithms::Task;
 use placebench_datasets::{PlacedGraph, TensorId};
 use placebench_execute_cuda::kernels::{Mark, Marks};
 use placebench_execute_cuda::memory::MemoryPlan;
-use placebench_execute_cuda::plan::{Action, Plan, Stream, Task};
+use placebench_execute_cuda::plan::{Action, Activity, Command, Plan, Stream};
 
-/// Executes a plan on so many hardware queues and answers with the order in which tasks ended. `choose` picks one of so many
+/// Executes a plan on so many hardware queues and answers with the order in which activities ended. `choose` picks one of so many
 /// queues that can go on.
 ///
 /// What is checked knows nothing of how plans are made: the edges of the graph, and marks in memory, which a task that starts
@@ -18,7 +19,7 @@ pub(crate) fn execute(
     memory: &MemoryPlan,
     hardware_queues: usize,
     mut choose: impl FnMut(usize) -> usize,
-) -> Result<Vec<Task>, String> {
+) -> Result<Vec<Activity>, String> {
     // A wait means the last record issued before it; without one it means nothing.
     let mut recorded = vec![false; plan.events as usize];
     let mut queues = vec![VecDeque::new(); hardware_queues.min(plan.streams.len())];
@@ -41,9 +42,7 @@ pub(crate) fn execute(
     loop {
         let can_go_on = |queue: &VecDeque<_>| match queue.front() {
             None => false,
-            Some(placebench_execute_cuda::plan::Command { action: Action::Wait(event), .. }) => {
-                happened[*event as usize]
-            }
+            Some(Command { action: Action::Wait(event), .. }) => happened[*event as usize],
             Some(_) => true,
         };
         let ready: Vec<usize> = (0..count).filter(|&queue| can_go_on(&queues[queue])).collect();
@@ -56,7 +55,7 @@ pub(crate) fn execute(
         match command.action {
             Action::Wait(_) => {}
             Action::Record(event) => happened[event as usize] = true,
-            Action::Run(task) => state.run(task, plan.streams[command.stream])?,
+            Action::Run(activity) => state.run(activity, plan.streams[command.stream])?,
         }
     }
 }
@@ -67,7 +66,7 @@ struct State<'a> {
     marks: Marks,
     /// What stands at each offset of each device.
     contents: Vec<HashMap<u64, u64>>,
-    ended: Vec<Task>,
+    ended: Vec<Activity>,
 }
 
 impl<'a> State<'a> {
@@ -77,48 +76,51 @@ impl<'a> State<'a> {
         Self { placed, memory, marks, contents: vec![HashMap::new(); devices], ended: Vec::new() }
     }
 
-    fn needs(&self, task: Task, needed: Task) -> Result<(), String> {
-        if self.ended.contains(&needed) { Ok(()) } else { Err(format!("{task:?} ran before {needed:?} had ended")) }
+    fn needs(&self, activity: Activity, needed: Activity) -> Result<(), String> {
+        if self.ended.contains(&needed) { Ok(()) } else { Err(format!("{activity:?} ran before {needed:?} had ended")) }
     }
 
-    fn run(&mut self, task: Task, stream: Stream) -> Result<(), String> {
-        if self.ended.contains(&task) {
-            return Err(format!("{task:?} ran twice"));
+    fn run(&mut self, activity: Activity, stream: Stream) -> Result<(), String> {
+        if self.ended.contains(&activity) {
+            return Err(format!("{activity:?} ran twice"));
         }
         let (graph, placed) = (self.placed.instance().graph(), self.placed);
-        match task {
-            Task::Op(op) => {
+        match activity {
+            Activity::Task(Task::Op(op)) => {
                 let device = placed.device_of(op);
                 assert_eq!(stream, Stream::Compute(device), "ops run on their device");
                 for edge in graph.predecessors(op) {
-                    self.needs(task, Task::Op(edge.op))?;
+                    self.needs(activity, Activity::Task(Task::Op(edge.op)))?;
                     if placed.device_of(edge.op) != device {
                         let carries = |id: &_| {
                             let transfer = placed.transfer(*id);
                             (transfer.source, transfer.tensor, transfer.to) == (edge.op, edge.tensor, device)
                         };
                         let id = placed.transfer_ids().find(carries).expect("a transfer");
-                        self.needs(task, Task::Transfer(id))?;
+                        self.needs(activity, Activity::Transfer(id))?;
                     }
                 }
                 let contents = &mut self.contents[device.index()];
                 for Mark { offset, mark } in &self.marks.inputs[op.index()] {
                     if contents.get(offset) != Some(mark) {
-                        return Err(format!("{task:?} found another value at {offset}"));
+                        return Err(format!("{activity:?} found another value at {offset}"));
                     }
                 }
                 contents.extend(self.marks.outputs[op.index()].iter().map(|mark| (mark.offset, mark.mark)));
             }
-            Task::Send(id) => {
+            Activity::Task(Task::Send(id)) => {
                 let transfer = placed.transfer(id);
                 assert_eq!(stream, Stream::Compute(transfer.from), "sends run on the sender");
-                self.needs(task, Task::Op(transfer.source))?;
+                self.needs(activity, Activity::Task(Task::Op(transfer.source)))?;
             }
-            Task::Transfer(id) => {
+            Activity::Transfer(id) => {
                 let transfer = *placed.transfer(id);
                 assert_eq!(stream, Stream::Copy { from: transfer.from, to: transfer.to }, "copies have their stream");
                 let sends_cost = placed.instance().cluster().send_ops() > 0.0;
-                self.needs(task, if sends_cost { Task::Send(id) } else { Task::Op(transfer.source) })?;
+                self.needs(
+                    activity,
+                    Activity::Task(if sends_cost { Task::Send(id) } else { Task::Op(transfer.source) }),
+                )?;
                 if let Some(tensor) = transfer.tensor {
                     let (from, to) = (self.memory.produced(tensor), self.memory.received(id));
                     let source = &self.contents[transfer.from.index()];
@@ -128,11 +130,11 @@ impl<'a> State<'a> {
                 }
             }
         }
-        self.ended.push(task);
+        self.ended.push(activity);
         Ok(())
     }
 
-    fn finish(self) -> Result<Vec<Task>, String> {
+    fn finish(self) -> Result<Vec<Activity>, String> {
         let sends = if self.placed.instance().cluster().send_ops() > 0.0 { self.placed.transfer_count() } else { 0 };
         let expected = self.placed.instance().graph().op_count() + sends + self.placed.transfer_count();
         if self.ended.len() == expected {

@@ -140,12 +140,27 @@ pub enum ExecutionError {
         /// Tasks to execute, as far as they are known.
         total: usize,
     },
+    /// A measured run did not end well: a worker or a device died, memory does not suffice, or it would take too long.
+    #[error("{executor}: {reason}")]
+    Failed {
+        /// The executor.
+        executor: &'static str,
+        /// What happened, where, and what to do.
+        reason: String,
+    },
+    /// A measured run was stopped: its deadline passed, or the caller asked for it.
+    #[error("{executor}: stopped after {done} of {runs} runs")]
+    Interrupted {
+        /// The executor.
+        executor: &'static str,
+        /// Runs that ended before.
+        done: u32,
+        /// All runs, warm-ups included.
+        runs: u32,
+    },
     /// The executor needs a placement before the run.
     #[error("this executor needs a placement before the run, and the placer chooses devices only during it")]
     NotOnline,
-    /// The devices that execute failed, or cannot execute this.
-    #[error("{0}")]
-    Device(String),
     /// An online placer finds no device for a unit beside what it placed before.
     #[error(transparent)]
     Place(#[from] PlaceError),
