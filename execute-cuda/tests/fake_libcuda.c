@@ -34,7 +34,7 @@ static graph *capture;
 static uint64_t used[16];
 static long looks;
 
-static long setting(const char *name, long otherwise) { char *text = getenv(name); return text ? atol(text) : otherwise; }
+static double setting(const char *name, double otherwise) { char *text = getenv(name); return text ? atof(text) : otherwise; }
 static int fails(const char *name) { char *text = getenv("FAKE_FAIL"); return text && !strcmp(text, name); }
 #define CALL(name) do { char *path = getenv("FAKE_TRACE"); if (path) { FILE *file = fopen(path, "a"); fprintf(file, "%s\n", #name); fclose(file); } \
     if (fails(#name)) return 999; } while (0)

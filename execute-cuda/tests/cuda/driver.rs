@@ -172,6 +172,40 @@ fn random_graphs_run_validly_on_gpus_and_virtual_devices() {
     });
 }
 
+/// Links that carry what the cluster says, between devices of one clock: what is measured is what the simulator predicts, or
+/// later where several transfers of a pair follow each other.
+#[test]
+fn random_graphs_take_what_the_simulator_predicts() {
+    let settings = [("FAKE_LATENCY_NS", "0"), ("FAKE_RATE", "0.001")];
+    with_driver("random_graphs_take_what_the_simulator_predicts", &settings, || {
+        let mut runner = TestRunner::deterministic();
+        let options = Options { warm_ups: 0, repetitions: 1, seconds_per_unit: 1e-3, ..virtual_devices(4) };
+        let mut equal = 0;
+        for round in 0..100 {
+            let (instance, placement) = placed_instances().new_tree(&mut runner).unwrap().current();
+            let count = instance.cluster().device_count();
+            let cluster = Cluster::uniform(count, Kind::Gpu, 1.0, Link { rate: 1000.0, latency: 0.0 }).unwrap();
+            let cluster = cluster.with_send_ops(instance.cluster().send_ops()).unwrap();
+            let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
+            let placed = PlacedGraph::new(&instance, &placement);
+            let predicted = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
+            let run = measure(Options { graph: round % 2 == 0, ..options }, &instance, &placement).unwrap();
+            // A transfer that waits for another one of its pair may still be in time.
+            let late = run.timeline.makespan() - predicted.makespan();
+            assert!(late > -1e-3, "{} instead of {}", run.timeline.makespan(), predicted.makespan());
+            let mut pairs: Vec<_> = placed.transfers().iter().map(|transfer| (transfer.from, transfer.to)).collect();
+            pairs.sort_unstable();
+            if pairs.windows(2).all(|pair| pair[0] != pair[1]) {
+                // 1 ns is 1e-6 units, and times are 32-bit milliseconds.
+                let is_close = |op| (run.timeline.start(op) - predicted.start(op)).abs() < 1e-3;
+                assert!(instance.graph().op_ids().all(is_close));
+                equal += 1;
+            }
+        }
+        assert!(equal > 20, "{equal} of 100 graphs have no pair with two transfers");
+    });
+}
+
 #[test]
 fn transfers_that_move_nothing_are_found() {
     with_driver("transfers_that_move_nothing_are_found", &[("FAKE_CORRUPT", "1")], || {
