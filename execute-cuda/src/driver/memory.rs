@@ -34,7 +34,9 @@ impl Memory {
         assert!(size_of_val(values) as u64 <= self.bytes, "values fit the memory they are written to");
         doing("choose a GPU", self.context.bind_to_thread())?;
         // SAFETY: the assertion above; the call returns when the values were read.
-        doing("write to a GPU", unsafe { result::memcpy_htod_sync(self.address, values) })
+        doing("write to a GPU", unsafe { result::memcpy_htod_sync(self.address, values) })?;
+        // The values may still be on their way then, and the streams of a session do not wait for such copies.
+        doing("write to a GPU", result::ctx::synchronize())
     }
 
     pub(super) fn read<const N: usize>(&self) -> Result<[u64; N], CudaError> {

@@ -409,6 +409,8 @@ impl Drop for Session<'_> {
             // Whatever still runs uses the memory that is freed next.
             gpu.context.record_err(gpu.context.synchronize());
         }
+        // Before the events and streams that it names.
+        self.graph = None;
     }
 }
 
