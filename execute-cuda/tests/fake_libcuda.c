@@ -4,7 +4,7 @@
  * missing dependency shows. Time is simulated: an op takes its nanoseconds, a copy FAKE_LATENCY_NS + bytes / FAKE_RATE (GB/s),
  * and times on different GPUs do not compare. The kernel does what execute_op.ptx does. Whatever CUDA forbids ends in an error:
  * a wait across contexts for timing, a record of an outer event outside of a capture, a stream that does not join a capture,
- * memory that was freed or is too small.
+ * memory that was freed or is too small. What the host writes arrives when it waits for the GPU.
  *
  * FAKE_GPUS (1), FAKE_VERSION (12050), FAKE_GFLOPS (1000), FAKE_MEMORY (1 GiB), FAKE_PEER (1: GPUs reach each other), FAKE_FAIL (name of a function that fails),
  * FAKE_CORRUPT (copies move nothing), FAKE_BUSY (so many looks at an event until anything is executed), FAKE_TRACE (a file
@@ -147,7 +147,6 @@ result cuDevicePrimaryCtxRetain(context **c, int device) { CALL(cuDevicePrimaryC
 result cuDevicePrimaryCtxRelease_v2(int device) { CALL(cuDevicePrimaryCtxRelease_v2); return used[device] ? (fprintf(stderr, "fake driver: memory leaks\n"), abort(), 1) : OK; }
 result cuCtxGetCurrent(context **c) { *c = current; return OK; }
 result cuCtxSetCurrent(context *c) { current = c; return OK; }
-result cuCtxSynchronize(void) { CALL(cuCtxSynchronize); if (capture) return CAPTURE; run_all(); return OK; }
 result cuCtxEnablePeerAccess(context *peer, unsigned flags) { CALL(cuCtxEnablePeerAccess); (void)flags; return peer == current ? INVALID_VALUE : OK; }
 result cuMemGetInfo_v2(size_t *free, size_t *total) { CALL(cuMemGetInfo_v2); *total = setting("FAKE_MEMORY", 1 << 30); *free = *total - used[current->gpu]; return OK; }
 result cuGetErrorString(result error, const char **text) { *text = error == OUT_OF_MEMORY ? "out of memory" : "a fault of the tests"; return OK; }
@@ -174,7 +173,24 @@ result cuMemFree_v2(uint64_t address) {
     }
     return INVALID_VALUE;
 }
-result cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) { CALL(cuMemcpyHtoD_v2); holder(target, bytes); memcpy((void *)target, source, bytes); return OK; }
+/* Such a copy may return before it has arrived: it does so when the host waits for the GPU. */
+static struct { uint64_t target; size_t bytes; void *values; } *on_their_way;
+static size_t way_count;
+static void arrive(void) {
+    for (size_t i = 0; i < way_count; i++) { memcpy((void *)on_their_way[i].target, on_their_way[i].values, on_their_way[i].bytes); free(on_their_way[i].values); }
+    way_count = 0;
+}
+result cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
+    CALL(cuMemcpyHtoD_v2);
+    holder(target, bytes);
+    on_their_way = realloc(on_their_way, (way_count + 1) * sizeof *on_their_way);
+    on_their_way[way_count].target = target;
+    on_their_way[way_count].bytes = bytes;
+    on_their_way[way_count].values = malloc(bytes);
+    memcpy(on_their_way[way_count++].values, source, bytes);
+    return OK;
+}
+result cuCtxSynchronize(void) { CALL(cuCtxSynchronize); if (capture) return CAPTURE; run_all(); arrive(); return OK; }
 result cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) { CALL(cuMemcpyDtoH_v2); holder(source, bytes); memcpy(target, (void *)source, bytes); return OK; }
 result cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes, stream *s) { CALL(cuMemcpyHtoDAsync_v2); (void)s; holder(target, bytes); memcpy((void *)target, source, bytes); return OK; }
 result cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, stream *s) {
