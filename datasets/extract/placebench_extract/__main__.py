@@ -10,10 +10,10 @@ from .write import OutputError
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments and arguments[0] in ("execute", "calibrate", "worker"):
+    if arguments[:1] in (["execute"], ["worker"], ["calibrate"]):
         from .execute import command
 
-        return command.main(arguments)
+        return getattr(command, arguments[0])(arguments[1:])
     options = _parser().parse_args(arguments)
     try:
         if options.model == "list":

@@ -104,9 +104,9 @@ def _fault(problem):
     return None
 
 
-def event(kind, **values):
+def event(name, /, **values):
     """Says what happened: one line of JSON on standard output."""
-    sys.stdout.write(json.dumps({"event": kind, **values}) + "\n")
+    sys.stdout.write(json.dumps({"event": name, **values}) + "\n")
     sys.stdout.flush()
 
 

@@ -6,7 +6,7 @@ from . import Network, constant, integers, weight
 from .parts import attend, cross_entropy, gelu, layer_norm
 
 
-def build(batch=2, length=64, layers=12, width=256, heads=8, vocabulary=2048):
+def build(batch=4, length=128, layers=8, width=384, heads=6, vocabulary=2048):
     params = {
         "embedding": {"token": weight(vocabulary, width), "position": weight(length, width)},
         **{f"layer_{k}": _layer(width) for k in range(layers)},

@@ -9,7 +9,7 @@ from . import Network, constant, integers, weight
 from .parts import cross_entropy, grouped_attention, rms_norm, silu
 
 
-def build(batch=2, length=64, layers=12, width=256, heads=8, groups=2, inner=704, vocabulary=2048):
+def build(batch=4, length=128, layers=8, width=384, heads=6, groups=2, inner=1024, vocabulary=2048):
     params = {
         "embedding": weight(vocabulary, width),
         **{f"layer_{k}": _layer(width, width // heads * groups, inner) for k in range(layers)},

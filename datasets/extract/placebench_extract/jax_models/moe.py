@@ -12,7 +12,7 @@ from . import Network, constant, integers, weight
 from .parts import cross_entropy, grouped_attention, rms_norm, silu, softmax
 
 
-def build(batch=2, length=64, layers=4, width=256, heads=8, groups=2, experts=8, inner=704, capacity=48, vocabulary=2048):
+def build(batch=4, length=128, layers=4, width=256, heads=4, groups=2, experts=8, inner=704, capacity=192, vocabulary=2048):
     tokens = batch * length
     expert = lambda: {"gate": weight(width, inner), "up": weight(width, inner), "down": weight(inner, width)}  # noqa: E731
     shared = width // heads * groups

@@ -13,7 +13,7 @@ from . import Array, Network, constant, weight
 from .parts import attend, silu
 
 
-def build(batch=2, side=32, channels=3, width=32, levels=3, blocks=1, heads=4, groups=8):
+def build(batch=8, side=32, channels=3, width=32, levels=3, blocks=1, heads=4, groups=8):
     widths = [width * 2**level for level in range(levels)]
     time = 4 * width
     params = {

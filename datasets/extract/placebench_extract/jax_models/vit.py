@@ -7,7 +7,7 @@ from . import Array, Network, constant, integers, weight
 from .parts import attend, cross_entropy, gelu, layer_norm
 
 
-def build(batch=4, side=32, patch=4, layers=8, width=192, heads=6, classes=100):
+def build(batch=16, side=32, patch=4, layers=8, width=192, heads=6, classes=100):
     across = side // patch
     pixels = patch * patch * 3
     params = {

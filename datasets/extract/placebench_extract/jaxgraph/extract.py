@@ -3,7 +3,7 @@
 import os
 import platform
 
-from ..machine import cpu_name
+from ..machine import cpu_name, keep_memory
 from ..write import check_writable, csv_bytes, provenance_toml, seconds, write_folder
 from . import costs, runtime
 
@@ -19,7 +19,8 @@ def extract(name, out, analytic=False, overrides=None, progress=lambda message: 
     check_writable(out)
     if not analytic:
         cores = sorted(os.sched_getaffinity(0))[:1] if hasattr(os, "sched_getaffinity") else None
-        runtime.prepare("cpu", cores)
+        runtime.prepare("any", cores)
+        keep_memory()
     runtime.load()
     progress("tracing")
     program = jax_models.build(name, **overrides)
@@ -103,9 +104,9 @@ def _times(equations, analytic, progress):
             continue
         overhead[kind] = _time_all(equations, device, progress, found.setdefault(kind, {}))
     origin = {
-        "cpu_time": "shortest of up to 200 calls of the compiled equation, less the call itself",
+        "cpu_time": "processor time of the shortest of up to 200 calls of the compiled equation, less that of a call",
         "cpu_call_seconds": float(seconds(overhead["cpu"])),
-        "gpu_time": estimated if devices["gpu"] is None else f"as cpu_time, {devices['gpu'].device_kind}",
+        "gpu_time": estimated if devices["gpu"] is None else f"shortest of up to 200 calls of the compiled equation, less a call, {devices['gpu'].device_kind}",
     }
     if "gpu" in overhead:
         origin["gpu_call_seconds"] = float(seconds(overhead["gpu"]))

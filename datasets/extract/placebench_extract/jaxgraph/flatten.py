@@ -119,7 +119,10 @@ def flatten(function, arguments, resident=()):
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             leaves.append((name, leaf))
             names.append("/".join([name, *map(_step_name, path)]))
-    closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments.values())
+    try:
+        closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments.values())
+    except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        raise TraceError(f"the function does not take these arguments: {str(error).splitlines()[0]}") from error
     result_names = ["/".join(map(_step_name, path)) or "result" for path, _ in jax.tree_util.tree_leaves_with_path(shape)]
     builder = _Builder()
     sources = []
