@@ -100,8 +100,9 @@ class Device:
         self.rank, self.kind, self.cores = command["rank"], kind, cores
         try:
             self.device = jax.local_devices()[0]
-        except RuntimeError as error:
-            raise ExecuteError("unsupported", f"JAX finds no {kind.upper()} here: {str(error).splitlines()[0]}") from None
+        except (RuntimeError, AssertionError) as error:  # the latter: the installed JAX knows no such platform
+            reason = str(error) or "this JAX was installed without it, see requirements-jax.txt"
+            raise ExecuteError("unsupported", f"JAX finds no {kind.upper()} here: {reason.splitlines()[0]}") from None
         self.arrivals = queue.SimpleQueue()
         self.peers, self.outboxes = {}, {}
         self.expected = {}  # transfer -> (slot, from, output), of the plan that runs
