@@ -1,4 +1,5 @@
-//! The catalogue: real steps of models that come with the program, extracted from TensorFlow and JAX with measured costs.
+//! The catalogue: real steps of models that come with the program, extracted from TensorFlow and JAX with measured
+//! costs.
 //!
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
 //! there.

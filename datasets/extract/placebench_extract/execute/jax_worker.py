@@ -398,8 +398,9 @@ def model(graph, parameters):
     from ..jaxgraph import flatten, values
     from ..models import ModelError
 
-    name = jax_models.model_of(Path(graph).name)
-    provenance = Path(graph) / "provenance.toml"
+    folder = Path(graph).parent if Path(graph).is_file() else Path(graph)
+    name = jax_models.model_of(folder.name)
+    provenance = folder / "provenance.toml"
     try:
         if provenance.is_file():
             name = tomllib.loads(provenance.read_text()).get("model", name)
