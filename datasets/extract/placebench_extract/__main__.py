@@ -1,4 +1,4 @@
-"""The command: `python -m placebench_extract list`, `python -m placebench_extract MODEL --out DIR`."""
+"""The command: `python -m placebench_extract list`, `… MODEL --out DIR`, `… execute DRIVER --problem FILE`."""
 
 import argparse
 import sys
@@ -10,6 +10,11 @@ from .write import OutputError
 
 
 def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] in (["execute"], ["worker"]):
+        from .execute import command
+
+        return getattr(command, arguments[0])(arguments[1:])
     options = _parser().parse_args(arguments)
     if options.model == "list":
         for name, title in models.CATALOGUE.items():
