@@ -38,12 +38,12 @@ def groups(nodes):
     return {name: find(name) for name in group}
 
 
-def problem(name, parameters, nodes, devices, seed=1, blocks=False, **changes):
+def problem(name, parameters, nodes, count, seed=1, blocks=False, **changes):
     """A problem: groups at random, or in blocks of the graph's order, ops ordered at random among those that can run."""
     chance = random.Random(seed)
     together, chosen = groups(nodes), {}
     for number, node in enumerate(nodes):
-        device = number * devices // len(nodes) if blocks else chance.randrange(devices)
+        device = number * count // len(nodes) if blocks else chance.randrange(count)
         chosen.setdefault(together[node.name], device)
     index = {node.name: op for op, node in enumerate(nodes)}
     placement = [chosen[together[node.name]] for node in nodes]
@@ -61,7 +61,7 @@ def problem(name, parameters, nodes, devices, seed=1, blocks=False, **changes):
         for source in sources:
             readers[source].append(op)
     left = [len(sources) for sources in waits]
-    ready, order = [op for op, count in enumerate(left) if count == 0], [[] for _ in range(devices)]
+    ready, order = [op for op, count in enumerate(left) if count == 0], [[] for _ in range(count)]
     while ready:
         op = ready.pop(chance.randrange(len(ready)))
         order[placement[op]].append(op)
@@ -74,7 +74,7 @@ def problem(name, parameters, nodes, devices, seed=1, blocks=False, **changes):
         "graph": name,
         "graph_ops": [node.name for node in nodes],
         "parameters": {key: str(value) for key, value in parameters.items()},
-        "devices": [{"name": f"cpu:{i}", "kind": "cpu", "host": "127.0.0.1"} for i in range(devices)],
+        "devices": [{"name": f"cpu:{i}", "kind": "cpu", "host": "127.0.0.1"} for i in range(count)],
         "placement": placement,
         "order": order,
         "mode": "replay",
@@ -109,5 +109,4 @@ def run(content, folder):
     events = [json.loads(line) for line in out.splitlines()]
     if not events or events[-1]["event"] not in ("result", "error"):
         raise AssertionError(f"the driver did not say how it ended: {err}")
-    if os.environ.get("DBG"): print(err)
     return driver.returncode, events

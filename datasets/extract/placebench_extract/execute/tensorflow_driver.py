@@ -34,9 +34,8 @@ def run(problem):
     definition = tensorflow_graph.placed(step, problem, layout.device_names)
     end = _End()
     try:
-        expected, why_not = _unplaced(step, end)
-        workers = tensorflow_cluster.Workers(layout, not one_host, end.worker_died)
-        end.workers.append(workers)
+        end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, end.worker_died)
+        expected, why_not = _unplaced(step, layout)
         result = _measure(problem, step, definition, layout, workers, sequence, expected, why_not)
         workers.stop()
     except tf.errors.OpError as error:
@@ -52,7 +51,7 @@ class _End:
     """How a run fails: the first fault is the one that is told, and the workers end with it."""
 
     def __init__(self):
-        self.workers = []
+        self.workers = None
         self.first = threading.Lock()
 
     def worker_died(self, message):
@@ -66,13 +65,13 @@ class _End:
     def _someone_died(self):
         """Whether a worker is the reason: its end reaches us as an error of the step, too, and maybe earlier."""
         time.sleep(0.5)
-        return any(process.poll() is not None for workers in self.workers for process in workers.processes)
+        return self.workers is not None and any(process.poll() is not None for process in self.workers.processes)
 
     def _tell(self, error):
         if self.first.acquire(blocking=False):
             event("error", kind=error.kind, message=str(error))
-            for workers in self.workers:
-                workers.stop()
+            if self.workers is not None:
+                self.workers.stop()
             os._exit(1)
 
 
@@ -113,25 +112,17 @@ def _session(definition, host):
     return v1.Session(f"grpc://{host}", graph=graphs.load(definition), config=config)
 
 
-def _unplaced(step, end):
-    """What one step leaves behind when a single worker runs it all: arrays, or None and why there are none."""
-    from . import tensorflow_cluster
+def _unplaced(step, layout):
+    """What one step leaves behind when the first worker runs it all: arrays, or None and why there are none."""
+    from . import tensorflow_graph
 
-    seedless = next(
-        (node.name for node in step.definition.node if "seed2" in node.attr and not node.attr["seed"].i and not node.attr["seed2"].i),
-        None,
-    )
+    draws = (node for node in step.definition.node if "seed2" in node.attr)
+    seedless = next((node.name for node in draws if not node.attr["seed"].i and not node.attr["seed2"].i), None)
     if seedless:
         return None, f"op {seedless!r} draws numbers without a seed"
-    alone = tensorflow_cluster.layout([{"name": "cpu:0", "kind": "cpu", "host": ""}], [])
-    workers = tensorflow_cluster.Workers(alone, False, end.worker_died)
-    end.workers.append(workers)
-    with _session(step.definition, alone.hosts[0]) as session:
-        results = _first_step(session, step)
-        arrays = [*results, *(session.run(name) for name in step.variables)]
-    workers.stop()
-    end.workers.remove(workers)
-    return arrays, None
+    definition = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
+    with _session(definition, layout.hosts[0]) as session:
+        return [*_first_step(session, step), *(session.run(name) for name in step.variables)], None
 
 
 def _first_step(session, step, **options):
@@ -148,6 +139,7 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
     for device in dict.fromkeys(layout.device_names):
         definition.node.add(name=f"placebench/empty/{len(definition.node)}", op="NoOp", device=device)
     nothing = [node.name for node in definition.node if node.name.startswith("placebench/empty/")]
+    load = OtherLoad(workers.pids)
     with _session(definition, layout.hosts[0]) as session:
         there = {device.name for device in session.list_devices()}
         for device, name in zip(problem.devices, layout.device_names):
@@ -163,8 +155,6 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
             difference = _largest_difference(session, step, results, expected)
         session.run(step.targets, options=options, run_metadata=metadata)
         edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
-
-        load = OtherLoad(workers.pids)
 
         def timed(kind, index, **arguments):
             start = time.time_ns()

@@ -18,7 +18,8 @@ SCALE = 0.1  # variables without initial values are drawn from [0, SCALE)
 LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration", "Exit", "RefExit")
 SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
-AFTER, WAITS, APART = "placebench/after/", "placebench/waits/", "placebench/apart/"  # names of the ops that we add
+# Names of the ops that we add.
+AFTER, WAITS, HOLDS, APART = "placebench/after/", "placebench/waits/", "placebench/holds/", "placebench/apart/"
 
 
 @dataclass
@@ -213,10 +214,35 @@ def placed(step, problem, device_names):
         if loop:
             raise ExecuteError("unsupported", f"op {loop!r} is part of a loop, whose ops run more than once: use the dynamic mode")
         one_after_another(step, problem)
+    _hold_switches(step, definition, nodes)
     _await_all_inputs(step, definition, nodes)
     if problem.mode == "replay":
         _chain(step, problem, definition, nodes)
     return definition
+
+
+def unplaced(step, device_name):
+    """The step with all ops on one device, in TensorFlow's own order."""
+    definition = v1.GraphDef()
+    definition.CopyFrom(step.definition)
+    for node in definition.node:
+        node.device = device_name
+    return definition
+
+
+def _hold_switches(step, definition, nodes):
+    """Keeps a Switch on its device. TensorFlow moves it to that of its data input, so an Identity comes between.
+
+    The Identity receives what the Switch did, so what is sent stays the same.
+    """
+    for name in step.ops:
+        node = nodes[name]
+        if node.op != "Switch" or nodes[_source(node.input[0])].device == node.device:
+            continue
+        copy = definition.node.add(name=f"{HOLDS}{name}", op="Identity", device=node.device, input=[node.input[0]])
+        copy.attr["T"].type = node.attr["T"].type
+        node.input[0] = copy.name
+        nodes[copy.name] = copy
 
 
 def _await_all_inputs(step, definition, nodes):
