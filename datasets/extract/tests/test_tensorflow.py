@@ -85,6 +85,25 @@ class Small(Run):
         events = self.check(problems.problem("dynamic_rnn", TINY["dynamic_rnn"], nodes, 2, traced=2), nodes)
         self.assertGreater(events[-1]["not_run"], 0)
 
+    def test_a_tensor_leaves_as_soon_as_it_is_there(self):
+        made = tf.Graph()
+        with made.as_default():
+            x = v1.placeholder(tf.float32, [512, 512], "x")
+            product = tf.matmul(x, x, name="sent")
+            for number in range(20):
+                x = tf.matmul(x, product, name=f"later_{number}") / 64
+            tf.nn.relu(product, name="read")
+        nodes = list(made.as_graph_def().node)
+        (self.folder / "graph.pb").write_bytes(made.as_graph_def().SerializeToString())
+        names = [node.name for node in nodes]
+        away, last = names.index("read"), names.index("later_19")
+        content = problems.problem(str(self.folder), {}, nodes, 2, warm_up=3)
+        content["placement"] = [int(op == away) for op in range(len(nodes))]
+        content["order"] = [[op for op in range(len(nodes)) if op != away], [away]]
+        content["transfers"] = [{"source": names.index("sent"), "output": 0, "from": 0, "to": 1, "bytes": 512 * 512 * 4}]
+        result = self.check(content, nodes)[-1]
+        self.assertLess(result["transfers"][0][0], result["ops"][last][0])
+
     def test_a_graph_from_a_file_runs_on_workers_that_run_already(self):
         made = tf.Graph()
         with made.as_default():
@@ -101,7 +120,7 @@ class Small(Run):
         hosts = tensorflow_cluster.layout(cpus(2), []).hosts
         words = [sys.executable, "-m", "placebench_extract", "worker", "tensorflow", "--hosts", ",".join(hosts), "--listen"]
         for host in hosts:
-            worker = subprocess.Popen([*words, host], cwd=problems.PACKAGE, stdout=subprocess.PIPE)
+            worker = subprocess.Popen([*words, host, "--threads", "1"], cwd=problems.PACKAGE, stdout=subprocess.PIPE)
             self.addCleanup(worker.stdout.close)
             self.addCleanup(worker.wait)
             self.addCleanup(worker.kill)

@@ -69,7 +69,7 @@ def _free_ports(count):
 class Workers:
     """The worker processes of a layout. They end with `stop`, with this process, and when one of them dies."""
 
-    def __init__(self, layout, remote, died):
+    def __init__(self, layout, remote, threads, died):
         """Starts the workers, or looks for those of other hosts. `died` is called with a message, on a thread."""
         self.processes = []
         self.stopping = threading.Event()
@@ -82,7 +82,7 @@ class Workers:
         self.pinned = len(layout.hosts) <= len(cores)
         try:
             for task, host in enumerate(layout.hosts):
-                self.processes.append(_start(layout, task, host, cores[task] if self.pinned else None))
+                self.processes.append(_start(layout, task, host, threads, cores[task] if self.pinned else None))
             for task, process in enumerate(self.processes):
                 if process.stdout.readline() != b"up\n":
                     raise ExecuteError("worker_died", _last_words(task, process))
@@ -109,12 +109,12 @@ class Workers:
             process.wait()
 
 
-def _start(layout, task, host, core):
+def _start(layout, task, host, threads, core):
     environment = dict(os.environ)
     if layout.gpus[task]:
         environment.pop("CUDA_VISIBLE_DEVICES", None)
     words = [sys.executable, "-m", "placebench_extract", "worker", "tensorflow", "--listen", host, "--hosts", ",".join(layout.hosts)]
-    words += ["--with-parent", "--gpus", str(layout.gpus[task])]
+    words += ["--with-parent", "--gpus", str(layout.gpus[task]), "--threads", str(threads)]
     words += [] if core is None else ["--core", str(core)]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 

@@ -1,7 +1,7 @@
 """Runs a placement in TensorFlow: a worker for each device, every op pinned, steps for time and others for the timeline.
 
-The step that runs is the one whose costs were traced: no optimizer changes the graph, and one thread a device runs one
-op at a time.
+The step that runs is the one whose costs were traced: no optimizer changes the graph, and a device runs one op at a
+time.
 """
 
 import os
@@ -34,7 +34,8 @@ def run(problem):
     definition = tensorflow_graph.placed(step, problem, layout.device_names)
     end = _End()
     try:
-        end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, end.worker_died)
+        threads = 2 if problem.mode == "replay" else 1
+        end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, threads, end.worker_died)
         expected, why_not = _unplaced(step, layout)
         result = _measure(problem, step, definition, layout, workers, sequence, expected, why_not)
         workers.stop()
@@ -103,6 +104,7 @@ def _end_with_parent():
 
 
 def _session(definition, host):
+    """A session, to be closed when all went well: closing it waits for workers that may be dead."""
     from .. import graph as graphs
     from ..tf import v1
     from ..trace import session_config
@@ -121,8 +123,10 @@ def _unplaced(step, layout):
     if seedless:
         return None, f"op {seedless!r} draws numbers without a seed"
     definition = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
-    with _session(definition, layout.hosts[0]) as session:
-        return [*_first_step(session, step), *(session.run(name) for name in step.variables)], None
+    session = _session(definition, layout.hosts[0])
+    arrays = [*_first_step(session, step), *(session.run(name) for name in step.variables)]
+    session.close()
+    return arrays, None
 
 
 def _first_step(session, step, **options):
@@ -140,47 +144,48 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
         definition.node.add(name=f"placebench/empty/{len(definition.node)}", op="NoOp", device=device)
     nothing = [node.name for node in definition.node if node.name.startswith("placebench/empty/")]
     load = OtherLoad(workers.pids)
-    with _session(definition, layout.hosts[0]) as session:
-        there = {device.name for device in session.list_devices()}
-        for device, name in zip(problem.devices, layout.device_names):
-            if name not in there:
-                raise ExecuteError("unsupported", f"device {device['name']}: the worker has no {name}: TensorFlow {tf.__version__} finds none there")
-        event("ready", hardware=_hardware(problem, workers), software=f"tensorflow {tf.__version__}")
-        offsets, clock = _clocks(session, layout)
+    session = _session(definition, layout.hosts[0])
+    there = {device.name for device in session.list_devices()}
+    for device, name in zip(problem.devices, layout.device_names):
+        if name not in there:
+            raise ExecuteError("unsupported", f"device {device['name']}: the worker has no {name}: TensorFlow {tf.__version__} finds none there")
+    event("ready", hardware=_hardware(problem, workers), software=f"tensorflow {tf.__version__}")
+    offsets, clock = _clocks(session, layout)
+    metadata = v1.RunMetadata()
+    options = v1.RunOptions(output_partition_graphs=True)
+    results = _first_step(session, step, options=options, run_metadata=metadata)
+    difference = None
+    if expected is not None:
+        difference = _largest_difference(session, step, results, expected)
+    session.run(step.targets, options=options, run_metadata=metadata)
+    edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
+
+    def timed(kind, index, **arguments):
+        start = time.time_ns()
+        begin = time.perf_counter_ns()
+        session.run(step.targets, **arguments)
+        makespan = (time.perf_counter_ns() - begin) / 1e3
+        event("step", kind=kind, index=index, makespan_us=makespan, load_others=load.read())
+        return makespan, start
+
+    for index in range(problem.warm_up):
+        timed("warm_up", index)
+    makespans = [timed("measured", index)[0] for index in range(problem.repetitions)]
+    full = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    traced = []
+    for index in range(problem.traced):
         metadata = v1.RunMetadata()
-        options = v1.RunOptions(output_partition_graphs=True)
-        results = _first_step(session, step, options=options, run_metadata=metadata)
-        difference = None
-        if expected is not None:
-            difference = _largest_difference(session, step, results, expected)
-        session.run(step.targets, options=options, run_metadata=metadata)
-        edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
-
-        def timed(kind, index, **arguments):
-            start = time.time_ns()
-            begin = time.perf_counter_ns()
-            session.run(step.targets, **arguments)
-            makespan = (time.perf_counter_ns() - begin) / 1e3
-            event("step", kind=kind, index=index, makespan_us=makespan, load_others=load.read())
-            return makespan, start
-
-        for index in range(problem.warm_up):
-            timed("warm_up", index)
-        makespans = [timed("measured", index)[0] for index in range(problem.repetitions)]
-        full = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
-        traced = []
-        for index in range(problem.traced):
-            metadata = v1.RunMetadata()
-            makespan, start = timed("traced", index, options=full, run_metadata=metadata)
-            traced.append((makespan, index, tensorflow_timeline.Timeline(metadata, start, offsets)))
-        traced.sort(key=lambda entry: entry[:2])
-        timeline = traced[(len(traced) - 1) // 2][2]
-        ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence)
-        empty = []
-        for _ in range(EMPTY_STEPS):
-            begin = time.perf_counter_ns()
-            session.run(nothing)
-            empty.append((time.perf_counter_ns() - begin) / 1e3)
+        makespan, start = timed("traced", index, options=full, run_metadata=metadata)
+        traced.append((makespan, index, tensorflow_timeline.Timeline(metadata, start, offsets)))
+    traced.sort(key=lambda entry: entry[:2])
+    timeline = traced[(len(traced) - 1) // 2][2]
+    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence)
+    empty = []
+    for _ in range(EMPTY_STEPS):
+        begin = time.perf_counter_ns()
+        session.run(nothing)
+        empty.append((time.perf_counter_ns() - begin) / 1e3)
+    session.close()
     checked = f"not compared with the unplaced step: {why_not}" if why_not else (
         f"{len(expected)} tensors equal the unplaced step's (max abs difference {difference:.3g})"
     )
@@ -205,17 +210,23 @@ def _largest_difference(session, step, results, expected):
     names = [*step.results, *step.variables]
     for number, (name, wanted) in enumerate(zip(names, expected)):
         found = results[number] if number < len(results) else session.run(name)
-        found, wanted = np.asarray(found), np.asarray(wanted)
-        if found.dtype.kind in "fc" and found.shape == wanted.shape:
-            apart = np.abs(found - wanted)[~(np.isnan(found) & np.isnan(wanted))]
-            apart = float(apart.max(initial=0.0))
-            allowed = CLOSE * float(np.nanmax(np.abs(wanted), initial=0.0))
-        else:
-            apart, allowed = (0.0 if np.array_equal(found, wanted) else float("inf")), 0.0
+        apart, allowed = _apart(np.asarray(found), np.asarray(wanted))
         if not apart <= allowed:
             raise ExecuteError("kernel", f"{name} differs from the unplaced step's by {apart:.3g}: an op computes something else where it was placed")
         largest = max(largest, apart)
     return largest
+
+
+def _apart(found, wanted):
+    """The largest difference of two arrays, and how much of it is rounding. Equal infinities do not differ, nor do two NaN."""
+    import numpy as np
+
+    if found.shape != wanted.shape or found.dtype.kind not in "fc":
+        return (0.0 if np.array_equal(found, wanted) else float("inf")), 0.0
+    differ = (found != wanted) & ~(np.isnan(found) & np.isnan(wanted))
+    with np.errstate(invalid="ignore"):
+        apart = float(np.abs(found - wanted)[differ].max(initial=0.0))
+    return apart, CLOSE * float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0))
 
 
 def _hardware(problem, workers):
