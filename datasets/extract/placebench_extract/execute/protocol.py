@@ -6,10 +6,12 @@ Times are microseconds. An op, a device, a transfer is its index in the problem'
 import json
 import os
 import sys
+import threading
 import time
 from dataclasses import dataclass, fields
 
 VERSION = 1
+_one_at_a_time = threading.Lock()
 
 
 class ExecuteError(Exception):
@@ -106,8 +108,9 @@ def _fault(problem):
 
 def event(name, /, **values):
     """Says what happened: one line of JSON on standard output."""
-    sys.stdout.write(json.dumps({"event": name, **values}) + "\n")
-    sys.stdout.flush()
+    with _one_at_a_time:
+        sys.stdout.write(json.dumps({"event": name, **values}) + "\n")
+        sys.stdout.flush()
 
 
 def processor_model():
