@@ -1,4 +1,4 @@
-//! A problem taken apart, changed as a law of fairness says, and put together again.
+//! A problem in parts, to be changed, as a law of fairness says for example, and put together.
 
 use std::sync::Arc;
 
@@ -10,27 +10,30 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 #[derive(Clone, Debug)]
-struct Op {
-    ops: f64,
-    memory_bytes: u64,
-    kinds: KindSet,
-    times: [Option<f64>; 3],
-    name: Option<String>,
-    op_type: Option<String>,
-    layer: Option<String>,
-    outputs: Vec<u64>,
+pub(crate) struct Op {
+    pub(crate) ops: f64,
+    pub(crate) memory_bytes: u64,
+    pub(crate) kinds: KindSet,
+    pub(crate) times: [Option<f64>; 3],
+    pub(crate) name: Option<String>,
+    pub(crate) op_type: Option<String>,
+    pub(crate) layer: Option<String>,
+    pub(crate) outputs: Vec<u64>,
 }
 
 /// The parts of an instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    ops: Vec<Op>,
+    pub(crate) ops: Vec<Op>,
     /// Producer, port or control, consumer.
-    edges: Vec<(usize, Option<usize>, usize)>,
-    colocated: Vec<(usize, usize)>,
-    devices: Vec<Device>,
+    pub(crate) edges: Vec<(usize, Option<usize>, usize)>,
+    pub(crate) colocated: Vec<(usize, usize)>,
+    pub(crate) devices: Vec<Device>,
     /// Row-major by sender.
-    links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) send_ops: f64,
+    /// What each device adds to each op.
+    pub(crate) op_overheads: Vec<f64>,
 }
 
 impl Problem {
@@ -62,6 +65,8 @@ impl Problem {
             colocated: graph.colocation().groups().flat_map(|(_, members)| mates(members)).collect(),
             devices: cluster.devices().to_vec(),
             links: pairs.map(|(from, to)| cluster.link(from, to)).collect(),
+            send_ops: cluster.send_ops(),
+            op_overheads: cluster.device_ids().map(|device| cluster.op_overhead(device)).collect(),
         }
     }
 
@@ -90,7 +95,8 @@ impl Problem {
         }
         let count = self.devices.len();
         let link = |from: DeviceId, to: DeviceId| self.links[from.index() * count + to.index()];
-        let cluster = Cluster::new(self.devices.clone(), link).unwrap();
+        let cluster = Cluster::new(self.devices.clone(), link).unwrap().with_send_ops(self.send_ops).unwrap();
+        let cluster = cluster.with_op_overheads(|device| self.op_overheads[device.index()]).unwrap();
         Instance::new(builder.build().unwrap(), Arc::new(cluster)).unwrap()
     }
 
@@ -109,6 +115,7 @@ impl Problem {
         Self {
             devices: order.iter().map(|&device| self.devices[device].clone()).collect(),
             links: pairs.map(|(from, to)| self.links[from * count + to]).collect(),
+            op_overheads: order.iter().map(|&device| self.op_overheads[device]).collect(),
             ..self.clone()
         }
     }
@@ -136,6 +143,7 @@ impl Problem {
             op.outputs.iter_mut().for_each(|output| *output *= bytes);
         }
         scaled.links.iter_mut().for_each(|link| link.latency *= time);
+        scaled.op_overheads.iter_mut().for_each(|overhead| *overhead *= time);
         scaled.with_memory(bytes)
     }
 
@@ -164,7 +172,8 @@ impl Problem {
                 links.push(if from.max(to) == count { slow } else { self.links[from * count + to] });
             }
         }
-        Self { devices, links, ..self.clone() }.with_devices(&order)
+        let op_overheads = self.op_overheads.iter().copied().chain([0.0]).collect();
+        Self { devices, links, op_overheads, ..self.clone() }.with_devices(&order)
     }
 
     /// One more op, the last, that costs nothing, may run wherever some op may, and has no edges.
@@ -208,6 +217,8 @@ pub(crate) fn random(seed: u64, ops: usize) -> Problem {
         colocated: Vec::new(),
         devices: Vec::new(),
         links: Vec::new(),
+        send_ops: 0.0,
+        op_overheads: vec![0.0; 5],
     };
     for to in 1..ops {
         for _ in 0..rng.random_range(0..=3) {
