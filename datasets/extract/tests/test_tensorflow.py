@@ -104,7 +104,7 @@ class Small(Run):
         result = self.check(content, nodes)[-1]
         self.assertLess(result["transfers"][0][0], result["ops"][last][0])
 
-    def test_a_graph_from_a_file_runs_on_workers_that_run_already(self):
+    def test_workers_that_run_already_take_a_graph_from_a_file_and_a_model_in_any_order(self):
         made = tf.Graph()
         with made.as_default():
             x = v1.placeholder(tf.float32, [64, 64], "x")
@@ -126,9 +126,9 @@ class Small(Run):
             self.addCleanup(worker.kill)
         nodes = list(definition.node)
         devices = [{"name": f"cpu:{i}", "kind": "cpu", "host": host} for i, host in enumerate(hosts)]
-        for mode in ("dynamic", "replay"):
-            content = problems.problem(str(self.folder), {}, nodes, 2, mode=mode, hosts=hosts, devices=devices)
-            self.check(content, nodes)
+        self.check(problems.problem(str(self.folder), {}, nodes, 2, hosts=hosts, devices=devices), nodes)
+        nodes = problems.nodes_of("convnet", TINY["convnet"])
+        self.check(problems.problem("convnet", TINY["convnet"], nodes, 2, mode="dynamic", hosts=hosts, devices=devices), nodes)
 
     def test_a_worker_that_dies_is_told_and_nothing_stays(self):
         nodes = problems.nodes_of("convnet", TINY["convnet"])

@@ -31,13 +31,13 @@ def run(problem):
     step = tensorflow_graph.load(problem)
     tensorflow_graph.check_splits(step, {name: problem.placement[op] for op, name in enumerate(step.ops)})
     sequence = tensorflow_graph.one_after_another(step, problem)
-    definition = tensorflow_graph.placed(step, problem, layout.device_names)
+    placed = tensorflow_graph.placed(step, problem, layout.device_names)
     end = _End()
     try:
         threads = 2 if problem.mode == "replay" else 1
         end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, threads, end.worker_died)
         expected, why_not = _unplaced(step, layout)
-        result = _measure(problem, step, definition, layout, workers, sequence, expected, why_not)
+        result = _measure(problem, step, placed, layout, workers, sequence, expected, why_not)
         workers.stop()
     except tf.errors.OpError as error:
         end.failed(_explain(error))
@@ -122,9 +122,9 @@ def _unplaced(step, layout):
     seedless = next((node.name for node in draws if not node.attr["seed"].i and not node.attr["seed2"].i), None)
     if seedless:
         return None, f"op {seedless!r} draws numbers without a seed"
-    definition = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
-    session = _session(definition, layout.hosts[0])
-    arrays = [*_first_step(session, step), *(session.run(name) for name in step.variables)]
+    alone = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
+    session = _session(alone.definition, layout.hosts[0])
+    arrays = [*_first_step(session, alone), *(session.run(name) for name in step.variables)]
     session.close()
     return arrays, None
 
@@ -136,15 +136,16 @@ def _first_step(session, step, **options):
     return session.run([step.results, step.targets], **options)[0]
 
 
-def _measure(problem, step, definition, layout, workers, sequence, expected, why_not):
+def _measure(problem, step, placed, layout, workers, sequence, expected, why_not):
     from . import tensorflow_timeline
     from ..tf import tf, v1
 
-    for device in dict.fromkeys(layout.device_names):
-        definition.node.add(name=f"placebench/empty/{len(definition.node)}", op="NoOp", device=device)
-    nothing = [node.name for node in definition.node if node.name.startswith("placebench/empty/")]
+    nothing = []
+    for device in layout.device_names:
+        nothing.append(f"placebench/empty/{len(nothing)}")
+        placed.definition.node.add(name=nothing[-1], op="NoOp", device=device)
     load = OtherLoad(workers.pids)
-    session = _session(definition, layout.hosts[0])
+    session = _session(placed.definition, layout.hosts[0])
     there = {device.name for device in session.list_devices()}
     for device, name in zip(problem.devices, layout.device_names):
         if name not in there:
@@ -153,17 +154,17 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
     offsets, clock = _clocks(session, layout)
     metadata = v1.RunMetadata()
     options = v1.RunOptions(output_partition_graphs=True)
-    results = _first_step(session, step, options=options, run_metadata=metadata)
+    results = _first_step(session, placed, options=options, run_metadata=metadata)
     difference = None
     if expected is not None:
         difference = _largest_difference(session, step, results, expected)
-    session.run(step.targets, options=options, run_metadata=metadata)
+    session.run(placed.targets, options=options, run_metadata=metadata)
     edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
 
     def timed(kind, index, **arguments):
         start = time.time_ns()
         begin = time.perf_counter_ns()
-        session.run(step.targets, **arguments)
+        session.run(placed.targets, **arguments)
         makespan = (time.perf_counter_ns() - begin) / 1e3
         event("step", kind=kind, index=index, makespan_us=makespan, load_others=load.read())
         return makespan, start
@@ -179,7 +180,7 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
         traced.append((makespan, index, tensorflow_timeline.Timeline(metadata, start, offsets)))
     traced.sort(key=lambda entry: entry[:2])
     timeline = traced[(len(traced) - 1) // 2][2]
-    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence)
+    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence, layout.tasks)
     empty = []
     for _ in range(EMPTY_STEPS):
         begin = time.perf_counter_ns()

@@ -4,7 +4,7 @@ A fed placeholder would live where the client is, on the first worker's processo
 consumers. So each placeholder becomes a constant of the same name, with the value that would be fed, on its own device.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration", "Exit", "RefE
 SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 # Names of the ops that we add.
-AFTER, WAITS, HOLDS, APART = "placebench/after/", "placebench/waits/", "placebench/holds/", "placebench/apart/"
+AFTER, WAITS, HOLDS, KEEPS, APART = "placebench/after/", "placebench/waits/", "placebench/holds/", "placebench/keeps/", "placebench/apart/"
 
 
 @dataclass
@@ -218,7 +218,7 @@ def placed(step, problem, device_names):
     _await_all_inputs(step, definition, nodes)
     if problem.mode == "replay":
         _chain(step, problem, definition, nodes)
-    return definition
+    return replace(step, definition=definition, targets=step.targets + _keep_constants(step, definition, nodes))
 
 
 def unplaced(step, device_name):
@@ -227,7 +227,7 @@ def unplaced(step, device_name):
     definition.CopyFrom(step.definition)
     for node in definition.node:
         node.device = device_name
-    return definition
+    return replace(step, definition=definition)
 
 
 def _hold_switches(step, definition, nodes):
@@ -281,6 +281,26 @@ def _chain(step, problem, definition, nodes):
             inputs = nodes[step.ops[after]].input
             if f"^{signal}" not in inputs:
                 inputs.append(f"^{signal}")
+
+
+def _keep_constants(step, definition, nodes):
+    """Keeps small constants on their devices. TensorFlow copies those that nothing waits for to their consumers'.
+
+    So something waits for each of them, which has to be run beside the targets: the answer.
+    """
+    awaited, away = set(), set()
+    for node in definition.node:
+        for text in node.input:
+            if text.startswith("^"):
+                awaited.add(text[1:])
+            elif nodes.get(_source(text), node).device != node.device:
+                away.add(_source(text))
+    waiting, added = away - awaited, []
+    for name in step.ops:
+        if nodes[name].op == "Const" and name in waiting:
+            definition.node.add(name=KEEPS + name, op="NoOp", device=nodes[name].device, input=[f"^{name}"])
+            added.append(KEEPS + name)
+    return added
 
 
 def _source(text):
