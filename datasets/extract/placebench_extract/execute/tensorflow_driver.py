@@ -1,4 +1,4 @@
-"""Runs a placement in TensorFlow: a worker for each device, every op pinned, steps for time and others for the timeline.
+"""Runs a placement in TensorFlow: a worker for each device, every op pinned, steps for time, others for the timeline.
 
 The step that runs is the one whose costs were traced: no optimizer changes the graph, and a device runs one op at a
 time.
@@ -149,7 +149,8 @@ def _measure(problem, step, placed, layout, workers, sequence, expected, why_not
     there = {device.name for device in session.list_devices()}
     for device, name in zip(problem.devices, layout.device_names):
         if name not in there:
-            raise ExecuteError("unsupported", f"device {device['name']}: the worker has no {name}: TensorFlow {tf.__version__} finds none there")
+            fault = f"device {device['name']}: TensorFlow {tf.__version__} finds no {name} at its worker"
+            raise ExecuteError("unsupported", fault)
     event("ready", hardware=_hardware(problem, workers), software=f"tensorflow {tf.__version__}")
     offsets, clock = _clocks(session, layout)
     metadata = v1.RunMetadata()
@@ -196,7 +197,7 @@ def _measure(problem, step, placed, layout, workers, sequence, expected, why_not
         "transfers": [interval[:2] for interval in transfers],
         "bytes": moved,
         "checked": checked,
-        "sends": len(edges),
+        "send_ops": len(edges),
         "not_run": not_run,
         "empty_step_us": sorted(empty)[len(empty) // 2],
         "clock": clock,
@@ -213,13 +214,14 @@ def _largest_difference(session, step, results, expected):
         found = results[number] if number < len(results) else session.run(name)
         apart, allowed = _apart(np.asarray(found), np.asarray(wanted))
         if not apart <= allowed:
-            raise ExecuteError("kernel", f"{name} differs from the unplaced step's by {apart:.3g}: an op computes something else where it was placed")
+            fault = f"{name} differs from the unplaced step's by {apart:.3g}: an op computes something else when placed"
+            raise ExecuteError("kernel", fault)
         largest = max(largest, apart)
     return largest
 
 
 def _apart(found, wanted):
-    """The largest difference of two arrays, and how much of it is rounding. Equal infinities do not differ, nor do two NaN."""
+    """The largest difference of two arrays, and how much is rounding. Equal infinities do not differ, nor two NaN."""
     import numpy as np
 
     if found.shape != wanted.shape or found.dtype.kind not in "fc":
@@ -245,7 +247,7 @@ def _hardware(problem, workers):
 
 
 def _clocks(session, layout):
-    """How far the clock of each device's worker is ahead of ours, in nanoseconds, and a sentence on how well it is known.
+    """How far the clock of each device's worker is ahead of ours, in nanoseconds, and how well that is known.
 
     Processes of one host have one clock. On others, the shortest of some questions for the time bounds the error.
     """

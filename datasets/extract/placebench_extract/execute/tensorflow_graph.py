@@ -19,7 +19,8 @@ LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration", "Exit", "RefE
 SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 # Names of the ops that we add.
-AFTER, WAITS, HOLDS, KEEPS, APART = "placebench/after/", "placebench/waits/", "placebench/holds/", "placebench/keeps/", "placebench/apart/"
+AFTER, WAITS, HOLDS = "placebench/after/", "placebench/waits/", "placebench/holds/"
+KEEPS, APART = "placebench/keeps/", "placebench/apart/"
 
 
 @dataclass
@@ -40,14 +41,17 @@ def load(problem):
         step = _model(problem)
     elif problem.graph.removesuffix("_whole") in models.CATALOGUE:
         name = problem.graph.removesuffix("_whole")
-        raise ExecuteError("unsupported", f"{problem.graph} has initialisation and evaluation, which no step runs: execute {name}")
+        fault = f"{problem.graph} has initialisation and evaluation, which no step runs: execute {name}"
+        raise ExecuteError("unsupported", fault)
     else:
         step = _file(Path(problem.graph))
     for number, (found, wanted) in enumerate(zip(step.ops, problem.graph_ops)):
         if found != wanted:
-            raise ExecuteError("problem", f"{problem.graph}: op {number} is {found!r}, the problem says {wanted!r}: {_REMEDY}")
+            fault = f"{problem.graph}: op {number} is {found!r}, the problem says {wanted!r}: {_REMEDY}"
+            raise ExecuteError("problem", fault)
     if len(step.ops) != len(problem.graph_ops):
-        raise ExecuteError("problem", f"{problem.graph} has {len(step.ops)} ops, the problem {len(problem.graph_ops)}: {_REMEDY}")
+        fault = f"{problem.graph} has {len(step.ops)} ops, the problem {len(problem.graph_ops)}: {_REMEDY}"
+        raise ExecuteError("problem", fault)
     return step
 
 
@@ -106,7 +110,8 @@ def _file(path):
         if node.op in ("Placeholder", "PlaceholderV2"):
             shape = [d.size for d in node.attr["shape"].shape.dim]
             if node.attr["shape"].shape.unknown_rank or any(size < 0 for size in shape):
-                raise ExecuteError("unsupported", f"{path}: placeholder {node.name!r} has no full shape: write the shape into it")
+                fault = f"{path}: placeholder {node.name!r} has no full shape: write the shape into it"
+                raise ExecuteError("unsupported", fault)
             kind = tf.dtypes.as_dtype(node.attr["dtype"].type)
             if kind.is_floating:
                 _make_constant(node, random.random(shape).astype(kind.as_numpy_dtype))
@@ -149,7 +154,8 @@ def _read(path):
         else:
             definition.ParseFromString(content)
     except OSError as error:
-        raise ExecuteError("problem", f"{path}: {error.strerror}: give an embedded TensorFlow model, a GraphDef or the extractor's folder") from None
+        remedy = "give an embedded TensorFlow model, a GraphDef or the extractor's folder"
+        raise ExecuteError("problem", f"{path}: {error.strerror}: {remedy}") from None
     except Exception as error:  # protobuf's own types, which differ between its implementations
         raise ExecuteError("problem", f"{path} is no GraphDef: {_first_line(error)}") from None
     return definition
@@ -212,7 +218,8 @@ def placed(step, problem, device_names):
     if problem.mode == "replay":
         loop = next((name for name in step.ops if nodes[name].op in LOOPS), None)
         if loop:
-            raise ExecuteError("unsupported", f"op {loop!r} is part of a loop, whose ops run more than once: use the dynamic mode")
+            fault = f"op {loop!r} is part of a loop, whose ops run more than once: use the dynamic mode"
+            raise ExecuteError("unsupported", fault)
         one_after_another(step, problem)
     _hold_switches(step, definition, nodes)
     _await_all_inputs(step, definition, nodes)
@@ -253,12 +260,14 @@ def _await_all_inputs(step, definition, nodes):
     for name in step.ops:
         if nodes[name].op != "Merge":
             continue
-        away = [text for text in nodes[name].input if not text.startswith("^") and nodes[_source(text)].device != nodes[name].device]
+        device = nodes[name].device
+        data = [text for text in nodes[name].input if not text.startswith("^")]
+        away = [text for text in data if nodes[_source(text)].device != device]
         if not away:
             continue
-        trigger = definition.node.add(name=f"{WAITS}{name}/all", op="ControlTrigger", device=nodes[name].device)
+        trigger = definition.node.add(name=f"{WAITS}{name}/all", op="ControlTrigger", device=device)
         for number, text in enumerate(away):
-            copy = definition.node.add(name=f"{WAITS}{name}/{number}", op="Identity", device=nodes[name].device, input=[text])
+            copy = definition.node.add(name=f"{WAITS}{name}/{number}", op="Identity", device=device, input=[text])
             copy.attr["T"].type = nodes[name].attr["T"].type
             trigger.input.append(f"^{copy.name}")
         nodes[name].input.append(f"^{trigger.name}")
@@ -328,7 +337,8 @@ def one_after_another(step, problem):
     index = {name: op for op, name in enumerate(step.ops)}
     after = [[] for _ in step.ops]
     waits = [0] * len(step.ops)
-    pairs = [(index[_source(text)], index[node.name]) for node in step.definition.node if node.name in index for text in node.input]
+    own = [node for node in step.definition.node if node.name in index]
+    pairs = [(index[_source(text)], index[node.name]) for node in own for text in node.input]
     if problem.mode == "replay":
         pairs += [pair for order in problem.order for pair in zip(order, order[1:])]
     for first, second in pairs:
