@@ -15,6 +15,7 @@ from .protocol import ExecuteError, OtherLoad, event, processor_model
 
 CLOSE = 1e-3  # largest difference from the unplaced step, as a share of a tensor's largest value
 CLOCK_TRIES = 20
+PATIENCE = 5.0  # seconds from a lost connection to the end of the process behind it
 EMPTY_STEPS = 20
 
 
@@ -56,17 +57,18 @@ class _End:
         self.first = threading.Lock()
 
     def worker_died(self, message):
-        self.failed(ExecuteError("worker_died", message))
+        """A worker's process has ended, as the thread that watches it says."""
+        self._tell(ExecuteError("worker_died", message))
 
     def failed(self, error):
-        if error.kind == "worker_died" or not self._someone_died():
-            self._tell(error)
-        threading.Event().wait()  # the thread that watches the worker tells, and ends the process
-
-    def _someone_died(self):
-        """Whether a worker is the reason: its end reaches us as an error of the step, too, and maybe earlier."""
-        time.sleep(0.5)
-        return self.workers is not None and any(process.poll() is not None for process in self.workers.processes)
+        """A step failed. If a process has ended, that is why, and the thread that watches it says so better."""
+        end = time.monotonic() + (PATIENCE if error.kind == "worker_died" else 0.5)
+        processes = self.workers.processes if self.workers is not None else []
+        while processes and time.monotonic() < end:
+            if any(process.poll() is not None for process in processes):
+                threading.Event().wait()
+            time.sleep(0.05)
+        self._tell(error)
 
     def _tell(self, error):
         if self.first.acquire(blocking=False):
@@ -74,6 +76,7 @@ class _End:
             if self.workers is not None:
                 self.workers.stop()
             os._exit(1)
+        threading.Event().wait()
 
 
 def _explain(error):
