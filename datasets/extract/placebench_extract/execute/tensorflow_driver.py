@@ -83,14 +83,14 @@ def _explain(error):
     """A fault of a step as one line."""
     from ..tf import tf
 
-    noise = ("Graph execution error", "Detected at", "Node: ", "From /job", "[[{{node")
+    noise = ("=", "Graph execution error", "Detected at", "Node: ", "From /job", "[[{{node")
     said = [line.strip() for line in (error.message or "").splitlines()]
     line = next((line for line in said if line and not line.startswith(noise)), type(error).__name__)
     name = f"op {error.op.name!r}: " if error.op is not None else ""
     if isinstance(error, tf.errors.ResourceExhaustedError):
         return ExecuteError("memory", f"{name}{line}: take a smaller model or more devices")
     if isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError)):
-        return ExecuteError("worker_died", f"a worker does not answer any more: {line}")
+        return ExecuteError("worker_died", f"a worker does not answer any more ({line}): see its messages, and start it again")
     return ExecuteError("kernel", f"{name}{line}")
 
 
