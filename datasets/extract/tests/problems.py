@@ -1,4 +1,4 @@
-"""Problems for the drivers, made without the code that is tested: placement, order and transfers from the graph alone."""
+"""Problems for the driver, made without the code that is tested: placement, order, transfers from the graph alone."""
 
 import json
 import os

@@ -41,12 +41,13 @@ class Run(unittest.TestCase):
         result = events[-1]
         self.assertEqual(status, 0, result.get("message"))
         self.assertEqual(events[0]["event"], "ready")
-        kinds = ["warm_up"] * content["warm_up"] + ["measured"] * content["repetitions"] + ["traced"] * content["traced"]
+        counts = ("warm_up", "warm_up"), ("measured", "repetitions"), ("traced", "traced")
+        kinds = [kind for kind, count in counts for _ in range(content[count])]
         self.assertEqual([event["kind"] for event in events[1:-1]], kinds)
         measured = [event["makespan_us"] for event in events[1:-1] if event["kind"] == "measured"]
         self.assertEqual(result["makespans_us"], measured)
         self.assertIn("equal the unplaced step's", result["checked"])
-        self.assertEqual(result["sends"], len(content["transfers"]))
+        self.assertEqual(result["send_ops"], len(content["transfers"]))
         self.check_laws(content, nodes, result)
         return events
 
@@ -104,7 +105,7 @@ class Small(Run):
         result = self.check(content, nodes)[-1]
         self.assertLess(result["transfers"][0][0], result["ops"][last][0])
 
-    def test_a_graph_from_a_file_runs_on_workers_that_run_already(self):
+    def test_workers_that_run_already_take_a_graph_from_a_file_and_a_model_in_any_order(self):
         made = tf.Graph()
         with made.as_default():
             x = v1.placeholder(tf.float32, [64, 64], "x")
@@ -126,9 +127,9 @@ class Small(Run):
             self.addCleanup(worker.kill)
         nodes = list(definition.node)
         devices = [{"name": f"cpu:{i}", "kind": "cpu", "host": host} for i, host in enumerate(hosts)]
-        for mode in ("dynamic", "replay"):
-            content = problems.problem(str(self.folder), {}, nodes, 2, mode=mode, hosts=hosts, devices=devices)
-            self.check(content, nodes)
+        self.check(problems.problem(str(self.folder), {}, nodes, 2, hosts=hosts, devices=devices), nodes)
+        nodes = problems.nodes_of("convnet", TINY["convnet"])
+        self.check(problems.problem("convnet", TINY["convnet"], nodes, 2, mode="dynamic", hosts=hosts, devices=devices), nodes)
 
     def test_a_worker_that_dies_is_told_and_nothing_stays(self):
         nodes = problems.nodes_of("convnet", TINY["convnet"])
@@ -201,18 +202,22 @@ class Refusals(unittest.TestCase):
                 del node.attr["_class"]
         update = next(node for node in self.nodes if node.op == "ApplyAdam")
         place = {name: int(name == update.name) for name in step.ops}
-        self.refused("unsupported", f"op {update.name!r} changes the variable of {update.input[0]!r}", lambda: tensorflow_graph.check_splits(step, place))
+        message = f"op {update.name!r} changes the variable of {update.input[0]!r}"
+        self.refused("unsupported", message, lambda: tensorflow_graph.check_splits(step, place))
 
     def test_classes_stay_together(self):
         step = self.load()
         node = next(node for node in self.nodes if node.op == "Identity" and "_class" in node.attr)
         place = {name: int(name == node.name) for name in step.ops}
-        self.refused("unsupported", f"op {node.name!r} is colocated with", lambda: tensorflow_graph.check_splits(step, place))
+        message = f"op {node.name!r} is colocated with"
+        self.refused("unsupported", message, lambda: tensorflow_graph.check_splits(step, place))
 
     def test_an_order_that_waits_for_itself(self):
         step, content = self.load(), dict(self.content)
         content["order"] = [list(reversed(order)) for order in content["order"]]
-        self.refused("problem", "waits for an op that waits for it", lambda: tensorflow_graph.one_after_another(step, as_problem(content)))
+        problem = as_problem(content)
+        message = "waits for an op that waits for it"
+        self.refused("problem", message, lambda: tensorflow_graph.one_after_another(step, problem))
 
     def test_sends_that_are_not_the_problems(self):
         step = self.load()
@@ -230,20 +235,25 @@ class Refusals(unittest.TestCase):
             send = partition.node.add(name=f"send_{number}", op="_Send", input=[text])
             send.attr["tensor_name"].s = f"edge_{number}".encode()
             send.attr["recv_device"].s = names[transfer["to"]].encode()
-        found = tensorflow_timeline.check_partitions(partitions, step, as_problem(self.content), names)
-        self.assertEqual(found, {f"edge_{number}": number for number in range(len(self.content["transfers"]))})
-        self.refused("unsupported", "only TensorFlow sends", lambda: tensorflow_timeline.check_partitions(partitions, step, problem, names))
+
+        def edges(problem):
+            return tensorflow_timeline.check_partitions(partitions, step, problem, names)
+
+        whole = as_problem(self.content)
+        self.assertEqual(edges(whole), {f"edge_{number}": number for number in range(len(whole.transfers))})
+        self.refused("unsupported", "only TensorFlow sends", lambda: edges(problem))
         del partitions[0].node[-1]
-        self.refused("unsupported", "only the problem sends", lambda: tensorflow_timeline.check_partitions(partitions, step, as_problem(self.content), names))
+        self.refused("unsupported", "only the problem sends", lambda: edges(whole))
         partitions[0].node[0].device = "elsewhere"
-        self.refused("unsupported", "on elsewhere, not on", lambda: tensorflow_timeline.check_partitions(partitions, step, as_problem(self.content), names))
+        self.refused("unsupported", "on elsewhere, not on", lambda: edges(whole))
 
 
 class Layouts(unittest.TestCase):
     def names(self, kinds, hosts=(), at=()):
         devices = [{"name": f"d{i}", "kind": kind, "host": at[i] if at else ""} for i, kind in enumerate(kinds)]
         layout = tensorflow_cluster.layout(devices, list(hosts))
-        return [name.removeprefix("/job:worker/replica:0/task:").replace("/device", "") for name in layout.device_names], layout.gpus
+        start = "/job:worker/replica:0/task:"
+        return [name.removeprefix(start).replace("/device", "") for name in layout.device_names], layout.gpus
 
     def test_each_cpu_is_a_worker_and_gpus_belong_to_the_first(self):
         self.assertEqual(self.names(["cpu", "cpu"]), (["0:CPU:0", "1:CPU:0"], [0, 0]))
@@ -251,7 +261,9 @@ class Layouts(unittest.TestCase):
 
     def test_with_hosts_a_device_is_where_it_says(self):
         hosts = ["a:1", "b:1"]
-        self.assertEqual(self.names(["cpu", "gpu", "gpu"], hosts, ["b:1", "a:1", "a:1"])[0], ["1:CPU:0", "0:GPU:0", "0:GPU:1"])
+        names, _ = self.names(["cpu", "gpu", "gpu"], hosts, ["b:1", "a:1", "a:1"])
+        self.assertEqual(names, ["1:CPU:0", "0:GPU:0", "0:GPU:1"])
+        self.assertEqual(self.names(["cpu", "gpu"], ["a:1", "a:1"], ["a:1", "a:1"])[0], ["0:CPU:0", "0:GPU:0"])
         for at in (["c:1"], ["a:1", "a:1"]):
             with self.assertRaises(ExecuteError):
                 self.names(["cpu"] * len(at), hosts, at)
@@ -289,8 +301,9 @@ class SevenModels(Run):
                     events = self.check(content, nodes)
                     result = events[-1]
                     makespans = sorted(result["makespans_us"])
-                    print(f"{name} {parameters} {workers} workers: {len(nodes)} ops, {result['sends']} sends, {result['bytes'] / 1e6:.1f} MB, "
-                          f"{makespans[0] / 1e3:.1f} to {makespans[-1] / 1e3:.1f} ms, {result['checked']}", file=sys.stderr, flush=True)
+                    said = f"{name} {parameters} {workers} workers: {len(nodes)} ops, {result['send_ops']} sends, "
+                    said += f"{result['bytes'] / 1e6:.1f} MB, {makespans[0] / 1e3:.1f} to {makespans[-1] / 1e3:.1f} ms, "
+                    print(said + result["checked"], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ def accept_only(sources, listeners=None):
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     for number in _listening() if listeners is None else listeners:
         with socket.socket(fileno=os.dup(number)) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+            attached = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+            listener.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, attached)
 
 
 def _program(sources):

@@ -30,18 +30,22 @@ class Layout:
 def layout(devices, hosts):
     """Gives every device a worker. Without hosts, workers are processes here, on free ports of the loopback."""
     remote = bool(hosts)
+    hosts = list(dict.fromkeys(hosts))  # devices can share a worker
     names, tasks, cpus, gpus = [], [], [0] * len(hosts), [0] * len(hosts)
     home = None  # the worker here that has the GPUs
     for device in devices:
         if device["kind"] not in ("cpu", "gpu"):
-            raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: TensorFlow here runs cpu and gpu")
+            fault = f"device {device['name']} is a {device['kind']}: TensorFlow here runs cpu and gpu"
+            raise ExecuteError("unsupported", fault)
         cpu = device["kind"] == "cpu"
         if remote:
             if device["host"] not in hosts:
-                raise ExecuteError("problem", f"device {device['name']} is on {device['host']!r}, which is none of the hosts {', '.join(hosts)}")
+                fault = f"device {device['name']} is on {device['host']!r}, which is none of the hosts {', '.join(hosts)}"
+                raise ExecuteError("problem", fault)
             task = hosts.index(device["host"])
             if cpu and cpus[task]:
-                raise ExecuteError("unsupported", f"device {device['name']}: worker {device['host']} has a cpu device already: start one worker for each")
+                fault = f"device {device['name']}: worker {device['host']} has a cpu device already: start one for each"
+                raise ExecuteError("unsupported", fault)
         elif home is not None and (not cpu or cpus[home] == 0):
             task = home
         else:
@@ -113,8 +117,9 @@ def _start(layout, task, host, threads, core):
     environment = dict(os.environ)
     if layout.gpus[task]:
         environment.pop("CUDA_VISIBLE_DEVICES", None)
-    words = [sys.executable, "-m", "placebench_extract", "worker", "tensorflow", "--listen", host, "--hosts", ",".join(layout.hosts)]
-    words += ["--with-parent", "--gpus", str(layout.gpus[task]), "--threads", str(threads)]
+    words = [sys.executable, "-m", "placebench_extract", "worker", "tensorflow", "--with-parent"]
+    words += ["--listen", host, "--hosts", ",".join(layout.hosts)]
+    words += ["--gpus", str(layout.gpus[task]), "--threads", str(threads)]
     words += [] if core is None else ["--core", str(core)]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 

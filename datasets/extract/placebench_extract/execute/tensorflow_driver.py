@@ -1,4 +1,4 @@
-"""Runs a placement in TensorFlow: a worker for each device, every op pinned, steps for time and others for the timeline.
+"""Runs a placement in TensorFlow: a worker for each device, every op pinned, steps for time, others for the timeline.
 
 The step that runs is the one whose costs were traced: no optimizer changes the graph, and a device runs one op at a
 time.
@@ -15,6 +15,7 @@ from .protocol import ExecuteError, OtherLoad, event, processor_model
 
 CLOSE = 1e-3  # largest difference from the unplaced step, as a share of a tensor's largest value
 CLOCK_TRIES = 20
+PATIENCE = 5.0  # seconds from a lost connection to the end of the process behind it
 EMPTY_STEPS = 20
 
 
@@ -31,13 +32,13 @@ def run(problem):
     step = tensorflow_graph.load(problem)
     tensorflow_graph.check_splits(step, {name: problem.placement[op] for op, name in enumerate(step.ops)})
     sequence = tensorflow_graph.one_after_another(step, problem)
-    definition = tensorflow_graph.placed(step, problem, layout.device_names)
+    placed = tensorflow_graph.placed(step, problem, layout.device_names)
     end = _End()
     try:
         threads = 2 if problem.mode == "replay" else 1
         end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, threads, end.worker_died)
         expected, why_not = _unplaced(step, layout)
-        result = _measure(problem, step, definition, layout, workers, sequence, expected, why_not)
+        result = _measure(problem, step, placed, layout, workers, sequence, expected, why_not)
         workers.stop()
     except tf.errors.OpError as error:
         end.failed(_explain(error))
@@ -56,17 +57,18 @@ class _End:
         self.first = threading.Lock()
 
     def worker_died(self, message):
-        self.failed(ExecuteError("worker_died", message))
+        """A worker's process has ended, as the thread that watches it says."""
+        self._tell(ExecuteError("worker_died", message))
 
     def failed(self, error):
-        if error.kind == "worker_died" or not self._someone_died():
-            self._tell(error)
-        threading.Event().wait()  # the thread that watches the worker tells, and ends the process
-
-    def _someone_died(self):
-        """Whether a worker is the reason: its end reaches us as an error of the step, too, and maybe earlier."""
-        time.sleep(0.5)
-        return self.workers is not None and any(process.poll() is not None for process in self.workers.processes)
+        """A step failed. If a process has ended, that is why, and the thread that watches it says so better."""
+        end = time.monotonic() + (PATIENCE if error.kind == "worker_died" else 0.5)
+        processes = self.workers.processes if self.workers is not None else []
+        while processes and time.monotonic() < end:
+            if any(process.poll() is not None for process in processes):
+                threading.Event().wait()
+            time.sleep(0.05)
+        self._tell(error)
 
     def _tell(self, error):
         if self.first.acquire(blocking=False):
@@ -74,20 +76,21 @@ class _End:
             if self.workers is not None:
                 self.workers.stop()
             os._exit(1)
+        threading.Event().wait()
 
 
 def _explain(error):
     """A fault of a step as one line."""
     from ..tf import tf
 
-    noise = ("Graph execution error", "Detected at", "Node: ", "From /job", "[[{{node")
+    noise = ("=", "Graph execution error", "Detected at", "Node: ", "From /job", "[[{{node")
     said = [line.strip() for line in (error.message or "").splitlines()]
     line = next((line for line in said if line and not line.startswith(noise)), type(error).__name__)
     name = f"op {error.op.name!r}: " if error.op is not None else ""
     if isinstance(error, tf.errors.ResourceExhaustedError):
         return ExecuteError("memory", f"{name}{line}: take a smaller model or more devices")
     if isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError)):
-        return ExecuteError("worker_died", f"a worker does not answer any more: {line}")
+        return ExecuteError("worker_died", f"a worker does not answer any more ({line}): see its messages, and start it again")
     return ExecuteError("kernel", f"{name}{line}")
 
 
@@ -122,9 +125,9 @@ def _unplaced(step, layout):
     seedless = next((node.name for node in draws if not node.attr["seed"].i and not node.attr["seed2"].i), None)
     if seedless:
         return None, f"op {seedless!r} draws numbers without a seed"
-    definition = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
-    session = _session(definition, layout.hosts[0])
-    arrays = [*_first_step(session, step), *(session.run(name) for name in step.variables)]
+    alone = tensorflow_graph.unplaced(step, "/job:worker/replica:0/task:0/device:CPU:0")
+    session = _session(alone.definition, layout.hosts[0])
+    arrays = [*_first_step(session, alone), *(session.run(name) for name in step.variables)]
     session.close()
     return arrays, None
 
@@ -136,34 +139,36 @@ def _first_step(session, step, **options):
     return session.run([step.results, step.targets], **options)[0]
 
 
-def _measure(problem, step, definition, layout, workers, sequence, expected, why_not):
+def _measure(problem, step, placed, layout, workers, sequence, expected, why_not):
     from . import tensorflow_timeline
     from ..tf import tf, v1
 
-    for device in dict.fromkeys(layout.device_names):
-        definition.node.add(name=f"placebench/empty/{len(definition.node)}", op="NoOp", device=device)
-    nothing = [node.name for node in definition.node if node.name.startswith("placebench/empty/")]
+    nothing = []
+    for device in layout.device_names:
+        nothing.append(f"placebench/empty/{len(nothing)}")
+        placed.definition.node.add(name=nothing[-1], op="NoOp", device=device)
     load = OtherLoad(workers.pids)
-    session = _session(definition, layout.hosts[0])
+    session = _session(placed.definition, layout.hosts[0])
     there = {device.name for device in session.list_devices()}
     for device, name in zip(problem.devices, layout.device_names):
         if name not in there:
-            raise ExecuteError("unsupported", f"device {device['name']}: the worker has no {name}: TensorFlow {tf.__version__} finds none there")
+            fault = f"device {device['name']}: TensorFlow {tf.__version__} finds no {name} at its worker"
+            raise ExecuteError("unsupported", fault)
     event("ready", hardware=_hardware(problem, workers), software=f"tensorflow {tf.__version__}")
     offsets, clock = _clocks(session, layout)
     metadata = v1.RunMetadata()
     options = v1.RunOptions(output_partition_graphs=True)
-    results = _first_step(session, step, options=options, run_metadata=metadata)
+    results = _first_step(session, placed, options=options, run_metadata=metadata)
     difference = None
     if expected is not None:
         difference = _largest_difference(session, step, results, expected)
-    session.run(step.targets, options=options, run_metadata=metadata)
+    session.run(placed.targets, options=options, run_metadata=metadata)
     edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
 
     def timed(kind, index, **arguments):
         start = time.time_ns()
         begin = time.perf_counter_ns()
-        session.run(step.targets, **arguments)
+        session.run(placed.targets, **arguments)
         makespan = (time.perf_counter_ns() - begin) / 1e3
         event("step", kind=kind, index=index, makespan_us=makespan, load_others=load.read())
         return makespan, start
@@ -179,7 +184,7 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
         traced.append((makespan, index, tensorflow_timeline.Timeline(metadata, start, offsets)))
     traced.sort(key=lambda entry: entry[:2])
     timeline = traced[(len(traced) - 1) // 2][2]
-    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence)
+    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence, layout.tasks)
     empty = []
     for _ in range(EMPTY_STEPS):
         begin = time.perf_counter_ns()
@@ -195,7 +200,7 @@ def _measure(problem, step, definition, layout, workers, sequence, expected, why
         "transfers": [interval[:2] for interval in transfers],
         "bytes": moved,
         "checked": checked,
-        "sends": len(edges),
+        "send_ops": len(edges),
         "not_run": not_run,
         "empty_step_us": sorted(empty)[len(empty) // 2],
         "clock": clock,
@@ -212,13 +217,14 @@ def _largest_difference(session, step, results, expected):
         found = results[number] if number < len(results) else session.run(name)
         apart, allowed = _apart(np.asarray(found), np.asarray(wanted))
         if not apart <= allowed:
-            raise ExecuteError("kernel", f"{name} differs from the unplaced step's by {apart:.3g}: an op computes something else where it was placed")
+            fault = f"{name} differs from the unplaced step's by {apart:.3g}: an op computes something else when placed"
+            raise ExecuteError("kernel", fault)
         largest = max(largest, apart)
     return largest
 
 
 def _apart(found, wanted):
-    """The largest difference of two arrays, and how much of it is rounding. Equal infinities do not differ, nor do two NaN."""
+    """The largest difference of two arrays, and how much is rounding. Equal infinities do not differ, nor two NaN."""
     import numpy as np
 
     if found.shape != wanted.shape or found.dtype.kind not in "fc":
@@ -244,7 +250,7 @@ def _hardware(problem, workers):
 
 
 def _clocks(session, layout):
-    """How far the clock of each device's worker is ahead of ours, in nanoseconds, and a sentence on how well it is known.
+    """How far the clock of each device's worker is ahead of ours, in nanoseconds, and how well that is known.
 
     Processes of one host have one clock. On others, the shortest of some questions for the time bounds the error.
     """

@@ -4,7 +4,7 @@ A fed placeholder would live where the client is, on the first worker's processo
 consumers. So each placeholder becomes a constant of the same name, with the value that would be fed, on its own device.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,8 @@ LOOPS = ("Enter", "RefEnter", "NextIteration", "RefNextIteration", "Exit", "RefE
 SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 # Names of the ops that we add.
-AFTER, WAITS, HOLDS, APART = "placebench/after/", "placebench/waits/", "placebench/holds/", "placebench/apart/"
+AFTER, WAITS, HOLDS = "placebench/after/", "placebench/waits/", "placebench/holds/"
+KEEPS, APART = "placebench/keeps/", "placebench/apart/"
 
 
 @dataclass
@@ -40,14 +41,17 @@ def load(problem):
         step = _model(problem)
     elif problem.graph.removesuffix("_whole") in models.CATALOGUE:
         name = problem.graph.removesuffix("_whole")
-        raise ExecuteError("unsupported", f"{problem.graph} has initialisation and evaluation, which no step runs: execute {name}")
+        fault = f"{problem.graph} has initialisation and evaluation, which no step runs: execute {name}"
+        raise ExecuteError("unsupported", fault)
     else:
         step = _file(Path(problem.graph))
     for number, (found, wanted) in enumerate(zip(step.ops, problem.graph_ops)):
         if found != wanted:
-            raise ExecuteError("problem", f"{problem.graph}: op {number} is {found!r}, the problem says {wanted!r}: {_REMEDY}")
+            fault = f"{problem.graph}: op {number} is {found!r}, the problem says {wanted!r}: {_REMEDY}"
+            raise ExecuteError("problem", fault)
     if len(step.ops) != len(problem.graph_ops):
-        raise ExecuteError("problem", f"{problem.graph} has {len(step.ops)} ops, the problem {len(problem.graph_ops)}: {_REMEDY}")
+        fault = f"{problem.graph} has {len(step.ops)} ops, the problem {len(problem.graph_ops)}: {_REMEDY}"
+        raise ExecuteError("problem", fault)
     return step
 
 
@@ -106,7 +110,8 @@ def _file(path):
         if node.op in ("Placeholder", "PlaceholderV2"):
             shape = [d.size for d in node.attr["shape"].shape.dim]
             if node.attr["shape"].shape.unknown_rank or any(size < 0 for size in shape):
-                raise ExecuteError("unsupported", f"{path}: placeholder {node.name!r} has no full shape: write the shape into it")
+                fault = f"{path}: placeholder {node.name!r} has no full shape: write the shape into it"
+                raise ExecuteError("unsupported", fault)
             kind = tf.dtypes.as_dtype(node.attr["dtype"].type)
             if kind.is_floating:
                 _make_constant(node, random.random(shape).astype(kind.as_numpy_dtype))
@@ -149,7 +154,8 @@ def _read(path):
         else:
             definition.ParseFromString(content)
     except OSError as error:
-        raise ExecuteError("problem", f"{path}: {error.strerror}: give an embedded TensorFlow model, a GraphDef or the extractor's folder") from None
+        remedy = "give an embedded TensorFlow model, a GraphDef or the extractor's folder"
+        raise ExecuteError("problem", f"{path}: {error.strerror}: {remedy}") from None
     except Exception as error:  # protobuf's own types, which differ between its implementations
         raise ExecuteError("problem", f"{path} is no GraphDef: {_first_line(error)}") from None
     return definition
@@ -212,13 +218,14 @@ def placed(step, problem, device_names):
     if problem.mode == "replay":
         loop = next((name for name in step.ops if nodes[name].op in LOOPS), None)
         if loop:
-            raise ExecuteError("unsupported", f"op {loop!r} is part of a loop, whose ops run more than once: use the dynamic mode")
+            fault = f"op {loop!r} is part of a loop, whose ops run more than once: use the dynamic mode"
+            raise ExecuteError("unsupported", fault)
         one_after_another(step, problem)
     _hold_switches(step, definition, nodes)
     _await_all_inputs(step, definition, nodes)
     if problem.mode == "replay":
         _chain(step, problem, definition, nodes)
-    return definition
+    return replace(step, definition=definition, targets=step.targets + _keep_constants(step, definition, nodes))
 
 
 def unplaced(step, device_name):
@@ -227,7 +234,7 @@ def unplaced(step, device_name):
     definition.CopyFrom(step.definition)
     for node in definition.node:
         node.device = device_name
-    return definition
+    return replace(step, definition=definition)
 
 
 def _hold_switches(step, definition, nodes):
@@ -253,12 +260,14 @@ def _await_all_inputs(step, definition, nodes):
     for name in step.ops:
         if nodes[name].op != "Merge":
             continue
-        away = [text for text in nodes[name].input if not text.startswith("^") and nodes[_source(text)].device != nodes[name].device]
+        device = nodes[name].device
+        data = [text for text in nodes[name].input if not text.startswith("^")]
+        away = [text for text in data if nodes[_source(text)].device != device]
         if not away:
             continue
-        trigger = definition.node.add(name=f"{WAITS}{name}/all", op="ControlTrigger", device=nodes[name].device)
+        trigger = definition.node.add(name=f"{WAITS}{name}/all", op="ControlTrigger", device=device)
         for number, text in enumerate(away):
-            copy = definition.node.add(name=f"{WAITS}{name}/{number}", op="Identity", device=nodes[name].device, input=[text])
+            copy = definition.node.add(name=f"{WAITS}{name}/{number}", op="Identity", device=device, input=[text])
             copy.attr["T"].type = nodes[name].attr["T"].type
             trigger.input.append(f"^{copy.name}")
         nodes[name].input.append(f"^{trigger.name}")
@@ -281,6 +290,26 @@ def _chain(step, problem, definition, nodes):
             inputs = nodes[step.ops[after]].input
             if f"^{signal}" not in inputs:
                 inputs.append(f"^{signal}")
+
+
+def _keep_constants(step, definition, nodes):
+    """Keeps small constants on their devices. TensorFlow copies those that nothing waits for to their consumers'.
+
+    So something waits for each of them, which has to be run beside the targets: the answer.
+    """
+    awaited, away = set(), set()
+    for node in definition.node:
+        for text in node.input:
+            if text.startswith("^"):
+                awaited.add(text[1:])
+            elif nodes.get(_source(text), node).device != node.device:
+                away.add(_source(text))
+    waiting, added = away - awaited, []
+    for name in step.ops:
+        if nodes[name].op == "Const" and name in waiting:
+            definition.node.add(name=KEEPS + name, op="NoOp", device=nodes[name].device, input=[f"^{name}"])
+            added.append(KEEPS + name)
+    return added
 
 
 def _source(text):
@@ -308,7 +337,8 @@ def one_after_another(step, problem):
     index = {name: op for op, name in enumerate(step.ops)}
     after = [[] for _ in step.ops]
     waits = [0] * len(step.ops)
-    pairs = [(index[_source(text)], index[node.name]) for node in step.definition.node if node.name in index for text in node.input]
+    own = [node for node in step.definition.node if node.name in index]
+    pairs = [(index[_source(text)], index[node.name]) for node in own for text in node.input]
     if problem.mode == "replay":
         pairs += [pair for order in problem.order for pair in zip(order, order[1:])]
     for first, second in pairs:

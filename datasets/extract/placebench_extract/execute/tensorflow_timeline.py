@@ -19,7 +19,8 @@ def check_partitions(partitions, step, problem, device_names):
     for op, name in enumerate(step.ops):
         wanted = device_names[problem.placement[op]]
         if where.get(op) != wanted:
-            raise ExecuteError("unsupported", f"TensorFlow runs op {name!r} on {where.get(op, 'no device')}, not on {wanted}")
+            fault = f"TensorFlow runs op {name!r} on {where.get(op, 'no device')}, not on {wanted}"
+            raise ExecuteError("unsupported", fault)
     transfers = {}
     for number, transfer in enumerate(problem.transfers):
         transfers[(transfer["source"], transfer["output"]), transfer["to"]] = number
@@ -31,7 +32,8 @@ def check_partitions(partitions, step, problem, device_names):
             if ((source, output), to) not in others:
                 tensor = "the end" if output is None else f"output {output}"
                 name = step.ops[source] if source is not None else "an op of TensorFlow's own"
-                raise ExecuteError("unsupported", f"only {what} {tensor} of {name!r} to device {to}: {len(found)} sends, {len(transfers)} transfers")
+                counts = f"{len(found)} sends, {len(transfers)} transfers"
+                raise ExecuteError("unsupported", f"only {what} {tensor} of {name!r} to device {to}: {counts}")
     if len(found) != len(transfers):
         raise ExecuteError("unsupported", f"TensorFlow sends {len(found)} times, the problem {len(transfers)} times")
     return {edge: transfers[key] for edge, key in edges.items()}
@@ -58,22 +60,27 @@ class Timeline:
                 begin = (node.all_start_nanos or node.all_start_micros * 1000) - zero
                 if node.node_name == "RecvTensor":
                     edge = node.timeline_label.split("] ")[-1].partition(" from /")[0]
-                    size = node.output[0].tensor_description.allocation_description.requested_bytes if node.output else 0
+                    size = sum(output.tensor_description.allocation_description.requested_bytes for output in node.output)
                     self.received[edge] = (begin / 1e3, begin / 1e3 + node.all_end_rel_micros, size)
                 elif stats.device in offsets:
                     interval = (begin + node.op_start_rel_nanos) / 1e3, (begin + node.op_end_rel_nanos) / 1e3
                     self.ops[node.node_name] = interval
 
-    def of(self, step, problem, edges, sequence):
+    def of(self, step, problem, edges, sequence, tasks):
         """The intervals of the problem's ops and transfers by id, the bytes moved, and how many ops did not run.
 
         `sequence` has every op behind those it waits for. An op in a branch that was not taken takes no time, at the
-        moment when all that it waits for is there. A transfer within a process leaves no trace: it takes the time
-        between its producer and the consumer.
+        moment when all that it waits for is there. A transfer within a process (`tasks`: of each device) leaves no
+        trace: it takes the time between its producer and the consumer.
         """
         arrived = [None] * len(problem.transfers)
         for edge, number in edges.items():
             arrived[number] = self.received.get(edge)
+        for transfer, received in zip(problem.transfers, arrived):
+            if received is None and tasks[transfer["from"]] != tasks[transfer["to"]]:
+                name = step.ops[transfer["source"]]
+                fault = f"TensorFlow's trace lacks a transfer of op {name!r} to device {transfer['to']}: try again"
+                raise ExecuteError("kernel", fault)
         moved = sum(received[2] for received in arrived if received)
         local, received_by, sent_by = _inputs(step, problem)
         ops, not_run, last = [None] * len(step.ops), 0, [0.0] * len(problem.devices)

@@ -20,7 +20,8 @@ def main(arguments):
     options = _parser().parse_args(arguments)
     hosts = options.hosts.split(",")
     if options.listen not in hosts:
-        raise ExecuteError("problem", f"--listen {options.listen} is none of --hosts {options.hosts}: write it as it stands there")
+        fault = f"--listen {options.listen} is none of --hosts {options.hosts}: write it as it stands there"
+        raise ExecuteError("problem", fault)
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})
     if options.gpus:
@@ -55,12 +56,14 @@ def _server(hosts, task, gpus, threads):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="placebench_extract worker tensorflow", description="Serve one worker of a run.")
+    program = "placebench_extract worker tensorflow"
+    parser = argparse.ArgumentParser(prog=program, description="Serve one worker of a run.")
     parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT", help="this worker's entry of --hosts")
     parser.add_argument("--hosts", required=True, metavar="LIST", help="address:port of all workers, in the run's order")
-    parser.add_argument("--allow", default="", metavar="LIST", help="further addresses that may connect: the one that starts the run")
+    parser.add_argument("--allow", default="", metavar="LIST", help="addresses of drivers on yet other hosts")
     parser.add_argument("--gpus", type=int, default=0, metavar="N", help="how many GPUs to serve (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=2, choices=(1, 2), help="1 for the dynamic mode, so that ops do not overlap (default: %(default)s)")
+    one = "1 for the dynamic mode, so that ops do not overlap (default: %(default)s)"
+    parser.add_argument("--threads", type=int, default=2, choices=(1, 2), help=one)
     parser.add_argument("--core", type=int, metavar="K", help="keep to this processor core")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input does")
     return parser
