@@ -119,9 +119,10 @@ class Run:
     def __init__(self, devices, hosts, token):
         if hosts and len(hosts) != len(devices):
             raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
+        devices = [{**device, "kind": device["kind"].lower()} for device in devices]
         for device in devices:
             if device["kind"] not in ("cpu", "gpu"):
-                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: JAX devices here are cpu or gpu")
+                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: this executor has devices of kind cpu or gpu")
         self.devices, self.hosts, self.token = devices, hosts, token
         self.workers, self.number = [], 0
 
