@@ -29,24 +29,56 @@ TOLERANCE = {"cpu": 1e-6, "gpu": 1e-3}
 
 def run(problem):
     """Runs a problem, and says what happened as events."""
-    with Run(problem.devices, problem.hosts, problem.token) as devices, Reference(problem) as reference:
-        plan = {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
-        devices.setup(problem.graph, problem.graph_ops, problem.parameters, [plan])
+    run_rounds([problem])
+
+
+def run_rounds(problems):
+    """Runs several placements of one graph on the same devices, step about.
+
+    A machine drifts within minutes. Placements that take turns meet the same conditions, so their makespans compare.
+    """
+    first = problems[0]
+    for name in ("graph", "graph_ops", "parameters", "devices", "hosts"):
+        if any(getattr(problem, name) != getattr(first, name) for problem in problems):
+            raise ExecuteError("problem", f"the problems differ in {name}: placements that take turns have one graph and the same devices")
+    plans = [
+        {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
+        for problem in problems
+    ]
+    with Run(first.devices, first.hosts, first.token) as devices, Reference(first) as reference:
+        devices.setup(first.graph, first.graph_ops, first.parameters, plans)
         event("ready", hardware=devices.hardware())
         reference.wait()
         load = OtherLoad(devices.pids())
-        steps = lambda kind, count: [_step(devices, kind, k, load) for k in range(count)]  # noqa: E731
-        steps("warm_up", problem.warm_up or 1)
-        checked = check(devices, problem.placement, reference)
+
+        def steps(kind, counts, after=lambda number: None):
+            found = [[] for _ in problems]
+            for index in range(max(counts)):
+                for number, count in enumerate(counts):
+                    if index < count:
+                        found[number].append(_step(devices, number, kind, index, load))
+                    if index == count - 1:
+                        after(number)
+            return found
+
+        checked = [None] * len(problems)
+
+        def compare(number):
+            checked[number] = check(devices, problems[number].placement, reference)
+
+        steps("warm_up", [problem.warm_up or 1 for problem in problems], compare)
         reference.close()
-        makespans = [step["makespan_us"] for step in steps("measured", problem.repetitions)]
-        traced = steps("traced", problem.traced)
-    event("result", makespans_us=makespans, checked=checked, **timeline(problem, traced))
+        measured = steps("measured", [problem.repetitions for problem in problems])
+        traced = steps("traced", [problem.traced for problem in problems])
+    for number, problem in enumerate(problems):
+        makespans = [step["makespan_us"] for step in measured[number]]
+        event("result", problem=number, makespans_us=makespans, checked=checked[number], **timeline(problem, traced[number]))
 
 
-def _step(devices, kind, index, load):
-    step = devices.step(0, kind == "traced")
-    event("step", kind=kind, index=index, makespan_us=step["makespan_us"], load_others=load.read(), late=step["late"])
+def _step(devices, number, kind, index, load):
+    step = devices.step(number, kind == "traced")
+    load_others, makespan = load.read(), step["makespan_us"]
+    event("step", problem=number, kind=kind, index=index, makespan_us=makespan, load_others=load_others, late=step["late"])
     return step
 
 
