@@ -29,7 +29,7 @@ def problem(name, place, devices=2, mode="replay", repetitions=2, **settings):
         "graph": name,
         "graph_ops": [op.name for op in flat.ops],
         "parameters": {key: str(value) for key, value in program.parameters.items()},
-        "devices": [{"name": f"cpu:{d}", "kind": "cpu", "host": "127.0.0.1"} for d in range(devices)],
+        "devices": [{"name": f"cpu:{d}", "kind": ["cpu", "CPU"][d % 2], "host": "127.0.0.1"} for d in range(devices)],
         "placement": placement,
         "order": [[k for k, device in enumerate(placement) if device == d] for d in range(devices)],
         "mode": mode,

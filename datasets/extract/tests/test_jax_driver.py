@@ -73,8 +73,9 @@ class Runs(unittest.TestCase):
             json.dump(content, file)
         return file.name
 
-    def run_problem(self, content):
-        process = start("execute", "jax", "--problem", self.write(content))
+    def run_problem(self, *contents):
+        files = [word for content in contents for word in ("--problem", self.write(content))]
+        process = start("execute", "jax", *files)
         try:
             out, err = process.communicate(timeout=LIMIT)
         finally:
@@ -118,6 +119,21 @@ class Runs(unittest.TestCase):
                     for order in content["order"]:
                         begins = [result["ops"][op][0] for op in order]
                         self.assertEqual(begins, sorted(begins))
+
+    def test_placements_of_one_graph_take_turns(self):
+        problems = [problem("mlp", lambda k: k % 2), problem("mlp", lambda k: 1, repetitions=3)]
+        status, events, err = self.run_problem(*problems)
+        self.assertEqual(status, 0, [events[-1:], err])
+        turns = [event["problem"] for event in events if event.get("kind") == "measured"]
+        self.assertEqual(turns, [0, 1, 0, 1, 1])
+        for number, (content, result) in enumerate(zip(problems, events[-2:])):
+            self.assertEqual((result["event"], result["problem"]), ("result", number))
+            self.assertIn("results equal", result["checked"])
+            self.check_timeline(content, result)
+        other = {**problems[1], "parameters": {**problems[1]["parameters"], "width": "16"}}
+        status, events, _ = self.run_problem(problems[0], other)
+        self.assertEqual((status, events[-1]["kind"]), (1, "problem"))
+        self.assertIn("the problems differ in parameters", events[-1]["message"])
 
     def test_a_wrong_result_is_noticed(self):
         import numpy as np

@@ -18,11 +18,20 @@ def execute(arguments):
     """Runs a problem. Answers 0, or 1 after an event that says why not."""
     parser = argparse.ArgumentParser(prog="placebench_extract execute", description="Run a placement for real.")
     parser.add_argument("driver", choices=DRIVERS)
-    parser.add_argument("--problem", required=True, metavar="FILE", help="the placement, as JSON")
+    parser.add_argument(
+        "--problem", required=True, action="append", metavar="FILE",
+        help="the placement, as JSON; jax: several of one graph take turns, step about",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
-        problem = read_problem(options.problem)
-        importlib.import_module(DRIVERS[options.driver], __package__).run(problem)
+        problems = [read_problem(path) for path in options.problem]
+        driver = importlib.import_module(DRIVERS[options.driver], __package__)
+        if len(problems) == 1:
+            driver.run(problems[0])
+        elif hasattr(driver, "run_rounds"):
+            driver.run_rounds(problems)
+        else:
+            raise ExecuteError("unsupported", f"{options.driver} runs one problem at a time")
     except ExecuteError as error:
         event("error", kind=error.kind, message=str(error))
         return 1

@@ -22,31 +22,65 @@ START_SECONDS = 120
 LEAD = 3_000_000  # nanoseconds between the command and the start of a step
 TRIES = 5  # steps that a process joined too late are run again
 LARGEST_TENSOR = 1 << 40
-# What a placed step may differ from the unplaced one, relative to the largest entry of a result. Both run the same
-# primitives, one by one, so processors of one kind agree bit for bit. A GPU adds up in another order.
+# What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
+# larger. Both run the same primitives, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
+# cores, adds up in another order.
+FLOOR = 1e-3
 TOLERANCE = {"cpu": 1e-6, "gpu": 1e-3}
 
 
 def run(problem):
     """Runs a problem, and says what happened as events."""
-    with Run(problem.devices, problem.hosts, problem.token) as devices, Reference(problem) as reference:
-        plan = {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
-        devices.setup(problem.graph, problem.graph_ops, problem.parameters, [plan])
+    run_rounds([problem])
+
+
+def run_rounds(problems):
+    """Runs several placements of one graph on the same devices, step about.
+
+    A machine drifts within minutes. Placements that take turns meet the same conditions, so their makespans compare.
+    """
+    first = problems[0]
+    for name in ("graph", "graph_ops", "parameters", "devices", "hosts"):
+        if any(getattr(problem, name) != getattr(first, name) for problem in problems):
+            raise ExecuteError("problem", f"the problems differ in {name}: placements that take turns have one graph and the same devices")
+    plans = [
+        {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
+        for problem in problems
+    ]
+    with Run(first.devices, first.hosts, first.token) as devices, Reference(first) as reference:
+        devices.setup(first.graph, first.graph_ops, first.parameters, plans)
         event("ready", hardware=devices.hardware())
         reference.wait()
         load = OtherLoad(devices.pids())
-        steps = lambda kind, count: [_step(devices, kind, k, load) for k in range(count)]  # noqa: E731
-        steps("warm_up", problem.warm_up or 1)
-        checked = check(devices, problem.placement, reference)
+
+        def steps(kind, counts, after=lambda number: None):
+            found = [[] for _ in problems]
+            for index in range(max(counts)):
+                for number, count in enumerate(counts):
+                    if index < count:
+                        found[number].append(_step(devices, number, kind, index, load))
+                    if index == count - 1:
+                        after(number)
+            return found
+
+        checked = [None] * len(problems)
+
+        def compare(number):
+            checked[number] = check(devices, problems[number].placement, reference)
+
+        steps("warm_up", [problem.warm_up or 1 for problem in problems], compare)
         reference.close()
-        makespans = [step["makespan_us"] for step in steps("measured", problem.repetitions)]
-        traced = steps("traced", problem.traced)
-    event("result", makespans_us=makespans, checked=checked, **timeline(problem, traced))
+        measured = steps("measured", [problem.repetitions for problem in problems])
+        traced = steps("traced", [problem.traced for problem in problems])
+    for number, problem in enumerate(problems):
+        makespans = [step["makespan_us"] for step in measured[number]]
+        event("result", problem=number, makespans_us=makespans, checked=checked[number], **timeline(problem, traced[number]))
 
 
-def _step(devices, kind, index, load):
-    step = devices.step(0, kind == "traced")
-    event("step", kind=kind, index=index, makespan_us=step["makespan_us"], load_others=load.read(), late=step["late"])
+def _step(devices, number, kind, index, load):
+    step = devices.step(number, kind == "traced")
+    load_others, makespan = load.read(), step["makespan_us"]
+    event("step", problem=number, kind=kind, index=index, makespan_us=makespan, load_others=load_others, late=step["late"])
     return step
 
 
@@ -95,7 +129,7 @@ def check(devices, placement, reference):
             apart = np.abs(wide[0] - wide[1])
         apart = float(np.max(np.where(wide[0] == wide[1], 0.0, np.nan_to_num(apart, nan=0.0))))
         scale = float(np.max(np.abs(np.nan_to_num(wide[1]))))
-        if apart > tolerance * max(scale, 1e-30):
+        if apart > tolerance * max(scale, FLOOR):
             raise ExecuteError("kernel", f"result {name} differs from the unplaced step's by {apart:.3g}; its largest entry is {scale:.3g}")
         largest = max(largest, apart)
     return f"results equal the unplaced step's (max abs difference {largest:.3g})"
@@ -119,9 +153,10 @@ class Run:
     def __init__(self, devices, hosts, token):
         if hosts and len(hosts) != len(devices):
             raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
+        devices = [{**device, "kind": device["kind"].lower()} for device in devices]
         for device in devices:
             if device["kind"] not in ("cpu", "gpu"):
-                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: JAX devices here are cpu or gpu")
+                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: this executor has devices of kind cpu or gpu")
         self.devices, self.hosts, self.token = devices, hosts, token
         self.workers, self.number = [], 0
 
@@ -289,7 +324,8 @@ class Reference(Worker):
     """The process that computes the unplaced step, beside the others while they compile."""
 
     def __init__(self, problem):
-        super().__init__("reference", problem.token)
+        # On one core, as the devices: with more, XLA adds up in another order.
+        super().__init__("reference", problem.token, ["--cores", str(_cores()[-1])])
         self.command = {"do": "reference", "graph": problem.graph, "parameters": problem.parameters}
 
     def __enter__(self):

@@ -362,7 +362,7 @@ class Device:
         import numpy as np
 
         ref = self.flat.results[leaf]
-        slot = next(task.first for plan in self.plans for task in plan.tasks if task.op == ref.op) + ref.port
+        slot = sum(len(op.outputs) for op in self.flat.ops[:ref.op]) + ref.port
         return _array_message(np.asarray(self.slots[slot]))
 
     def measure(self, command):

@@ -12,8 +12,9 @@ FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # Adam (Kingma & Ba 2015)
 def training_step(network, optimizer):
     """The step as (function, arguments, resident arguments). Steps of SGD have no state."""
     is_array = lambda leaf: isinstance(leaf, Array)  # noqa: E731
-    zeros = jax.tree.map(lambda array: constant(*array.shape), network.params, is_leaf=is_array)
-    state = {"count": constant(), "mean": zeros, "variance": zeros} if optimizer == "adam" else {}
+    like = lambda value: jax.tree.map(lambda array: constant(*array.shape, value=value), network.params, is_leaf=is_array)  # noqa: E731
+    # As after some steps. The first one divides a gradient by its own size, so that rounding decides its sign.
+    state = {"count": constant(value=100.0), "mean": like(0.0), "variance": like(1e-4)} if optimizer == "adam" else {}
     update = OPTIMIZERS[optimizer]
 
     def train(params, state, inputs):
