@@ -1,0 +1,5 @@
+//! Makes a cluster of what was measured on a machine.
+
+mod fit;
+
+pub use fit::Line;
