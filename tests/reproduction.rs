@@ -1,19 +1,14 @@
 //! `placebench reproduce` from end to end: claims with their verdicts, figures and tables under the source's numbers.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{BuiltIn, Plan, Suite};
 use placebench::reports::{Checked, Claims, Group, Part, SOURCES, claims_of, document, training_steps};
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use common::{placebench, text};
 
 /// The row of the claims' table whose text contains `part`.
 fn row<'a>(markdown: &'a str, part: &str) -> &'a str {

@@ -51,6 +51,20 @@ impl<'a> Assignment<'a> {
         *used = used.saturating_add(self.instance.units().demand_bytes(unit));
     }
 
+    /// Puts a unit on the first of some devices that is feasible for it.
+    ///
+    /// # Errors
+    /// [`PlaceError::Infeasible`] if none is.
+    pub fn assign_first(
+        &mut self,
+        unit: UnitId,
+        mut devices: impl Iterator<Item = DeviceId>,
+    ) -> Result<(), PlaceError> {
+        let device = devices.find(|&device| self.is_feasible(unit, device)).ok_or_else(|| self.infeasible(unit))?;
+        self.assign(unit, device);
+        Ok(())
+    }
+
     /// The device of a unit, if it is placed.
     #[inline]
     pub fn device_of_unit(&self, unit: UnitId) -> Option<DeviceId> {

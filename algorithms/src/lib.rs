@@ -14,11 +14,16 @@ pub mod partition;
 mod place_error;
 mod placer;
 pub mod placers;
+#[cfg(test)]
+#[path = "../tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
+mod random_instances;
 pub mod ranks;
 pub mod registry;
 mod scheduler;
 pub mod schedulers;
 mod spec;
+mod total;
 
 pub use algorithm::{Algorithm, Entry};
 pub use assignment::Assignment;

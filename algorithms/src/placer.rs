@@ -99,6 +99,14 @@ impl StopToken {
         self.asked.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// An error if it is time to stop, looked at in every 1024th step only: for loops of many short steps.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`].
+    pub fn check_at(&self, step: usize) -> Result<(), PlaceError> {
+        if step.is_multiple_of(1024) { self.check() } else { Ok(()) }
+    }
+
     /// An error if it is time to stop.
     ///
     /// # Errors

@@ -49,12 +49,20 @@ pub enum ClusterError {
     /// The cost of a send op is negative or not finite.
     #[error("send_ops is {0}: it must be a finite number ≥ 0")]
     BadSendOps(f64),
+    /// What a device adds to each op is negative or not finite.
+    #[error("device '{device}' has op_overhead {overhead}: it must be a finite number ≥ 0")]
+    BadOpOverhead {
+        /// The device.
+        device: String,
+        /// Its overhead.
+        overhead: Time,
+    },
     /// A cluster's topology does not connect or describe its devices.
     #[error(transparent)]
     Topology(#[from] crate::TopologyError),
 }
 
-/// Devices, and rate and latency for every ordered pair of them.
+/// Devices, rate and latency for every ordered pair of them, and what runs and sends cost beside.
 ///
 /// # Memory
 /// 16 bytes a pair of devices, and [`SharedLinks`]: 280 kB for 100 devices.
@@ -66,6 +74,8 @@ pub struct Cluster {
     /// Row-major by sender; 0 on the diagonal.
     latencies: Vec<Time>,
     send_ops: f64,
+    /// By device.
+    op_overheads: Vec<Time>,
     topology: Option<Topology>,
     shared_links: SharedLinks,
 }
@@ -105,7 +115,7 @@ impl Cluster {
         }
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let shared_links = SharedLinks::ports(&names, &rates);
-        Ok(Self { devices, rates, latencies, send_ops: 0.0, topology: None, shared_links })
+        Ok(Self { devices, rates, latencies, send_ops: 0.0, op_overheads: vec![0.0; n], topology: None, shared_links })
     }
 
     /// A cluster whose pair rates follow from a topology: the least rate and the sum of latencies along each route.
@@ -142,13 +152,37 @@ impl Cluster {
         Ok(self)
     }
 
+    /// Sets the time that each device adds to every op that it executes, one of no cost or with a measured time included:
+    /// what launching it costs. 0 by default.
+    ///
+    /// # Errors
+    /// If it is negative or not finite.
+    pub fn with_op_overheads(mut self, overhead: impl FnMut(DeviceId) -> Time) -> Result<Self, ClusterError> {
+        self.op_overheads = self.device_ids().map(overhead).collect();
+        let is_bad = |&(_, &overhead): &(&Device, &Time)| !(overhead.is_finite() && overhead >= 0.0);
+        match self.devices.iter().zip(&self.op_overheads).find(is_bad) {
+            Some((device, &overhead)) => Err(ClusterError::BadOpOverhead { device: device.name.clone(), overhead }),
+            None => Ok(self),
+        }
+    }
+
+    /// Sets what sends and overheads cost as in another cluster, the first devices of which these are.
+    ///
+    /// # Panics
+    /// If the other cluster has fewer devices.
+    pub fn with_overheads_of(mut self, other: &Self) -> Self {
+        self.send_ops = other.send_ops;
+        self.op_overheads = other.op_overheads[..self.devices.len()].to_vec();
+        self
+    }
+
     /// The first `count` devices, with the links between them; the topology is not kept.
     ///
     /// # Errors
     /// If `count` is 0 or more than there are.
     pub fn first_devices(&self, count: usize) -> Result<Self, ClusterError> {
         let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
-        Self::new(devices, |from, to| self.link(from, to))?.with_send_ops(self.send_ops)
+        Ok(Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self))
     }
 
     /// The same cluster with unlimited memory everywhere.
@@ -179,6 +213,45 @@ impl Cluster {
     #[inline]
     pub fn device(&self, device: DeviceId) -> &Device {
         &self.devices[device.index()]
+    }
+
+    /// Time that a device adds to every op that it executes.
+    #[inline]
+    pub fn op_overhead(&self, device: DeviceId) -> Time {
+        self.op_overheads[device.index()]
+    }
+
+    /// The overheads of all devices, in the order of their ids.
+    #[inline]
+    pub fn op_overheads(&self) -> &[Time] {
+        &self.op_overheads
+    }
+
+    /// Whether every op takes equally long on two devices.
+    pub fn runs_alike(&self, a: DeviceId, b: DeviceId) -> bool {
+        let nature = |id: DeviceId| (self.device(id).kind, self.device(id).speed, self.op_overhead(id));
+        nature(a) == nature(b)
+    }
+
+    /// For each kind the devices that no other of the kind excels: on one of them any op, or any set of ops, takes least
+    /// time. They are one, the first of the highest speed, unless a slower one has less overhead.
+    ///
+    /// # Complexity
+    /// O(devices · log devices).
+    pub fn fastest_devices(&self) -> [Vec<DeviceId>; 3] {
+        let mut order: Vec<DeviceId> = self.device_ids().collect();
+        order.sort_by(|&a, &b| {
+            let speeds = self.device(b).speed.total_cmp(&self.device(a).speed);
+            speeds.then(self.op_overhead(a).total_cmp(&self.op_overhead(b)))
+        });
+        let mut fastest: [Vec<DeviceId>; 3] = Default::default();
+        for device in order {
+            let of_kind = &mut fastest[self.device(device).kind.index()];
+            if of_kind.last().is_none_or(|&last| self.op_overhead(device) < self.op_overhead(last)) {
+                of_kind.push(device);
+            }
+        }
+        fastest
     }
 
     /// Rate and latency from one device to another: infinite and 0 from a device to itself.
@@ -228,16 +301,6 @@ impl Cluster {
         &self.shared_links
     }
 
-    /// Mean speed over all devices (L Eq. 4.2).
-    pub fn mean_speed(&self) -> f64 {
-        self.devices.iter().map(|device| device.speed).sum::<f64>() / self.devices.len() as f64
-    }
-
-    /// Mean of 1/speed over all devices: what Topcuoglu's average cost multiplies.
-    pub fn mean_inverse_speed(&self) -> f64 {
-        self.devices.iter().map(|device| 1.0 / device.speed).sum::<f64>() / self.devices.len() as f64
-    }
-
     /// Mean rate over ordered pairs of different devices; infinite for a single device.
     pub fn mean_rate(&self) -> f64 {
         self.mean_over_pairs(|rate, _| rate).unwrap_or(f64::INFINITY)
@@ -279,6 +342,27 @@ mod tests {
     }
 
     #[test]
+    fn the_fastest_devices_of_a_kind_are_those_that_no_other_excels_in_both_speed_and_overhead() {
+        let device = |(id, kind): (usize, Kind)| Device {
+            name: format!("d{id}"),
+            kind,
+            memory_bytes: None,
+            speed: [1.0, 4.0, 4.0, 2.0, 9.0][id],
+        };
+        let kinds = [Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Gpu];
+        let devices = kinds.into_iter().enumerate().map(device).collect();
+        let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+        let ids = |ids: &[u32]| ids.iter().map(|&id| DeviceId(id)).collect::<Vec<_>>();
+        assert_eq!(cluster.fastest_devices(), [ids(&[1]), ids(&[4]), ids(&[])]);
+        let overheads = [0.5, 3.0, 2.0, 2.0, 7.0];
+        let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
+        assert_eq!(cluster.fastest_devices(), [ids(&[2, 0]), ids(&[4]), ids(&[])]);
+        assert!(!cluster.runs_alike(DeviceId(1), DeviceId(2)));
+        let part = cluster.first_devices(2).unwrap();
+        assert_eq!(part.op_overheads(), [0.5, 3.0]);
+    }
+
+    #[test]
     fn nonsense_is_refused_with_the_name_of_the_culprit() {
         let link = Link { rate: 1.0, latency: 0.0 };
         assert_eq!(Cluster::uniform(0, Kind::Cpu, 1.0, link), Err(ClusterError::Empty));
@@ -287,5 +371,10 @@ mod tests {
         assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).unwrap_err().to_string().contains("'d0' to 'd1'"));
         let bad = Link { rate: 1.0, latency: f64::NAN };
         assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).is_err());
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, link).unwrap();
+            let error = cluster.with_op_overheads(|device| if device == DeviceId(1) { bad } else { 0.0 }).unwrap_err();
+            assert_eq!(error.to_string(), format!("device 'd1' has op_overhead {bad}: it must be a finite number ≥ 0"));
+        }
     }
 }

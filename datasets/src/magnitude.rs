@@ -53,6 +53,9 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
         return refuse(format!("the speed of device '{}'", device.name), device.speed);
     }
     let name = |device| &cluster.device(device).name;
+    if let Some(device) = cluster.device_ids().find(|&device| !fits(cluster.op_overhead(device))) {
+        return refuse(format!("the op_overhead of device '{}'", name(device)), cluster.op_overhead(device));
+    }
     for from in cluster.device_ids() {
         for to in cluster.device_ids().filter(|&to| to != from) {
             let link = cluster.link(from, to);
@@ -92,10 +95,19 @@ mod tests {
         rate: f64,
         latency: f64,
         send_ops: f64,
+        op_overhead: f64,
     }
 
-    const LEGAL: Numbers =
-        Numbers { cost: 1e70, gpu_time: Some(1e-70), bytes: 8, speed: 1e-70, rate: 1e70, latency: 0.0, send_ops: 0.0 };
+    const LEGAL: Numbers = Numbers {
+        cost: 1e70,
+        gpu_time: Some(1e-70),
+        bytes: 8,
+        speed: 1e-70,
+        rate: 1e70,
+        latency: 0.0,
+        send_ops: 0.0,
+        op_overhead: 0.0,
+    };
 
     fn check_all(numbers: &Numbers) -> Result<(), MagnitudeError> {
         let mut builder = GraphBuilder::default();
@@ -109,7 +121,9 @@ mod tests {
             _ => Link { rate: numbers.rate, latency: numbers.latency },
         };
         let cluster = Cluster::new(vec![device("x", 1.0), device("y", numbers.speed)], link).unwrap();
-        let (graph, cluster) = (builder.build().unwrap(), cluster.with_send_ops(numbers.send_ops).unwrap());
+        let cluster = cluster.with_send_ops(numbers.send_ops).unwrap();
+        let cluster = cluster.with_op_overheads(|device| f64::from(device.0) * numbers.op_overhead).unwrap();
+        let graph = builder.build().unwrap();
         check(&graph, &cluster, &AssignmentUnits::new(&graph))
     }
 
@@ -125,6 +139,7 @@ mod tests {
             (Numbers { rate: 1e71, ..LEGAL }, "the rate from 'y' to 'x' is 1e71"),
             (Numbers { latency: 1e-80, ..LEGAL }, "the latency from 'y' to 'x' is 1e-80"),
             (Numbers { send_ops: 1e100, ..LEGAL }, "send_ops is 1e100"),
+            (Numbers { op_overhead: 1e71, ..LEGAL }, "the op_overhead of device 'y' is 1e71"),
         ] {
             assert_eq!(check_all(&numbers).unwrap_err().to_string(), format!("{what}{limits}"));
         }

@@ -136,11 +136,16 @@ pub fn ccr(graph: &DataflowGraph, cluster: &Cluster) -> Option<f64> {
 fn mean_exec_time(graph: &DataflowGraph, cluster: &Cluster) -> impl Fn(OpId) -> Option<Time> {
     let by_kind = Kind::ALL.map(|kind| {
         let devices = cluster.devices().iter().filter(|device| device.kind == kind);
-        (kind, devices.clone().count() as f64, devices.map(|device| 1.0 / device.speed).sum::<f64>())
+        let overheads = cluster.devices().iter().zip(cluster.op_overheads()).filter(|(device, _)| device.kind == kind);
+        let overhead = overheads.map(|(_, overhead)| overhead).sum::<f64>();
+        (kind, devices.clone().count() as f64, devices.map(|device| 1.0 / device.speed).sum::<f64>(), overhead)
     });
     move |op| {
         let (mut time, mut count) = (0.0, 0.0);
-        for &(kind, devices, inverse_speeds) in by_kind.iter().filter(|&&(kind, ..)| graph.kinds(op).contains(kind)) {
+        for &(kind, devices, inverse_speeds, overhead) in
+            by_kind.iter().filter(|&&(kind, ..)| graph.kinds(op).contains(kind))
+        {
+            time += overhead;
             time += match graph.measured_time(op, kind) {
                 Some(measured) => measured * devices,
                 None => graph.ops(op) * inverse_speeds,

@@ -14,11 +14,13 @@ const D2: DeviceId = DeviceId(2);
 
 const BY_HAND: &str = r#"
 send_ops = 10
+op_overhead = "5 us"
 
 [[device]]
 name = "cpu"
 kind = "CPU"
 speed = "500 Gops/s"
+op_overhead = 0
 
 [[device]]
 name = "gpu"
@@ -54,6 +56,7 @@ fn a_file_written_by_hand_means_what_it_says() {
     assert_eq!(cluster.link(D2, D0), Link { rate: 6e9, latency: 0.0 });
     assert_eq!(cluster.link(D0, D2), Link { rate: 12e9, latency: 5e-6 });
     assert_eq!(cluster.send_ops(), 10.0);
+    assert_eq!(cluster.op_overheads(), [0.0, 5e-6, 5e-6]);
 }
 
 #[test]
@@ -114,6 +117,7 @@ count = 2
 kind = "GPU"
 memory = "16 GiB"
 speed = 14000000000000
+op_overhead = 5e-6
 
 [link]
 rate = 12000000000
@@ -144,6 +148,19 @@ fn the_matrix_of_a_cluster_in_csv_is_upper_triangular() {
         "id,name,kind,memory_bytes,speed,rate_0,rate_1,rate_2\n\
          0,a,CPU,64,10,,10,20\n1,b,CPU,64,10,,,30\n2,c,CPU,64,10,,,\n"
     );
+}
+
+#[test]
+fn a_column_of_overheads_is_there_if_a_device_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.csv");
+    let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 5.0, latency: 0.0 }).unwrap();
+    let cluster = cluster.with_op_overheads(|device| [0.0, 0.25][device.index()]).unwrap();
+    write_cluster_csv(&path, &cluster).unwrap();
+    let text = "id,name,kind,memory_bytes,speed,op_overhead,rate_0,rate_1\n0,d0,CPU,,10,0,,5\n1,d1,CPU,,10,0.25,,\n";
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    fs::write(&path, text.replace("10,0,,5", "10,,,5")).unwrap();
+    assert_eq!(read_cluster_csv(&path).unwrap(), cluster);
 }
 
 #[test]
@@ -205,12 +222,14 @@ prop_compose! {
         devices in devices(),
         links in proptest::collection::vec(prop_oneof![3 => Just(Link { rate: 30.0, latency: 0.0 }), 1 => link()], 144),
         send_ops in prop_oneof![Just(0.0), 0.0..100.0],
+        overheads in proptest::collection::vec(prop_oneof![Just(0.0), Just(0.5), 0.0..1e3], 12),
     ) -> Cluster {
         let link = |a: DeviceId, b: DeviceId| match symmetric {
             true => links[a.min(b).index() * 12 + a.max(b).index()],
             false => links[a.index() * 12 + b.index()],
         };
         let cluster = Cluster::new(devices, link).unwrap();
+        let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
         cluster.with_send_ops(if symmetric { 0.0 } else { send_ops }).unwrap()
     }
 }

@@ -73,6 +73,7 @@ fn cluster_csv_names_the_line_of_each_fault() {
             "missing_column.csv:1: column 'speed' is missing: add it",
             "missing_latency.csv:1: column 'latency_1' is missing: add it",
             "missing_rate.csv:2: rate_2 is empty: write what is between devices 0 and 2",
+            "negative_op_overhead.csv: device 'a' has op_overhead -1: it must be a finite number ≥ 0",
             "rate_gap.csv:1: column 'rate_1' is missing: add it",
             "repeated_name.csv: two devices are named 'a': give each its own name",
             "too_few_rows.csv: has 2 devices, but rates for 3: add the missing rows",
@@ -98,6 +99,7 @@ fn cluster_toml_names_the_line_of_each_fault() {
             "infinite_latency.toml:13: the latency is inf: latencies must be finite and ≥ 0",
             "infinite_send_ops.toml:1: send_ops is inf: it must be a finite number ≥ 0",
             "missing_speed.toml:1: missing field `speed`",
+            "negative_op_overhead.toml:10: op_overhead is -0.000003: it must be a finite number ≥ 0",
             "negative_rate.toml:12: the rate is -5: rates must be > 0",
             "negative_send_ops.toml:1: send_ops is -1: it must be a finite number ≥ 0",
             "no_device.toml: a cluster needs at least one device",
@@ -105,6 +107,7 @@ fn cluster_toml_names_the_line_of_each_fault() {
             "no_link.toml: there is no link from 'a' to 'b': add [link] for all pairs, or a [[pair]]",
             "no_toml.toml:1: key with no value, expected `=`",
             "one_way_missing.toml: there is no link from 'b' to 'a': add [link] for all pairs, or a [[pair]]",
+            "op_overhead_without_time.toml:1: '3 bytes' is no duration: write it as in 5e-6 or \"5 us\"",
             "pair_without_ends.toml:14: a [[pair]] has either 'between', or 'from' and 'to': between = [\"a\", \"b\"]",
             "rate_without_time.toml:12: '12 GB' is no rate: write it as in 12e9, \"12 GB/s\" or \"100 Gbit/s\"",
             "repeated_name.toml:6: 'gpu1' is the name of something else already: choose another name",
@@ -125,10 +128,10 @@ fn cluster_toml_names_the_line_of_each_fault() {
 const GRAPH: &str = "id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,name,layer,gpu_seconds\n\
     0,,,8;16,30,0,ALL,split,,\n1,0:1;0,,4,50,64,GPU,\"w,1\",encoder,0.002\n2,1;^0,1,,1e1,0,GPU|CPU,sum,,\n";
 
-const CLUSTER: &str = "id,name,kind,memory_bytes,speed,rate_0,rate_1,latency_0,latency_1\n\
-    0,cpu,CPU,64,10,,30,,0.5\n1,gpu,GPU,,80.5,,,,\n";
+const CLUSTER: &str = "id,name,kind,memory_bytes,speed,op_overhead,rate_0,rate_1,latency_0,latency_1\n\
+    0,cpu,CPU,64,10,0.5,,30,,0.5\n1,gpu,GPU,,80.5,,,,,\n";
 
-const TOML: &str = "send_ops = 10\n[[device]]\nname = \"cpu\"\nkind = \"CPU\"\nmemory = \"8 GiB\"\nspeed = 10\n\
+const TOML: &str = "send_ops = 10\nop_overhead = 0.5\n[[device]]\nname = \"cpu\"\nkind = \"CPU\"\nmemory = \"8 GiB\"\nspeed = 10\n\
     [[device]]\nname = \"gpu\"\ncount = 2\nkind = \"GPU\"\nspeed = \"14 TFLOPS\"\n\
     [link]\nrate = \"12 GB/s\"\nlatency = \"5 us\"\n[[pair]]\nbetween = [\"gpu\", \"cpu\"]\nrate = 15\n";
 

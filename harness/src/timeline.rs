@@ -2,6 +2,7 @@
 
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
+use crate::measurement::Measurement;
 use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
 /// From when to when something happened.
@@ -35,6 +36,8 @@ pub struct Choice {
 pub struct Timeline {
     /// Whether clocks measured the times; simulated ones follow from the costs.
     pub(crate) is_measured: bool,
+    /// How they were measured, if the executor says so.
+    pub(crate) measurement: Option<Box<Measurement>>,
     pub(crate) op_start: Vec<Time>,
     pub(crate) op_finish: Vec<Time>,
     /// Empty where sends cost nothing.
@@ -72,6 +75,17 @@ impl Timeline {
             transfers,
             ..Self::default()
         }
+    }
+
+    /// The same timeline with how it was measured: it is the run of one repetition, and the measurement knows all.
+    #[must_use]
+    pub fn with_measurement(self, measurement: Measurement) -> Self {
+        Self { measurement: Some(Box::new(measurement)), ..self }
+    }
+
+    /// How the times were measured; `None` for simulated ones, and where the executor does not say it.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        self.measurement.as_deref()
     }
 
     /// When an op started.

@@ -27,7 +27,9 @@ fn instance() -> Instance {
     let device = |name: &str, kind| Device { name: name.to_owned(), kind, memory_bytes: Some(150), speed: 2.0 };
     let devices = vec![device("cpu", Kind::Cpu), device("gpu0", Kind::Gpu), device("gpu1", Kind::Gpu)];
     let link = |from: placebench_datasets::DeviceId, _| Link { rate: f64::from(from.0 + 1), latency: 0.25 };
-    Instance::new(builder.build().unwrap(), Cluster::new(devices, link).unwrap()).unwrap()
+    let cluster = Cluster::new(devices, link).unwrap();
+    let cluster = cluster.with_op_overheads(|device| f64::from(device.0) * 0.5).unwrap();
+    Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
 
 /// A placer that is a shell script; the instance's folder is its `$1`.
@@ -79,8 +81,8 @@ fn the_tables_have_all_that_a_placer_needs() {
     assert_eq!(text("edges.csv"), "source,target,tensor,bytes\n0,1,1,7\n0,2,0,5\n2,3,3,20\n1,3,,0\n");
     assert_eq!(
         text("devices.csv"),
-        "id,name,kind,memory_bytes,speed,peak_limit_bytes\n0,cpu,CPU,150,2.0,150\n1,gpu0,GPU,150,2.0,150\n\
-         2,gpu1,GPU,150,2.0,150\n"
+        "id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead\n0,cpu,CPU,150,2.0,150,0.0\n\
+         1,gpu0,GPU,150,2.0,150,0.5\n2,gpu1,GPU,150,2.0,150,1.0\n"
     );
     assert_eq!(
         text("links.csv"),

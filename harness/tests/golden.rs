@@ -2,6 +2,7 @@
 //! Stuttgart 2017.
 
 use placebench_algorithms::schedulers::Fifo;
+use placebench_algorithms::{Plan, registry};
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement,
 };
@@ -58,6 +59,20 @@ fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
     assert_eq!(timeline.op(OpId(3)), interval(13.0, 14.0));
     assert_eq!(timeline.op(OpId(4)), interval(11.0, 12.0));
     assert_eq!(timeline.op(OpId(5)), interval(12.0, 14.0));
+}
+
+#[test]
+fn every_scheduler_takes_14_for_the_order_of_table_2_1() {
+    let (instance, placement) = figure_2_3();
+    let placed = PlacedGraph::new(&instance, &placement);
+    let plan = Plan { order: (0..6).map(OpId).collect(), makespan: 14.0 };
+    for entry in registry::SCHEDULERS.iter() {
+        let scheduler = registry::scheduler(&entry.name.parse().unwrap()).unwrap();
+        let timeline = simulate(&placed, &*scheduler, Some(&plan), &ContentionFree).unwrap();
+        let sends: Vec<Interval> = timeline.sends().map(|(_, interval)| interval).collect();
+        assert_eq!(timeline.makespan(), 14.0, "{}", entry.name);
+        assert_eq!(sends, [(8.0, 9.0), (9.0, 10.0)].map(|(start, end)| Interval { start, end }), "{}", entry.name);
+    }
 }
 
 #[test]

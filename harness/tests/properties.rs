@@ -41,7 +41,7 @@ fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u6
     let cluster = instance.cluster();
     let device = |id: DeviceId| Device { memory_bytes: memory_bytes(id), ..cluster.device(id).clone() };
     let limited = Cluster::new(cluster.device_ids().map(device).collect(), |from, to| cluster.link(from, to)).unwrap();
-    let limited = limited.with_send_ops(cluster.send_ops()).unwrap();
+    let limited = limited.with_overheads_of(cluster);
     Instance::new(instance.graph().clone(), limited).unwrap()
 }
 

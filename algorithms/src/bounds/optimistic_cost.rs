@@ -1,6 +1,6 @@
 //! The optimistic cost table of PEFT as a lower bound.
 
-use placebench_datasets::{DeviceId, Instance, OpId, Time};
+use placebench_datasets::{DeviceId, Instance, Kind, OpId, Time};
 
 /// With at most so many devices each is a class of its own.
 const MAX_SINGLE_CLASSES: usize = 8;
@@ -76,9 +76,11 @@ impl OptimisticCosts {
                 }
             }
             for (class, &behind) in behind.iter().enumerate() {
-                let fastest = classes.fastest[class];
-                if units.kind_allows(unit, instance.cluster(), fastest) {
-                    costs[op.index() * count + class] = instance.exec_time(op, fastest) + behind;
+                let fastest = &classes.fastest[class];
+                if units.kind_allows(unit, instance.cluster(), fastest[0]) {
+                    let least =
+                        fastest.iter().map(|&device| instance.exec_time(op, device)).fold(f64::INFINITY, f64::min);
+                    costs[op.index() * count + class] = least + behind;
                 }
             }
         }
@@ -101,7 +103,8 @@ impl OptimisticCosts {
 /// Devices that are not told apart.
 struct Classes {
     class_of: Vec<usize>,
-    fastest: Vec<DeviceId>,
+    /// The devices of each class on one of which any op takes least time; never none.
+    fastest: Vec<Vec<DeviceId>>,
     /// Row-major by sending class: least latency and greatest rate; on the diagonal 0 and infinite.
     links: Vec<(Time, f64)>,
 }
@@ -111,22 +114,17 @@ impl Classes {
         let cluster = instance.cluster();
         let single = cluster.device_count() <= MAX_SINGLE_CLASSES;
         let mut class_of = Vec::with_capacity(cluster.device_count());
-        let mut fastest: Vec<DeviceId> = Vec::new();
+        let mut of_kind = cluster.fastest_devices();
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut fastest: Vec<Vec<DeviceId>> = Vec::new();
         for device in cluster.device_ids() {
-            let kind = |device| cluster.device(device).kind;
-            let known = fastest.iter().position(|&other| !single && kind(other) == kind(device));
-            match known {
-                None => {
-                    class_of.push(fastest.len());
-                    fastest.push(device);
-                }
-                Some(class) => {
-                    class_of.push(class);
-                    if cluster.device(device).speed > cluster.device(fastest[class]).speed {
-                        fastest[class] = device;
-                    }
-                }
-            }
+            let kind = cluster.device(device).kind;
+            let class = kinds.iter().position(|&other| !single && other == kind).unwrap_or_else(|| {
+                kinds.push(kind);
+                fastest.push(if single { vec![device] } else { std::mem::take(&mut of_kind[kind.index()]) });
+                fastest.len() - 1
+            });
+            class_of.push(class);
         }
         let count = fastest.len();
         let mut links = vec![(f64::INFINITY, 0.0_f64); count * count];

@@ -4,7 +4,6 @@
 //! with a [`Partition`]; [`quality`] judges it without sharing code with any partitioner.
 
 mod chunk;
-mod dataflow;
 mod fiduccia_mattheyses;
 mod hashing;
 mod level_slabs;
@@ -16,7 +15,6 @@ pub mod registry;
 pub mod streaming;
 
 pub use chunk::{Chunk, ChunkOrder};
-pub use dataflow::TopologicalView;
 pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};
 pub use hashing::Hashing;
 pub use level_slabs::LevelSlabs;

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time, UnitId};
 
-use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
+use super::load::{LoadedAssignment, Work};
 use crate::{PlaceContext, PlaceError};
 
 /// A feasible placement, and how much of it is repair.
@@ -54,9 +54,7 @@ fn by_time<'a>(
     let mut placed = LoadedAssignment::new(instance);
     let mut displaced = Vec::new();
     for (position, &unit) in order.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         match placed.assignment().is_feasible(unit, wanted[unit.index()]) {
             true => placed.assign(unit, wanted[unit.index()]),
             false => displaced.push(unit),
@@ -64,9 +62,7 @@ fn by_time<'a>(
     }
     let mut neighbours = Neighbours::default();
     for (position, &unit) in displaced.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         neighbours
             .gather(instance, unit, |other| placed.assignment().device_of_unit(other).unwrap_or(wanted[other.index()]));
         let work = Work::of_unit(instance, unit);
@@ -92,9 +88,7 @@ fn by_memory<'a>(
     let cluster = instance.cluster();
     let mut placed = LoadedAssignment::new(instance);
     for (position, &unit) in order.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         let left = |device: DeviceId| {
             let used = placed.assignment().used_bytes(device);
             cluster.device(device).memory_bytes.map_or(u64::MAX, |memory| memory.saturating_sub(used))

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
-use super::queue::Total;
 use super::task_graph::TaskGraph;
+use crate::total::Total;
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Points for a successor that becomes executable on an idle device (L Eq. 5.2).

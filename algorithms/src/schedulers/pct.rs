@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
-use super::queue::{ReadyQueues, Total};
+use super::queue::ReadyQueues;
+use crate::total::Total;
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Executes the task first behind which the longest path lies, counted in time on the devices where ops are placed,

@@ -1,7 +1,8 @@
 //! Clusters as TOML, for people to write.
 //!
 //! ```toml
-//! send_ops = 10                  # what a send op costs its sender; default 0
+//! send_ops = 10                  # operations that a send op costs its sender; default 0
+//! op_overhead = 0.05             # time units, or "5 us", that a device adds to each op; default 0
 //!
 //! [[device]]
 //! name = "cpu"
@@ -14,6 +15,7 @@
 //! kind = "GPU"
 //! memory = "16 GiB"              # unlimited if left out
 //! speed = 80
+//! op_overhead = 0.1              # instead of the one for all devices
 //!
 //! [link]                         # every pair that no [[pair]] names
 //! rate = 30                      # bytes per time unit, or "12 GB/s"

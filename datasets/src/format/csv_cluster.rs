@@ -9,7 +9,8 @@
 //!
 //! Row `i` has, in `rate_j` for each `j > i`, the rate in bytes per time unit between devices `i` and `j`, both ways; the
 //! other cells stay empty. The `latency_j` columns (in time units) may be left out, and so may `name`. An empty memory is
-//! unlimited; `speed` is in operations per time unit.
+//! unlimited; `speed` is in operations per time unit. A column `op_overhead` (in time units) says what a device adds to each
+//! op; left out or empty it is 0.
 //!
 //! Asymmetric links, topologies and the cost of send ops are beyond this format: cluster TOML has them.
 
@@ -40,7 +41,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-const COLUMNS: [&str; 5] = ["id", "name", "kind", "memory_bytes", "speed"];
+const COLUMNS: [&str; 6] = ["id", "name", "kind", "memory_bytes", "speed", "op_overhead"];
 
 /// Reads a cluster from CSV; the columns are described [here](self).
 ///
@@ -72,6 +73,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
     }
 
     let mut devices = Vec::with_capacity(count);
+    let mut op_overheads = Vec::with_capacity(count);
     let mut upper = Vec::with_capacity(count * count);
     let mut record = StringRecord::new();
     while let Some(row) = rows.next(&mut record)? {
@@ -89,6 +91,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
             memory_bytes: row.value("memory_bytes")?,
             speed: row.required("speed", "operations per time unit")?,
         });
+        op_overheads.push(row.value::<f64>("op_overhead")?.unwrap_or(0.0));
         for other in 0..count {
             upper.push(link(&row, device, other, has_latency)?);
         }
@@ -100,6 +103,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
         );
     }
     Cluster::new(devices, |from, to| upper[from.min(to).index() * count + from.max(to).index()])
+        .and_then(|cluster| cluster.with_op_overheads(|device| op_overheads[device.index()]))
         .map_err(|error| FormatError::file(path, error))
 }
 
@@ -150,7 +154,9 @@ fn write_rows(out: impl Write, cluster: &Cluster) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(out);
     let has_latency =
         cluster.device_ids().any(|device| cluster.latencies_from(device).iter().any(|&latency| latency > 0.0));
-    let mut header: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).collect();
+    let has_overhead = cluster.op_overheads().iter().any(|&overhead| overhead > 0.0);
+    let columns = &COLUMNS[..if has_overhead { COLUMNS.len() } else { COLUMNS.len() - 1 }];
+    let mut header: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
     header.extend(cluster.device_ids().map(|device| format!("rate_{device}")));
     header.extend(cluster.device_ids().filter(|_| has_latency).map(|device| format!("latency_{device}")));
     writer.write_record(&header)?;
@@ -158,6 +164,9 @@ fn write_rows(out: impl Write, cluster: &Cluster) -> Result<(), csv::Error> {
         let memory = of.memory_bytes.map_or_else(String::new, |bytes| bytes.to_string());
         let mut row =
             vec![device.to_string(), of.name.clone(), of.kind.to_string(), memory, Number(of.speed).to_string()];
+        if has_overhead {
+            row.push(Number(cluster.op_overhead(device)).to_string());
+        }
         let cells = |values: &[f64]| -> Vec<String> {
             let cell = |(other, value): (usize, &f64)| match other > device.index() {
                 true => Number(*value).to_string(),

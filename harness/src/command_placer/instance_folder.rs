@@ -6,7 +6,7 @@
 //! units.csv        id,ops,kinds,demand_bytes
 //! tensors.csv      id,producer,port,bytes
 //! edges.csv        source,target,tensor,bytes
-//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes
+//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead
 //! links.csv        from,to,rate,latency
 //! ```
 //!
@@ -227,6 +227,7 @@ fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
         column("speed", devices.iter().map(|device| device.speed).collect::<Vec<_>>()),
         // What placers see, above, is unlimited under the rule `peak`: this is what the run is held to.
         column("peak_limit_bytes", cluster.device_ids().map(|device| instance.peak_limit(device)).collect::<Vec<_>>()),
+        column("op_overhead", cluster.op_overheads()),
     ];
     frame(devices.len(), columns)
 }

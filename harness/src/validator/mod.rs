@@ -156,10 +156,11 @@ impl<'a> Run<'a> {
         }
         for op in self.graph.op_ids() {
             let device = self.cluster.device(self.device_of(op));
-            let expected = match self.graph.measured_time(op, device.kind) {
+            let alone = match self.graph.measured_time(op, device.kind) {
                 Some(time) => time,
                 None => self.graph.ops(op) / device.speed,
             };
+            let expected = alone + self.cluster.op_overhead(self.device_of(op));
             let (start, end) = (self.start[op.index()], self.end[op.index()]);
             if !lasts(start, end, expected) {
                 let what = self.op_on_device(op);

@@ -1,5 +1,6 @@
 //! The laws of fairness, for every placer of the registry: a change that should not matter must not change how good it looks.
 
+#[path = "../support/problem.rs"]
 mod problem;
 
 use std::collections::BTreeSet;

@@ -162,6 +162,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                     Task::Op(op) => {
                         let measured = graph.measured_time(OpId::new(op), cluster.devices()[index].kind);
                         let time = measured.unwrap_or(graph.ops(OpId::new(op)) / speed);
+                        let time = time + cluster.op_overheads()[index];
                         ops[op] = State::Running(now, now + time);
                     }
                     Task::Send(send) => sends[send] = State::Running(now, now + cluster.send_ops() / speed),

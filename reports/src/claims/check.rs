@@ -81,7 +81,8 @@ impl Claim {
             return Ok(metric.expr());
         }
         let reference = when(self.relative_to.expr()).then(metric.expr()).otherwise(lit(NULL));
-        Ok(metric.expr() / reference.mean().over(["graph", "cluster", "scheduler", "network", "repetition"])?)
+        Ok(metric.expr()
+            / reference.mean().over(["graph", "cluster", "scheduler", "network", "executor", "repetition"])?)
     }
 
     fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
@@ -141,7 +142,7 @@ impl Claim {
 
     /// For each group the correlation of two metrics over its cells, each the mean over the cell's repetitions.
     fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
-        let cell = ["graph", "cluster", "placer", "scheduler", "network"];
+        let cell = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
         let frame = table
             .lazy()
             .filter(self.only.expr())

@@ -320,18 +320,14 @@ fn sources(instance: &Instance, order: &[OpId]) -> Vec<u32> {
     (0..order.len() as u32).filter(is_source).collect()
 }
 
-/// A queue for each device with the sources in the order of their addends there, which devices of equal kind and speed
-/// share.
+/// A queue for each device with the sources in the order of their addends there, which devices share on which all ops take
+/// equally long.
 fn source_queues(selection: Selection, instance: &Instance, ranked: &Ranked, sources: &[u32]) -> Vec<DeviceQueue> {
     let cluster = instance.cluster();
     let mut keyed: Vec<(Time, u32)> = Vec::with_capacity(sources.len());
     let mut sorted: Vec<(DeviceId, Rc<[u32]>)> = Vec::new();
     let queue = |id: DeviceId| {
-        let device = cluster.device(id);
-        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| {
-            let other = cluster.device(*other);
-            (other.kind, other.speed) == (device.kind, device.speed)
-        };
+        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| cluster.runs_alike(*other, id);
         if let Some((_, first)) = sorted.iter().find(same) {
             return DeviceQueue::new(Rc::clone(first));
         }

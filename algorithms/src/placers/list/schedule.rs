@@ -38,7 +38,8 @@ pub(crate) struct PartialSchedule<'a> {
     /// The ops in the order in which they were scheduled, if nothing is inserted.
     sequence: Option<Vec<OpId>>,
     makespan: Time,
-    speeds: Vec<f64>,
+    /// Speed and overhead of each device.
+    speeds: Vec<(f64, Time)>,
     kinds: Vec<Kind>,
     /// The devices of each set of kinds, ascending.
     devices_of: [Vec<DeviceId>; 8],
@@ -69,7 +70,12 @@ impl<'a> PartialSchedule<'a> {
             scheduled: vec![false; graph.op_count()],
             sequence: (!insertion).then(|| Vec::with_capacity(graph.op_count())),
             makespan: 0.0,
-            speeds: cluster.devices().iter().map(|device| device.speed).collect(),
+            speeds: cluster
+                .devices()
+                .iter()
+                .map(|device| device.speed)
+                .zip(cluster.op_overheads().iter().copied())
+                .collect(),
             kinds,
             devices_of,
             ready: vec![0.0; cluster.device_count()],
@@ -257,13 +263,14 @@ impl<'a> PartialSchedule<'a> {
     pub(crate) fn exec_times(&self, op: OpId, exec: &mut [Time]) {
         let graph = self.instance.graph();
         let ops = graph.ops(op);
-        for (exec, &speed) in exec.iter_mut().zip(&self.speeds) {
-            *exec = ops / speed;
+        for (exec, &(speed, overhead)) in exec.iter_mut().zip(&self.speeds) {
+            *exec = ops / speed + overhead;
         }
         for kind in Kind::ALL {
             if let Some(time) = graph.measured_time(op, kind) {
-                for (exec, _) in exec.iter_mut().zip(&self.kinds).filter(|(_, other)| **other == kind) {
-                    *exec = time;
+                let devices = exec.iter_mut().zip(&self.speeds).zip(&self.kinds);
+                for ((exec, &(_, overhead)), _) in devices.filter(|(_, other)| **other == kind) {
+                    *exec = time + overhead;
                 }
             }
         }
@@ -298,7 +305,8 @@ fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
     keyed.into_iter().map(|(_, _, _, op)| op).collect()
 }
 
-/// The least time that any op can take on each device, as exact as [`Instance::exec_time`]: division is monotone.
+/// The least time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition are
+/// monotone.
 fn shortest_exec_times(instance: &Instance) -> Vec<Time> {
     let graph = instance.graph();
     let mut least_ops = [f64::INFINITY; 3];
@@ -311,7 +319,9 @@ fn shortest_exec_times(instance: &Instance) -> Vec<Time> {
             }
         }
     }
-    let shortest =
-        |device: &Device| (least_ops[device.kind.index()] / device.speed).min(least_time[device.kind.index()]);
-    instance.cluster().devices().iter().map(shortest).collect()
+    let shortest = |(device, overhead): (&Device, &Time)| {
+        (least_ops[device.kind.index()] / device.speed).min(least_time[device.kind.index()]) + overhead
+    };
+    let cluster = instance.cluster();
+    cluster.devices().iter().zip(cluster.op_overheads()).map(shortest).collect()
 }

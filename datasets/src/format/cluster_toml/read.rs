@@ -10,13 +10,24 @@ use crate::format::FormatError;
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
 use crate::suggest::did_you_mean;
-use crate::{Cluster, Device, Kind, Link, Topology, TopologyLink};
+use crate::{Cluster, Device, Kind, Link, Time, Topology, TopologyLink};
 
 const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];
 
 const KEYS: Keys = Keys(&[
     ("send_ops", None),
-    ("device", Some(&Keys(&[("name", None), ("count", None), ("kind", None), ("memory", None), ("speed", None)]))),
+    ("op_overhead", None),
+    (
+        "device",
+        Some(&Keys(&[
+            ("name", None),
+            ("count", None),
+            ("kind", None),
+            ("memory", None),
+            ("speed", None),
+            ("op_overhead", None),
+        ])),
+    ),
     ("link", Some(&Keys(LINK_KEYS))),
     ("pair", Some(&Keys(&[("between", None), ("from", None), ("to", None), ("rate", None), ("latency", None)]))),
     (
@@ -31,6 +42,7 @@ const KEYS: Keys = Keys(&[
 #[derive(Deserialize)]
 struct ClusterFile {
     send_ops: Option<Spanned<f64>>,
+    op_overhead: Option<Spanned<Quantity>>,
     #[serde(default)]
     device: Vec<Spanned<DeviceLine>>,
     link: Option<LinkLine>,
@@ -46,6 +58,7 @@ struct DeviceLine {
     kind: Spanned<String>,
     memory: Option<Spanned<Quantity>>,
     speed: Spanned<Quantity>,
+    op_overhead: Option<Spanned<Quantity>>,
 }
 
 #[derive(Deserialize)]
@@ -100,8 +113,12 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
     let file: ClusterFile = text.parse(&KEYS)?;
     let mut names = Names::default();
     let mut devices = Vec::new();
+    let mut op_overheads = Vec::new();
+    let op_overhead = overhead(&text, "op_overhead", file.op_overhead.as_ref())?.unwrap_or(0.0);
     for line in &file.device {
         add_devices(&text, line, &mut devices, &mut names)?;
+        let of_line = overhead(&text, "op_overhead", line.get_ref().op_overhead.as_ref())?;
+        op_overheads.resize(devices.len(), of_line.unwrap_or(op_overhead));
     }
     let fault = |error: crate::ClusterError| FormatError::file(text.path, error);
     let cluster = match &file.topology {
@@ -120,6 +137,7 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
             Cluster::new(devices, |from, to| links[from.index() * n + to.index()]).map_err(fault)?
         }
     };
+    let cluster = cluster.with_op_overheads(|device| op_overheads[device.index()]).map_err(fault)?;
     match &file.send_ops {
         None => Ok(cluster),
         Some(send_ops) => cluster.with_send_ops(*send_ops.get_ref()).map_err(|error| text.at(send_ops.span(), error)),
@@ -158,7 +176,7 @@ fn add_devices(
     devices: &mut Vec<Device>,
     names: &mut Names,
 ) -> Result<(), FormatError> {
-    let DeviceLine { name, count, kind, memory, speed } = line.get_ref();
+    let DeviceLine { name, count, kind, memory, speed, op_overhead: _ } = line.get_ref();
     let kind_of: Kind = kind.get_ref().parse().map_err(|error| text.at(kind.span(), error))?;
     let memory_bytes = memory.as_ref().map(|memory| value(text, memory, Quantity::bytes)).transpose()?;
     let speed = value(text, speed, Quantity::speed)?;
@@ -189,6 +207,15 @@ fn value<T>(
     convert: impl Fn(&Quantity) -> Result<T, String>,
 ) -> Result<T, FormatError> {
     convert(quantity.get_ref()).map_err(|message| text.at(quantity.span(), message))
+}
+
+/// The overhead that a key sets, if it is there.
+fn overhead(text: &TomlText<'_>, key: &str, at: Option<&Spanned<Quantity>>) -> Result<Option<Time>, FormatError> {
+    let Some(at) = at else { return Ok(None) };
+    match value(text, at, Quantity::duration)? {
+        time if time.is_finite() && time >= 0.0 => Ok(Some(time)),
+        time => Err(text.at(at.span(), format!("{key} is {time}")).remedy("it must be a finite number ≥ 0")),
+    }
 }
 
 fn link(

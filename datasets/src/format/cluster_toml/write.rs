@@ -9,7 +9,7 @@ use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::quantity::memory_text;
 use crate::format::text::Number;
-use crate::{Cluster, Device, Link, Topology};
+use crate::{Cluster, Device, Link, Time, Topology};
 
 /// Writes a cluster as TOML.
 ///
@@ -48,9 +48,10 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
         writeln!(text, "send_ops = {}\n", Number(cluster.send_ops()))?;
     }
     let mut rest = cluster.devices();
+    let mut op_overheads = cluster.op_overheads();
     let taken: HashSet<&str> = names(cluster).collect();
     while let Some(first) = rest.first() {
-        let (line, count) = numbered_run(rest, &taken);
+        let (line, count) = numbered_run(rest, op_overheads, &taken);
         writeln!(text, "[[device]]\nname = {}", quoted(line))?;
         if count > 1 {
             writeln!(text, "count = {count}")?;
@@ -59,8 +60,12 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
         if let Some(bytes) = first.memory_bytes {
             writeln!(text, "memory = \"{}\"", memory_text(bytes))?;
         }
-        writeln!(text, "speed = {}\n", Number(first.speed))?;
-        rest = &rest[count..];
+        writeln!(text, "speed = {}", Number(first.speed))?;
+        if op_overheads[0] != 0.0 {
+            writeln!(text, "op_overhead = {}", Number(op_overheads[0]))?;
+        }
+        writeln!(text)?;
+        (rest, op_overheads) = (&rest[count..], &op_overheads[count..]);
     }
     match cluster.topology() {
         Some(topology) => write_topology(text, cluster, topology)?,
@@ -76,8 +81,9 @@ fn names(cluster: &Cluster) -> impl Iterator<Item = &str> {
     cluster.devices().iter().map(|device| device.name.as_str()).chain(vertices.iter().map(String::as_str))
 }
 
-/// The longest start of `devices` that one line with a count can say, and the name of that line.
-fn numbered_run<'a>(devices: &'a [Device], taken: &HashSet<&str>) -> (&'a str, usize) {
+/// The longest start of `devices`, with what they add to each op, that one line with a count can say, and the name of that
+/// line.
+fn numbered_run<'a>(devices: &'a [Device], op_overheads: &[Time], taken: &HashSet<&str>) -> (&'a str, usize) {
     let first = &devices[0];
     let Some(prefix) = first.name.strip_suffix('0').filter(|prefix| !taken.contains(prefix)) else {
         return (&first.name, 1);
@@ -86,6 +92,7 @@ fn numbered_run<'a>(devices: &'a [Device], taken: &HashSet<&str>) -> (&'a str, u
         let Device { kind, memory_bytes, speed, name } = device;
         name.strip_prefix(prefix) == Some(number.to_string().as_str())
             && (*kind, *memory_bytes, *speed) == (first.kind, first.memory_bytes, first.speed)
+            && op_overheads[number] == op_overheads[0]
     };
     match devices.iter().enumerate().take_while(is_next).count() {
         count @ 2.. => (prefix, count),
