@@ -215,7 +215,10 @@ fn operations_count_where_the_time_on_the_cpu_is_unknown() {
     let graph = read("x,,,1e-6,0,70\ny,,2e-6,,0,90\nz,,,,,\n").unwrap();
     assert_eq!([0, 1, 2].map(|op| graph.ops(OpId(op))), [70.0, 2000.0, 0.0]);
     let message = read("x,,,,0,-1\n").unwrap_err();
-    assert!(message.ends_with("ops.csv:2: column 'operations' holds '-1': expected operations, at least 0"), "{message}");
+    assert!(
+        message.ends_with("ops.csv:2: column 'operations' holds '-1': expected operations, at least 0"),
+        "{message}"
+    );
     assert!(read("x,,,,0\n").unwrap_err().contains("5 fields where 6 belong"));
 }
 

@@ -1,12 +1,12 @@
 //! The line through times over sizes.
 
-/// A line `constant + per_byte · bytes` through measured times.
+/// A line `constant + per_unit · bytes` through measured times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Line {
     /// Time at 0 bytes, ≥ 0.
     pub constant: f64,
-    /// Time a byte, ≥ 0.
-    pub per_byte: f64,
+    /// Time a byte, or an operation, ≥ 0.
+    pub per_unit: f64,
     /// Root mean square of (line − time) / time.
     pub residual: f64,
 }
@@ -22,7 +22,7 @@ impl Line {
     /// A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman. "LogGP: Incorporating Long Messages into the LogP Model."
     /// SPAA 1995: overheads and gaps are lines over the size.
     pub fn through(points: &[(f64, f64)]) -> Self {
-        // Divided by the time, each point asks for constant · (1 / time) + per_byte · (bytes / time) = 1.
+        // Divided by the time, each point asks for constant · (1 / time) + per_unit · (bytes / time) = 1.
         let points: Vec<(f64, f64)> =
             points.iter().filter(|point| point.1 > 0.0).map(|&(bytes, time)| (1.0 / time, bytes / time)).collect();
         if points.is_empty() {
@@ -34,21 +34,21 @@ impl Line {
         let determinant = uu * vv - uv * uv;
         let both = ((u * vv - v * uv) / determinant, (v * uu - u * uv) / determinant);
         let only_constant = (u / uu, 0.0);
-        let only_per_byte = (0.0, if vv > 0.0 { v / vv } else { 0.0 });
-        let residual = |(constant, per_byte): (f64, f64)| {
-            let squares: f64 = points.iter().map(|&(u, v)| (constant * u + per_byte * v - 1.0).powi(2)).sum();
+        let only_per_unit = (0.0, if vv > 0.0 { v / vv } else { 0.0 });
+        let residual = |(constant, per_unit): (f64, f64)| {
+            let squares: f64 = points.iter().map(|&(u, v)| (constant * u + per_unit * v - 1.0).powi(2)).sum();
             (squares / points.len() as f64).sqrt()
         };
         // The least squares under the signs lie inside, or on one of the two edges.
         let inside = determinant > 1e-12 * uu * vv && both.0 >= 0.0 && both.1 >= 0.0;
-        let (constant, per_byte) = if inside {
+        let (constant, per_unit) = if inside {
             both
-        } else if residual(only_constant) <= residual(only_per_byte) {
+        } else if residual(only_constant) <= residual(only_per_unit) {
             only_constant
         } else {
-            only_per_byte
+            only_per_unit
         };
-        Self { constant, per_byte, residual: residual((constant, per_byte)) }
+        Self { constant, per_unit, residual: residual((constant, per_unit)) }
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     fn points_on_a_line_give_the_line() {
         let points: Vec<(f64, f64)> = [1e3, 1e4, 1e6, 1e7].map(|bytes| (bytes, 37.0 + 0.25e-3 * bytes)).to_vec();
         let line = Line::through(&points);
-        assert!((line.constant - 37.0).abs() < 1e-6 && (line.per_byte - 0.25e-3).abs() < 1e-12, "{line:?}");
+        assert!((line.constant - 37.0).abs() < 1e-6 && (line.per_unit - 0.25e-3).abs() < 1e-12, "{line:?}");
         assert!(line.residual < 1e-9);
     }
 
@@ -69,16 +69,16 @@ mod tests {
         // An error of 10 % of the largest time would hide the constant from ordinary least squares.
         let line = Line::through(&[(0.0, 10.0), (1.0, 10.0), (1e6, 10_000.0), (2e6, 22_000.0)]);
         assert!((line.constant - 10.0).abs() < 0.2, "{line:?}");
-        assert!((0.01..0.011).contains(&line.per_byte), "{line:?}");
+        assert!((0.01..0.011).contains(&line.per_unit), "{line:?}");
         assert!(line.residual > 0.02);
     }
 
     #[test]
     fn neither_number_is_negative() {
         let falling = Line::through(&[(1.0, 10.0), (100.0, 5.0)]);
-        assert!(falling.constant > 0.0 && falling.per_byte == 0.0, "{falling:?}");
+        assert!(falling.constant > 0.0 && falling.per_unit == 0.0, "{falling:?}");
         let steep = Line::through(&[(1.0, 0.5), (100.0, 100.0)]);
-        assert!(steep.constant == 0.0 && steep.per_byte > 0.0, "{steep:?}");
+        assert!(steep.constant == 0.0 && steep.per_unit > 0.0, "{steep:?}");
     }
 
     #[test]
@@ -86,6 +86,6 @@ mod tests {
         assert_eq!(Line::through(&[]), Line::default());
         assert_eq!(Line::through(&[(8.0, 0.0)]), Line::default());
         let one = Line::through(&[(0.0, 3.0)]);
-        assert_eq!((one.constant, one.per_byte, one.residual), (3.0, 0.0, 0.0));
+        assert_eq!((one.constant, one.per_unit, one.residual), (3.0, 0.0, 0.0));
     }
 }

@@ -4,6 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::statistics::{mean, percentile_interval};
+use crate::execute::ExecutorName;
+use crate::execute::simulate::NETWORK_MODELS;
+use crate::results::{Row, Status};
 
 /// A candidate (a placer with a scheduler) on one instance: what a simulation said, and what clocks said.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +34,58 @@ pub struct Agreement {
     pub tau_of_halves: Option<f64>,
     /// Mean of |predicted − measured| / measured.
     pub mean_error: f64,
+}
+
+/// How well a network model predicts what an executor measured on an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelAgreement {
+    /// The graph.
+    pub graph: String,
+    /// The cluster.
+    pub cluster: String,
+    /// What was measured.
+    pub executor: ExecutorName,
+    /// What predicted.
+    pub model: &'static str,
+    /// How well.
+    pub agreement: Agreement,
+}
+
+/// The agreement of each network model with each graph, cluster and executor that was measured, in the order of the rows.
+/// Candidates are placers with schedulers that were measured at least twice; repetitions of a suite count apart.
+///
+/// # Complexity
+/// That of [`Agreement::of`], for each of them.
+pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
+    let is_measured = |row: &&Row| !row.executor.is_simulator() && row.status == Status::Ok.name();
+    let instance = |row: &Row| {
+        (row.graph.clone(), row.cluster.clone(), row.executor.clone(), row.kinds, row.memory.clone(), row.repetition)
+    };
+    let mut instances = Vec::new();
+    for row in rows.iter().filter(is_measured) {
+        if !instances.contains(&instance(row)) {
+            instances.push(instance(row));
+        }
+    }
+    let mut found = Vec::new();
+    for own in &instances {
+        let of_instance = || rows.iter().filter(is_measured).filter(|row| instance(row) == *own);
+        for model in NETWORK_MODELS.iter().map(|model| model.name()) {
+            let outcome = |row: &Row| {
+                Some(Outcome {
+                    predicted: row.predictions.get(model)?.makespan?,
+                    measured: row.makespan.filter(|&makespan| makespan > 0.0)?,
+                    halves: [row.makespan_odd?, row.makespan_even?],
+                })
+            };
+            let outcomes: Vec<Outcome> = of_instance().filter_map(outcome).collect();
+            if let Some(agreement) = Agreement::of(&outcomes) {
+                let (graph, cluster, executor, ..) = own.clone();
+                found.push(ModelAgreement { graph, cluster, executor, model, agreement });
+            }
+        }
+    }
+    found
 }
 
 /// Resamples for the interval.
@@ -93,8 +148,7 @@ fn interval(outcomes: &[Outcome]) -> Option<(f64, f64)> {
     let mut random = Pcg64::seed_from_u64(0);
     let mut found: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
-            let drawn: Vec<usize> =
-                (0..outcomes.len()).map(|_| random.random_range(0..outcomes.len())).collect();
+            let drawn: Vec<usize> = (0..outcomes.len()).map(|_| random.random_range(0..outcomes.len())).collect();
             tau(outcomes, &drawn).1
         })
         .collect();

@@ -14,7 +14,7 @@ mod status;
 mod time;
 mod verdict;
 
-pub use agreement::{Agreement, Outcome};
+pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, QualityComparison, QualityGroup};
 pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};

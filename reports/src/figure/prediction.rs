@@ -82,7 +82,8 @@ impl Figure for Prediction {
         y.draw_left(&mut drawing, &area, style, true, true);
         x.draw_below(&mut drawing, &area, style, true);
         drawing.line((area.x, area.bottom()), (area.right(), area.y), DIAGONAL);
-        let at = |point: &PredictedPoint, which: usize| (x.x(point.predicted, &area), y.y(point.measured[which], &area));
+        let at =
+            |point: &PredictedPoint, which: usize| (x.x(point.predicted, &area), y.y(point.measured[which], &area));
         let names: Vec<&str> = self.points.iter().map(|point| point.name.as_str()).collect();
         let looks = Look::of(&names);
         let markers: Vec<(f64, f64)> = self.points.iter().map(|point| at(point, MEDIAN)).collect();
