@@ -424,6 +424,25 @@ impl DataflowGraph {
         Ok(graph)
     }
 
+    /// The same graph with other measured times on one kind of device: `None` for ops that take `ops / speed` there.
+    ///
+    /// # Errors
+    /// If the column has the wrong length, or a time is not a finite number ≥ 0.
+    pub fn with_measured_times(&self, kind: Kind, times: Vec<Option<f64>>) -> Result<Self, GraphError> {
+        if times.len() != self.op_count() {
+            return Err(GraphError::ColumnLengths);
+        }
+        let mut graph = self.clone();
+        // NaN stands for none, so that one that was given would pass for it.
+        let column: Vec<f64> = times
+            .into_iter()
+            .map(|time| time.map_or(f64::NAN, |time| if time.is_nan() { -1.0 } else { time }))
+            .collect();
+        graph.times[kind.index()] = column.iter().any(|time| !time.is_nan()).then_some(Times(column));
+        graph.check_values()?;
+        Ok(graph)
+    }
+
     pub(crate) fn find_topological_order(&mut self) -> Result<(), GraphError> {
         let sorted_by_id = self.op_ids().all(|op| self.predecessor_ops(op).iter().all(|&source| source < op));
         if sorted_by_id {

@@ -357,11 +357,14 @@ impl Evaluation {
     pub fn row(&self, blank: Row) -> Row {
         let metrics = &self.metrics;
         let measurement = self.timeline.measurement();
+        let halves = measurement.and_then(Measurement::halves);
         Row {
             status: Status::Ok.name().to_owned(),
             makespan: Some(metrics.makespan),
             makespan_least: measurement.map(Measurement::least),
             makespan_largest: measurement.map(Measurement::largest),
+            makespan_odd: halves.map(|[odd, _]| odd),
+            makespan_even: halves.map(|[_, even]| even),
             time_scale: measurement.map(|measurement| measurement.time_scale),
             hardware: measurement.map(|measurement| measurement.hardware.clone()),
             execution: measurement.map(|measurement| measurement.execution.clone()),

@@ -1,6 +1,7 @@
 //! Judges placements: simulates them, checks the simulation independently, measures the outcome, runs whole suites, and
 //! compares runs.
 
+pub mod calibrate;
 pub mod command_placer;
 pub mod compare;
 pub mod evaluate;

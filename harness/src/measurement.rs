@@ -26,9 +26,14 @@ pub struct Measurement {
 impl Measurement {
     /// The median of the makespans: of an even number, the mean of the two in the middle.
     pub fn median(&self) -> Time {
-        let sorted = self.sorted();
-        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        (low + high) / 2.0
+        median(self.makespans.iter().copied()).unwrap_or(0.0)
+    }
+
+    /// The medians over every other repetition, from the first and from the second on: how far they are apart says how
+    /// noisy the measurement is. `None` of a single repetition.
+    pub fn halves(&self) -> Option<[Time; 2]> {
+        let half = |first| median(self.makespans.iter().skip(first).step_by(2).copied());
+        Some([half(0)?, half(1)?])
     }
 
     /// The least makespan.
@@ -53,6 +58,13 @@ impl Measurement {
         sorted.sort_by(Time::total_cmp);
         sorted
     }
+}
+
+fn median(times: impl Iterator<Item = Time>) -> Option<Time> {
+    let mut sorted: Vec<Time> = times.collect();
+    sorted.sort_by(Time::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some((sorted[last / 2] + sorted[sorted.len() / 2]) / 2.0)
 }
 
 /// The processor of this machine and its number of cores, in words.
@@ -145,6 +157,8 @@ mod tests {
         assert_eq!((odd.least(), odd.median(), odd.largest(), odd.median_repetition()), (1.0, 3.0, 5.0, 2));
         let even = of(&[4.0, 1.0, 9.0, 3.0]);
         assert_eq!((even.median(), even.median_repetition()), (3.5, 0));
+        assert_eq!((odd.halves(), even.halves()), (Some([4.0, 1.0]), Some([6.5, 2.0])));
+        assert_eq!(of(&[1.0]).halves(), None);
     }
 
     #[test]

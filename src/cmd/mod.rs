@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod calibrate;
 mod compare;
 mod convert;
 mod execute;
@@ -41,6 +42,8 @@ pub(crate) enum Verb {
     Execute(execute::Args),
     /// Waits to be a device of 'execute --transport tcp', on this host or another.
     ExecuteWorker(execute_worker::Args),
+    /// Measures a machine into a cluster file.
+    Calibrate(calibrate::Args),
     /// Partitions a graph into blocks, or judges a partition.
     Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
@@ -77,6 +80,7 @@ impl Verb {
             Self::Place(args) => place::execute(&args),
             Self::Execute(args) => execute::execute(&args),
             Self::ExecuteWorker(args) => execute_worker::execute(&args),
+            Self::Calibrate(args) => calibrate::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
             Self::Compare(args) => compare::execute(&args),

@@ -13,7 +13,9 @@ use placebench::harness::compare::utc;
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
-use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
+use placebench::reports::{
+    Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
+};
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, wrap};
@@ -187,6 +189,10 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
     if !full && profiles.instances >= PROFILE_INSTANCES {
         text.push_str(&profile_table(&profiles));
         text.push_str("\n\n");
+    }
+    let agreement = agreement_table(&table)?;
+    if !agreement.is_empty() {
+        text.push_str(&format!("{agreement}\n"));
     }
     let failures = failures_table(&table)?;
     if !failures.is_empty() {

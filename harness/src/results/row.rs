@@ -13,7 +13,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
 /// all tables had before.
-const ADDED_COLUMNS: [&str; 14] = [
+const ADDED_COLUMNS: [&str; 16] = [
     "placer_spec",
     "repaired",
     "kinds",
@@ -27,6 +27,8 @@ const ADDED_COLUMNS: [&str; 14] = [
     "repetitions",
     "makespan_least",
     "makespan_largest",
+    "makespan_odd",
+    "makespan_even",
     "time_scale",
 ];
 
@@ -176,6 +178,10 @@ row! {
     makespan_least: Option<f64>,
     /// The largest makespan of the repetitions, if measured.
     makespan_largest: Option<f64>,
+    /// The median makespan of the first, third, … repetition, if several were measured.
+    makespan_odd: Option<f64>,
+    /// The median makespan of the second, fourth, … repetition, if several were measured.
+    makespan_even: Option<f64>,
     /// Real seconds that one of the row's time units took, if measured.
     time_scale: Option<f64>,
     /// Makespan / sum of least costs over the critical path of least costs (Topcuoglu et al. 2002).

@@ -75,12 +75,8 @@ impl Driver {
         let file = folder.path().join("problem.json");
         let out = private_file(&file).map_err(fault)?;
         serde_json::to_writer(out, problem).map_err(|error| fault(error.into()))?;
-        let python = env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned());
-        let mut command = Command::new(&python);
-        command.args(["-m", "placebench_extract", "execute", self.name, "--problem"]).arg(&file);
-        if let Some(path) = python_path() {
-            command.env("PYTHONPATH", path);
-        }
+        let (python, mut command) = python();
+        command.args(["execute", self.name, "--problem"]).arg(&file);
         let limits = Limits { time: None, memory_bytes: None, output_bytes: MOST_BYTES, stop };
         let finished = process::run(&mut command, &limits).map_err(|error| {
             self.failed(format!(
@@ -148,6 +144,17 @@ impl Executor for Driver {
         };
         Ok(Timeline::measured(placed, ops, sends, transfers).with_measurement(measurement))
     }
+}
+
+/// Python with the package of the drivers, and its name.
+pub(crate) fn python() -> (String, Command) {
+    let python = env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(&python);
+    command.args(["-m", "placebench_extract"]);
+    if let Some(path) = python_path() {
+        command.env("PYTHONPATH", path);
+    }
+    (python, command)
 }
 
 /// A new file that nobody else can read: it holds the token of the run.
