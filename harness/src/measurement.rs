@@ -67,16 +67,20 @@ fn median(times: impl Iterator<Item = Time>) -> Option<Time> {
     Some((sorted[last / 2] + sorted[sorted.len() / 2]) / 2.0)
 }
 
-/// The processor of this machine and its number of cores, in words.
-pub fn processor() -> String {
+/// The model of this machine's processor; its architecture where the system does not say more.
+pub fn processor_model() -> String {
     let model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     });
-    let model = model.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
+/// The processor of this machine and its number of cores, in words.
+pub fn processor() -> String {
     match cores() {
-        1 => format!("{model}, 1 core"),
-        cores => format!("{model}, {cores} cores"),
+        1 => format!("{}, 1 core", processor_model()),
+        cores => format!("{}, {cores} cores", processor_model()),
     }
 }
 
@@ -100,15 +104,17 @@ pub struct LoadMeter {
     all: u64,
     /// What processes used.
     busy: u64,
-    /// What this process used, and its children that have ended.
+    /// What this process used, its children that have ended, and the processes named.
     own: u64,
 }
 
 impl LoadMeter {
-    /// Reads the counters; `None` where there are none.
-    pub fn now() -> Option<Self> {
+    /// Reads the counters, those of this process and of `others` that belong to it; `None` where there are none.
+    pub fn now(others: &[u32]) -> Option<Self> {
         let (all, busy) = machine_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
-        Some(Self { all, busy, own: process_ticks(&fs::read_to_string("/proc/self/stat").ok()?)? })
+        let ids = std::iter::once("self".to_owned()).chain(others.iter().map(u32::to_string));
+        let ticks = ids.map(|id| process_ticks(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?));
+        Some(Self { all, busy, own: ticks.sum::<Option<u64>>()? })
     }
 
     /// The share of the machine's processor time that others used since `self` was read.

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
+use placebench::harness::measurement::processor_model;
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
@@ -245,15 +246,11 @@ fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh:
 }
 
 fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("model name"))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    });
     Environment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
         started: Some(utc(SystemTime::now())),
-        cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        cpu: processor_model(),
         threads,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         optimized: !cfg!(debug_assertions),

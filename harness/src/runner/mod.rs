@@ -95,8 +95,9 @@ pub fn run<E: Send>(
         Ok(())
     };
     jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
-    for job in measured.iter().flatten() {
-        run_group(plan, std::slice::from_ref(job), None, stop, &keep)?;
+    // Each cell is a job: the time limit is for one.
+    for &cell in measured.iter().flatten().flatten() {
+        run_group(plan, &[vec![cell]], None, stop, &keep)?;
     }
     for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         rows.insert(row.key(), row);

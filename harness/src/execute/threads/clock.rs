@@ -13,11 +13,21 @@ pub(super) const SECOND: f64 = 1e9;
 /// The longest wait that does not look whether the run was given up.
 const SLICE: Nanos = 50_000_000;
 
-/// Below this a wait is not worth the system's call: waking up takes as long.
-const SPIN: Nanos = 5_000;
+/// Waking up takes the system about this long: whoever waits sleeps until so much before the instant, and then looks at
+/// the clock again and again.
+const WAKE_UP: Nanos = 40_000;
 
-/// Waits until an instant; false if the run was given up meanwhile.
-pub(super) fn wait_until(instant: Nanos, given_up: &AtomicBool) -> bool {
+/// The share of the cores' time that devices may spend on looking at the clock.
+const LOOKING: f64 = 0.25;
+
+/// How long before an instant a device looks at the clock, if its ops take so long and the devices share the cores.
+pub(super) fn look_ahead(mean_op_seconds: f64, devices: usize, cores: usize) -> Nanos {
+    let affordable = LOOKING * cores as f64 * mean_op_seconds * SECOND / devices.max(1) as f64;
+    (affordable as Nanos).min(WAKE_UP)
+}
+
+/// Waits until an instant, the last `ahead` of it awake; false if the run was given up meanwhile.
+pub(super) fn wait_until(instant: Nanos, ahead: Nanos, given_up: &AtomicBool) -> bool {
     loop {
         let left = instant - now();
         if left <= 0 {
@@ -26,10 +36,10 @@ pub(super) fn wait_until(instant: Nanos, given_up: &AtomicBool) -> bool {
         if given_up.load(Ordering::Relaxed) {
             return false;
         }
-        if left < SPIN {
+        if left <= ahead {
             std::hint::spin_loop();
         } else {
-            system::sleep_until(instant.min(instant - left + SLICE));
+            system::sleep_until((instant - ahead).min(instant - left + SLICE));
         }
     }
 }
@@ -109,4 +119,23 @@ mod system {
 
     /// There is no call for it here.
     pub(in super::super) fn pin(_: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_wakes_up_early_and_few_devices_look_at_the_clock_longer_than_many() {
+        let go = AtomicBool::new(false);
+        for ahead in [0, WAKE_UP] {
+            let instant = now() + 2_000_000;
+            assert!(wait_until(instant, ahead, &go));
+            assert!(now() >= instant);
+        }
+        assert!(wait_until(now() - 1, WAKE_UP, &go));
+        assert!(!wait_until(now() + 3_600_000_000_000, WAKE_UP, &AtomicBool::new(true)));
+        assert_eq!(look_ahead(0.003, 2, 2), WAKE_UP);
+        assert_eq!(look_ahead(0.003, 150, 2), 10_000);
+    }
 }

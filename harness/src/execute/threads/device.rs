@@ -96,7 +96,7 @@ pub(super) fn execute(
     check: &dyn Fn(usize),
 ) -> Option<Vec<(Nanos, Nanos)>> {
     let mut times = Vec::with_capacity(steps.len());
-    if !wait_until(base, arrivals.given_up()) {
+    if !wait_until(base, kernels.ahead, arrivals.given_up()) {
         return None;
     }
     for step in steps {
@@ -104,7 +104,7 @@ pub(super) fn execute(
         for &transfer in &step.waits_for {
             inputs = inputs.max(arrivals.wait(transfer, device)?);
         }
-        if !wait_until(inputs, arrivals.given_up()) {
+        if !wait_until(inputs, kernels.ahead, arrivals.given_up()) {
             return None;
         }
         step.waits_for.iter().for_each(|&transfer| check(transfer));

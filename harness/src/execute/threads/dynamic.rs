@@ -84,7 +84,7 @@ impl Session for Dynamic<'_> {
                                 if this.pinned {
                                     pin(device);
                                 }
-                                if !be_precise(DEVICE_PRIORITY) {
+                                if !(this.kernels.sleep() && be_precise(DEVICE_PRIORITY)) {
                                     *locked(is_precise) = false;
                                 }
                                 this.obey(device, &steps, &sender, run, given_up);
@@ -192,7 +192,7 @@ impl<'a> Conductor<'a> {
 
     /// Runs the program to its end.
     fn conduct(&mut self, events: &Receiver<Event>, stop: &StopToken) -> Result<RunTimes, Fault> {
-        wait_until(self.base, &AtomicBool::new(false));
+        wait_until(self.base, self.session.kernels.ahead, &AtomicBool::new(false));
         loop {
             self.deliver_what_is_due();
             self.decide()?;

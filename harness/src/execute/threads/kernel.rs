@@ -24,6 +24,8 @@ const ROUNDS: u32 = 7;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Kernels {
     kind: Kernel,
+    /// How long before an instant that it waits for a device looks at the clock.
+    pub(super) ahead: Nanos,
     /// What a product of matrices takes on an idle core; 0 for a kernel that waits.
     product: f64,
     /// What a stretch of memory takes on an idle core; 0 for a kernel that waits.
@@ -41,14 +43,19 @@ pub(super) struct Workspace {
 
 impl Kernels {
     /// Kernels, calibrated on the present core.
-    pub(super) fn new(kind: Kernel) -> Self {
-        let mut kernels = Self { kind, product: 0.0, stretch: 0.0 };
+    pub(super) fn new(kind: Kernel, ahead: Nanos) -> Self {
+        let mut kernels = Self { kind, ahead, product: 0.0, stretch: 0.0 };
         if kind == Kernel::Compute {
             let mut workspace = kernels.workspace();
             kernels.product = time_of(|| workspace.multiply());
             kernels.stretch = time_of(|| workspace.walk());
         }
         kernels
+    }
+
+    /// Whether devices sleep most of the time. Those that compute get no priority: they would take the cores from all else.
+    pub(super) fn sleep(&self) -> bool {
+        self.kind == Kernel::Wait
     }
 
     /// Memory for one device.
@@ -71,7 +78,7 @@ impl Kernels {
     /// Executes a step that starts now, at `start`; false if the run was given up meanwhile.
     pub(super) fn run(&self, step: &Step, start: Nanos, workspace: &mut Workspace, given_up: &AtomicBool) -> bool {
         let unit = match self.kind {
-            Kernel::Wait => return wait_until(start + step.length, given_up),
+            Kernel::Wait => return wait_until(start + step.length, self.ahead, given_up),
             Kernel::Compute if step.computes => self.product,
             Kernel::Compute => self.stretch,
         };
@@ -133,7 +140,7 @@ mod tests {
     fn a_kernel_takes_about_as_long_as_it_should_and_never_less_than_it_waits_for() {
         let go = AtomicBool::new(false);
         for kind in [Kernel::Wait, Kernel::Compute] {
-            let kernels = Kernels::new(kind);
+            let kernels = Kernels::new(kind, 0);
             let mut workspace = kernels.workspace();
             for computes in [true, false] {
                 // The least of several: other tests use the cores, too.
@@ -153,7 +160,7 @@ mod tests {
     fn a_run_that_is_given_up_ends_soon() {
         let given_up = AtomicBool::new(true);
         for kind in [Kernel::Wait, Kernel::Compute] {
-            let kernels = Kernels::new(kind);
+            let kernels = Kernels::new(kind, 0);
             let start = now();
             assert!(!kernels.run(&step(3_600_000_000_000, true), start, &mut kernels.workspace(), &given_up));
             assert!(now() - start < 1_000_000_000);

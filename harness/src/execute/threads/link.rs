@@ -163,6 +163,8 @@ pub(super) struct Job {
     pub(super) clock_offset: Nanos,
     /// What a task does.
     pub(super) kernel: Kernel,
+    /// How long before an instant it looks at the clock.
+    pub(super) ahead: Nanos,
     /// The core to stay on.
     pub(super) core: Option<usize>,
     /// What tensors are made of.

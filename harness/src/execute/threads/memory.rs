@@ -71,7 +71,7 @@ impl Session for InMemory<'_> {
                     if *pinned {
                         pin(device);
                     }
-                    if !be_precise(DEVICE_PRIORITY) {
+                    if !(kernels.sleep() && be_precise(DEVICE_PRIORITY)) {
                         imprecise.fetch_add(1, Ordering::Relaxed);
                     }
                     let mut workspace = kernels.workspace();

@@ -26,7 +26,7 @@ use super::{ExecuteSettings, ExecutionError, Executor, Kernel, Order, OrderMode,
 use crate::measurement::{LoadMeter, Measurement, available_memory, cores, processor};
 use crate::timeline::{Interval, Timeline};
 use crate::validator::Demands;
-use clock::{Nanos, SECOND};
+use clock::{Nanos, SECOND, look_ahead};
 use dynamic::Dynamic;
 use kernel::Kernels;
 use memory::InMemory;
@@ -142,16 +142,18 @@ impl Threads {
         let ExecuteSettings { kernel, transport, hosts, .. } = &self.settings;
         let pinned = *kernel == Kernel::Compute && program.devices.len() <= cores() && hosts.is_empty();
         let tensors = || Tensors::new(program, PAYLOAD_SEED);
+        let ahead = look_ahead(self.settings.mean_op.seconds, program.devices.len(), cores());
+        let kernels = || Kernels::new(*kernel, ahead);
         Ok(match (transport, self.settings.order) {
             (Transport::Memory, OrderMode::Replay) => {
-                Box::new(InMemory { program, kernels: Kernels::new(*kernel), pinned, tensors: tensors() })
+                Box::new(InMemory { program, kernels: kernels(), pinned, tensors: tensors() })
             }
             (Transport::Memory, OrderMode::Dynamic) => Box::new(Dynamic {
                 program,
                 placed,
                 tasks,
                 order,
-                kernels: Kernels::new(*kernel),
+                kernels: kernels(),
                 pinned,
                 tensors: tensors(),
                 nanos_per_unit: time_scale * SECOND,
@@ -164,6 +166,7 @@ impl Threads {
                     names,
                     hosts,
                     kernel: *kernel,
+                    ahead,
                     pinned,
                     payload_seed: PAYLOAD_SEED,
                     planned_seconds,
@@ -217,9 +220,10 @@ impl Executor for Threads {
         let planned = (scale, simulated.makespan() * scale);
         let session = self.session(placed, (order, &tasks), &program, planned, stop);
         let mut session = session.map_err(|fault| told((fault, 0)))?;
-        let before = LoadMeter::now();
+        let processes = session.processes();
+        let before = LoadMeter::now(&processes);
         let runs = self.repeat(&mut *session, stop).map_err(told)?;
-        let other_load = before.zip(LoadMeter::now()).map(|(before, after)| before.others_until(&after));
+        let other_load = before.zip(LoadMeter::now(&processes)).map(|(before, after)| before.others_until(&after));
         let units = |nanos: Nanos| nanos as f64 / (scale * SECOND);
         let measurement = Measurement {
             hardware: processor(),

@@ -43,6 +43,8 @@ pub(super) struct Options<'a> {
     /// Addresses of processes that were started by hand; empty to start them here.
     pub(super) hosts: &'a [String],
     pub(super) kernel: Kernel,
+    /// How long before an instant a device looks at the clock.
+    pub(super) ahead: Nanos,
     /// Whether each device keeps to a core of its own.
     pub(super) pinned: bool,
     pub(super) payload_seed: u64,
@@ -125,6 +127,7 @@ impl<'a> OverSockets<'a> {
                 addresses: addresses.clone(),
                 clock_offset: offsets[device],
                 kernel: self.options.kernel,
+                ahead: self.options.ahead,
                 core: self.options.pinned.then_some(device),
                 payload_seed: self.options.payload_seed,
             };
@@ -133,13 +136,12 @@ impl<'a> OverSockets<'a> {
         self.collect(START_LIMIT, stop, |report| matches!(report, Report::Ready).then_some(())).map(drop)
     }
 
-    /// What the clock of a process says more than ours. Processes on this host share the clock on Linux.
+    /// What the clock of a process says more than ours. Processes on this host share the clock on Linux; they are asked all
+    /// the same, since a process that answers is ready to be called by others.
     fn clock_offset(&mut self, device: usize, stop: &StopToken) -> Result<Nanos, Fault> {
-        if self.workers[device].child.is_some() && cfg!(target_os = "linux") {
-            return Ok(0);
-        }
+        let shares_clock = self.workers[device].child.is_some() && cfg!(target_os = "linux");
         let mut best: Option<(Nanos, Nanos)> = None;
-        for _ in 0..PINGS {
+        for _ in 0..if shares_clock { 1 } else { PINGS } {
             let asked = now();
             self.tell(device, &Order::Ping)?;
             let report = self.receive(Instant::now() + START_LIMIT, stop)?;
@@ -150,7 +152,7 @@ impl<'a> OverSockets<'a> {
             }
         }
         match best {
-            Some((_, offset)) => Ok(offset),
+            Some((_, offset)) => Ok(if shares_clock { 0 } else { offset }),
             None => Err(self.fault(device, &io::Error::other("it does not tell the time"))),
         }
     }
@@ -247,6 +249,10 @@ impl Session for OverSockets<'_> {
             times.is_precise &= is_precise;
         }
         Ok(times)
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.workers.iter().filter_map(|worker| Some(worker.child.as_ref()?.child.id())).collect()
     }
 }
 

@@ -15,6 +15,11 @@ pub(super) struct Run {
 pub(super) trait Session {
     /// Runs the program once, from the first step to the last.
     fn run(&mut self, run: Run, stop: &StopToken) -> Result<RunTimes, Fault>;
+
+    /// The processes of this host that take part, beside this one.
+    fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
 }
 
 /// Why a run has no times.

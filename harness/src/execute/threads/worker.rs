@@ -114,6 +114,8 @@ fn follow(
             (Event::Executed { times: Some(times), is_precise, damaged }, Some(device)) => {
                 send(control, &device.report(times, is_precise, damaged))?;
             }
+            // What made it give up is another event.
+            (Event::Executed { times: None, .. }, _) => {}
             (Event::Fault(reason), _) => return Err(io::Error::other(reason)),
             (Event::Left, _) => return Ok(()),
             _ => return Err(io::Error::other("an order came out of turn")),
@@ -187,7 +189,7 @@ impl Device {
         let size = |to: usize, bytes: u64| if to == own { bytes as usize } else { 0 };
         let buffers = job.moves.iter().map(|moved| Mutex::new((vec![0; size(moved.to, moved.bytes)], 0))).collect();
         let shared = Arc::new(Shared {
-            kernels: Kernels::new(job.kernel),
+            kernels: Kernels::new(job.kernel, job.ahead),
             payload: Payload::new(job.payload_seed, largest),
             buffers,
             latest: Mutex::new((0, Arc::new(Arrivals::new(0, 0)))),
@@ -268,7 +270,7 @@ impl Device {
             if let Some(core) = shared.job.core {
                 pin(core);
             }
-            let is_precise = be_precise(DEVICE_PRIORITY);
+            let is_precise = shared.kernels.sleep() && be_precise(DEVICE_PRIORITY);
             let job = &shared.job;
             let damaged = Mutex::new(None);
             let check = |transfer: usize| {
