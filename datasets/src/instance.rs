@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::magnitude::{self, MagnitudeError};
 use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, MemoryRule, OpId, Time};
 
+/// L's unit of times that nothing else is known of.
+const EXECUTION_UNIT: &str = "EU";
+
 /// Why a graph and a cluster make no instance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InstanceError {
@@ -29,6 +32,7 @@ pub struct Instance {
     units: Arc<AssignmentUnits>,
     memory_rule: MemoryRule,
     peak_limits: Arc<[Option<u64>]>,
+    time_unit: Arc<str>,
 }
 
 impl Instance {
@@ -69,7 +73,18 @@ impl Instance {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
         magnitude::check(&graph, &cluster, &units)?;
-        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits })
+        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits, time_unit: EXECUTION_UNIT.into() })
+    }
+
+    /// The same instance, whose times are in this unit.
+    pub fn with_time_unit(self, time_unit: &str) -> Self {
+        Self { time_unit: time_unit.into(), ..self }
+    }
+
+    /// The unit of times, for people: L's execution unit (EU), operations divided by operations per unit, unless
+    /// [`Instance::with_time_unit`] says another.
+    pub fn time_unit(&self) -> &str {
+        &self.time_unit
     }
 
     /// The graph.
@@ -146,9 +161,9 @@ mod tests {
     use super::*;
 
     /// CPUs of speeds 1 and 4 that add 0.5 and 3, and a GPU of speed 9 that adds 7.
-    fn instance(specs: &[OpSpec<'_>]) -> Instance {
+    fn instance(specs: Vec<OpSpec<'_>>) -> Instance {
         let mut builder = GraphBuilder::default();
-        for &spec in specs {
+        for spec in specs {
             builder.add_op(spec, &[]);
         }
         let device = |name: &str, kind, speed| Device { name: name.to_owned(), kind, memory_bytes: None, speed };
@@ -161,7 +176,7 @@ mod tests {
     #[test]
     fn each_op_has_the_overhead_of_its_device_also_if_it_costs_nothing_or_was_measured() {
         let measured = OpSpec { times: [None, Some(1.5), None], ..OpSpec::cost(8.0) };
-        let instance = instance(&[OpSpec::cost(8.0), OpSpec::cost(0.0), measured]);
+        let instance = instance(vec![OpSpec::cost(8.0), OpSpec::cost(0.0), measured]);
         let times = |op| [0, 1, 2].map(|device| instance.exec_time(OpId(op), DeviceId(device)));
         assert_eq!(times(0), [8.5, 5.0, 8.0 / 9.0 + 7.0]);
         assert_eq!(times(1), [0.5, 3.0, 7.0]);
@@ -171,7 +186,7 @@ mod tests {
     #[test]
     fn a_slow_device_with_less_overhead_is_the_fastest_for_small_ops() {
         let cpu = |ops| OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(ops) };
-        let instance = instance(&[cpu(1.0), cpu(8.0), OpSpec::cost(72.0), cpu(0.0)]);
+        let instance = instance(vec![cpu(1.0), cpu(8.0), OpSpec::cost(72.0), cpu(0.0)]);
         assert_eq!(instance.min_exec_times(), [1.5, 5.0, 15.0, 0.5]);
         let one_by_one: Vec<_> = instance.graph().op_ids().map(|op| instance.min_exec_time(op)).collect();
         assert_eq!(instance.min_exec_times(), one_by_one);
