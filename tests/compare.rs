@@ -17,7 +17,7 @@ schedulers = ["fifo", "pct", "static"]
 
 [[graph]]
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 
 [[cluster]]
 preset = "laich7"

@@ -27,7 +27,7 @@ clusters = ["gtx1080x4"]
 [[graph]]
 name = "it's drawn"
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 clusters = ["far"]
 
 [[cluster]]

@@ -172,7 +172,7 @@ fn figures_and_tables_have_the_numbers_of_the_source_and_accuracy_is_none_of_the
 fn timelines_and_executable_ops_are_made_of_a_part_of_a_suite_and_the_rest_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let suite = "name = \"laich2017\"\nplacers = [\"mite\"]\nschedulers = [\"pct\"]\n\
-                 [[graph]]\npreset = \"laich3\"\n[[graph]]\ncatalogue = \"convnet_whole\"\nweights = \"laich\"\n\
+                 [[graph]]\npreset = \"laich3\"\n[[graph]]\ncatalogue = \"convnet_whole\"\ncosts = \"laich\"\n\
                  [[cluster]]\npreset = \"laich7\"\nsend_ops = 10\n";
     std::fs::write(folder.path().join("part.toml"), suite).unwrap();
     let output = placebench(folder.path(), &["run", "part.toml", "--out", "run", "--quiet"]);

@@ -78,6 +78,7 @@ pub struct Cluster {
     op_overheads: Vec<Time>,
     topology: Option<Topology>,
     shared_links: SharedLinks,
+    is_in_seconds: bool,
 }
 
 impl Cluster {
@@ -115,7 +116,16 @@ impl Cluster {
         }
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let shared_links = SharedLinks::ports(&names, &rates);
-        Ok(Self { devices, rates, latencies, send_ops: 0.0, op_overheads: vec![0.0; n], topology: None, shared_links })
+        Ok(Self {
+            devices,
+            rates,
+            latencies,
+            send_ops: 0.0,
+            op_overheads: vec![0.0; n],
+            topology: None,
+            shared_links,
+            is_in_seconds: false,
+        })
     }
 
     /// A cluster whose pair rates follow from a topology: the least rate and the sum of latencies along each route.
@@ -182,7 +192,19 @@ impl Cluster {
     /// If `count` is 0 or more than there are.
     pub fn first_devices(&self, count: usize) -> Result<Self, ClusterError> {
         let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
-        Ok(Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self))
+        let first = Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self);
+        Ok(if self.is_in_seconds { first.in_seconds() } else { first })
+    }
+
+    /// The same cluster, whose speeds, rates and latencies are known to be per second and in seconds.
+    pub fn in_seconds(mut self) -> Self {
+        self.is_in_seconds = true;
+        self
+    }
+
+    /// Whether the time unit is known to be the second. Otherwise nothing says what it is.
+    pub fn is_in_seconds(&self) -> bool {
+        self.is_in_seconds
     }
 
     /// The same cluster with unlimited memory everywhere.

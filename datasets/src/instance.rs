@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::magnitude::{self, MagnitudeError};
 use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, MemoryRule, OpId, Time};
 
+/// L's unit of times that nothing else is known of.
+const EXECUTION_UNIT: &str = "EU";
+
 /// Why a graph and a cluster make no instance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InstanceError {
@@ -29,6 +32,7 @@ pub struct Instance {
     units: Arc<AssignmentUnits>,
     memory_rule: MemoryRule,
     peak_limits: Arc<[Option<u64>]>,
+    time_unit: Arc<str>,
 }
 
 impl Instance {
@@ -69,7 +73,18 @@ impl Instance {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
         magnitude::check(&graph, &cluster, &units)?;
-        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits })
+        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits, time_unit: EXECUTION_UNIT.into() })
+    }
+
+    /// The same instance, whose times are in this unit.
+    pub fn with_time_unit(self, time_unit: &str) -> Self {
+        Self { time_unit: time_unit.into(), ..self }
+    }
+
+    /// The unit of times, for people: L's execution unit (EU), operations divided by operations per unit, unless
+    /// [`Instance::with_time_unit`] says another.
+    pub fn time_unit(&self) -> &str {
+        &self.time_unit
     }
 
     /// The graph.

@@ -10,7 +10,7 @@ use placebench_algorithms::{
     Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
 use placebench_datasets::process::peak_rss_bytes;
-use placebench_datasets::significant::significant;
+use placebench_datasets::significant::{excess_texts, time_text};
 use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
 
 use crate::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
@@ -160,13 +160,17 @@ pub enum EvaluationError {
     Execution(#[from] ExecutionError),
     /// The run needs more memory than a device has, which the rule `peak` refuses.
     #[error(
-        "device '{device}' held {bytes} bytes at time {}, more than its memory of {memory_bytes} bytes: the memory rule peak \
-         refuses the run; use more devices or devices with more memory, or choose the rule unlimited",
-        significant(*.time)
+        "device '{device}' held {} at {}, more than its memory of {}: the memory rule peak refuses the run; use more devices or \
+         devices with more memory, or choose the rule unlimited",
+        excess_texts(*.bytes, *.memory_bytes).0,
+        time_text(*.time, .time_unit),
+        excess_texts(*.bytes, *.memory_bytes).1
     )]
     OutOfMemory {
-        /// The first instant of the device's peak, in the instance's time unit.
+        /// The first instant of the device's peak.
         time: Time,
+        /// The unit of `time`.
+        time_unit: String,
         /// The first device whose peak is too high.
         device: String,
         /// The peak in bytes.
@@ -293,7 +297,8 @@ impl Evaluator<'_> {
             Violation::OutOfMemory { time, device, bytes, memory_bytes }
                 if self.instance.memory_rule() == MemoryRule::Peak =>
             {
-                EvaluationError::OutOfMemory { time, device, bytes, memory_bytes }
+                let time_unit = self.instance.time_unit().to_owned();
+                EvaluationError::OutOfMemory { time, time_unit, device, bytes, memory_bytes }
             }
             violation => EvaluationError::Violation(violation),
         }

@@ -13,6 +13,7 @@ mod partitioner;
 pub mod quality;
 pub mod registry;
 pub mod streaming;
+mod unstoppable;
 
 pub use chunk::{Chunk, ChunkOrder};
 pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};

@@ -148,8 +148,8 @@ fn out_of_memory(placed: &LoadedAssignment<'_>, instance: &Instance, unit: UnitI
     let used = placed.assignment().used_bytes(home);
     let free = instance.cluster().device(home).memory_bytes.map_or(u64::MAX, |memory| memory.saturating_sub(used));
     match placed.assignment().infeasible(unit) {
-        PlaceError::Infeasible { unit, kinds, demand_bytes, .. } => {
-            PlaceError::Infeasible { unit, kinds, demand_bytes, allowed: 1, free_bytes: free }
+        PlaceError::Infeasible { unit, kinds, demand_bytes, rule, .. } => {
+            PlaceError::Infeasible { unit, kinds, demand_bytes, rule, allowed: 1, free_bytes: free }
         }
         other => other,
     }

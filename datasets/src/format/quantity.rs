@@ -64,6 +64,11 @@ impl Quantity {
         }
     }
 
+    /// Whether it says its unit.
+    pub(crate) fn has_unit(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+
     /// Bytes per time unit: a number; or, where the time unit is the second, `B/s` to `TB/s`, `KiB/s` to `TiB/s`,
     /// `bit/s` to `Tbit/s`.
     pub(crate) fn rate(&self) -> Result<f64, String> {

@@ -60,7 +60,7 @@ mod tests {
             schedulers = ["pct", "static"]
             [[graph]]
             catalogue = "convnet"
-            weights = "laich"
+            costs = "laich"
             ccr = 2.0
             [[cluster]]
             preset = "laich7"

@@ -1,5 +1,6 @@
 //! What can be wrong with a run.
 
+use placebench_datasets::significant::excess_texts;
 use placebench_datasets::{Kind, KindSet, Time};
 
 /// The first rule that a run breaks, in one line.
@@ -210,7 +211,11 @@ pub enum Violation {
         second: String,
     },
     /// A device's memory was exceeded during the run.
-    #[error("at time {time} device '{device}' held {bytes} bytes, more than its memory of {memory_bytes} bytes")]
+    #[error(
+        "at time {time} device '{device}' held {}, more than its memory of {}: the memory rule static refuses the run",
+        excess_texts(*.bytes, *.memory_bytes).0,
+        excess_texts(*.bytes, *.memory_bytes).1
+    )]
     OutOfMemory {
         /// When.
         time: Time,
@@ -222,7 +227,12 @@ pub enum Violation {
         memory_bytes: u64,
     },
     /// The static demands on a device are not below its memory (L §4.1).
-    #[error("the ops on device '{device}' demand {demand_bytes} bytes, not below its memory of {memory_bytes} bytes")]
+    #[error(
+        "the ops on device '{device}' demand {}, not below its memory of {}: the memory rule static counts every tensor as if it \
+         were never freed",
+        excess_texts(*.demand_bytes, *.memory_bytes).0,
+        excess_texts(*.demand_bytes, *.memory_bytes).1
+    )]
     DemandTooLarge {
         /// The device.
         device: String,

@@ -32,7 +32,7 @@ pub(super) fn schedule(
         }
         _ => None,
     };
-    let mut pairs = Pairs::new(parts.selection, instance, ranked, favourites);
+    let mut pairs = Pairs::new(parts, instance, ranked, favourites);
     let graph = instance.graph();
     let mut waiting = Waiting::new(graph);
     let mut after = Vec::new();
@@ -92,7 +92,8 @@ struct Wish {
 }
 
 impl<'a> Pairs<'a> {
-    fn new(selection: Selection, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
+    fn new(parts: &ListScheduling, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
+        let selection = parts.selection;
         let devices = instance.cluster().device_count();
         let position = positions(&ranked.order);
         let sources: Rc<[u32]> = sources(instance, &ranked.order).into();
@@ -110,7 +111,7 @@ impl<'a> Pairs<'a> {
             selection,
             position,
             ranked,
-            schedule: PartialSchedule::new(instance, false),
+            schedule: PartialSchedule::new(instance, false, parts.assignment(instance)),
             queues,
             idle_from: vec![0.0; devices],
             best: vec![None; devices],

@@ -50,11 +50,11 @@ pub(crate) struct PartialSchedule<'a> {
 }
 
 impl<'a> PartialSchedule<'a> {
-    /// Nothing scheduled yet. With `insertion` an op may go into a gap, without it only behind all others on its device.
+    /// Nothing scheduled yet, and `assignment` has nothing placed. With `insertion` an op may go into a gap, without it only behind all others on its device.
     ///
     /// # Complexity
     /// O(ops · kinds + devices).
-    pub(crate) fn new(instance: &'a Instance, insertion: bool) -> Self {
+    pub(crate) fn new(instance: &'a Instance, insertion: bool, assignment: Assignment<'a>) -> Self {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let kinds: Vec<Kind> = cluster.devices().iter().map(|device| device.kind).collect();
         let devices_of = std::array::from_fn(|bits| {
@@ -64,7 +64,7 @@ impl<'a> PartialSchedule<'a> {
         let shortest = if insertion { shortest_exec_times(instance) } else { vec![NO_GAPS; cluster.device_count()] };
         Self {
             instance,
-            assignment: Assignment::new(instance),
+            assignment,
             timelines: shortest.into_iter().map(Timeline::new).collect(),
             slots: vec![Slot::default(); graph.op_count()],
             scheduled: vec![false; graph.op_count()],
@@ -128,13 +128,12 @@ impl<'a> PartialSchedule<'a> {
     /// # Complexity
     /// O(devices · log ops), the logarithm only for devices that would win without waiting.
     pub(crate) fn earliest_finish(&self, unit: UnitId, extra: impl Fn(DeviceId) -> Time) -> Option<DeviceId> {
-        let demand = self.instance.units().demand_bytes(unit);
         let mut best: Option<(Time, DeviceId)> = None;
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             let extra = extra(device);
             // No gap can make it finish before this, and a tie goes to the lower id, which came before.
-            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.fits(demand, device) {
+            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.has_room(unit, device) {
                 continue;
             }
             let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra;
@@ -150,12 +149,11 @@ impl<'a> PartialSchedule<'a> {
     /// # Complexity
     /// As [`PartialSchedule::earliest_finish`].
     pub(crate) fn earliest_start(&self, unit: UnitId) -> Option<DeviceId> {
-        let demand = self.instance.units().demand_bytes(unit);
         let mut best: Option<((Time, Time), DeviceId)> = None;
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             // No gap can make it start or finish before this.
-            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.fits(demand, device) {
+            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device) {
                 continue;
             }
             let start = self.timelines[device.index()].earliest(ready, exec);

@@ -51,6 +51,23 @@ struct ClusterFile {
     topology: Option<Spanned<TopologyTable>>,
 }
 
+impl ClusterFile {
+    /// Whether a speed, rate or latency has a unit: all of them are seconds and per second.
+    fn is_in_seconds(&self) -> bool {
+        let has_unit = |quantity: &Spanned<Quantity>| quantity.get_ref().has_unit();
+        let timed = |rate: &Spanned<Quantity>, latency: &Option<Spanned<Quantity>>| {
+            has_unit(rate) || latency.as_ref().is_some_and(has_unit)
+        };
+        let mut links = self.topology.iter().flat_map(|table| &table.get_ref().link);
+        let mut devices = self.device.iter().map(Spanned::get_ref);
+        self.op_overhead.as_ref().is_some_and(has_unit)
+            || devices.any(|line| has_unit(&line.speed) || line.op_overhead.as_ref().is_some_and(has_unit))
+            || self.link.as_ref().is_some_and(|line| timed(&line.rate, &line.latency))
+            || self.pair.iter().any(|line| timed(&line.get_ref().rate, &line.get_ref().latency))
+            || links.any(|line| timed(&line.rate, &line.latency))
+    }
+}
+
 #[derive(Deserialize)]
 struct DeviceLine {
     name: String,
@@ -138,6 +155,7 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
         }
     };
     let cluster = cluster.with_op_overheads(|device| op_overheads[device.index()]).map_err(fault)?;
+    let cluster = if file.is_in_seconds() { cluster.in_seconds() } else { cluster };
     match &file.send_ops {
         None => Ok(cluster),
         Some(send_ops) => cluster.with_send_ops(*send_ops.get_ref()).map_err(|error| text.at(send_ops.span(), error)),

@@ -60,7 +60,10 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
         if let Some(bytes) = first.memory_bytes {
             writeln!(text, "memory = \"{}\"", memory_text(bytes))?;
         }
-        writeln!(text, "speed = {}", Number(first.speed))?;
+        match cluster.is_in_seconds() {
+            true => writeln!(text, "speed = \"{} ops/s\"", Number(first.speed))?,
+            false => writeln!(text, "speed = {}", Number(first.speed))?,
+        }
         if op_overheads[0] != 0.0 {
             writeln!(text, "op_overhead = {}", Number(op_overheads[0]))?;
         }
