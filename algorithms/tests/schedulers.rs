@@ -7,6 +7,7 @@ use placebench_algorithms::{
 };
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, TransferId,
+    TransferOverheads,
 };
 use proptest::prelude::*;
 
@@ -153,19 +154,21 @@ impl Scheduler for SlowMsr {
 }
 
 impl SlowRanks<'_> {
-    fn sends_cost(&self) -> bool {
-        self.placed.instance().cluster().send_ops() > 0.0
-    }
-
     /// The tasks that an op still waits for, each once.
     fn missing(&self, op: OpId) -> Vec<Task> {
         let placed = self.placed;
         let mut tasks = Vec::new();
         for &before in placed.instance().graph().predecessor_ops(op) {
-            let sends = placed.transfers_of(before).filter(|&id| placed.remote_consumers(id).contains(&op));
-            match self.sends_cost() && placed.device_of(before) != placed.device_of(op) {
-                true => tasks.extend(sends.map(Task::Send)),
-                false => tasks.push(Task::Op(before)),
+            let transfers = placed.transfers_of(before).filter(|&id| placed.remote_consumers(id).contains(&op));
+            let last = |id| match (placed.has_send(id), placed.has_receive(id)) {
+                (_, true) => Some(Task::Receive(id)),
+                (true, false) => Some(Task::Send(id)),
+                (false, false) => None,
+            };
+            let awaited: Vec<Task> = transfers.filter_map(last).collect();
+            match awaited.is_empty() {
+                true => tasks.push(Task::Op(before)),
+                false => tasks.extend(awaited),
             }
         }
         tasks.sort();
@@ -177,15 +180,18 @@ impl SlowRanks<'_> {
     fn rank(&self, task: Task, device: DeviceId, busy: &[bool]) -> u64 {
         let mut successors: Vec<OpId> = match task {
             Task::Op(op) => self.placed.instance().graph().successor_ops(op).to_vec(),
-            Task::Send(id) => self.placed.remote_consumers(id).to_vec(),
+            Task::Send(id) | Task::Receive(id) => self.placed.remote_consumers(id).to_vec(),
         };
         successors.sort();
         successors.dedup();
         let points = |&successor: &OpId| {
             let target = self.placed.device_of(successor);
             let is_last = match self.missing(successor)[..] {
-                [last @ Task::Send(id)] => last == task || Task::Op(self.placed.transfer(id).source) == task,
-                [last] => last == task,
+                [Task::Op(op)] => task == Task::Op(op),
+                [Task::Send(id)] => [Task::Send(id), Task::Op(self.placed.transfer(id).source)].contains(&task),
+                [last @ Task::Receive(id)] => {
+                    [last, Task::Send(id), Task::Op(self.placed.transfer(id).source)].contains(&task)
+                }
                 _ => false,
             };
             let wakes = is_last && target != device && !busy[target.index()];
@@ -197,9 +203,13 @@ impl SlowRanks<'_> {
     fn path(&self, task: Task) -> f64 {
         match task {
             Task::Op(op) => self.path[op.index()],
-            Task::Send(id) => {
+            Task::Send(id) | Task::Receive(id) => {
                 let behind = self.placed.remote_consumers(id).iter().map(|op| self.path[op.index()]);
-                self.placed.send_time(id) + self.placed.transfer(id).time + behind.fold(0.0, f64::max)
+                let received = self.placed.receive_time(id) + behind.fold(0.0, f64::max);
+                match task {
+                    Task::Send(_) => self.placed.send_time(id) + self.placed.transfer(id).time + received,
+                    _ => received,
+                }
             }
         }
     }
@@ -236,8 +246,16 @@ proptest! {
         instance in instances(Limits { ops: 20, devices: 4, edges: 50, memory: false }),
         devices in proptest::collection::vec(any::<u32>(), 20),
         send_ops in proptest::sample::select(vec![0.0, 0.0, 1.0, 4.0]),
+        overheads in proptest::collection::vec(proptest::sample::select(vec![0.0, 0.0, 0.5, 2.0]), 4 * 4 * 4),
+        has_overheads: bool,
     ) {
         let cluster = instance.cluster().clone().with_send_ops(send_ops).unwrap();
+        let cluster = cluster.with_transfer_overheads(|from, to| {
+            let of_pair = &overheads[4 * (4 * from.index() + to.index())..][..4];
+            let of_pair = <[f64; 4]>::try_from(of_pair).unwrap();
+            TransferOverheads::from_values(if has_overheads { of_pair } else { [0.0; 4] })
+        });
+        let cluster = cluster.unwrap();
         let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
         let count = instance.cluster().device_count() as u32;
         // Kinds and groups do not matter to a scheduler.

@@ -42,16 +42,19 @@ impl Simulation<'_> {
         let placed = self.placed;
         let transfer = |id: TransferId| (self.now + placed.transfer(id).time, Event::Arrival(id));
         match event {
+            Event::Arrival(id) if placed.has_receive(id) => self.ready.push(Task::Receive(id)),
             Event::Arrival(id) => self.arrive(placed.remote_consumers(id)),
             Event::End(device, task) => {
                 self.busy[device.index()] = false;
                 match task {
                     Task::Send(id) => self.events.push(transfer(id)),
+                    Task::Receive(id) => self.arrive(placed.remote_consumers(id)),
                     Task::Op(op) => {
-                        let transfers = placed.transfers_of(op);
-                        match placed.instance().cluster().send_ops() > 0.0 {
-                            true => self.ready.extend(transfers.map(Task::Send)),
-                            false => self.events.extend(transfers.map(transfer)),
+                        for id in placed.transfers_of(op) {
+                            match placed.has_send(id) {
+                                true => self.ready.push(Task::Send(id)),
+                                false => self.events.push(transfer(id)),
+                            }
                         }
                         for &successor in placed.instance().graph().successor_ops(op) {
                             self.unfinished_inputs[successor.index()] -= 1;
@@ -67,6 +70,7 @@ impl Simulation<'_> {
         match task {
             Task::Op(op) => self.placed.device_of(op),
             Task::Send(id) => self.placed.transfer(id).from,
+            Task::Receive(id) => self.placed.transfer(id).to,
         }
     }
 
@@ -74,6 +78,7 @@ impl Simulation<'_> {
         match task {
             Task::Op(op) => self.placed.exec_time(op),
             Task::Send(id) => self.placed.send_time(id),
+            Task::Receive(id) => self.placed.receive_time(id),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use placebench_datasets::{
     AssignmentUnits, Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, Placement,
+    TransferOverheads,
 };
 use proptest::prelude::*;
 use rand::seq::SliceRandom;
@@ -157,6 +158,24 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
     let most = if rng.random() { number(&mut rng, 2) } else { 0.0 };
     let overheads: Vec<f64> = (0..count).map(|_| number(&mut rng, 2).min(most) / variant.faster).collect();
     let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
+    // A third has sends and receives that take time, some of them none or none but for their bytes.
+    let sparse = rng.random_range(0..3u32);
+    let mut overhead = || {
+        let value = |rng: &mut Pcg64, most: u32| match sparse > 0 || rng.random_range(0..3) == 0 {
+            true => 0.0,
+            false => number(rng, most) / variant.faster,
+        };
+        let per_byte = |rng: &mut Pcg64| value(rng, 4) / 4.0;
+        TransferOverheads {
+            send: value(&mut rng, 3),
+            send_per_byte: per_byte(&mut rng),
+            receive: value(&mut rng, 3),
+            receive_per_byte: per_byte(&mut rng),
+        }
+    };
+    let pair_overheads: Vec<TransferOverheads> = (0..count * count).map(|_| overhead()).collect();
+    let of_pair = |from: DeviceId, to: DeviceId| pair_overheads[from.index() * count + to.index()];
+    let cluster = cluster.with_transfer_overheads(of_pair).unwrap();
     let instance = Instance::new(graph, cluster).unwrap();
     let placement = Placement::new(device_of);
     placement.check(&instance).unwrap();
