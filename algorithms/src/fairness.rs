@@ -1,6 +1,6 @@
 //! What makes a comparison of placers fair: what their authors assume, and the laws that no placement should break.
 
-use placebench_datasets::{Categories, DeviceId, Instance, KindSet, Link};
+use placebench_datasets::{Categories, DeviceId, Instance, KindSet};
 
 /// Something that the authors of an algorithm take for granted. Where an instance breaks it, a result says little about the
 /// algorithm.
@@ -56,7 +56,10 @@ impl Assumption {
     pub fn holds(self, instance: &Instance) -> bool {
         match self {
             Self::EqualProcessors => has_equal_processors(instance),
-            Self::EqualLinks => all_pairs(instance, |link| (link.rate, link.latency)),
+            Self::EqualLinks => all_pairs(instance, |from, to| {
+                let link = instance.cluster().link(from, to);
+                (link.rate, link.latency, instance.cluster().transfer_overheads(from, to).values())
+            }),
             Self::NoKinds => {
                 let (cluster, units) = (instance.cluster(), instance.units());
                 let usable: KindSet =
@@ -183,11 +186,11 @@ fn has_equal_processors(instance: &Instance) -> bool {
     })
 }
 
-/// Whether a property of the link is the same for all ordered pairs of different devices that ops may run on.
-fn all_pairs<T: PartialEq>(instance: &Instance, property: impl Fn(Link) -> T) -> bool {
+/// Whether a property is the same for all ordered pairs of different devices that ops may run on.
+fn all_pairs<T: PartialEq>(instance: &Instance, property: impl Fn(DeviceId, DeviceId) -> T) -> bool {
     let devices = usable_devices(instance);
     let pairs = devices.iter().flat_map(|&from| devices.iter().map(move |&to| (from, to))).filter(|(a, b)| a != b);
-    let mut properties = pairs.map(|(from, to)| property(instance.cluster().link(from, to)));
+    let mut properties = pairs.map(|(from, to)| property(from, to));
     properties.next().is_none_or(|first| properties.all(|other| other == first))
 }
 
@@ -211,12 +214,12 @@ fn has_free_transfers(instance: &Instance) -> bool {
     let most = graph.edges().map(|(_, edge)| graph.edge_bytes(edge)).max();
     let Some(most) = most else { return true };
     let devices = usable_devices(instance);
-    devices.iter().all(|&from| devices.iter().all(|&to| cluster.transfer_time(most, from, to) == 0.0))
+    devices.iter().all(|&from| devices.iter().all(|&to| cluster.communication_time(most, from, to) == 0.0))
 }
 
 #[cfg(test)]
 mod tests {
-    use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, OpId, OpSpec};
+    use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, Link, OpId, OpSpec};
 
     use super::*;
 

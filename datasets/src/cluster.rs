@@ -1,6 +1,6 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
-use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology};
+use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology, TransferOverheads};
 
 /// A processor that runs one op at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,15 +57,27 @@ pub enum ClusterError {
         /// Its overhead.
         overhead: Time,
     },
+    /// An overhead of transfers is negative or not finite.
+    #[error("{name} from '{from}' to '{to}' is {value}: it must be a finite number ≥ 0")]
+    BadTransferOverhead {
+        /// Which of [`TransferOverheads::NAMES`].
+        name: &'static str,
+        /// Sender.
+        from: String,
+        /// Receiver.
+        to: String,
+        /// Its value.
+        value: Time,
+    },
     /// A cluster's topology does not connect or describe its devices.
     #[error(transparent)]
     Topology(#[from] crate::TopologyError),
 }
 
-/// Devices, rate and latency for every ordered pair of them, and what runs and sends cost beside.
+/// Devices, rate and latency for every ordered pair of them, and what ops and transfers cost devices beside.
 ///
 /// # Memory
-/// 16 bytes a pair of devices, and [`SharedLinks`]: 280 kB for 100 devices.
+/// 16 bytes a pair of devices, 32 more where transfers have overheads, and [`SharedLinks`]: 280 kB for 100 devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     devices: Vec<Device>,
@@ -76,6 +88,8 @@ pub struct Cluster {
     send_ops: f64,
     /// By device.
     op_overheads: Vec<Time>,
+    /// Row-major by sender; `None` if all are 0.
+    transfer_overheads: Option<Vec<TransferOverheads>>,
     topology: Option<Topology>,
     shared_links: SharedLinks,
     is_in_seconds: bool,
@@ -122,6 +136,7 @@ impl Cluster {
             latencies,
             send_ops: 0.0,
             op_overheads: vec![0.0; n],
+            transfer_overheads: None,
             topology: None,
             shared_links,
             is_in_seconds: false,
@@ -176,13 +191,43 @@ impl Cluster {
         }
     }
 
-    /// Sets what sends and overheads cost as in another cluster, the first devices of which these are.
+    /// Sets what each transfer between two different devices takes of their time. Nothing by default.
+    ///
+    /// # Errors
+    /// If a number is negative or not finite.
+    pub fn with_transfer_overheads(
+        mut self,
+        mut overheads: impl FnMut(DeviceId, DeviceId) -> TransferOverheads,
+    ) -> Result<Self, ClusterError> {
+        let mut all = Vec::with_capacity(self.devices.len() * self.devices.len());
+        for from in self.device_ids() {
+            for to in self.device_ids() {
+                let pair = if from == to { TransferOverheads::NONE } else { overheads(from, to) };
+                let mut named = TransferOverheads::NAMES.into_iter().zip(pair.values());
+                if let Some((name, value)) = named.find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+                    let [from, to] = [from, to].map(|device| self.device(device).name.clone());
+                    return Err(ClusterError::BadTransferOverhead { name, from, to, value });
+                }
+                all.push(pair);
+            }
+        }
+        self.transfer_overheads = all.iter().any(|pair| *pair != TransferOverheads::NONE).then_some(all);
+        Ok(self)
+    }
+
+    /// Sets what ops, sends and receives cost beside as in another cluster, the first devices of which these are.
     ///
     /// # Panics
     /// If the other cluster has fewer devices.
     pub fn with_overheads_of(mut self, other: &Self) -> Self {
         self.send_ops = other.send_ops;
-        self.op_overheads = other.op_overheads[..self.devices.len()].to_vec();
+        let count = self.devices.len();
+        self.op_overheads = other.op_overheads[..count].to_vec();
+        self.transfer_overheads = other.transfer_overheads.as_ref().and_then(|_| {
+            let rows = other.device_ids().take(count).filter_map(|from| other.transfer_overheads_from(from));
+            let all: Vec<TransferOverheads> = rows.flat_map(|row| &row[..count]).copied().collect();
+            all.iter().any(|pair| *pair != TransferOverheads::NONE).then_some(all)
+        });
         self
     }
 
@@ -307,10 +352,92 @@ impl Cluster {
         self.send_ops
     }
 
-    /// Time that a send op takes on a device.
+    /// What a transfer from one device to another takes of their time.
     #[inline]
-    pub fn send_time(&self, device: DeviceId) -> Time {
+    pub fn transfer_overheads(&self, from: DeviceId, to: DeviceId) -> TransferOverheads {
+        self.transfer_overheads_from(from).map_or(TransferOverheads::NONE, |row| row[to.index()])
+    }
+
+    /// What transfers from a device to each device take of their time; `None` if no transfer of the cluster takes any.
+    #[inline]
+    pub fn transfer_overheads_from(&self, from: DeviceId) -> Option<&[TransferOverheads]> {
+        let all = self.transfer_overheads.as_ref()?;
+        Some(&all[from.index() * self.devices.len()..][..self.devices.len()])
+    }
+
+    /// The part of the time of a device's send ops that is `send_ops / speed`.
+    #[inline]
+    pub fn send_ops_time(&self, device: DeviceId) -> Time {
         self.send_ops / self.device(device).speed
+    }
+
+    /// Time that the send op of a transfer takes on its sender: `send_ops / speed`, and the sender's overhead.
+    #[inline]
+    pub fn send_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        let operations = self.send_ops_time(from);
+        match self.transfer_overheads_from(from) {
+            None => operations,
+            Some(row) => operations + row[to.index()].send_time(bytes),
+        }
+    }
+
+    /// Time that the receive op of a transfer takes on its receiver: the receiver's overhead.
+    #[inline]
+    pub fn receive_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        self.transfer_overheads_from(from).map_or(0.0, |row| row[to.index()].receive_time(bytes))
+    }
+
+    /// Whether some transfer has a send op that takes time.
+    pub fn sends_cost(&self) -> bool {
+        let costs = |pair: &TransferOverheads| pair.send > 0.0 || pair.send_per_byte > 0.0;
+        self.send_ops > 0.0 || self.transfer_overheads.iter().flatten().any(costs)
+    }
+
+    /// Whether some transfer has a receive op that takes time.
+    pub fn receives_cost(&self) -> bool {
+        let costs = |pair: &TransferOverheads| pair.receive > 0.0 || pair.receive_per_byte > 0.0;
+        self.transfer_overheads.iter().flatten().any(costs)
+    }
+
+    /// Time from the end of a producer until a tensor can be used on another device, if nothing has to wait: the overheads at
+    /// both ends, and the transfer between; 0 on the same device. `send_ops` does not count.
+    #[inline]
+    pub fn communication_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        let transfer = self.transfer_time(bytes, from, to);
+        match self.transfer_overheads_from(from) {
+            None => transfer,
+            Some(row) => transfer + (row[to.index()].send_time(bytes) + row[to.index()].receive_time(bytes)),
+        }
+    }
+
+    /// Raises the time of each device to the one at which bytes that a device has at `sent` can be used there, by
+    /// [`Cluster::communication_time`].
+    #[inline]
+    pub fn raise_to_arrivals(&self, sent: Time, from: DeviceId, bytes: u64, times: &mut [Time]) {
+        let raise = |time: &mut Time, arrival: Time| *time = if arrival > *time { arrival } else { *time };
+        let size = bytes as f64;
+        let links = self.rates_from(from).iter().zip(self.latencies_from(from));
+        // Divided, not multiplied by an inverse: the simulator must arrive at the same floats.
+        match self.transfer_overheads_from(from) {
+            None => times
+                .iter_mut()
+                .zip(links)
+                .for_each(|(time, (&rate, &latency))| raise(time, sent + (latency + size / rate))),
+            Some(row) => {
+                for ((time, (&rate, &latency)), pair) in times.iter_mut().zip(links).zip(row) {
+                    let overheads = pair.send_time(bytes) + pair.receive_time(bytes);
+                    raise(time, sent + ((latency + size / rate) + overheads));
+                }
+            }
+        }
+    }
+
+    /// Mean, over ordered pairs of different devices, of the overheads at both ends together: of a transfer, and of a byte.
+    pub fn mean_transfer_overheads(&self) -> (Time, Time) {
+        let Some(all) = &self.transfer_overheads else { return (0.0, 0.0) };
+        let pairs = (self.devices.len() * (self.devices.len() - 1)) as f64;
+        let mean = |value: &dyn Fn(&TransferOverheads) -> Time| all.iter().map(value).sum::<Time>() / pairs;
+        (mean(&|pair| pair.send + pair.receive), mean(&|pair| pair.send_per_byte + pair.receive_per_byte))
     }
 
     /// Hosts, switches and links, if the pair rates follow from them.
@@ -382,6 +509,41 @@ mod tests {
         assert!(!cluster.runs_alike(DeviceId(1), DeviceId(2)));
         let part = cluster.first_devices(2).unwrap();
         assert_eq!(part.op_overheads(), [0.5, 3.0]);
+    }
+
+    #[test]
+    fn a_transfer_takes_time_of_both_ends_and_the_first_devices_keep_their_overheads() {
+        let cluster = Cluster::uniform(3, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.5 }).unwrap();
+        let overheads = |from: DeviceId, to: DeviceId| TransferOverheads {
+            send: f64::from(from.0),
+            send_per_byte: 0.01,
+            receive: f64::from(to.0) * 0.25,
+            receive_per_byte: 0.0,
+        };
+        let cluster = cluster.with_transfer_overheads(overheads).unwrap().with_send_ops(20.0).unwrap();
+        let (a, b) = (DeviceId(1), DeviceId(2));
+        assert_eq!((cluster.send_time(50, a, b), cluster.receive_time(50, a, b)), (2.0 + 1.5, 0.5));
+        assert_eq!(cluster.communication_time(50, a, b), 2.5 + 2.0);
+        assert_eq!(cluster.communication_time(50, a, a), 0.0);
+        let mut times = [9.0, 0.0, 0.0];
+        cluster.raise_to_arrivals(1.0, a, 50, &mut times);
+        assert_eq!(times, [9.0, 1.0, 5.5]);
+        assert_eq!(cluster.mean_transfer_overheads(), (1.25, 0.01));
+        assert!(cluster.sends_cost() && cluster.receives_cost());
+        let part = cluster.first_devices(2).unwrap();
+        assert_eq!(part.transfer_overheads(a, DeviceId(0)), overheads(a, DeviceId(0)));
+        // Overheads of 0 are none.
+        let free = part.clone().with_transfer_overheads(|_, _| TransferOverheads::NONE).unwrap();
+        assert_eq!(
+            free,
+            Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.5 })
+                .unwrap()
+                .with_send_ops(20.0)
+                .unwrap()
+        );
+        let bad = part.with_transfer_overheads(|_, _| TransferOverheads { receive: -1.0, ..TransferOverheads::NONE });
+        let expected = "receive_overhead from 'd0' to 'd1' is -1: it must be a finite number ≥ 0";
+        assert_eq!(bad.unwrap_err().to_string(), expected);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use placebench_datasets::format::{
     parse_cluster_toml, read_cluster_csv, read_cluster_toml, write_cluster_csv, write_cluster_toml,
 };
-use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink};
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink, TransferOverheads};
 use proptest::prelude::*;
 
 const D0: DeviceId = DeviceId(0);
@@ -15,6 +15,8 @@ const D2: DeviceId = DeviceId(2);
 const BY_HAND: &str = r#"
 send_ops = 10
 op_overhead = "5 us"
+send_overhead = "20 us"
+receive_overhead_per_byte = "0.25 ns"
 
 [[device]]
 name = "cpu"
@@ -41,6 +43,15 @@ rate = "200 Gbit/s"
 from = "gpu1"
 to = "cpu"
 rate = 6e9
+
+[[overhead]]
+between = ["gpu", "gpu"]
+send_overhead = 0
+
+[[overhead]]
+from = "gpu1"
+to = "cpu"
+receive_overhead = "1 ms"
 "#;
 
 #[test]
@@ -57,6 +68,11 @@ fn a_file_written_by_hand_means_what_it_says() {
     assert_eq!(cluster.link(D0, D2), Link { rate: 12e9, latency: 5e-6 });
     assert_eq!(cluster.send_ops(), 10.0);
     assert_eq!(cluster.op_overheads(), [0.0, 5e-6, 5e-6]);
+    let all = TransferOverheads { send: 2e-5, receive_per_byte: 2.5e-10, ..TransferOverheads::NONE };
+    assert_eq!(cluster.transfer_overheads(D0, D1), all);
+    assert_eq!(cluster.transfer_overheads(D1, D2), TransferOverheads { send: 0.0, ..all });
+    assert_eq!(cluster.transfer_overheads(D2, D1), TransferOverheads { send: 0.0, ..all });
+    assert_eq!(cluster.transfer_overheads(D2, D0), TransferOverheads { receive: 1e-3, ..all });
 }
 
 #[test]
@@ -105,6 +121,8 @@ fn a_written_file_is_as_short_as_one_written_by_hand() {
     let path = folder.path().join("c.toml");
     write_cluster_toml(&path, &parse_cluster_toml("c.toml", BY_HAND).unwrap()).unwrap();
     let expected = r#"send_ops = 10
+send_overhead = 0.00002
+receive_overhead_per_byte = 2.5e-10
 
 [[device]]
 name = "cpu"
@@ -131,6 +149,15 @@ rate = 6000000000
 [[pair]]
 between = ["gpu0", "gpu1"]
 rate = 25000000000
+
+[[overhead]]
+from = "gpu1"
+to = "cpu"
+receive_overhead = 0.001
+
+[[overhead]]
+between = ["gpu0", "gpu1"]
+send_overhead = 0
 "#;
     assert_eq!(fs::read_to_string(path).unwrap(), expected);
 }
@@ -177,6 +204,10 @@ fn what_cluster_csv_cannot_say_is_refused_with_the_way_out() {
         (one_way.unwrap(), "links that differ by direction"),
         (Cluster::from_topology(symmetric().devices().to_vec(), topology).unwrap(), "a topology"),
         (symmetric().with_send_ops(1.0).unwrap(), "a cost of send ops"),
+        (
+            symmetric().with_transfer_overheads(|_, _| TransferOverheads::from_values([0.0, 1e-9, 0.0, 0.0])).unwrap(),
+            "overheads of transfers",
+        ),
     ];
     for (cluster, beyond) in cases {
         let error = write_cluster_csv(&path, &cluster).unwrap_err().to_string();
@@ -217,12 +248,28 @@ prop_compose! {
     }
 }
 
+/// Of all pairs, mostly the same.
+fn transfer_overheads() -> impl Strategy<Value = Vec<TransferOverheads>> {
+    let value = || prop_oneof![2 => Just(0.0), 1 => Just(0.5), 1 => 0.0..1e3];
+    let one = move || [value(), value(), value(), value()].prop_map(TransferOverheads::from_values);
+    let others = (one(), proptest::collection::vec((0usize..144, one()), 0..4));
+    prop_oneof![
+        Just(vec![TransferOverheads::NONE; 144]),
+        others.prop_map(|(common, others)| {
+            let mut all = vec![common; 144];
+            others.into_iter().for_each(|(at, other)| all[at] = other);
+            all
+        })
+    ]
+}
+
 prop_compose! {
     fn cluster(symmetric: bool)(
         devices in devices(),
         links in proptest::collection::vec(prop_oneof![3 => Just(Link { rate: 30.0, latency: 0.0 }), 1 => link()], 144),
         send_ops in prop_oneof![Just(0.0), 0.0..100.0],
         overheads in proptest::collection::vec(prop_oneof![Just(0.0), Just(0.5), 0.0..1e3], 12),
+        of_transfers in transfer_overheads(),
     ) -> Cluster {
         let link = |a: DeviceId, b: DeviceId| match symmetric {
             true => links[a.min(b).index() * 12 + a.max(b).index()],
@@ -230,7 +277,11 @@ prop_compose! {
         };
         let cluster = Cluster::new(devices, link).unwrap();
         let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
-        cluster.with_send_ops(if symmetric { 0.0 } else { send_ops }).unwrap()
+        if symmetric {
+            return cluster;
+        }
+        let of_pair = |from: DeviceId, to: DeviceId| of_transfers[from.index() * 12 + to.index()];
+        cluster.with_send_ops(send_ops).unwrap().with_transfer_overheads(of_pair).unwrap()
     }
 }
 
@@ -242,13 +293,15 @@ prop_compose! {
         parents in proptest::collection::vec(any::<prop::sample::Index>(), 16),
         more in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..4),
         links in proptest::collection::vec(link(), 20),
+        of_transfers in transfer_overheads(),
     ) -> Cluster {
         let mut vertices: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
         vertices.extend((0..switches).map(|switch| format!("switch number {switch}")));
         let tree = (1..vertices.len()).map(|vertex| (vertex, parents[vertex].index(vertex)));
         let more = more.into_iter().map(|(a, b)| (a.index(vertices.len()), b.index(vertices.len())));
         let links = tree.chain(more).zip(links).map(|((a, b), link)| TopologyLink { a, b, link }).collect();
-        Cluster::from_topology(devices, Topology { vertices, links }).unwrap()
+        let cluster = Cluster::from_topology(devices, Topology { vertices, links }).unwrap();
+        cluster.with_transfer_overheads(|from, to| of_transfers[from.index() * 12 + to.index()]).unwrap()
     }
 }
 

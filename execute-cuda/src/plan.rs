@@ -129,23 +129,26 @@ impl Plan {
     /// # Complexity
     /// O(ops + edges + devices²).
     pub fn new(placed: &PlacedGraph<'_>, order: &[Task]) -> Result<Self, CudaError> {
-        let sends_cost = placed.instance().cluster().send_ops() > 0.0;
+        if placed.transfer_ids().any(|id| placed.has_receive(id)) {
+            let reason = "the cluster's receives take time, which this executor does not emulate".to_owned();
+            return Err(CudaError::Order(reason));
+        }
         let mut planner = Planner::new(placed);
         for &task in order {
             match task {
                 Task::Op(op) => {
                     planner.op(op)?;
-                    if !sends_cost {
-                        planner.transfers(placed.device_of(op), placed.transfers_of(op));
-                    }
+                    let at_once: Vec<TransferId> = placed.transfers_of(op).filter(|&id| !placed.has_send(id)).collect();
+                    planner.transfers(placed.device_of(op), at_once.into_iter());
                 }
-                Task::Send(id) if sends_cost => {
+                Task::Send(id) if placed.has_send(id) => {
                     planner.send(id)?;
                     planner.transfers(placed.transfer(id).from, std::iter::once(id));
                 }
-                Task::Send(id) => {
+                Task::Send(id) | Task::Receive(id) => {
                     let source = planner.label(placed.transfer(id).source);
-                    return Err(CudaError::Order(format!("a send of {source} stands in it, but sends cost nothing")));
+                    let reason = format!("a send or receive of {source} stands in it, but takes no time");
+                    return Err(CudaError::Order(reason));
                 }
             }
         }

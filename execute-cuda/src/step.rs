@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placebench_algorithms::Task;
-use placebench_datasets::PlacedGraph;
+use placebench_datasets::{PlacedGraph, TransferId};
 use placebench_harness::timeline::Interval;
 
 use crate::CudaError;
@@ -46,13 +46,12 @@ pub fn assemble(
 ) -> Result<Step, CudaError> {
     let nothing = (0, Interval { start: 0.0, end: 0.0 });
     let mut ops = vec![nothing; placed.instance().graph().op_count()];
-    let mut sends =
-        vec![nothing; if placed.instance().cluster().send_ops() > 0.0 { placed.transfer_count() } else { 0 }];
+    let mut sends = vec![nothing; placed.transfer_count()];
     let mut transfers = vec![nothing; placed.transfer_count()];
     for (&activity, &at) in activities.iter().zip(timed) {
         match activity {
             Activity::Task(Task::Op(op)) => ops[op.index()] = at,
-            Activity::Task(Task::Send(id)) => sends[id.index()] = at,
+            Activity::Task(Task::Send(id) | Task::Receive(id)) => sends[id.index()] = at,
             Activity::Transfer(id) => transfers[id.index()] = at,
         }
     }
@@ -75,6 +74,8 @@ pub fn assemble(
         let offset = offsets[position(gpu)];
         Interval { start: at.start + offset, end: at.end + offset }
     };
+    let is_sent = |&id: &TransferId| placed.has_send(id);
+    let sends: Vec<_> = placed.transfer_ids().filter(is_sent).map(|id| sends[id.index()]).collect();
     let mut step = Step {
         ops: ops.into_iter().map(shifted).collect(),
         sends: sends.into_iter().map(shifted).collect(),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, BufWriter, Write};
 
-use placebench_datasets::{OpId, PlacedGraph, TransferId};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, TransferId};
 
 use crate::timeline::{Interval, Timeline};
 
@@ -51,7 +51,10 @@ pub fn write_chrome_traces(
             writer.op(op, timeline.op(op))?;
         }
         for (id, interval) in timeline.sends() {
-            writer.route(id, 0, "send", interval)?;
+            writer.route(id, placed.transfer(id).from, 0, "send", interval)?;
+        }
+        for (id, interval) in timeline.receives() {
+            writer.route(id, placed.transfer(id).to, 0, "receive", interval)?;
         }
         writer.transfers(timeline)?;
     }
@@ -141,7 +144,7 @@ impl<W: Write> Writer<'_, W> {
         self.out.write_all(b"}}")
     }
 
-    fn route(&mut self, id: TransferId, thread: usize, what: &str, at: Interval) -> io::Result<()> {
+    fn route(&mut self, id: TransferId, on: DeviceId, thread: usize, what: &str, at: Interval) -> io::Result<()> {
         let transfer = self.placed.transfer(id);
         let to = &self.placed.instance().cluster().device(transfer.to).name;
         let source = name(self.placed, transfer.source);
@@ -149,7 +152,7 @@ impl<W: Write> Writer<'_, W> {
             Some(tensor) => format!("{source}:{} → {to}", self.placed.instance().graph().port(tensor)),
             None => format!("{source} (control) → {to}"),
         };
-        self.complete(transfer.from.0, thread, what, &content, at)?;
+        self.complete(on.0, thread, what, &content, at)?;
         let (bytes, to) = (transfer.bytes, quoted(to));
         write!(self.out, r#","args":{{"op":{},"bytes":{bytes},"to":{to}}}}}"#, transfer.source)
     }
@@ -169,7 +172,7 @@ impl<W: Write> Writer<'_, W> {
             for &id in of_sender {
                 let at = timeline.transfer(placed, id);
                 let lane = lanes.take(at);
-                self.route(id, lane + 1, "transfer", at)?;
+                self.route(id, placed.transfer(id).from, lane + 1, "transfer", at)?;
             }
             for lane in 0..lanes.count {
                 let sender = placed.transfer(of_sender[0]).from.index();

@@ -29,6 +29,10 @@ fn instance() -> Instance {
     let link = |from: placebench_datasets::DeviceId, _| Link { rate: f64::from(from.0 + 1), latency: 0.25 };
     let cluster = Cluster::new(devices, link).unwrap();
     let cluster = cluster.with_op_overheads(|device| f64::from(device.0) * 0.5).unwrap();
+    let overheads = |from: placebench_datasets::DeviceId, to: placebench_datasets::DeviceId| {
+        placebench_datasets::TransferOverheads::from_values([f64::from(from.0), 0.5, f64::from(to.0), 0.0])
+    };
+    let cluster = cluster.with_transfer_overheads(overheads).unwrap();
     Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
 
@@ -86,7 +90,9 @@ fn the_tables_have_all_that_a_placer_needs() {
     );
     assert_eq!(
         text("links.csv"),
-        "from,to,rate,latency\n0,1,1.0,0.25\n0,2,1.0,0.25\n1,0,2.0,0.25\n1,2,2.0,0.25\n2,0,3.0,0.25\n2,1,3.0,0.25\n"
+        "from,to,rate,latency,send_overhead,send_overhead_per_byte,receive_overhead,receive_overhead_per_byte\n\
+         0,1,1.0,0.25,0.0,0.5,1.0,0.0\n0,2,1.0,0.25,0.0,0.5,2.0,0.0\n1,0,2.0,0.25,1.0,0.5,0.0,0.0\n\
+         1,2,2.0,0.25,1.0,0.5,2.0,0.0\n2,0,3.0,0.25,2.0,0.5,0.0,0.0\n2,1,3.0,0.25,2.0,0.5,1.0,0.0\n"
     );
     let facts: serde_json::Value = serde_json::from_str(&text("instance.json")).unwrap();
     assert_eq!((&facts["seed"], &facts["time_limit_seconds"]), (&u64::MAX.into(), &2.5.into()));

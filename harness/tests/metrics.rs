@@ -43,7 +43,9 @@ proptest! {
         let mut busy = vec![0.0; cluster.device_count()];
         let mut last: Time = 0.0;
         let ops = records.ops.iter().map(|op| (op.device, op.start, op.end));
-        for (device, start, end) in ops.chain(records.sends.iter().map(|send| (send.route.from, send.start, send.end))) {
+        let sends = records.sends.iter().map(|send| (send.route.from, send.start, send.end));
+        let receives = records.receives.iter().map(|receive| (receive.route.to, receive.start, receive.end));
+        for (device, start, end) in ops.chain(sends).chain(receives) {
             busy[device.index()] += end - start;
             last = last.max(end);
         }

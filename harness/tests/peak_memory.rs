@@ -40,7 +40,8 @@ fn searches_find_placements_that_fit_though_the_fastest_does_not() {
     let refused = evaluate("single_device", &instance).unwrap_err();
     assert_eq!(refused.status(), Status::Infeasible, "{refused}");
     for name in SEARCHES {
-        let found = evaluate(&format!("{name}(budget=200)"), &instance).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found =
+            evaluate(&format!("{name}(budget=200)"), &instance).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(found.metrics.peak_memory_bytes <= 35, "{name}");
     }
     // With enough memory it is the fastest.
@@ -74,5 +75,8 @@ fn a_memory_constrained_placer_that_finds_no_room_says_which_rule_it_kept() {
     let error = evaluate("m_etf", &training(8, 39)).unwrap_err();
     assert!(matches!(error, EvaluationError::Place { error: PlaceError::Infeasible { .. }, .. }), "{error}");
     let message = error.to_string();
-    assert!(message.contains("memory rule peak") && message.contains("10.0 B") && message.contains("unlimited"), "{message}");
+    assert!(
+        message.contains("memory rule peak") && message.contains("10.0 B") && message.contains("unlimited"),
+        "{message}"
+    );
 }

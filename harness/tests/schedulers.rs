@@ -6,6 +6,7 @@ use placebench_algorithms::ranks::path_computation_times;
 use placebench_algorithms::{PlaceContext, Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, registry};
 use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time,
+    TransferOverheads,
 };
 use placebench_harness::execute::simulate::{ContentionFree, simulate};
 use placebench_harness::timeline::Timeline;
@@ -135,19 +136,21 @@ impl Scheduler for SlowMsr {
 }
 
 impl SlowRanks<'_> {
-    fn sends_cost(&self) -> bool {
-        self.placed.instance().cluster().send_ops() > 0.0
-    }
-
     /// The tasks that an op still waits for, each once.
     fn missing(&self, op: OpId) -> Vec<Task> {
         let placed = self.placed;
         let mut tasks = Vec::new();
         for &before in placed.instance().graph().predecessor_ops(op) {
-            let sends = placed.transfers_of(before).filter(|&id| placed.remote_consumers(id).contains(&op));
-            match self.sends_cost() && placed.device_of(before) != placed.device_of(op) {
-                true => tasks.extend(sends.map(Task::Send)),
-                false => tasks.push(Task::Op(before)),
+            let transfers = placed.transfers_of(before).filter(|&id| placed.remote_consumers(id).contains(&op));
+            let last = |id| match (placed.has_send(id), placed.has_receive(id)) {
+                (_, true) => Some(Task::Receive(id)),
+                (true, false) => Some(Task::Send(id)),
+                (false, false) => None,
+            };
+            let awaited: Vec<Task> = transfers.filter_map(last).collect();
+            match awaited.is_empty() {
+                true => tasks.push(Task::Op(before)),
+                false => tasks.extend(awaited),
             }
         }
         tasks.sort();
@@ -159,15 +162,18 @@ impl SlowRanks<'_> {
     fn rank(&self, task: Task, device: DeviceId, busy: &[bool]) -> u64 {
         let mut successors: Vec<OpId> = match task {
             Task::Op(op) => self.placed.instance().graph().successor_ops(op).to_vec(),
-            Task::Send(id) => self.placed.remote_consumers(id).to_vec(),
+            Task::Send(id) | Task::Receive(id) => self.placed.remote_consumers(id).to_vec(),
         };
         successors.sort();
         successors.dedup();
         let points = |&successor: &OpId| {
             let target = self.placed.device_of(successor);
             let is_last = match self.missing(successor)[..] {
-                [last @ Task::Send(id)] => last == task || Task::Op(self.placed.transfer(id).source) == task,
-                [last] => last == task,
+                [Task::Op(op)] => task == Task::Op(op),
+                [Task::Send(id)] => [Task::Send(id), Task::Op(self.placed.transfer(id).source)].contains(&task),
+                [last @ Task::Receive(id)] => {
+                    [last, Task::Send(id), Task::Op(self.placed.transfer(id).source)].contains(&task)
+                }
                 _ => false,
             };
             let wakes = is_last && target != device && !busy[target.index()];
@@ -179,9 +185,13 @@ impl SlowRanks<'_> {
     fn path(&self, task: Task) -> f64 {
         match task {
             Task::Op(op) => self.path[op.index()],
-            Task::Send(id) => {
+            Task::Send(id) | Task::Receive(id) => {
                 let behind = self.placed.remote_consumers(id).iter().map(|op| self.path[op.index()]);
-                self.placed.send_time(id) + self.placed.transfer(id).time + behind.fold(0.0, f64::max)
+                let received = self.placed.receive_time(id) + behind.fold(0.0, f64::max);
+                match task {
+                    Task::Send(_) => self.placed.send_time(id) + self.placed.transfer(id).time + received,
+                    _ => received,
+                }
             }
         }
     }
@@ -223,8 +233,10 @@ proptest! {
 
     #[test]
     fn plans_are_executed_as_planned(shape in shapes(), name in select(planners())) {
-        // No placer plans for sends that cost something.
+        // No placer plans for sends and receives that take time.
         let (instance, _) = instance(Shape { send_ops: 0.0, ..shape }, PLAIN);
+        let cluster = instance.cluster().clone().with_transfer_overheads(|_, _| TransferOverheads::NONE).unwrap();
+        let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
         let placer = registry::placer(&name.parse().unwrap()).unwrap();
         if let Ok(decision) = placer.place(&instance, &PlaceContext::default()) {
             let (placed, plan) = (PlacedGraph::new(&instance, &decision.placement), decision.plan.unwrap());

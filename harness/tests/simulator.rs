@@ -129,6 +129,7 @@ proptest! {
                     let home = match *task {
                         Task::Op(op) => placed.device_of(op),
                         Task::Send(transfer) => placed.transfer(transfer).from,
+                        Task::Receive(transfer) => placed.transfer(transfer).to,
                     };
                     prop_assert_eq!(home, *device);
                     if let Some(Seen { now: then, call: Call::Ready(_, previous), .. }) = before {
@@ -142,6 +143,7 @@ proptest! {
                         let zero_length = started.iter().any(|task| match *task {
                             Task::Op(op) => timeline.op(op).start == *now && timeline.op(op).end == *now,
                             Task::Send(id) => timeline.send(id).is_some_and(|send| send.end == *now),
+                            Task::Receive(id) => timeline.receive(id).is_some_and(|receive| receive.end == *now),
                         });
                         prop_assert!(then < now || previous < device || zero_length, "asked out of order");
                     }

@@ -427,6 +427,9 @@ fn write_timeline(
             }
             let time = timeline.transfer(placed, id);
             writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.end)?;
+            if let Some(receive) = timeline.receive(id) {
+                writeln!(out, "receive,{op},{label},{to},,,{},{}", receive.start, receive.end)?;
+            }
         }
     }
     Ok(())

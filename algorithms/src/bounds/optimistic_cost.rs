@@ -35,7 +35,7 @@ pub fn optimistic_cost(instance: &Instance) -> Time {
 /// By induction from the sinks. If op i starts at time s on a device of class P, then every successor j runs on a device
 /// of some class Q allowed to it, and starts at s + w(i, P) + c(P, Q) or later, where w and c are at most the true
 /// costs: w is the least time in the class, c the least latency plus the size over the greatest rate between devices of
-/// both classes, and nothing within a class. So what follows i ends at s + w(i, P) + max over j of min over Q of
+/// both classes, with the least overheads of sender and receiver, and nothing within a class. So what follows i ends at s + w(i, P) + max over j of min over Q of
 /// (c(P, Q) + costs(j, Q)) or later. Ops of a colocation group share a device, so there Q is P.
 ///
 /// # Deviations
@@ -105,8 +105,9 @@ struct Classes {
     class_of: Vec<usize>,
     /// The devices of each class on one of which any op takes least time; never none.
     fastest: Vec<Vec<DeviceId>>,
-    /// Row-major by sending class: least latency and greatest rate; on the diagonal 0 and infinite.
-    links: Vec<(Time, f64)>,
+    /// Row-major by sending class: least latency with overheads, greatest rate, and least overheads of a byte; on the
+    /// diagonal 0, infinite, and 0.
+    links: Vec<(Time, f64, Time)>,
 }
 
 impl Classes {
@@ -127,12 +128,14 @@ impl Classes {
             class_of.push(class);
         }
         let count = fastest.len();
-        let mut links = vec![(f64::INFINITY, 0.0_f64); count * count];
+        let mut links = vec![(f64::INFINITY, 0.0_f64, f64::INFINITY); count * count];
         for from in cluster.device_ids() {
             for to in cluster.device_ids() {
                 let pair = &mut links[class_of[from.index()] * count + class_of[to.index()]];
-                let link = cluster.link(from, to);
-                *pair = (pair.0.min(link.latency), pair.1.max(link.rate));
+                let (link, overheads) = (cluster.link(from, to), cluster.transfer_overheads(from, to));
+                let constant = link.latency + (overheads.send + overheads.receive);
+                let per_byte = overheads.send_per_byte + overheads.receive_per_byte;
+                *pair = (pair.0.min(constant), pair.1.max(link.rate), pair.2.min(per_byte));
             }
         }
         Self { class_of, fastest, links }
@@ -145,7 +148,10 @@ impl Classes {
     /// The least, over the classes of a successor, of transfer and costs there.
     fn least_with_transfer(&self, from: usize, bytes: f64, costs: &[Time]) -> Time {
         let links = &self.links[from * self.count()..][..self.count()];
-        let sums = links.iter().zip(costs).map(|(&(latency, rate), &cost)| latency + bytes / rate + cost);
+        let sums = links
+            .iter()
+            .zip(costs)
+            .map(|(&(latency, rate, per_byte), &cost)| latency + (bytes / rate + bytes * per_byte) + cost);
         sums.fold(f64::INFINITY, f64::min)
     }
 }

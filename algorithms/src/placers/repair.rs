@@ -68,7 +68,7 @@ fn by_time<'a>(
         let work = Work::of_unit(instance, unit);
         let mut best: Option<(Time, DeviceId)> = None;
         for device in placed.assignment().feasible_devices(unit) {
-            let time = placed.exec_min_with(&work, device) + neighbours.transfer_time(instance, device);
+            let time = placed.exec_min_with(&work, device) + neighbours.communication_time(instance, device);
             if best.is_none_or(|(least, _)| time < least) {
                 best = Some((time, device));
             }
@@ -134,13 +134,14 @@ impl Neighbours {
         }
     }
 
-    /// Time of all transfers, one after the other, if the unit were on `device`.
-    fn transfer_time(&self, instance: &Instance, device: DeviceId) -> Time {
+    /// Time of all transfers with their overheads, one after the other, if the unit were on `device`.
+    fn communication_time(&self, instance: &Instance, device: DeviceId) -> Time {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let bytes = |tensor: Option<TensorId>| tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));
         let incoming =
-            self.incoming.iter().map(|&(_, tensor, from)| cluster.transfer_time(bytes(tensor), from, device));
-        let outgoing = self.outgoing.iter().map(|&(_, tensor, to)| cluster.transfer_time(bytes(tensor), device, to));
+            self.incoming.iter().map(|&(_, tensor, from)| cluster.communication_time(bytes(tensor), from, device));
+        let outgoing =
+            self.outgoing.iter().map(|&(_, tensor, to)| cluster.communication_time(bytes(tensor), device, to));
         incoming.sum::<Time>() + outgoing.sum::<Time>()
     }
 }

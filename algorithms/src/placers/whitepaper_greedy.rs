@@ -131,11 +131,8 @@ impl<'a> Run<'a> {
         self.arrival.fill(0.0);
         for edge in graph.predecessors(op) {
             let Some(from) = self.assignment.device_of(edge.op) else { continue };
-            let (finish, bytes) = (self.finish[edge.op.index()], graph.edge_bytes(edge) as f64);
-            let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
-            for (arrival, (rate, latency)) in self.arrival.iter_mut().zip(links) {
-                *arrival = arrival.max(finish + (latency + bytes / rate));
-            }
+            let finish = self.finish[edge.op.index()];
+            cluster.raise_to_arrivals(finish, from, graph.edge_bytes(edge), &mut self.arrival);
         }
     }
 

@@ -12,7 +12,7 @@
 //! unlimited; `speed` is in operations per time unit. A column `op_overhead` (in time units) says what a device adds to each
 //! op; left out or empty it is 0.
 //!
-//! Asymmetric links, topologies and the cost of send ops are beyond this format: cluster TOML has them.
+//! Asymmetric links, topologies, overheads of transfers and the cost of send ops are beyond this format: cluster TOML has them.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -33,7 +33,7 @@ pub(super) static FORMAT: Format = Format {
     name: "cluster_csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each device, with its rates to the others",
-    lacks: "links that differ by direction, topology, send_ops",
+    lacks: "links that differ by direction, topology, send_ops, overheads of transfers",
     options: &[],
     holds: Holds::Cluster {
         read: |path| read_cluster_csv(path),
@@ -128,14 +128,16 @@ fn link(row: &Row<'_>, device: usize, other: usize, has_latency: bool) -> Result
 /// Writes a cluster as CSV.
 ///
 /// # Errors
-/// If the file cannot be written, or the cluster has what CSV cannot say: links that differ by direction, a topology, a
-/// cost of send ops.
+/// If the file cannot be written, or the cluster has what CSV cannot say: links that differ by direction, a topology,
+/// overheads of transfers, a cost of send ops.
 pub fn write_cluster_csv(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
     let path = path.as_ref();
     let beyond = if cluster.topology().is_some() {
         Some("a topology")
     } else if !cluster.is_symmetric() {
         Some("links that differ by direction")
+    } else if cluster.device_ids().any(|device| cluster.transfer_overheads_from(device).is_some()) {
+        Some("overheads of transfers")
     } else {
         (cluster.send_ops() != 0.0).then_some("a cost of send ops")
     };

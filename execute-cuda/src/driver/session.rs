@@ -337,7 +337,8 @@ impl<'a> Session<'a> {
                 let launch = Launch { nanoseconds, inputs, outputs, op: u64::from(op.0) };
                 device.launch(&self.gpus[device.gpu], stream, launch)
             }
-            Activity::Task(Task::Send(id)) => {
+            // Plans have no receives.
+            Activity::Task(Task::Send(id) | Task::Receive(id)) => {
                 let device = &self.devices[self.placed.transfer(id).from.index()];
                 let nanoseconds = self.send_nanoseconds[id.index()];
                 let launch = Launch { nanoseconds, inputs: (0, 0), outputs: (0, 0), op: 0 };

@@ -50,7 +50,8 @@ use crate::validator::Demands;
 ///         let ops = graph.op_ids().map(|op| slower(simulated.op(op))).collect();
 ///         let sends = simulated.sends().map(|(_, at)| slower(at)).collect();
 ///         let transfers = placed.transfer_ids().map(|id| slower(simulated.transfer(placed, id))).collect();
-///         Ok(Timeline::measured(placed, ops, sends, transfers))
+///         let receives = simulated.receives().map(|(_, at)| slower(at)).collect();
+///         Ok(Timeline::measured(placed, ops, sends, transfers).with_measured_receives(placed, receives))
 ///     }
 /// }
 ///

@@ -21,6 +21,10 @@ pub fn order_of(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Vec<Vec<Task>>
         let transfer = placed.transfer(id);
         tasks[transfer.from.index()].push((at, positions[transfer.source.index()], Task::Send(id)));
     }
+    for (id, at) in timeline.receives() {
+        let transfer = placed.transfer(id);
+        tasks[transfer.to.index()].push((at, positions[transfer.source.index()], Task::Receive(id)));
+    }
     let sorted = |mut tasks: Vec<(Interval, u32, Task)>| {
         tasks.sort_by(|(a, a_position, a_task), (b, b_position, b_task)| {
             let by_time = a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end));
@@ -45,16 +49,17 @@ impl Scheduler for Replay {
         _: Option<&'a Plan>,
     ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
         let next = self.order.iter().map(|tasks| tasks.clone().into_iter().peekable()).collect();
-        let (ops, sends) = (placed.instance().graph().op_count(), placed.transfer_count());
-        Ok(Box::new(Following { next, is_ready: vec![false; ops + sends], ops }))
+        let (ops, transfers) = (placed.instance().graph().op_count(), placed.transfer_count());
+        Ok(Box::new(Following { next, is_ready: vec![false; ops + 2 * transfers], ops, transfers }))
     }
 }
 
 struct Following {
     next: Vec<std::iter::Peekable<std::vec::IntoIter<Task>>>,
-    /// Ops, then sends.
+    /// Ops, then sends, then receives.
     is_ready: Vec<bool>,
     ops: usize,
+    transfers: usize,
 }
 
 impl Following {
@@ -62,6 +67,7 @@ impl Following {
         match task {
             Task::Op(op) => op.index(),
             Task::Send(transfer) => self.ops + transfer.index(),
+            Task::Receive(transfer) => self.ops + self.transfers + transfer.index(),
         }
     }
 }
@@ -85,7 +91,7 @@ impl Policy for Following {
 mod tests {
     use placebench_algorithms::StopToken;
     use placebench_algorithms::schedulers::{Fifo, Pct};
-    use placebench_datasets::Placement;
+    use placebench_datasets::{Instance, Placement, TransferOverheads};
 
     use super::*;
     use crate::execute::simulate::{NETWORK_MODELS, simulate};
@@ -95,9 +101,12 @@ mod tests {
     #[test]
     fn a_replayed_timeline_is_the_one_that_gave_the_order_under_each_network_model() {
         let graph = GraphEntry::named("convnet").unwrap();
-        for send_ops in [0.0, 1000.0] {
+        for (send_ops, receive) in [(0.0, 0.0), (1000.0, 0.0), (0.0, 1e-6), (1000.0, 1e-6)] {
             let cluster = ClusterEntry { send_ops: Some(send_ops), ..ClusterEntry::named("gtx1080x4").unwrap() };
             let instance = Problem::new(&graph, &cluster, 0).unwrap().instance;
+            let overheads = TransferOverheads { receive, ..TransferOverheads::NONE };
+            let cluster = instance.cluster().clone().with_transfer_overheads(|_, _| overheads).unwrap();
+            let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
             let devices = instance.cluster().device_count();
             let placement =
                 Placement::new(instance.graph().op_ids().map(|op| DeviceId::new(op.index() % devices)).collect());

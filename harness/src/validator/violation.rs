@@ -58,7 +58,7 @@ pub enum Violation {
         /// End.
         end: Time,
     },
-    /// An op, send op or transfer took another time than the cluster says.
+    /// An op, send op, transfer or receive op took another time than the cluster says.
     #[error("{what} at {start} took {took} instead of {expected}")]
     WrongDuration {
         /// Op with device, send or transfer.
@@ -150,22 +150,22 @@ pub enum Violation {
         /// Start.
         start: Time,
     },
-    /// A transfer has no send op, or a send op no transfer, or there is one where sends cost nothing.
+    /// A transfer has no send or receive op, or one too many, or there is one where it would take no time.
     #[error("{what}: {reason}")]
-    UnmatchedSend {
-        /// The send or transfer.
+    UnmatchedTask {
+        /// The transfer.
         what: String,
         /// Why.
-        reason: &'static str,
+        reason: String,
     },
-    /// A send or transfer started before what it moves was there.
+    /// A send, transfer or receive started before what it moves was there.
     #[error("{what} started at {start}, but {after} ended only at {ready}")]
-    SentTooEarly {
-        /// The send or transfer.
+    MovedTooEarly {
+        /// The send, transfer or receive.
         what: String,
         /// When it started.
         start: Time,
-        /// The op or send op before it.
+        /// The op, send op or transfer before it.
         after: String,
         /// When that ended.
         ready: Time,
@@ -196,7 +196,7 @@ pub enum Violation {
         /// The other.
         second: String,
     },
-    /// Under `one_port`, a device sent or received two transfers at once.
+    /// Under `one_port` or `loggp`, a device sent or received two transfers at once.
     #[error("at {time} device '{device}' {direction} two transfers at once: {first} and {second}")]
     PortOverlap {
         /// When.

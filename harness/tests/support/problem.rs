@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placebench_datasets::{
-    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, catalogue,
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, TransferOverheads, catalogue,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -34,6 +34,7 @@ pub(crate) struct Problem {
     pub(crate) send_ops: f64,
     /// What each device adds to each op.
     pub(crate) op_overheads: Vec<f64>,
+    pub(crate) transfer_overheads: Vec<TransferOverheads>,
 }
 
 impl Problem {
@@ -64,9 +65,10 @@ impl Problem {
             edges: graph.op_ids().flat_map(inputs).collect(),
             colocated: graph.colocation().groups().flat_map(|(_, members)| mates(members)).collect(),
             devices: cluster.devices().to_vec(),
-            links: pairs.map(|(from, to)| cluster.link(from, to)).collect(),
+            links: pairs.clone().map(|(from, to)| cluster.link(from, to)).collect(),
             send_ops: cluster.send_ops(),
-            op_overheads: cluster.device_ids().map(|device| cluster.op_overhead(device)).collect(),
+            op_overheads: cluster.op_overheads().to_vec(),
+            transfer_overheads: pairs.map(|(from, to)| cluster.transfer_overheads(from, to)).collect(),
         }
     }
 
@@ -97,6 +99,8 @@ impl Problem {
         let link = |from: DeviceId, to: DeviceId| self.links[from.index() * count + to.index()];
         let cluster = Cluster::new(self.devices.clone(), link).unwrap().with_send_ops(self.send_ops).unwrap();
         let cluster = cluster.with_op_overheads(|device| self.op_overheads[device.index()]).unwrap();
+        let overheads = |from: DeviceId, to: DeviceId| self.transfer_overheads[from.index() * count + to.index()];
+        let cluster = cluster.with_transfer_overheads(overheads).unwrap();
         Instance::new(builder.build().unwrap(), Arc::new(cluster)).unwrap()
     }
 
@@ -114,8 +118,9 @@ impl Problem {
         let pairs = order.iter().flat_map(|&from| order.iter().map(move |&to| (from, to)));
         Self {
             devices: order.iter().map(|&device| self.devices[device].clone()).collect(),
-            links: pairs.map(|(from, to)| self.links[from * count + to]).collect(),
+            links: pairs.clone().map(|(from, to)| self.links[from * count + to]).collect(),
             op_overheads: order.iter().map(|&device| self.op_overheads[device]).collect(),
+            transfer_overheads: pairs.map(|(from, to)| self.transfer_overheads[from * count + to]).collect(),
             ..self.clone()
         }
     }
@@ -132,7 +137,7 @@ impl Problem {
         }
     }
 
-    /// All costs, bytes, latencies and memories times `factor`.
+    /// All costs, bytes, latencies, overheads and memories times `factor`.
     pub(crate) fn scaled(&self, factor: u32) -> Self {
         let (time, bytes) = (f64::from(factor), u64::from(factor));
         let mut scaled = self.clone();
@@ -144,6 +149,9 @@ impl Problem {
         }
         scaled.links.iter_mut().for_each(|link| link.latency *= time);
         scaled.op_overheads.iter_mut().for_each(|overhead| *overhead *= time);
+        for pair in &mut scaled.transfer_overheads {
+            (pair.send, pair.receive) = (pair.send * time, pair.receive * time);
+        }
         scaled.with_memory(bytes)
     }
 
@@ -166,14 +174,35 @@ impl Problem {
         let mut devices = self.devices.clone();
         devices.push(Device { name: "unusable".into(), kind: Kind::Tpu, memory_bytes: Some(1), speed: 1e6 });
         let slow = Link { rate: 1e-3, latency: 1e4 };
-        let mut links = Vec::new();
+        let costly = TransferOverheads { send: 1e3, ..TransferOverheads::NONE };
+        let (mut links, mut transfer_overheads) = (Vec::new(), Vec::new());
         for from in 0..=count {
             for to in 0..=count {
-                links.push(if from.max(to) == count { slow } else { self.links[from * count + to] });
+                let pair = from * count + to;
+                let is_new = from.max(to) == count;
+                links.push(if is_new { slow } else { self.links[pair] });
+                transfer_overheads.push(match is_new {
+                    true if self.transfer_overheads.iter().any(|pair| *pair != TransferOverheads::NONE) => costly,
+                    true => TransferOverheads::NONE,
+                    false => self.transfer_overheads[pair],
+                });
             }
         }
         let op_overheads = self.op_overheads.iter().copied().chain([0.0]).collect();
-        Self { devices, links, op_overheads, ..self.clone() }.with_devices(&order)
+        Self { devices, links, op_overheads, transfer_overheads, ..self.clone() }.with_devices(&order)
+    }
+
+    /// The same with overheads of ops and of transfers.
+    pub(crate) fn with_overheads(&self, seed: u64) -> Self {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let mut changed = self.clone();
+        changed.op_overheads.iter_mut().for_each(|overhead| *overhead = rng.random_range(0.0..20.0));
+        for pair in &mut changed.transfer_overheads {
+            let constant = [0, 1].map(|_| rng.random_range(0.0..10.0));
+            let per_byte = [0, 1].map(|_| rng.random_range(0.0..1e-3));
+            *pair = TransferOverheads::from_values([constant[0], per_byte[0], constant[1], per_byte[1]]);
+        }
+        changed
     }
 
     /// One more op, the last, that costs nothing, may run wherever some op may, and has no edges.
@@ -219,6 +248,7 @@ pub(crate) fn random(seed: u64, ops: usize) -> Problem {
         links: Vec::new(),
         send_ops: 0.0,
         op_overheads: vec![0.0; 5],
+        transfer_overheads: vec![TransferOverheads::NONE; 25],
     };
     for to in 1..ops {
         for _ in 0..rng.random_range(0..=3) {

@@ -1,6 +1,6 @@
 //! Small random instances with everything that an instance can have, and random feasible placements.
 
-use placebench_datasets::{Device, DeviceId, Instance, Kind, KindSet, Link, Placement};
+use placebench_datasets::{Device, DeviceId, Instance, Kind, KindSet, Link, Placement, TransferOverheads};
 use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -96,7 +96,24 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
     let mut apart = Pcg64::seed_from_u64(!shape.seed);
     let most = if apart.random() { number(&mut apart, 2) } else { 0.0 };
     let op_overheads = (0..count).map(|_| number(&mut apart, 2).min(most) / variant.faster).collect();
-    let mut problem = Problem { ops, edges, colocated, devices, links, send_ops: shape.send_ops, op_overheads };
+    // A third has sends and receives that take time, some of them none or none but for their bytes.
+    let sparse = apart.random_range(0..3u32);
+    let mut overhead = || {
+        let value = |rng: &mut Pcg64, most: u32| match sparse > 0 || rng.random_range(0..3) == 0 {
+            true => 0.0,
+            false => number(rng, most) / variant.faster,
+        };
+        let per_byte = |rng: &mut Pcg64| value(rng, 4) / 4.0;
+        TransferOverheads {
+            send: value(&mut apart, 3),
+            send_per_byte: per_byte(&mut apart),
+            receive: value(&mut apart, 3),
+            receive_per_byte: per_byte(&mut apart),
+        }
+    };
+    let transfer_overheads = (0..count * count).map(|_| overhead()).collect();
+    let send_ops = shape.send_ops;
+    let mut problem = Problem { ops, edges, colocated, devices, links, send_ops, op_overheads, transfer_overheads };
 
     // Each unit goes to one of the devices allowed to it.
     let parts = problem.instance();

@@ -153,7 +153,8 @@ impl<'a> PartialSchedule<'a> {
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             // No gap can make it start or finish before this.
-            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device) {
+            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device)
+            {
                 continue;
             }
             let start = self.timelines[device.index()].earliest(ready, exec);
@@ -218,7 +219,7 @@ impl<'a> PartialSchedule<'a> {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         let arrivals = graph.predecessors(op).map(|edge| {
             let slot = self.slots[edge.op.index()];
-            slot.finish + cluster.transfer_time(graph.edge_bytes(edge), slot.device, device)
+            slot.finish + cluster.communication_time(graph.edge_bytes(edge), slot.device, device)
         });
         arrivals.fold(0.0, f64::max)
     }
@@ -241,13 +242,7 @@ impl<'a> PartialSchedule<'a> {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         for edge in inputs {
             let slot = self.slots[edge.op.index()];
-            let bytes = graph.edge_bytes(edge) as f64;
-            // Divided, not multiplied by an inverse: the simulator must arrive at the same floats.
-            let row = cluster.rates_from(slot.device).iter().zip(cluster.latencies_from(slot.device));
-            for (ready, (&rate, &latency)) in ready.iter_mut().zip(row) {
-                let arrival = slot.finish + (latency + bytes / rate);
-                *ready = if arrival > *ready { arrival } else { *ready };
-            }
+            cluster.raise_to_arrivals(slot.finish, slot.device, graph.edge_bytes(edge), ready);
         }
     }
 

@@ -68,8 +68,8 @@ impl Source {
     /// If it has none, or its costs are not its own.
     pub(super) fn of(entry: &GraphEntry) -> Result<Self, String> {
         let label = entry.label();
-        if entry.weights.is_some() || entry.ccr.is_some() {
-            return Err(format!("graph '{label}' has other costs than its real ops: leave out weights and ccr"));
+        if entry.costs.is_some() || entry.ccr.is_some() {
+            return Err(format!("graph '{label}' has other costs than its real ops: leave out costs and ccr"));
         }
         match (&entry.catalogue, &entry.file) {
             (Some(name), _) => {
@@ -139,7 +139,7 @@ impl DriverProblem {
         let ops_of = |tasks: &Vec<Task>| {
             let op = |task: &Task| match task {
                 Task::Op(op) => Some(op.index()),
-                Task::Send(_) => None,
+                Task::Send(_) | Task::Receive(_) => None,
             };
             tasks.iter().filter_map(op).collect()
         };

@@ -136,9 +136,10 @@ struct Conductor<'a> {
     devices: Vec<Sender<usize>>,
     courier: Sender<usize>,
     base: Nanos,
-    /// For each op and each send op where its step is.
+    /// For each op, send op and receive op where its step is.
     step_of_op: Vec<usize>,
     step_of_send: Vec<usize>,
+    step_of_receive: Vec<usize>,
     /// In-edges from ops that have not finished.
     unfinished: Vec<u32>,
     /// In-edges whose tensor is not there.
@@ -162,11 +163,14 @@ impl<'a> Conductor<'a> {
     ) -> Self {
         let graph = session.placed.instance().graph();
         let in_degrees: Vec<u32> = graph.op_ids().map(|op| graph.in_degree(op) as u32).collect();
-        let (mut step_of_op, mut step_of_send) = (vec![0; graph.op_count()], vec![0; session.program.moves.len()]);
+        let transfers = session.program.moves.len();
+        let mut step_of_op = vec![0; graph.op_count()];
+        let (mut step_of_send, mut step_of_receive) = (vec![0; transfers], vec![0; transfers]);
         for (index, task) in session.tasks.iter().flat_map(|tasks| tasks.iter().enumerate()) {
             match *task {
                 Task::Op(op) => step_of_op[op.index()] = index,
                 Task::Send(transfer) => step_of_send[transfer.index()] = index,
+                Task::Receive(transfer) => step_of_receive[transfer.index()] = index,
             }
         }
         let count = devices.len();
@@ -179,6 +183,7 @@ impl<'a> Conductor<'a> {
             base: now() + HEAD_START,
             step_of_op,
             step_of_send,
+            step_of_receive,
             unfinished: in_degrees.clone(),
             missing: in_degrees,
             busy: vec![false; count],
@@ -242,8 +247,10 @@ impl<'a> Conductor<'a> {
                     // The courier waits until this is dropped.
                     let _ = self.courier.send(transfer);
                 }
-                if let Task::Op(op) = self.session.tasks[device][step] {
-                    self.op_ended(op);
+                match self.session.tasks[device][step] {
+                    Task::Op(op) => self.op_ended(op),
+                    Task::Send(_) => {}
+                    Task::Receive(transfer) => self.arrived(transfer),
                 }
             }
         }
@@ -258,8 +265,14 @@ impl<'a> Conductor<'a> {
         for &consumer in placed.local_consumers(op) {
             self.arrive(consumer);
         }
-        if placed.instance().cluster().send_ops() > 0.0 {
-            self.ready.extend(placed.transfers_of(op).map(Task::Send));
+        self.ready.extend(placed.transfers_of(op).filter(|&id| placed.has_send(id)).map(Task::Send));
+    }
+
+    /// A tensor can be used where it was sent to.
+    fn arrived(&mut self, transfer: TransferId) {
+        let placed = self.session.placed;
+        for &consumer in placed.remote_consumers(transfer) {
+            self.arrive(consumer);
         }
     }
 
@@ -278,9 +291,10 @@ impl<'a> Conductor<'a> {
         {
             self.under_way.pop();
             self.times.moves[transfer].1 = instant - self.base;
-            let placed = self.session.placed;
-            for &consumer in placed.remote_consumers(TransferId::new(transfer)) {
-                self.arrive(consumer);
+            let id = TransferId::new(transfer);
+            match self.session.placed.has_receive(id) {
+                true => self.ready.push(Task::Receive(id)),
+                false => self.arrived(id),
             }
         }
     }
@@ -295,6 +309,7 @@ impl<'a> Conductor<'a> {
             let device = match task {
                 Task::Op(op) => placed.device_of(op),
                 Task::Send(transfer) => placed.transfer(transfer).from,
+                Task::Receive(transfer) => placed.transfer(transfer).to,
             };
             self.waiting[device.index()] += 1;
             let state = SimulationState { now: time, unfinished_inputs: &self.unfinished, busy: &self.busy };
@@ -309,6 +324,7 @@ impl<'a> Conductor<'a> {
             let step = match task {
                 Task::Op(op) => self.step_of_op[op.index()],
                 Task::Send(transfer) => self.step_of_send[transfer.index()],
+                Task::Receive(transfer) => self.step_of_receive[transfer.index()],
             };
             if self.session.tasks[device].get(step) != Some(&task) {
                 return Err(Fault::Other(

@@ -255,14 +255,17 @@ fn timeline(
 ) -> Timeline {
     let interval = |&(start, end): &(Nanos, Nanos)| Interval { start: units(start), end: units(end) };
     let nothing = Interval { start: 0.0, end: 0.0 };
-    let sends_cost = placed.instance().cluster().send_ops() > 0.0;
     let mut ops = vec![nothing; placed.instance().graph().op_count()];
-    let mut sends = vec![nothing; if sends_cost { placed.transfer_count() } else { 0 }];
+    let (mut sends, mut receives) = (vec![None; placed.transfer_count()], vec![None; placed.transfer_count()]);
     for (task, time) in tasks.iter().flatten().zip(times.steps.iter().flatten()) {
         match *task {
             Task::Op(op) => ops[op.index()] = interval(time),
-            Task::Send(transfer) => sends[transfer.index()] = interval(time),
+            Task::Send(transfer) => sends[transfer.index()] = Some(interval(time)),
+            Task::Receive(transfer) => receives[transfer.index()] = Some(interval(time)),
         }
     }
-    Timeline::measured(placed, ops, sends, times.moves.iter().map(interval).collect())
+    let sends = sends.into_iter().flatten().collect();
+    let moves = times.moves.iter().map(interval).collect();
+    Timeline::measured(placed, ops, sends, moves)
+        .with_measured_receives(placed, receives.into_iter().flatten().collect())
 }

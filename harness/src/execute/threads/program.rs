@@ -59,7 +59,8 @@ impl Program {
         let nanos = |time: Time| (time * time_scale * SECOND).round() as Nanos;
         let graph = placed.instance().graph();
         let mut waits_for: Vec<Vec<usize>> = vec![Vec::new(); graph.op_count()];
-        for id in placed.transfer_ids() {
+        // A tensor that is received is there when its receive op has ended, which comes earlier in the device's order.
+        for id in placed.transfer_ids().filter(|&id| !placed.has_receive(id)) {
             for &consumer in placed.remote_consumers(id) {
                 let waits = &mut waits_for[consumer.index()];
                 // Parallel edges of one consumer are adjacent.
@@ -68,7 +69,6 @@ impl Program {
                 }
             }
         }
-        let sends_cost = placed.instance().cluster().send_ops() > 0.0;
         let computes = |op: placebench_datasets::OpId| {
             let label = graph.op_types().and_then(|types| types.get(op.index()));
             label.is_none_or(|label| computes(label.as_ref()))
@@ -78,13 +78,19 @@ impl Program {
                 length: nanos(placed.exec_time(op)),
                 computes: computes(op),
                 waits_for: std::mem::take(&mut waits_for[op.index()]),
-                starts: if sends_cost { Vec::new() } else { placed.transfers_of(op).map(|id| id.index()).collect() },
+                starts: placed.transfers_of(op).filter(|&id| !placed.has_send(id)).map(|id| id.index()).collect(),
             },
             Task::Send(id) => Step {
                 length: nanos(placed.send_time(id)),
                 computes: false,
                 waits_for: Vec::new(),
                 starts: vec![id.index()],
+            },
+            Task::Receive(id) => Step {
+                length: nanos(placed.receive_time(id)),
+                computes: false,
+                waits_for: vec![id.index()],
+                starts: Vec::new(),
             },
         };
         let devices = order.iter().map(|tasks| tasks.iter().map(&mut step).collect()).collect();
