@@ -122,7 +122,7 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
     refused(&["--placer", "cats"], "needs a placement before the run");
     refused(&["--order", "dynamic", "--transport", "tcp"], "the order dynamic needs the transport memory");
     refused(&["--hosts", "127.0.0.1:1"], "hosts need the transport tcp");
-    refused(&["--transport", "tcp", "--hosts", "127.0.0.1:1"], "1 hosts are given for 4 devices");
+    refused(&["--transport", "tcp", "--hosts", "127.0.0.1:1", "-q"], "1 hosts are given for 4 devices");
     refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
     refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
     let compute = ["execute", "convnet", "-c", "t_fast210", "--kernel", "compute"];

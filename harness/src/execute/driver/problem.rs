@@ -145,7 +145,7 @@ impl DriverProblem {
         };
         let transfer = |transfer: &placebench_datasets::Transfer| Transfer {
             source: transfer.source.index(),
-            output: transfer.tensor.map(|tensor| graph.port(tensor) as usize),
+            output: transfer.tensor.map(|tensor| graph.port(tensor)),
             from: transfer.from.index(),
             to: transfer.to.index(),
             bytes: transfer.bytes,

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::clock::{Nanos, now, wait_until};
-use super::kernel::{Kernels, Workspace};
+use super::kernel::Kernels;
 use super::program::{Move, Step};
 
 /// How often a waiting device looks whether the run was given up.
@@ -91,11 +91,10 @@ pub(super) fn execute(
     base: Nanos,
     arrivals: &Arrivals,
     kernels: &Kernels,
-    workspace: &mut Workspace,
     courier: &Sender<Parcel>,
     check: &dyn Fn(usize),
 ) -> Option<Vec<(Nanos, Nanos)>> {
-    let mut times = Vec::with_capacity(steps.len());
+    let (mut times, mut workspace) = (Vec::with_capacity(steps.len()), kernels.workspace());
     if !wait_until(base, kernels.ahead, arrivals.given_up()) {
         return None;
     }
@@ -109,7 +108,7 @@ pub(super) fn execute(
         }
         step.waits_for.iter().for_each(|&transfer| check(transfer));
         let start = now();
-        if !kernels.run(step, start, workspace, arrivals.given_up()) {
+        if !kernels.run(step, start, &mut workspace, arrivals.given_up()) {
             return None;
         }
         let end = now();

@@ -74,8 +74,7 @@ impl Session for InMemory<'_> {
                     if !(kernels.sleep() && be_precise(DEVICE_PRIORITY)) {
                         imprecise.fetch_add(1, Ordering::Relaxed);
                     }
-                    let mut workspace = kernels.workspace();
-                    let times = execute(device, steps, base, arrivals, kernels, &mut workspace, &courier, &check);
+                    let times = execute(device, steps, base, arrivals, kernels, &courier, &check);
                     // The receiver outlives the scope.
                     let _ = finished.send((device, times));
                 });

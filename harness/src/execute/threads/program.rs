@@ -71,7 +71,7 @@ impl Program {
         }
         let computes = |op: placebench_datasets::OpId| {
             let label = graph.op_types().and_then(|types| types.get(op.index()));
-            label.is_none_or(|label| computes(label.as_ref()))
+            label.is_none_or(computes)
         };
         let mut step = |task: &Task| match *task {
             Task::Op(op) => Step {

@@ -279,9 +279,8 @@ impl Device {
                     *damaged.lock().unwrap_or_else(PoisonError::into_inner) = Some(transfer);
                 }
             };
-            let (base, mut workspace) = (base + job.clock_offset, shared.kernels.workspace());
-            let times =
-                execute(job.device, &job.steps, base, &arrivals, &shared.kernels, &mut workspace, &courier, &check);
+            let base = base + job.clock_offset;
+            let times = execute(job.device, &job.steps, base, &arrivals, &shared.kernels, &courier, &check);
             let damaged = damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
             let _ = sender.send(Event::Executed { times, is_precise, damaged });
         }));
