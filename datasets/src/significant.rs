@@ -68,7 +68,10 @@ mod tests {
             ["99950000", "1.00e15", "NaN"]
         );
         assert_eq!(excess_texts(8_600_000_000, 8_000_000_000), ("8.60 GB".to_owned(), "8.00 GB".to_owned()));
-        assert_eq!(excess_texts(8_000_000_001, 8_000_000_000), ("8000000001 bytes".to_owned(), "8000000000 bytes".to_owned()));
+        assert_eq!(
+            excess_texts(8_000_000_001, 8_000_000_000),
+            ("8000000001 bytes".to_owned(), "8000000000 bytes".to_owned())
+        );
         assert_eq!([bytes_text(1_234.0), bytes_text(0.0), bytes_text(9.99e9)], ["1.23 kB", "0 B", "9.99 GB"]);
     }
 }

@@ -109,14 +109,14 @@ fn a_written_file_is_as_short_as_one_written_by_hand() {
 [[device]]
 name = "cpu"
 kind = "CPU"
-speed = 500000000000
+speed = "500000000000 ops/s"
 
 [[device]]
 name = "gpu"
 count = 2
 kind = "GPU"
 memory = "16 GiB"
-speed = 14000000000000
+speed = "14000000000000 ops/s"
 op_overhead = 5e-6
 
 [link]

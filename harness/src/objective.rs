@@ -46,7 +46,8 @@ fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline) -> u64 {
         let demand = &mut demands[placed.device_of(op).index()];
         *demand = demand.saturating_add(instance.graph().demand_bytes(op));
     }
-    let beyond = |device: DeviceId, bytes: u64| instance.peak_limit(device).map_or(0, |most| bytes.saturating_sub(most));
+    let beyond =
+        |device: DeviceId, bytes: u64| instance.peak_limit(device).map_or(0, |most| bytes.saturating_sub(most));
     if cluster.device_ids().zip(&demands).all(|(device, &bytes)| beyond(device, bytes) == 0) {
         return 0;
     }

@@ -224,7 +224,9 @@ impl Samples {
                 vec![group(label, value, resamples, rows, count)]
             }
             Repetitions::Some => {
-                let one = |(repetition, (log, rows))| group(format!("{label} #{repetition}"), log, Resamples::default(), rows, 1);
+                let one = |(repetition, (log, rows))| {
+                    group(format!("{label} #{repetition}"), log, Resamples::default(), rows, 1)
+                };
                 logs.into_iter().map(one).collect()
             }
             Repetitions::Spread => {

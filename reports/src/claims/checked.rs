@@ -95,7 +95,8 @@ impl Checked {
         }
         for (number, line) in lines {
             let fields: Vec<&str> = line.split('\t').collect();
-            let &[claim, reading, label, value, low, high, joint_low, joint_high, rows, samples] = fields.as_slice() else {
+            let &[claim, reading, label, value, low, high, joint_low, joint_high, rows, samples] = fields.as_slice()
+            else {
                 return Err(refuse(number, format!("has {} fields, but must have 10", fields.len())));
             };
             let float = |text: &str| text.parse::<f64>().map_err(|_| refuse(number, format!("'{text}' is no number")));
@@ -110,7 +111,14 @@ impl Checked {
             };
             let (interval, joint_interval) = (interval(low, high)?, interval(joint_low, joint_high)?);
             let (value, rows, samples) = (float(value)?, count(rows)?, count(samples)?);
-            groups[position][index].push(Group { label: label.to_owned(), value, interval, joint_interval, rows, samples });
+            groups[position][index].push(Group {
+                label: label.to_owned(),
+                value,
+                interval,
+                joint_interval,
+                rows,
+                samples,
+            });
         }
         Ok(Self { groups })
     }

@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn one_interval_of_many_must_be_further_outside_to_decide_but_not_further_within() {
         let joint = |value, interval, joint| Group { joint_interval: Some(joint), ..group(value, Some(interval)) };
-        let outcome = |text: &str, group: Group| claim(text).judge(&[group, joint(2.0, (1.9, 2.1), (1.8, 2.2))]).outcome;
+        let outcome =
+            |text: &str, group: Group| claim(text).judge(&[group, joint(2.0, (1.9, 2.1), (1.8, 2.2))]).outcome;
         assert_eq!(outcome("above = 1", joint(1.2, (1.1, 1.3), (0.9, 1.4))), Outcome::Holds);
         assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 1.1))), Outcome::NotDecided);
         assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 0.95))), Outcome::Fails);

@@ -153,7 +153,8 @@ impl<'a> PartialSchedule<'a> {
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             // No gap can make it start or finish before this.
-            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device) {
+            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device)
+            {
                 continue;
             }
             let start = self.timelines[device.index()].earliest(ready, exec);

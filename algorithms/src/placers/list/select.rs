@@ -128,7 +128,12 @@ impl Fill {
         let total: u64 = demands().fold(0, u64::saturating_add);
         let order = devices_by_speed(instance);
         let mean = total / order.len().max(1) as u64;
-        Self { share: mean.saturating_add(demands().max().unwrap_or(0)), order, full: 0, filled: vec![0; instance.cluster().device_count()] }
+        Self {
+            share: mean.saturating_add(demands().max().unwrap_or(0)),
+            order,
+            full: 0,
+            filled: vec![0; instance.cluster().device_count()],
+        }
     }
 }
 
