@@ -127,14 +127,14 @@ receive_overhead_per_byte = 2.5e-10
 [[device]]
 name = "cpu"
 kind = "CPU"
-speed = 500000000000
+speed = "500000000000 ops/s"
 
 [[device]]
 name = "gpu"
 count = 2
 kind = "GPU"
 memory = "16 GiB"
-speed = 14000000000000
+speed = "14000000000000 ops/s"
 op_overhead = 5e-6
 
 [link]
