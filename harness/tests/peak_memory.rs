@@ -21,7 +21,7 @@ fn training(layers: usize, memory_bytes: u64) -> Instance {
 }
 
 /// On two equal devices.
-fn instance(builder: GraphBuilder, memory_bytes: u64) -> Instance {
+fn instance(mut builder: GraphBuilder, memory_bytes: u64) -> Instance {
     let device =
         |id: usize| Device { name: format!("d{id}"), kind: Kind::Gpu, memory_bytes: Some(memory_bytes), speed: 1.0 };
     let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 10.0, latency: 0.0 }).unwrap();

@@ -108,6 +108,7 @@ impl<'a> State<'a> {
                 }
                 contents.extend(self.marks.outputs[op.index()].iter().map(|mark| (mark.offset, mark.mark)));
             }
+            Activity::Task(Task::Receive(_)) => return Err(format!("{activity:?} is never planned")),
             Activity::Task(Task::Send(id)) => {
                 let transfer = placed.transfer(id);
                 assert_eq!(stream, Stream::Compute(transfer.from), "sends run on the sender");

@@ -61,6 +61,7 @@ proptest! {
                     let is_here = |task: &&Task| match task {
                         Task::Op(op) => placed.device_of(*op) == device,
                         Task::Send(id) => placed.transfer(*id).from == device,
+                        Task::Receive(id) => placed.transfer(*id).to == device,
                     };
                     let tasks = ended.iter().filter_map(|activity| match activity {
                         Activity::Task(task) => Some(task),
