@@ -2,7 +2,9 @@
 
 use placebench_algorithms::schedulers::Pct;
 use placebench_algorithms::{PlaceError, StopToken, registry};
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec};
+use placebench_datasets::{
+    Cluster, DataflowGraph, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec,
+};
 use placebench_harness::evaluate::{Evaluation, EvaluationError, Evaluator};
 use placebench_harness::execute::simulate::{ContentionFree, Simulator};
 use placebench_harness::results::Status;
@@ -17,15 +19,15 @@ fn training(layers: usize, memory_bytes: u64) -> Instance {
     let mut add = |from: usize, to: usize| builder.add_edge(OpId::new(from), 0, OpId::new(to)).unwrap();
     (1..2 * layers).for_each(|op| add(op - 1, op));
     (0..layers - 1).for_each(|layer| add(layer, 2 * layers - 1 - layer));
-    instance(builder, memory_bytes)
+    instance(builder.build().unwrap(), memory_bytes)
 }
 
 /// On two equal devices.
-fn instance(mut builder: GraphBuilder, memory_bytes: u64) -> Instance {
+fn instance(graph: DataflowGraph, memory_bytes: u64) -> Instance {
     let device =
         |id: usize| Device { name: format!("d{id}"), kind: Kind::Gpu, memory_bytes: Some(memory_bytes), speed: 1.0 };
     let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 10.0, latency: 0.0 }).unwrap();
-    Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap()
+    Instance::with_memory_rule(graph, cluster, MemoryRule::Peak).unwrap()
 }
 
 fn evaluate(placer: &str, instance: &Instance) -> Result<Evaluation, EvaluationError> {
@@ -70,7 +72,7 @@ fn parameters(ops: usize, memory_bytes: u64) -> Instance {
         builder.add_op(OpSpec { memory_bytes: 30, ..OpSpec::cost(1.0) }, &[1]);
     }
     (1..ops).for_each(|op| builder.add_edge(OpId::new(op - 1), 0, OpId::new(op)).unwrap());
-    instance(builder, memory_bytes)
+    instance(builder.build().unwrap(), memory_bytes)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
-    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, TransferId,
+    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement,
 };
 use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, simulate};
 use placebench_harness::timeline::Timeline;
