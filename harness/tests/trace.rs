@@ -5,9 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use placebench_algorithms::schedulers::Fifo;
-use placebench_datasets::{
-    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement,
-};
+use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement};
 use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, simulate};
 use placebench_harness::timeline::Timeline;
 use placebench_harness::trace::write_chrome_trace;
