@@ -232,6 +232,14 @@ fn a_graph_survives_a_tour_of_all_formats() {
 }
 
 #[test]
+fn a_suite_with_the_old_name_of_drawn_costs_is_told_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("old.toml"), SMALL.replace("costs = \"laich\"", "weights = \"laich\"")).unwrap();
+    let output = placebench(folder.path(), &["run", "old.toml"]);
+    assert_one_line_error(&output, "the key 'weights' is called 'costs' now");
+}
+
+#[test]
 fn each_memory_rule_says_what_it_refuses_and_the_peak_admits_what_fits() {
     let folder = tempfile::tempdir().unwrap();
     let machine = |gib: u32| {
