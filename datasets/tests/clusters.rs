@@ -121,7 +121,7 @@ fn a_written_file_is_as_short_as_one_written_by_hand() {
     let path = folder.path().join("c.toml");
     write_cluster_toml(&path, &parse_cluster_toml("c.toml", BY_HAND).unwrap()).unwrap();
     let expected = r#"send_ops = 10
-send_overhead = 0.00002
+send_overhead = 2e-5
 receive_overhead_per_byte = 2.5e-10
 
 [[device]]
@@ -151,13 +151,13 @@ between = ["gpu0", "gpu1"]
 rate = 25000000000
 
 [[overhead]]
+between = ["gpu0", "gpu1"]
+send_overhead = 0
+
+[[overhead]]
 from = "gpu1"
 to = "cpu"
 receive_overhead = 0.001
-
-[[overhead]]
-between = ["gpu0", "gpu1"]
-send_overhead = 0
 "#;
     assert_eq!(fs::read_to_string(path).unwrap(), expected);
 }

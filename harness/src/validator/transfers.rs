@@ -3,7 +3,8 @@
 use placebench_datasets::{OpId, Time};
 
 use super::{
-    Records, Route, RouteRecord, Run, Span, TransferLaw, Violation, are_times, first_overlap, is_later, lasts,
+    Records, Route, RouteRecord, Run, Span, TOLERANCE, TransferLaw, Violation, are_times, first_overlap, is_later,
+    lasts,
 };
 
 /// The transfers, send ops and receive ops of a run, found by what they move.
@@ -222,16 +223,18 @@ impl<'a> Transfers<'a> {
 
     /// A device sends one transfer at a time, and receives one at a time.
     pub(super) fn check_ports(&self, run: &Run<'_>) -> Result<(), Violation> {
-        self.check_one_at_a_time(run, |record| [(record.start, record.end); 2])
+        self.check_one_at_a_time(run, |record| Some([(record.start, record.end); 2]))
     }
 
     /// A device's interface is busy with one transfer at a time that it injects, from the transfer's start on, and with one
-    /// that it takes in, until the transfer's end.
+    /// that it takes in, until the transfer's end. What moves no bytes keeps none busy.
     pub(super) fn check_gaps(&self, run: &Run<'_>) -> Result<(), Violation> {
         self.check_one_at_a_time(run, |record| {
             let bytes = record.route.tensor.map_or(0.0, |tensor| run.graph.tensor_bytes(tensor) as f64);
             let gap = bytes / run.cluster.link(record.route.from, record.route.to).rate;
-            [(record.start, record.start + gap), (record.end - gap, record.end)]
+            // Where the end is much later than the gap is long, the difference is off by rounding of the end.
+            let taken_from = (record.end - gap + TOLERANCE * record.end).min(record.end);
+            (gap > 0.0).then_some([(record.start, record.start + gap), (taken_from, record.end)])
         })
     }
 
@@ -239,15 +242,14 @@ impl<'a> Transfers<'a> {
     fn check_one_at_a_time(
         &self,
         run: &Run<'_>,
-        busy: impl Fn(&RouteRecord) -> [(Time, Time); 2],
+        busy: impl Fn(&RouteRecord) -> Option<[(Time, Time); 2]>,
     ) -> Result<(), Violation> {
         for (end, direction) in ["sent", "received"].into_iter().enumerate() {
-            let spans = self.records.transfers.iter().enumerate().map(|(index, record)| Span {
-                device: [record.route.from, record.route.to][end],
-                start: busy(record)[end].0,
-                end: busy(record)[end].1,
-                index,
-            });
+            let span = |(index, record): (usize, &RouteRecord)| {
+                let (start, until) = busy(record)?[end];
+                Some(Span { device: [record.route.from, record.route.to][end], start, end: until, index })
+            };
+            let spans = self.records.transfers.iter().enumerate().filter_map(span);
             if let Some((first, second)) = first_overlap(spans.collect()) {
                 return Err(Violation::PortOverlap {
                     time: second.start,
