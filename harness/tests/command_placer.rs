@@ -192,7 +192,7 @@ fn every_failure_is_one_line_with_the_last_words_of_the_program() {
         (
             "printf 'gpu0\\ngpu0\\ngpu0\\ngpu0\\n'",
             Invalid,
-            "the ops on 'gpu0' demand 174 bytes, not below its memory of 150 bytes",
+            "the ops on 'gpu0' demand 174 B, not below its memory of 150 B",
         ),
     ];
     for (script, fault, expected) in cases {

@@ -80,13 +80,15 @@ impl<'a> State<'a> {
     pub(crate) fn exec_min(&self, device: DeviceId, further: &[OpId]) -> f64 {
         let (graph, target) = (self.instance.graph(), self.instance.cluster().device(device));
         let (mut ops, mut measured) = (0.0, 0.0);
+        let overhead = self.instance.cluster().op_overhead(device);
         for op in self.on(device).into_iter().chain(further.iter().copied()) {
             match graph.measured_time(op, target.kind) {
                 Some(time) => measured += time,
                 None => ops += graph.ops(op),
             }
         }
-        ops / target.speed + measured
+        let count = self.on(device).len() + further.len();
+        ops / target.speed + measured + count as f64 * overhead
     }
 
     pub(crate) fn place(&mut self, ops: &[OpId], device: DeviceId) {

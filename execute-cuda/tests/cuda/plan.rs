@@ -141,7 +141,7 @@ fn an_order_that_does_not_fit_the_graph_is_refused() {
         (vec![b, a, d, c], "op 2 stands before its input op 0"),
         (vec![a, d, b], "op 3 is missing from it"),
         (vec![a, d, b, c, c], "op 3 stands twice in it"),
-        (vec![a, send, d, b, c], "a send of op 0 stands in it, but sends cost nothing"),
+        (vec![a, send, d, b, c], "a send or receive of op 0 stands in it, but takes no time"),
     ];
     for (order, fault) in orders {
         let error = Plan::new(&placed, &order).unwrap_err();

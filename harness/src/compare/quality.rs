@@ -166,6 +166,7 @@ fn observations(compared: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<f64>>
     let frame = frame.agg([col("scheduler"), col("old"), col("new"), col("ratio")]).collect()?;
     let names = scenario.map(|name| values::<String>(&frame, name));
     let names = names.into_iter().collect::<PolarsResult<Vec<_>>>()?;
+    let placers = values::<String>(&frame, "placer")?;
     let [old, new, ratios] = ["old", "new", "ratio"].map(|name| lists(&frame, name));
     let (old, new, ratios, schedulers) = (old?, new?, ratios?, text_lists(&frame, "scheduler")?);
     let mut seen = BTreeSet::new();
@@ -175,7 +176,7 @@ fn observations(compared: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<f64>>
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let Some(log_ratio) = mean(ratios.iter().map(|ratio| ratio.ln())) else { continue };
         if seen.insert((scenario, &schedulers[row], bits(&old[row]), bits(&new[row]))) {
-            observations.entry(names[4][row].clone()).or_default().push(log_ratio);
+            observations.entry(placers[row].clone()).or_default().push(log_ratio);
         }
     }
     Ok(observations)

@@ -94,7 +94,7 @@ mod tests {
     use placebench_datasets::{Instance, Placement, TransferOverheads};
 
     use super::*;
-    use crate::execute::simulate::{NETWORK_MODELS, simulate};
+    use crate::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, simulate};
     use crate::execute::{Executor, Order, simulate::Simulator};
     use crate::problem::{ClusterEntry, GraphEntry, Problem};
 
@@ -117,6 +117,13 @@ mod tests {
                     let replay = Replay { order: order_of(&placed, &simulated) };
                     let order = Order { scheduler: &replay, plan: None };
                     let replayed = Simulator::new(network).execute(&placed, order, &StopToken::default()).unwrap();
+                    // Tasks that take no time have no order among themselves in a timeline. Where transfers wait for
+                    // each other, that can change who waits.
+                    if receive > 0.0 && network.name() != ContentionFree.name() {
+                        let ratio = replayed.makespan() / simulated.makespan();
+                        assert!((0.99..1.01).contains(&ratio), "{network}: {ratio}");
+                        continue;
+                    }
                     assert_eq!(replayed.makespan(), simulated.makespan(), "{network}");
                     assert!(instance.graph().op_ids().all(|op| replayed.op(op) == simulated.op(op)));
                 }

@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(
             error("graph=convnet status=ok"),
             "where: status is known only when a cell has run: use one of suite, graph, cluster, kinds, placer, \
-             placer_spec, scheduler, network, repetition, seed"
+             placer_spec, scheduler, network, executor, repetition, seed"
         );
     }
 }
