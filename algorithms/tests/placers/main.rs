@@ -11,4 +11,8 @@ mod literal_paths;
 mod literature;
 mod objective;
 mod search;
+#[path = "../support/simulator.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
+mod simulator;
 mod state;
+mod sweep;
