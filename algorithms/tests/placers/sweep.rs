@@ -14,18 +14,18 @@ fn placer(spec: &str) -> Box<dyn Placer> {
     registry::placer(&spec.parse().unwrap()).unwrap()
 }
 
-/// Layers of 20 ops, each with three inputs from the layer before, on four CPUs.
+/// Layers of 20 ops, each with three inputs from the layer before, on eight CPUs.
 fn layers(ops: usize) -> Instance {
     let mut builder = GraphBuilder::default();
     for op in 0..ops {
-        builder.add_op(OpSpec::cost((1 + op * 7 % 11) as f64), &[(1 + op * 5 % 13) as u64]);
+        builder.add_op(OpSpec::cost((1 + op * 7 % 11) as f64), &[(6 + op * 29 % 71) as u64]);
         for input in [3, 8, 17] {
             if op >= 40 {
                 builder.add_edge(OpId::new(op / 20 * 20 - 20 + (op * 3 + input) % 20), 0, OpId::new(op)).unwrap();
             }
         }
     }
-    let cluster = Cluster::uniform(4, Kind::Cpu, 1.0, Link { rate: 2.0, latency: 0.1 }).unwrap();
+    let cluster = Cluster::uniform(8, Kind::Cpu, 1.0, Link { rate: 2.0, latency: 0.1 }).unwrap();
     Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
 

@@ -161,7 +161,7 @@ impl<'p> Annealing<'p> {
         let begun = self.work;
         while self.work - begun < work {
             self.tried += 1;
-            if self.tried % 256 == 0 && stop.is_stopped() {
+            if self.tried.is_multiple_of(256) && stop.is_stopped() {
                 return;
             }
             self.work += 8;
@@ -188,7 +188,7 @@ impl<'p> Annealing<'p> {
             }
             self.apply(&change, order);
             self.accepted += 1;
-            if self.accepted % 50 == 0 {
+            if self.accepted.is_multiple_of(50) {
                 self.sort_again();
             }
         }

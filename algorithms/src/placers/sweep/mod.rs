@@ -1,7 +1,7 @@
 //! Sweep: this project's own placer, which improves schedules of others.
 //!
 //! [`search`] is the whole; [`seeds`] makes the schedules it starts from, [`passes`] schedules once more with what a schedule
-//! has shown, [`sweep`] moves single ops and small units, [`annealing`] moves what is connected. They see the instance as
+//! has shown, [`sweeps`] moves single ops and small units, [`annealing`] moves what is connected. They see the instance as
 //! [`problem`] flattens it, in both directions of time.
 
 mod annealing;
@@ -12,7 +12,7 @@ mod random;
 mod schedule;
 mod search;
 mod seeds;
-mod sweep;
+mod sweeps;
 #[cfg(test)]
 mod tests;
 

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::random::Random;
 use super::schedule::Schedule;
 use super::seeds::{Seed, packed};
-use super::sweep::Sweeper;
+use super::sweeps::{Noise, Sweeper};
 use crate::{PlaceContext, PlaceError, StopToken};
 
 /// The temperature of the first and of the last sweep with noise, as a share of the makespan.
@@ -54,11 +54,17 @@ impl Search<'_> {
     /// # Errors
     /// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
     pub(super) fn run(&self, known: Vec<Schedule>, deadline: Option<Instant>) -> Result<Vec<Schedule>, PlaceError> {
+        if known.iter().any(|schedule| self.is_done(schedule)) {
+            return Ok(known);
+        }
         let mut found = self.seeds(known)?;
         if found.is_empty() {
             found.extend(packed(self.problem));
         }
         sort(&mut found);
+        if found.first().is_some_and(|best| self.is_done(best)) {
+            return Ok(found);
+        }
         let refined: Vec<Schedule> =
             found.par_iter().take(self.effort.refined).flat_map_iter(|schedule| self.refine(schedule)).collect();
         found.extend(refined);
@@ -135,7 +141,7 @@ impl Search<'_> {
     /// Sweeps and anneals from a schedule, and returns the best one met.
     fn chain(&self, start: &Schedule, stream: u64) -> Schedule {
         let effort = self.effort;
-        let mut random = Random::new(self.context.seed, stream);
+        let mut noise = Noise { temperature: 0.0, random: Random::new(self.context.seed, stream) };
         let mut best = start.clone();
         let total = (effort.rounds * effort.sweeps) as f64;
         let edges = self.problem.instance.graph().edge_count() as f64;
@@ -145,7 +151,7 @@ impl Search<'_> {
             let heat = |spent: f64, heat: (f64, f64)| makespan * heat.0 * libm::pow(heat.1 / heat.0, spent);
             let temperature = |sweep: usize| heat((round * effort.sweeps + sweep) as f64 / total, SWEEP_HEAT);
             let temperatures: Vec<Time> = (0..effort.sweeps).map(temperature).collect();
-            self.sweeps(&mut best, &temperatures, &mut random);
+            self.sweeps(&mut best, &temperatures, &mut noise);
             if self.is_done(&best) {
                 break;
             }
@@ -153,7 +159,7 @@ impl Search<'_> {
                 let spent = |round: usize| round as f64 / effort.rounds as f64;
                 let (hot, cold) = (heat(spent(round), ANNEALING_HEAT), heat(spent(round + 1), ANNEALING_HEAT));
                 let mut annealing = Annealing::new(self.problem, &best);
-                annealing.run(work as u64, hot, cold, &mut random, self.stop());
+                annealing.run(work as u64, hot, cold, &mut noise.random, self.stop());
                 best = annealing.finish();
             }
         }
@@ -161,7 +167,7 @@ impl Search<'_> {
     }
 
     /// Sweeps in alternating directions from the best schedule, the last two without noise.
-    fn sweeps(&self, best: &mut Schedule, temperatures: &[Time], random: &mut Random) {
+    fn sweeps(&self, best: &mut Schedule, temperatures: &[Time], noise: &mut Noise) {
         let problem = self.problem;
         let mut schedule = best.clone();
         let mut sweeper = Sweeper::new(problem.ops, problem.devices);
@@ -170,13 +176,13 @@ impl Search<'_> {
             if self.stop().is_stopped() {
                 return;
             }
-            let temperature = if sweep + 2 >= temperatures.len() { 0.0 } else { temperature };
+            noise.temperature = if sweep + 2 >= temperatures.len() { 0.0 } else { temperature };
             let is_backward = sweep % 2 == 0;
             if is_backward {
                 schedule.reverse();
             }
             let way = if is_backward { problem.backward() } else { problem.forward() };
-            sweeper.sweep(way, &mut schedule, &mut memory, temperature, random);
+            sweeper.sweep(way, &mut schedule, &mut memory, noise);
             if is_backward {
                 schedule.reverse();
             }

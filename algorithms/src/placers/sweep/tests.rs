@@ -1,16 +1,21 @@
 //! What the parts of the search keep: exact path lengths, makespans that do not rise, constraints.
 
-use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, Placement, Time};
+use std::sync::Arc;
+
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Placement, Time,
+};
 use proptest::prelude::*;
 
 use super::annealing::Annealing;
+use super::judge::Judge;
 use super::passes::{Guide, informed_pass, list_pass};
 use super::problem::Problem;
 use super::random::Random;
 use super::schedule::Schedule;
 use super::seeds::Seed;
-use super::sweep::Sweeper;
-use crate::{PlaceContext, StopToken, exact};
+use super::sweeps::{Noise, Sweeper};
+use crate::{Decision, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
 
 #[path = "../../../tests/support/random.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
@@ -69,23 +74,23 @@ proptest! {
         let has_groups = instance.units().group_count() > 0;
         let mut sweeper = Sweeper::new(problem.ops, problem.devices);
         let mut memory = problem.memory_of(&schedule.devices);
-        let mut random = Random::new(seed, 0);
+        let mut noise = Noise { temperature: 0.0, random: Random::new(seed, 0) };
         for sweep in 0..6 {
             let before = schedule.makespan;
             // Noise in the last two, to come by other schedules.
-            let temperature = if sweep < 4 { 0.0 } else { 0.1 * before };
+            noise.temperature = if sweep < 4 { 0.0 } else { 0.1 * before };
             let is_backward = sweep % 2 == 0;
             if is_backward {
                 schedule.reverse();
             }
             let way = if is_backward { problem.backward() } else { problem.forward() };
-            sweeper.sweep(way, &mut schedule, &mut memory, temperature, &mut random);
+            sweeper.sweep(way, &mut schedule, &mut memory, &mut noise);
             if is_backward {
                 schedule.reverse();
             }
             check(&instance, &schedule)?;
             prop_assert!(is_near(schedule.makespan, schedule.on(&problem).makespan));
-            if temperature == 0.0 && !has_groups {
+            if noise.temperature == 0.0 && !has_groups {
                 prop_assert!(schedule.makespan <= before * (1.0 + 1e-9), "{before} became {}", schedule.makespan);
             }
         }
@@ -171,4 +176,66 @@ fn the_search_comes_within_two_percent_of_proven_optima_in_the_mean() {
         }
     }
     assert!(count > 40.0 && sum / count < 1.02, "{sum} {count}");
+}
+
+/// Judges by the device of the first op; a graph of two transfers takes as long as it says.
+#[derive(Debug)]
+struct Fake {
+    two_transfers: Time,
+    by_device: [Option<Time>; 2],
+}
+
+impl Objective for Fake {
+    fn makespan(&self, instance: &Instance, placement: &Placement, _: &StopToken) -> Result<Time, PlaceError> {
+        if instance.graph().op_count() == 3 {
+            return Ok(self.two_transfers);
+        }
+        let refused = || PlaceError::Unsupported("it does not fit".to_owned());
+        self.by_device[placement.device_of(OpId(0)).index()].ok_or_else(refused)
+    }
+}
+
+/// The device that is chosen for one op of 1 that the plan finishes at 1 on device 0 and at 2 on device 1.
+fn judged(objective: Fake, memory_rule: MemoryRule) -> u32 {
+    let mut builder = GraphBuilder::default();
+    builder.add_op(OpSpec::cost(1.0), &[]);
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(100), speed: 1.0 };
+    let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, memory_rule).unwrap();
+    let context = PlaceContext { objective: Some(Arc::new(objective)), ..PlaceContext::default() };
+    let decision = |device: u32| Decision {
+        plan: Some(Plan { order: vec![OpId(0)], makespan: f64::from(device) + 1.0 }),
+        ..Decision::placement(Placement::new(vec![DeviceId(device)]))
+    };
+    let judge = Judge::new(&instance, &context).unwrap();
+    judge.best(&instance, vec![decision(0), decision(1)]).unwrap().placement.device_of(OpId(0)).0
+}
+
+#[test]
+fn the_objective_decides_where_transfers_hold_each_other_up_and_else_the_plan() {
+    let by_device = [Some(9.0), Some(8.0)];
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Static), 0);
+    assert_eq!(judged(Fake { two_transfers: 2002.0, by_device }, MemoryRule::Static), 1);
+}
+
+#[test]
+fn what_the_objective_refuses_comes_last_under_the_memory_rule_peak() {
+    let by_device = [None, Some(8.0)];
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Peak), 1);
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Static), 0);
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device: [None, None] }, MemoryRule::Peak), 0);
+}
+
+/// 21 bytes on two devices that hold at most 11 each.
+#[test]
+fn where_list_schedules_find_no_room_units_are_packed_by_size() {
+    let mut builder = GraphBuilder::default();
+    for memory_bytes in [2, 4, 4, 4, 5, 2] {
+        builder.add_op(OpSpec { memory_bytes, ..OpSpec::cost(1.0) }, &[]);
+    }
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(12), speed: 1.0 };
+    let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let packed = super::seeds::packed(&Problem::new(&instance, 1.0)).unwrap();
+    check(&instance, &packed).unwrap();
 }

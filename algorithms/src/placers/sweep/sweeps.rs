@@ -22,6 +22,23 @@ const CRITICAL: f64 = 0.995;
 /// Units of several ops that are moved in one sweep at most.
 const MOST_UNITS: usize = 40;
 
+/// How many ops, in multiples of all, a sweep looks at to estimate what moving units does to the ops between theirs.
+const STEPS: usize = 4;
+
+/// Exponential noise that is added to path lengths.
+pub(super) struct Noise {
+    /// Its mean, in time.
+    pub(super) temperature: Time,
+    pub(super) random: Random,
+}
+
+impl Noise {
+    #[inline]
+    fn draw(&mut self) -> Time {
+        if self.temperature > 0.0 { self.temperature * self.random.exponential() } else { 0.0 }
+    }
+}
+
 /// The arrays of a sweep, kept between sweeps.
 pub(super) struct Sweeper {
     finish: Vec<Time>,
@@ -39,8 +56,9 @@ pub(super) struct Sweeper {
     is_candidate: Vec<bool>,
     behind: Vec<Time>,
     ahead: Vec<Time>,
-    /// Edges and devices looked at: what it cost.
-    pub(super) work: u64,
+    /// How many more units of several ops this sweep may move, and how many more ops it may look at for that.
+    units_left: usize,
+    steps_left: usize,
 }
 
 impl Sweeper {
@@ -57,23 +75,17 @@ impl Sweeper {
             is_candidate: vec![false; devices],
             behind: vec![0.0; devices],
             ahead: vec![0.0; devices],
-            work: 0,
+            units_left: 0,
+            steps_left: 0,
         }
     }
 
-    /// Visits all ops once in this direction, with exponential noise of the mean `temperature` on path lengths. Without noise the makespan does not rise unless units of several ops move.
+    /// Visits all ops once in this direction, with noise on path lengths. Without noise the makespan does not rise unless units of several ops move.
     ///
     /// # Complexity
     /// O(ops · log ops + (ops + edges) · devices), with more than [`ALL_DEVICES`] devices per op only its neighbours' and
     /// [`DRAWN`] more; and O(ops + edges) for each unit of several ops that moves.
-    pub(super) fn sweep(
-        &mut self,
-        way: Way<'_>,
-        schedule: &mut Schedule,
-        memory: &mut Memory,
-        temperature: Time,
-        random: &mut Random,
-    ) {
+    pub(super) fn sweep(&mut self, way: Way<'_>, schedule: &mut Schedule, memory: &mut Memory, noise: &mut Noise) {
         let problem = way.problem;
         let makespan = way.finish_times(&schedule.devices, schedule.order.iter().copied(), &mut self.finish);
         way.reversed().finish_times(&schedule.devices, schedule.order.iter().rev().copied(), &mut self.tails);
@@ -86,8 +98,8 @@ impl Sweeper {
         self.free.fill(0.0);
         self.is_begun.clear();
         self.is_begun.resize(problem.instance.units().count(), false);
-        let mut units_left = MOST_UNITS;
-        let mut steps_left = 4 * problem.ops;
+        self.units_left = MOST_UNITS;
+        self.steps_left = STEPS * problem.ops;
         for at in 0..schedule.order.len() {
             let op = schedule.order[at] as usize;
             let unit = problem.units[op];
@@ -95,19 +107,19 @@ impl Sweeper {
             let mut device = schedule.devices[op];
             if members.len() == 1 {
                 self.first[device as usize] = self.next[op];
-                device = self.best_device(way, schedule, memory, op, temperature, random);
+                device = self.best_device(way, schedule, memory, op, noise);
                 if device != schedule.devices[op] {
                     memory.shift(problem, unit, schedule.devices[op], device);
                     schedule.devices[op] = device;
                 }
             } else {
-                if units_left > 0
-                    && steps_left > 0
+                if self.units_left > 0
+                    && self.steps_left > 0
                     && !self.is_begun[unit as usize]
                     && self.path_through(way, schedule, op) >= CRITICAL * makespan
                 {
-                    units_left -= 1;
-                    let best = self.best_for_unit(way, schedule, memory, unit, temperature, random, &mut steps_left);
+                    self.units_left -= 1;
+                    let best = self.best_for_unit(way, schedule, memory, unit, noise);
                     if best != device {
                         memory.shift(problem, unit, device, best);
                         members.iter().for_each(|member| schedule.devices[member.index()] = best);
@@ -115,7 +127,6 @@ impl Sweeper {
                         let rest = schedule.order[at..].iter().rev().copied();
                         way.reversed().finish_times(&schedule.devices, rest, &mut self.tails);
                         self.chain(schedule, at);
-                        self.work += 4 * problem.ops as u64;
                     }
                 }
                 self.first[device as usize] = self.next[op];
@@ -180,24 +191,15 @@ impl Sweeper {
     }
 
     /// The device on which the longest path through an op, which is no longer chained, is shortest.
-    fn best_device(
-        &mut self,
-        way: Way<'_>,
-        schedule: &Schedule,
-        memory: &Memory,
-        op: usize,
-        temperature: Time,
-        random: &mut Random,
-    ) -> u32 {
+    fn best_device(&mut self, way: Way<'_>, schedule: &Schedule, memory: &Memory, op: usize, noise: &mut Noise) -> u32 {
         let problem = way.problem;
         let (unit, own) = (problem.units[op], schedule.devices[op]);
-        self.choose_candidates(way, schedule, op, random);
+        self.choose_candidates(way, schedule, op, &mut noise.random);
         let count = self.candidates.len();
         if count == 1 {
             return self.candidates[0];
         }
         let (before, after) = (way.before.of(op), way.after.of(op));
-        self.work += ((before.len() + after.len() + 2) * count) as u64;
         let (behind, ahead) = (&mut self.behind[..count], &mut self.ahead[..count]);
         behind.fill(0.0);
         ahead.fill(0.0);
@@ -219,7 +221,7 @@ impl Sweeper {
         for (at, &device) in self.candidates.iter().enumerate() {
             let start = self.behind[at].max(self.free[device as usize]);
             let rest = self.ahead[at].max(self.next_tail(device));
-            let drawn = if temperature > 0.0 { temperature * random.exponential() } else { 0.0 };
+            let drawn = noise.draw();
             let path = start + problem.exec(op, device) + rest + drawn;
             // Without noise an op stays unless another device is better.
             let is_better = path < best.0 || (path == best.0 && device == own);
@@ -231,16 +233,13 @@ impl Sweeper {
     }
 
     /// The device on which the longest path through any op of a unit, or through an op that it delays there, is shortest.
-    #[allow(clippy::too_many_arguments)]
     fn best_for_unit(
         &mut self,
         way: Way<'_>,
         schedule: &Schedule,
         memory: &Memory,
         unit: u32,
-        temperature: Time,
-        random: &mut Random,
-        steps_left: &mut usize,
+        noise: &mut Noise,
     ) -> u32 {
         let problem = way.problem;
         let members = problem.members(unit);
@@ -253,8 +252,8 @@ impl Sweeper {
             if device != own && !memory.fits(problem, unit, device) {
                 continue;
             }
-            let longest = self.unit_path(way, schedule, &order, unit, device, steps_left);
-            let drawn = if temperature > 0.0 { temperature * random.exponential() } else { 0.0 };
+            let longest = self.unit_path(way, schedule, &order, unit, device);
+            let drawn = noise.draw();
             let path = longest + drawn;
             if path < best.0 || (path == best.0 && device == own) {
                 best = (path, device);
@@ -268,15 +267,7 @@ impl Sweeper {
 
     /// The longest path through a unit on a device: its ops and those of the device between them run in the order of the
     /// visit, all other ops finish when they did. Overwrites the finish times of the unit's ops.
-    fn unit_path(
-        &mut self,
-        way: Way<'_>,
-        schedule: &Schedule,
-        order: &[u32],
-        unit: u32,
-        device: u32,
-        steps_left: &mut usize,
-    ) -> Time {
+    fn unit_path(&mut self, way: Way<'_>, schedule: &Schedule, order: &[u32], unit: u32, device: u32) -> Time {
         let problem = way.problem;
         let mut free = self.free[device as usize];
         let mut chained = self.first[device as usize];
@@ -292,8 +283,7 @@ impl Sweeper {
                 let start = (self.finish[other as usize] - exec).max(free);
                 longest = longest.max(start + self.tails[other as usize]);
                 free = start + exec;
-                *steps_left = steps_left.saturating_sub(1);
-                self.work += 1;
+                self.steps_left = self.steps_left.saturating_sub(1);
             }
             let mut start = free;
             for &(before, bytes) in way.before.of(member) {
@@ -313,9 +303,7 @@ impl Sweeper {
             longest = longest.max(finish + rest);
             self.finish[member] = finish;
             free = finish;
-            let degree = way.before.of(member).len() + way.after.of(member).len();
-            *steps_left = steps_left.saturating_sub(1);
-            self.work += degree as u64;
+            self.steps_left = self.steps_left.saturating_sub(1);
         }
         while let Some(other) = chained {
             if problem.units[other as usize] != unit {
