@@ -1,16 +1,12 @@
 //! Placers that are programs, through the command: on their own, in suites, and the example in the documentation.
 #![cfg(unix)]
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use common::{placebench, text};
 
 fn has_python() -> bool {
     Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success())

@@ -15,7 +15,7 @@ networks = ["contention_free", "one_port"]
 
 [[graph]]
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 
 [[cluster]]
 preset = "laich7"
@@ -145,7 +145,7 @@ fn what_can_be_named_is_listed() {
 fn what_cannot_be_placed_is_a_row_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     // With its own costs the graph needs megabytes, and the cluster has less.
-    std::fs::write(folder.path().join("small.toml"), SMALL.replace("weights = \"laich\"\n", "")).unwrap();
+    std::fs::write(folder.path().join("small.toml"), SMALL.replace("costs = \"laich\"\n", "")).unwrap();
     let output = placebench(folder.path(), &["run", "small.toml", "--out", "run", "--table", "t.json", "-q"]);
     assert_eq!(output.status.code(), Some(1), "no cell is ok");
     let table = stable_table(&folder.path().join("t.json"));
@@ -232,6 +232,14 @@ fn a_graph_survives_a_tour_of_all_formats() {
 }
 
 #[test]
+fn a_suite_with_the_old_name_of_drawn_costs_is_told_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("old.toml"), SMALL.replace("costs = \"laich\"", "weights = \"laich\"")).unwrap();
+    let output = placebench(folder.path(), &["run", "old.toml"]);
+    assert_one_line_error(&output, "the key 'weights' is called 'costs' now");
+}
+
+#[test]
 fn each_memory_rule_says_what_it_refuses_and_the_peak_admits_what_fits() {
     let folder = tempfile::tempdir().unwrap();
     let machine = |gib: u32| {
@@ -250,9 +258,9 @@ fn each_memory_rule_says_what_it_refuses_and_the_peak_admits_what_fits() {
     // A step never has more than 3 GB in use at once, but the demands of all its ops are more than 32 GiB.
     assert_one_line_error(&place("16.toml", "static"), "the memory rule static counts every tensor");
     let fits = place("16.toml", "peak");
-    assert!(text(&fits.stdout).contains("3.00 GB on one device; memory rule peak"), "{}", text(&fits.stderr));
+    assert!(text(&fits.stdout).contains("2.90 GB on one device; memory rule peak"), "{}", text(&fits.stderr));
     assert!(text(&fits.stdout).contains("kinds           accelerators_only\n"), "{}", text(&fits.stdout));
-    assert_one_line_error(&place("1.toml", "peak"), "device 'gpu0' held 2997739100 bytes at time 0.0596");
+    assert_one_line_error(&place("1.toml", "peak"), "device 'gpu0' held 2.90 GB at 59.6 ms");
     assert_one_line_error(&place("1.toml", "peak"), "the memory rule peak refuses the run");
     assert!(place("1.toml", "unlimited").status.success());
     let wrong = placebench(folder.path(), &["place", "resnet50", "--memory", "peek"]);

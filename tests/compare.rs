@@ -1,10 +1,13 @@
 //! `compare`, `rank` and `trend` as a nightly job and its owner meet them.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use placebench::harness::results::{Row, write_table};
 use placebench::harness::runner::read_run;
+
+use common::{placebench, text};
 
 const SUITE: &str = r#"
 name = "tiny"
@@ -14,15 +17,11 @@ schedulers = ["fifo", "pct", "static"]
 
 [[graph]]
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 
 [[cluster]]
 preset = "laich7"
 "#;
-
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
 
 /// A folder with two runs of one suite, `a` and `b`, and the rows of `a`.
 fn two_runs() -> (tempfile::TempDir, Vec<Row>) {
@@ -40,7 +39,7 @@ fn two_runs() -> (tempfile::TempDir, Vec<Row>) {
 /// Standard output of a command with this exit code and nothing on standard error.
 fn said(folder: &Path, code: i32, args: &[&str]) -> String {
     let output = placebench(folder, args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = text(&output.stderr);
     assert_eq!((output.status.code(), stderr.as_str()), (Some(code), ""), "{args:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -48,7 +47,7 @@ fn said(folder: &Path, code: i32, args: &[&str]) -> String {
 /// One line on standard error, nothing on standard output, exit code 2.
 fn assert_refused(folder: &Path, args: &[&str], expected: &str) {
     let output = placebench(folder, args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
     assert!(output.stdout.is_empty() && stderr.starts_with("error: ") && stderr.contains(expected), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -193,12 +192,12 @@ fn a_filter_means_the_same_in_compare_and_rank_and_refuses_what_no_row_has() {
     };
     assert!(compare(0, "placer=heft,hashing scheduler=pct").starts_with("No regression: 6 cells"));
     assert!(compare(1, "placer=mite").starts_with("7 regressions: 6 cells"));
-    let text = said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "--metric", "traffic"]);
-    assert!(!text.contains("hashing"), "{text}");
-    assert_eq!(text, said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "-m", "traffic_bytes"]));
+    let ranks = said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "--metric", "traffic"]);
+    assert!(!ranks.contains("hashing"), "{ranks}");
+    assert_eq!(ranks, said(folder, 0, &["rank", "a", "--where", "placer=heft,mite", "-m", "traffic_bytes"]));
     for (filter, told) in [("placer=hefft", "did you mean 'heft'?"), ("placr=heft", "did you mean 'placer'?")] {
         let output = placebench(folder, &["rank", "a", "--where", filter]);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stderr = text(&output.stderr);
         assert!(output.status.code() == Some(2) && stderr.contains(told), "{stderr}");
     }
 }

@@ -1,16 +1,11 @@
 //! File formats as a stranger meets them: what `convert` reads and writes, what it refuses, and what the documentation says.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use common::{placebench, text};
 
 /// A GraphDef of three nodes in a ring.
 fn ring(name: &str) -> PathBuf {

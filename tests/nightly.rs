@@ -16,7 +16,7 @@ schedulers = ["fifo"]
 
 [[graph]]
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 
 [[cluster]]
 preset = "laich7"

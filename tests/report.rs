@@ -1,11 +1,15 @@
 //! `placebench report`: what the page carries is what the run measured, and its commands repeat its cells.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use placebench::datasets::significant::time_text;
 use placebench::harness::results::Row;
 use serde_json::Value;
+
+use common::{placebench, text};
 
 /// One graph that options of `place` can name, one that only the run can.
 const SUITE: &str = r#"
@@ -23,7 +27,7 @@ clusters = ["gtx1080x4"]
 [[graph]]
 name = "it's drawn"
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 clusters = ["far"]
 
 [[cluster]]
@@ -37,20 +41,16 @@ preset = "laich7"
 send_ops = 10.0
 "#;
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
 fn run_small(folder: &Path) {
     std::fs::write(folder.join("small.toml"), SUITE).unwrap();
     let output = placebench(folder, &["run", "small.toml", "--quiet", "--table", "rows.json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("placebench report runs/small-1"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("placebench report runs/small-1"));
 }
 
 fn report(folder: &Path, args: &[&str]) -> String {
     let output = placebench(folder, &[&["report"], args].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", text(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -95,10 +95,10 @@ fn the_command_of_every_cell_gives_its_makespan_again() {
         assert_eq!(command.contains("--run"), row.graph != "convnet", "{command}");
         let output =
             Command::new("sh").args(["-c", &command]).env("PATH", &path).current_dir(folder.path()).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
+        let printed = text(&output.stdout);
         let expected = time_text(row.makespan.unwrap(), &row.time_unit);
-        let found = text.lines().find_map(|line| line.strip_prefix("makespan")).map(str::trim);
-        assert_eq!(found, Some(&*expected), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+        let found = printed.lines().find_map(|line| line.strip_prefix("makespan")).map(str::trim);
+        assert_eq!(found, Some(&*expected), "{command}\n{}", text(&output.stderr));
     }
 }
 
@@ -138,7 +138,7 @@ fn what_cannot_be_reported_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |args: &[&str], expected: &str| {
         let output = placebench(folder.path(), args);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stderr = text(&output.stderr);
         assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
         assert!(stderr.contains(expected), "{stderr}");
     };

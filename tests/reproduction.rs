@@ -1,19 +1,14 @@
 //! `placebench reproduce` from end to end: claims with their verdicts, figures and tables under the source's numbers.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{BuiltIn, Plan, Suite};
 use placebench::reports::{Checked, Claims, Group, Part, SOURCES, claims_of, document, training_steps};
 
-fn placebench(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placebench")).args(args).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use common::{placebench, text};
 
 /// The row of the claims' table whose text contains `part`.
 fn row<'a>(markdown: &'a str, part: &str) -> &'a str {
@@ -177,7 +172,7 @@ fn figures_and_tables_have_the_numbers_of_the_source_and_accuracy_is_none_of_the
 fn timelines_and_executable_ops_are_made_of_a_part_of_a_suite_and_the_rest_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let suite = "name = \"laich2017\"\nplacers = [\"mite\"]\nschedulers = [\"pct\"]\n\
-                 [[graph]]\npreset = \"laich3\"\n[[graph]]\ncatalogue = \"convnet_whole\"\nweights = \"laich\"\n\
+                 [[graph]]\npreset = \"laich3\"\n[[graph]]\ncatalogue = \"convnet_whole\"\ncosts = \"laich\"\n\
                  [[cluster]]\npreset = \"laich7\"\nsend_ops = 10\n";
     std::fs::write(folder.path().join("part.toml"), suite).unwrap();
     let output = placebench(folder.path(), &["run", "part.toml", "--out", "run", "--quiet"]);

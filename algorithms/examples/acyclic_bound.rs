@@ -12,8 +12,8 @@ use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use placebench_algorithms::partition::{Coarsening, Multilevel, Objective, Preset};
-use placebench_algorithms::partition::{Partitioner, Request, TopologicalView, quality};
-use placebench_datasets::UndirectedGraph;
+use placebench_algorithms::partition::{Partitioner, Request, quality};
+use placebench_datasets::{UndirectedGraph, View, ViewOptions};
 use placebench_generator::{LeveledParams, generate_leveled};
 
 /// Tolerated imbalance.
@@ -26,7 +26,7 @@ fn leveled(preset: &str, ops: f64) -> UndirectedGraph {
     let params = LeveledParams::preset(preset).expect("a preset");
     let factor = ops / params.nodes.expect("presets have a number of nodes") as f64;
     let made = generate_leveled(&params.scaled(factor), 1).expect("presets can be made");
-    TopologicalView::new(&made.graph).expect("small weights").graph
+    View::of_graph(&made.graph, ViewOptions::default()).expect("small weights").graph().clone()
 }
 
 /// For each vertex the half that it is in in every acyclic partition, if that is certain: 0 or 1.

@@ -1,6 +1,6 @@
 //! What makes a comparison of placers fair: what their authors assume, and the laws that no placement should break.
 
-use placebench_datasets::{Categories, DeviceId, Instance, Kind, KindSet, Link};
+use placebench_datasets::{Categories, DeviceId, Instance, KindSet};
 
 /// Something that the authors of an algorithm take for granted. Where an instance breaks it, a result says little about the
 /// algorithm.
@@ -52,11 +52,14 @@ impl Assumption {
     /// Whether an instance is as assumed. Devices that no op may run on do not count.
     ///
     /// # Complexity
-    /// O(ops · kinds), and O(devices²) for links.
+    /// O(ops · devices) at most for times, and O(devices²) for links.
     pub fn holds(self, instance: &Instance) -> bool {
         match self {
             Self::EqualProcessors => has_equal_processors(instance),
-            Self::EqualLinks => all_pairs(instance, |link| (link.rate, link.latency)),
+            Self::EqualLinks => all_pairs(instance, |from, to| {
+                let link = instance.cluster().link(from, to);
+                (link.rate, link.latency, instance.cluster().transfer_overheads(from, to).values())
+            }),
             Self::NoKinds => {
                 let (cluster, units) = (instance.cluster(), instance.units());
                 let usable: KindSet =
@@ -169,28 +172,25 @@ pub fn usable_devices(instance: &Instance) -> Vec<DeviceId> {
 
 fn has_equal_processors(instance: &Instance) -> bool {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    // The slowest and the fastest speed of each kind.
-    let mut speeds = [None::<(f64, f64)>; 3];
-    for device in cluster.devices() {
-        let (least, most) = speeds[device.kind.index()].unwrap_or((device.speed, device.speed));
-        speeds[device.kind.index()] = Some((least.min(device.speed), most.max(device.speed)));
+    // One device of each sort.
+    let mut sorts: Vec<DeviceId> = Vec::new();
+    for device in cluster.device_ids() {
+        if !sorts.iter().any(|&other| cluster.runs_alike(other, device)) {
+            sorts.push(device);
+        }
     }
     graph.op_ids().all(|op| {
-        let times = |kind: Kind| {
-            let (least, most) = speeds[kind.index()]?;
-            let ops = graph.ops(op);
-            Some(graph.measured_time(op, kind).map_or([ops / least, ops / most], |time| [time; 2]))
-        };
-        let mut times = units.kinds(units.unit_of(op)).iter().filter_map(times).flatten();
+        let allowed = sorts.iter().filter(|&&device| units.kind_allows(units.unit_of(op), cluster, device));
+        let mut times = allowed.map(|&device| instance.exec_time(op, device));
         times.next().is_none_or(|first| times.all(|time| time == first))
     })
 }
 
-/// Whether a property of the link is the same for all ordered pairs of different devices that ops may run on.
-fn all_pairs<T: PartialEq>(instance: &Instance, property: impl Fn(Link) -> T) -> bool {
+/// Whether a property is the same for all ordered pairs of different devices that ops may run on.
+fn all_pairs<T: PartialEq>(instance: &Instance, property: impl Fn(DeviceId, DeviceId) -> T) -> bool {
     let devices = usable_devices(instance);
     let pairs = devices.iter().flat_map(|&from| devices.iter().map(move |&to| (from, to))).filter(|(a, b)| a != b);
-    let mut properties = pairs.map(|(from, to)| property(instance.cluster().link(from, to)));
+    let mut properties = pairs.map(|(from, to)| property(from, to));
     properties.next().is_none_or(|first| properties.all(|other| other == first))
 }
 
@@ -214,12 +214,12 @@ fn has_free_transfers(instance: &Instance) -> bool {
     let most = graph.edges().map(|(_, edge)| graph.edge_bytes(edge)).max();
     let Some(most) = most else { return true };
     let devices = usable_devices(instance);
-    devices.iter().all(|&from| devices.iter().all(|&to| cluster.transfer_time(most, from, to) == 0.0))
+    devices.iter().all(|&from| devices.iter().all(|&to| cluster.communication_time(most, from, to) == 0.0))
 }
 
 #[cfg(test)]
 mod tests {
-    use placebench_datasets::{Cluster, Device, GraphBuilder, OpId, OpSpec};
+    use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, Link, OpId, OpSpec};
 
     use super::*;
 

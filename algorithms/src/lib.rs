@@ -11,20 +11,26 @@ pub mod fairness;
 mod online;
 mod params;
 pub mod partition;
+mod peak_demands;
 mod place_error;
 mod placer;
 pub mod placers;
+#[cfg(test)]
+#[path = "../tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
+mod random_instances;
 pub mod ranks;
 pub mod registry;
 mod scheduler;
 pub mod schedulers;
 mod spec;
+mod total;
 
 pub use algorithm::{Algorithm, Entry};
 pub use assignment::Assignment;
 pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
 pub use params::{Named, Number, ParamSpec, Params, above, above_to};
 pub use place_error::{ExternalFault, PlaceError};
-pub use placer::{Decision, Objective, PlaceContext, Placer, Plan, StopToken};
+pub use placer::{Decision, Judgement, Objective, PlaceContext, Placer, Plan, StopToken};
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};
 pub use spec::{Spec, SpecError};

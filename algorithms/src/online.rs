@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
-use crate::{Assignment, PlaceError};
+use crate::{Algorithm, Assignment, Decision, PlaceContext, PlaceError, Placer};
 
 /// Name that takes the scheduler's place where an online placer decides: it orders the ops itself.
 pub const ONLINE: &str = "online";
@@ -48,9 +48,18 @@ pub trait OnlineState {
     fn arrivals(&self, op: OpId, times: &mut [Time]);
 }
 
-/// The answer of an online placer to a caller that wants a placement before the run.
-pub(crate) fn not_before_the_run(name: &str) -> PlaceError {
-    PlaceError::Unsupported(format!(
-        "{name} chooses devices during the run and has no placement before it: simulate it with Placer::online"
-    ))
+/// A listed online placer is a placer, whose only answer before the run is that there is none.
+impl<T: OnlinePlacer + Algorithm> Placer for T {
+    /// # Errors
+    /// Always: the placement is made during the run.
+    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+        Err(PlaceError::Unsupported(format!(
+            "{} chooses devices during the run and has no placement before it: simulate it with Placer::online",
+            T::NAME
+        )))
+    }
+
+    fn online(&self) -> Option<&dyn OnlinePlacer> {
+        Some(self)
+    }
 }

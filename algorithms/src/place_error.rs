@@ -1,16 +1,18 @@
 //! Why a placer gave no placement.
 
-use placebench_datasets::KindSet;
+use placebench_datasets::significant::bytes_text;
+use placebench_datasets::{KindSet, MemoryRule};
 
 /// Why a placer gave no placement.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlaceError {
-    /// No device can take a unit beside what is placed already, under the one memory rule that placers see
-    /// ([`MemoryRule::Static`](placebench_datasets::MemoryRule::Static)).
+    /// No device can take a unit beside what is placed already, under a memory rule that the placer sees.
     #[error(
-        "no feasible device for {unit}: it needs {kinds} and {demand_bytes} bytes, and the {allowed} device(s) of that \
-         kind have at most {free_bytes} bytes left; the memory rule static counts every tensor as if it were never freed: \
-         give devices more memory, or choose the rule peak"
+        "no feasible device for {unit}: it needs {kinds} and {}, and the {allowed} device(s) of that kind have at most {} left; \
+         {}",
+        bytes_text(*.demand_bytes as f64),
+        bytes_text(*.free_bytes as f64),
+        remedy(*.rule)
     )]
     Infeasible {
         /// The op, or the first of its colocation group.
@@ -19,6 +21,8 @@ pub enum PlaceError {
         kinds: KindSet,
         /// What the unit demands.
         demand_bytes: u64,
+        /// The rule that says what it demands: static, or peak for the placers that keep that.
+        rule: MemoryRule,
         /// How many devices are of an allowed kind.
         allowed: usize,
         /// The most that one of them has left.
@@ -38,6 +42,20 @@ pub enum PlaceError {
         /// What happened, in one line.
         message: String,
     },
+}
+
+/// What a memory rule counts, and what to do where that is too much.
+fn remedy(rule: MemoryRule) -> &'static str {
+    match rule {
+        MemoryRule::Peak => {
+            "the memory rule peak counts what is in memory at once: use more devices or devices with more memory, or choose the \
+             rule unlimited"
+        }
+        MemoryRule::Static | MemoryRule::Unlimited => {
+            "the memory rule static counts every tensor as if it were never freed: give devices more memory, or choose the rule \
+             peak"
+        }
+    }
 }
 
 /// How a placer outside this process failed.

@@ -1,5 +1,6 @@
 //! What a placer is: it gets an instance and answers with a device for each op.
 
+use std::cmp;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,12 +40,35 @@ pub trait Placer: Send + Sync {
 /// Judges placements while a placer searches. The caller hands it in, so that a search optimises exactly what it is
 /// measured by, and algorithms need not know how that is computed.
 pub trait Objective: fmt::Debug + Send + Sync {
-    /// The makespan of a placement, in the unit of the instance's times; less is better. May be called from several
-    /// threads at once, and answers the same whenever it is asked the same.
+    /// What a placement is worth. May be called from several threads at once, and answers the same whenever it is asked the
+    /// same.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if `stop` says so, [`PlaceError::Unsupported`] if the placement cannot be executed.
-    fn makespan(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Time, PlaceError>;
+    fn judge(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError>;
+}
+
+/// What a placement is worth to a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// Bytes at the devices' peaks beyond their memories, of all devices together: 0 where the placement fits. Under the
+    /// memory rule [`peak`](placebench_datasets::MemoryRule::Peak) anything else is refused.
+    pub excess_bytes: u64,
+    /// In the instance's time unit.
+    pub makespan: Time,
+}
+
+impl Judgement {
+    /// That of a placement that fits.
+    pub fn fits(makespan: Time) -> Self {
+        Self { excess_bytes: 0, makespan }
+    }
+
+    /// The better one is less: a placement that fits is better than any that does not. Then the least excess counts, then the
+    /// makespan.
+    pub fn compare(&self, other: &Self) -> cmp::Ordering {
+        self.excess_bytes.cmp(&other.excess_bytes).then(self.makespan.total_cmp(&other.makespan))
+    }
 }
 
 /// What a placer may use besides the instance.
@@ -97,6 +121,14 @@ impl StopToken {
     /// Whether to stop now. Reads the clock if there is a deadline: call it every few thousand steps, not every step.
     pub fn is_stopped(&self) -> bool {
         self.asked.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// An error if it is time to stop, looked at in every 1024th step only: for loops of many short steps.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`].
+    pub fn check_at(&self, step: usize) -> Result<(), PlaceError> {
+        if step.is_multiple_of(1024) { self.check() } else { Ok(()) }
     }
 
     /// An error if it is time to stop.

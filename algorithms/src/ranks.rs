@@ -1,6 +1,8 @@
 //! Ranks that several algorithms share: upward rank, operations rank, path computation time.
 
-use placebench_datasets::{DataflowGraph, DeviceId, Instance, KindSet, Link, OpId, PlacedGraph, Time};
+use placebench_datasets::{
+    DataflowGraph, DeviceId, Instance, KindSet, Link, OpId, PlacedGraph, Time, TransferOverheads,
+};
 
 use crate::fairness::usable_devices;
 use crate::{Named, Params, SpecError};
@@ -32,21 +34,24 @@ impl Average {
 /// O(ops · kinds + devices).
 pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    // Per kind: number of devices, sum of 1/speed, sum of speed.
-    let mut totals = [(0.0, 0.0, 0.0); 3];
-    for device in cluster.devices() {
+    // Per kind: number of devices, sum of 1/speed, sum of speed, sum of overheads.
+    let mut totals = [(0.0, 0.0, 0.0, 0.0); 3];
+    for (device, overhead) in cluster.devices().iter().zip(cluster.op_overheads()) {
         let total = &mut totals[device.kind.index()];
         total.0 += 1.0;
         total.1 += 1.0 / device.speed;
         total.2 += device.speed;
+        total.3 += overhead;
     }
     graph
         .op_ids()
         .map(|op| {
             let (mut count, mut measured, mut inverse, mut speed, mut by_speed) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            let mut overhead = 0.0;
             for kind in units.kinds(units.unit_of(op)).iter() {
                 let total = totals[kind.index()];
                 count += total.0;
+                overhead += total.3;
                 match graph.measured_time(op, kind) {
                     Some(time) => measured += total.0 * time,
                     None => {
@@ -62,7 +67,7 @@ pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
                 Average::Speed if by_speed > 0.0 => graph.ops(op) / (speed / by_speed) * by_speed,
                 Average::Speed => 0.0,
             };
-            (measured + computed) / count
+            (measured + computed + overhead) / count
         })
         .collect()
 }
@@ -71,10 +76,13 @@ pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
 /// their number is even.
 ///
 /// # Complexity
-/// O(ops + devices · log devices), and O(devices · log devices) for each op with a measured time.
+/// O(ops + devices · log devices), and O(devices · log devices) for each op with a measured time, or for every op if devices
+/// differ in what they add to ops.
 pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    // The devices of each set of kinds, fastest first: the order of times where none is measured.
+    // The devices of each set of kinds, fastest first: the order of times where none is measured, and all devices add
+    // the same to each.
+    let adds_unequally = cluster.op_overheads().windows(2).any(|pair| pair[0] != pair[1]);
     let by_speed: [Vec<DeviceId>; 8] = std::array::from_fn(|bits| {
         let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
         let mut devices: Vec<DeviceId> =
@@ -89,7 +97,7 @@ pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
             let kinds = units.kinds(units.unit_of(op));
             let devices = &by_speed[usize::from(kinds.bits())];
             let middle = [(devices.len() - 1) / 2, devices.len() / 2];
-            if kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
+            if !adds_unequally && kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
                 return middle.map(|at| instance.exec_time(op, devices[at])).iter().sum::<Time>() / 2.0;
             }
             times.clear();
@@ -100,12 +108,13 @@ pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
         .collect()
 }
 
-/// Average cost of moving bytes between two different devices: `latency + bytes · inverse_rate`, 0 with one device.
+/// Average cost of moving bytes between two different devices: `latency + bytes · inverse_rate`, 0 with one device. The
+/// overheads of transfers at both ends are part of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AverageTransfer {
-    /// Mean latency.
+    /// Mean latency and mean overheads of a transfer.
     pub latency: Time,
-    /// Time for a byte.
+    /// Time for a byte, and mean overheads of a byte.
     pub inverse_rate: f64,
 }
 
@@ -122,20 +131,25 @@ impl AverageTransfer {
                 Average::Time => cluster.mean_inverse_rate(),
                 Average::Speed => 1.0 / cluster.mean_rate(),
             };
-            return Self { latency: cluster.mean_latency(), inverse_rate };
+            let (constant, per_byte) = cluster.mean_transfer_overheads();
+            return Self { latency: cluster.mean_latency() + constant, inverse_rate: inverse_rate + per_byte };
         }
         // Added up as the cluster does it, so that a device without use changes no digit.
         let pairs = || usable.iter().flat_map(|&from| usable.iter().map(move |&to| (from, to))).filter(|(a, b)| a != b);
-        let mean = |value: &dyn Fn(Link) -> f64| {
-            let (sum, count) =
-                pairs().fold((0.0, 0.0), |(sum, count), (from, to)| (sum + value(cluster.link(from, to)), count + 1.0));
+        let mean = |value: &dyn Fn(Link, TransferOverheads) -> f64| {
+            let (sum, count) = pairs().fold((0.0, 0.0), |(sum, count), (from, to)| {
+                (sum + value(cluster.link(from, to), cluster.transfer_overheads(from, to)), count + 1.0)
+            });
             if count > 0.0 { Some(sum / count) } else { None }
         };
         let inverse_rate = match average {
-            Average::Time => mean(&|link| 1.0 / link.rate).unwrap_or(0.0),
-            Average::Speed => 1.0 / mean(&|link| link.rate).unwrap_or(f64::INFINITY),
+            Average::Time => mean(&|link, _| 1.0 / link.rate).unwrap_or(0.0),
+            Average::Speed => 1.0 / mean(&|link, _| link.rate).unwrap_or(f64::INFINITY),
         };
-        Self { latency: mean(&|link| link.latency).unwrap_or(0.0), inverse_rate }
+        let constant = mean(&|_, pair| pair.send + pair.receive).unwrap_or(0.0);
+        let per_byte = mean(&|_, pair| pair.send_per_byte + pair.receive_per_byte).unwrap_or(0.0);
+        let latency = mean(&|link, _| link.latency).unwrap_or(0.0);
+        Self { latency: latency + constant, inverse_rate: inverse_rate + per_byte }
     }
 
     /// Transfers that cost nothing.
@@ -224,7 +238,7 @@ impl OperationsRanks {
 }
 
 /// Path computation time of every op where it is placed (L Eq. 5.1): its own time plus the longest of transfer and path
-/// behind it. Send ops, where they cost something, count as part of the transfer.
+/// behind it. Send and receive ops, where they take time, count as part of the transfer.
 ///
 /// # Complexity
 /// O(ops + edges).
@@ -235,7 +249,7 @@ pub fn path_computation_times(placed: &PlacedGraph<'_>) -> Vec<Time> {
         let local = longest(placed.local_consumers(op), |after| times[after.index()]);
         let remote = placed.transfers_of(op).map(|id| {
             let behind = longest(placed.remote_consumers(id), |after| times[after.index()]);
-            placed.send_time(id) + placed.transfer(id).time + behind
+            placed.send_time(id) + placed.transfer(id).time + (placed.receive_time(id) + behind)
         });
         times[op.index()] = placed.exec_time(op) + remote.fold(local, f64::max);
     }

@@ -4,13 +4,15 @@ use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
 use crate::Plan;
 
-/// Something that occupies a device: an op, or the send op of a transfer where sends cost something.
+/// Something that occupies a device: an op, or the send or receive op of a transfer where those take time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Task {
     /// An op of the graph.
     Op(OpId),
-    /// The sending half of a send/receive pair.
+    /// The sending half of a send/receive pair: before the transfer, on its sender.
     Send(TransferId),
+    /// The receiving half: after the transfer, on its receiver.
+    Receive(TransferId),
 }
 
 /// What a policy may look at when it decides (L §5.4 needs all of it).

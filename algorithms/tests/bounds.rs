@@ -1,4 +1,5 @@
-//! Lower bounds on instances with known values, and against the optimum of small instances.
+//! Lower bounds on instances with known values, and against what HEFT finds. That none exceeds the optimum of small instances
+//! is tested where exhaustive search is: `harness/tests/optimum.rs`.
 
 mod support;
 
@@ -100,80 +101,12 @@ fn colocated_ops_do_not_each_count_on_the_kind_that_suits_them() {
     assert_eq!(value(&Instance::new(together, cluster).unwrap(), "optimistic_cost"), 11.0);
 }
 
-/// The least makespan of all placements and orders: each op in turn goes at the end of some device.
-struct Search<'a> {
-    instance: &'a Instance,
-    slots: Vec<Option<(DeviceId, Time)>>,
-    free: Vec<Time>,
-    best: Time,
-}
-
-impl Search<'_> {
-    fn go_on(&mut self, placed: usize, makespan: Time) {
-        let (graph, cluster, units) = (self.instance.graph(), self.instance.cluster(), self.instance.units());
-        if makespan >= self.best {
-            return;
-        }
-        if placed == graph.op_count() {
-            self.best = makespan;
-            return;
-        }
-        for op in graph.op_ids() {
-            let is_ready = graph.predecessor_ops(op).iter().all(|before| self.slots[before.index()].is_some());
-            if self.slots[op.index()].is_some() || !is_ready {
-                continue;
-            }
-            let unit = units.unit_of(op);
-            let fixed = units.members(unit).iter().find_map(|member| self.slots[member.index()]);
-            for device in cluster.device_ids() {
-                let allowed =
-                    units.members(unit).iter().all(|&op| graph.kinds(op).contains(cluster.device(device).kind));
-                if !allowed || fixed.is_some_and(|(other, _)| other != device) {
-                    continue;
-                }
-                let mut start = self.free[device.index()];
-                for edge in graph.predecessors(op) {
-                    let (from, finish) = self.slots[edge.op.index()].unwrap();
-                    start = start.max(finish + cluster.transfer_time(graph.edge_bytes(edge), from, device));
-                }
-                let finish = start + self.instance.exec_time(op, device);
-                let before = std::mem::replace(&mut self.free[device.index()], finish);
-                self.slots[op.index()] = Some((device, finish));
-                self.go_on(placed + 1, makespan.max(finish));
-                self.slots[op.index()] = None;
-                self.free[device.index()] = before;
-            }
-        }
-    }
-}
-
-fn optimum(instance: &Instance) -> Time {
-    let mut search = Search {
-        instance,
-        slots: vec![None; instance.graph().op_count()],
-        free: vec![0.0; instance.cluster().device_count()],
-        best: f64::INFINITY,
-    };
-    search.go_on(0, 0.0);
-    search.best
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_bound_exceeds_the_optimum(
-        instance in instances(Limits { ops: 6, devices: 3, edges: 10, memory: false })
-    ) {
-        let optimum = optimum(&instance);
-        for bound in bounds::all(&instance) {
-            prop_assert!(bound.value <= optimum * (1.0 + 1e-12), "{bound:?} exceeds the optimum {optimum}");
-        }
-    }
-
-    #[test]
     fn no_bound_exceeds_what_heft_finds_on_clusters_with_many_devices_of_a_kind(
-        instance in instances(Limits { ops: 40, devices: 12, edges: 60, memory: false })
+        instance in instances(Limits { ops: 40, devices: 12, edges: 60, memory: false, exact: false })
     ) {
         let makespan = place("heft", &instance).unwrap().plan.unwrap().makespan;
         for bound in bounds::all(&instance) {

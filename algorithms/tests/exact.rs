@@ -3,7 +3,9 @@
 mod support;
 
 use placebench_algorithms::{PlaceContext, PlaceError, StopToken, exact, registry};
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
+use placebench_datasets::{
+    Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, TransferOverheads,
+};
 
 use support::instances::{arabnejad, topcuoglu};
 
@@ -84,6 +86,10 @@ fn memory_that_no_placement_respects_is_infeasible_and_memory_that_one_does_is_n
 fn what_the_search_cannot_do_is_refused_with_the_reason() {
     let sends = Instance::new(topcuoglu().graph().clone(), topcuoglu().cluster().clone().with_send_ops(1.0).unwrap());
     assert!(refusal(&sends.unwrap(), ENOUGH).to_string().contains("set send_ops to 0"));
+    let overheads = TransferOverheads { receive: 1.0, ..TransferOverheads::NONE };
+    let receives = topcuoglu().cluster().clone().with_transfer_overheads(|_, _| overheads).unwrap();
+    let receives = Instance::new(topcuoglu().graph().clone(), receives).unwrap();
+    assert!(refusal(&receives, ENOUGH).to_string().contains("and the overheads of transfers"));
     let mut builder = GraphBuilder::default();
     for _ in 0..65 {
         builder.add_op(OpSpec::cost(1.0), &[]);

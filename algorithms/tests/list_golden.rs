@@ -1,12 +1,12 @@
 //! Combinations of list scheduling's parts on the two instances of the literature: those that have a name of their own, and
-//! two that have none, whose makespans come from an implementation in exact fractions, written for this comparison. What the
-//! named ones find is in `placers/golden.rs`.
+//! two that have none, whose makespans come from an implementation in exact fractions, written for this comparison; and HEFT
+//! on large instances. What the named ones find on the instances of the literature is in `placers/golden.rs`.
 
 mod support;
 
 use placebench_datasets::Instance;
 
-use support::instances::{arabnejad, topcuoglu};
+use support::instances::{arabnejad, from_text, topcuoglu};
 use support::place;
 
 fn makespan(spec: &str, instance: &Instance) -> f64 {
@@ -42,5 +42,17 @@ fn every_named_placer_is_its_combination() {
         for (name, combination) in cases {
             assert_eq!(place(name, &instance), place(combination, &instance), "{name}");
         }
+    }
+}
+
+#[test]
+fn heft_finds_the_makespans_of_an_independent_implementation_on_large_instances() {
+    for (text, digits, expected) in [
+        (include_str!("data/l1k-het.txt"), 2, "45.70"),
+        (include_str!("data/l1k-uni.txt"), 2, "63.17"),
+        (include_str!("data/l1k-hom.txt"), 1, "91.5"),
+    ] {
+        let found = makespan("heft", &from_text(text));
+        assert_eq!(format!("{found:.digits$}"), expected);
     }
 }

@@ -5,13 +5,12 @@ mod support;
 use placebench_algorithms::Named;
 use placebench_algorithms::placers::{Pick, Priority, Selection};
 use placebench_algorithms::ranks::{Average, AverageTransfer, average_exec_times};
-use placebench_datasets::{DataflowGraph, DeviceId, Instance, OpId, PlacedGraph, Time, UnitId};
+use placebench_datasets::{DataflowGraph, DeviceId, Instance, OpId, Time, UnitId};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use support::place;
 use support::random::{Limits, instances};
-use support::simulator::simulate;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {
@@ -410,14 +409,12 @@ fn agrees(instance: &Instance, parts: Parts) -> Result<(), TestCaseError> {
     keeps_the_laws(instance, &found)
 }
 
-/// The order is a linear extension, and executing it takes as long as planned.
+/// The order is a linear extension.
 fn keeps_the_laws(instance: &Instance, found: &placebench_algorithms::Decision) -> Result<(), TestCaseError> {
     let (graph, plan) = (instance.graph(), found.plan.as_ref().unwrap());
     let mut position = vec![0; graph.op_count()];
     plan.order.iter().enumerate().for_each(|(at, op)| position[op.index()] = at);
     prop_assert!(graph.edges().all(|(source, edge)| position[source.index()] < position[edge.op.index()]));
-    let placed = PlacedGraph::new(instance, &found.placement);
-    prop_assert_eq!(simulate(&placed, "static", Some(plan)).makespan, plan.makespan);
     Ok(())
 }
 
@@ -455,7 +452,7 @@ proptest! {
 
     #[test]
     fn every_combination_schedules_small_instances_with_all_constraints_as_the_reference_does(
-        instance in instances(Limits { ops: 14, devices: 4, edges: 24, memory: true }),
+        instance in instances(Limits { ops: 14, devices: 4, edges: 24, memory: true, exact: false }),
         parts in parts(),
     ) {
         agrees(&instance, parts)?;
@@ -467,20 +464,21 @@ proptest! {
 
     #[test]
     fn every_combination_schedules_larger_instances_as_the_reference_does(
-        instance in instances(Limits { ops: 120, devices: 5, edges: 150, memory: false }),
+        instance in instances(Limits { ops: 120, devices: 5, edges: 150, memory: false, exact: false }),
         parts in parts(),
     ) {
         agrees(&instance, parts)?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
 
     #[test]
-    fn plans_of_named_placers_are_executed_as_planned(
-        instance in instances(Limits { ops: 40, devices: 4, edges: 80, memory: true }),
-        name in select(vec!["cpop", "peft", "lookahead", "mcp", "etf", "dls", "m_topo", "m_etf", "m_sct"]),
+    fn heft_fills_many_gaps_as_the_reference_does(
+        instance in instances(Limits { ops: 400, devices: 5, edges: 300, memory: false, exact: false })
     ) {
-        if let Ok(found) = place(name, &instance) {
-            prop_assert_eq!(found.placement.check(&instance), Ok(()));
-            keeps_the_laws(&instance, &found)?;
-        }
+        let (priority, selection) = (Priority::UpwardRank, Selection::EarliestFinish);
+        agrees(&instance, Parts { priority, pick: Pick::Op, selection, insertion: true, average: Average::Time })?;
     }
 }

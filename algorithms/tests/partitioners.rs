@@ -1,8 +1,8 @@
 //! Laws that every partitioner obeys, on graphs that are easy, odd or planted.
 
-use placebench_algorithms::partition::{Partition, PartitionError, Request, TopologicalView, quality, registry};
+use placebench_algorithms::partition::{Partition, PartitionError, Request, quality, registry};
 use placebench_algorithms::{Spec, StopToken};
-use placebench_datasets::{UndirectedGraph, catalogue};
+use placebench_datasets::{UndirectedGraph, View, ViewOptions, catalogue};
 use proptest::prelude::*;
 
 /// Every entry with its defaults, and the variants that differ in more than effort.
@@ -43,6 +43,11 @@ fn grid(rows: u32, columns: u32) -> UndirectedGraph {
 
 fn path(vertices: u32) -> UndirectedGraph {
     graph(vertices as usize, &(1..vertices).map(|v| (v - 1, v)).collect::<Vec<_>>())
+}
+
+/// The undirected view of a graph of the catalogue.
+fn of_catalogue(name: &str) -> UndirectedGraph {
+    View::of_graph(&catalogue::load(name).unwrap().1, ViewOptions::default()).unwrap().graph().clone()
 }
 
 fn fits(graph: &UndirectedGraph, partition: &Partition, request: &Request) -> bool {
@@ -255,8 +260,7 @@ fn seeds_make_a_difference_and_repeat() {
 #[test]
 fn the_slabs_of_training_steps_are_never_better_than_quality() {
     for name in ["resnet50", "transformer", "nmt"] {
-        let (_, dataflow) = catalogue::load(name).unwrap();
-        let graph = TopologicalView::new(&dataflow).unwrap().graph;
+        let graph = of_catalogue(name);
         for blocks in [2, 8] {
             let request = Request::new(blocks, 0.03, 1);
             let slabs = check("level_slabs", &graph, &request).unwrap();
@@ -270,7 +274,7 @@ fn the_slabs_of_training_steps_are_never_better_than_quality() {
 
 #[test]
 fn a_few_heavy_tensors_do_not_hide_the_halves_of_a_training_step() {
-    let graph = TopologicalView::new(&catalogue::load("nmt").unwrap().1).unwrap().graph;
+    let graph = of_catalogue("nmt");
     let cut = |spec: &str, seed| {
         let request = Request::new(2, 0.03, seed);
         let partition = check(spec, &graph, &request).unwrap();
@@ -287,7 +291,7 @@ fn a_few_heavy_tensors_do_not_hide_the_halves_of_a_training_step() {
 #[test]
 fn heavy_operations_fill_many_blocks_within_their_bounds() {
     for name in ["nmt", "lstm_lm"] {
-        let graph = TopologicalView::new(&catalogue::load(name).unwrap().1).unwrap().graph;
+        let graph = of_catalogue(name);
         for seed in 1..=5 {
             let request = Request::new(32, 0.03, seed);
             let partition = check("multilevel(preset=fast)", &graph, &request).unwrap();
@@ -300,7 +304,7 @@ fn heavy_operations_fill_many_blocks_within_their_bounds() {
 fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
     let mut lowered = false;
     for name in ["transformer", "nmt"] {
-        let graph = TopologicalView::new(&catalogue::load(name).unwrap().1).unwrap().graph;
+        let graph = of_catalogue(name);
         let request = Request::new(8, 0.1, 1);
         let volume = |spec| quality::communication_volume(&graph, &check(spec, &graph, &request).unwrap());
         let (low, usual) = (volume("multilevel(objective=volume)"), volume("multilevel"));
@@ -319,12 +323,10 @@ fn is_monotone(graph: &UndirectedGraph, partition: &Partition) -> bool {
 #[test]
 fn acyclic_blocks_of_training_steps_form_no_cycle() {
     for name in ["convnet", "lstm_lm", "transformer"] {
-        let (_, dataflow) = catalogue::load(name).unwrap();
-        let view = TopologicalView::new(&dataflow).unwrap();
-        assert_eq!(view.ops.len(), dataflow.op_count());
+        let graph = of_catalogue(name);
         for blocks in [2, 4, 8] {
-            let partition = check("multilevel(acyclic=true)", &view.graph, &Request::new(blocks, 0.1, 1)).unwrap();
-            assert!(is_monotone(&view.graph, &partition), "{name} {blocks}");
+            let partition = check("multilevel(acyclic=true)", &graph, &Request::new(blocks, 0.1, 1)).unwrap();
+            assert!(is_monotone(&graph, &partition), "{name} {blocks}");
         }
     }
 }

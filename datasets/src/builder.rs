@@ -2,7 +2,7 @@
 
 use petgraph::visit::DfsPostOrder;
 
-use crate::graph::raw_tensor;
+use crate::graph::{Times, raw_tensor};
 use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId, TensorId};
 
 /// What is known of an op before its edges are.
@@ -205,7 +205,7 @@ impl GraphBuilder {
         let times = {
             let [cpu, gpu, tpu] = self.times;
             [(cpu, self.measured[0]), (gpu, self.measured[1]), (tpu, self.measured[2])]
-                .map(|(column, measured)| measured.then_some(column))
+                .map(|(column, measured)| measured.then_some(Times(column)))
         };
         let mut graph = DataflowGraph {
             ops: self.ops,

@@ -1,4 +1,5 @@
-//! The catalogue: real training steps that come with the program, extracted from TensorFlow with measured costs.
+//! The catalogue: real steps of models that come with the program, extracted from TensorFlow and JAX with measured
+//! costs.
 //!
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
 //! there.
@@ -56,9 +57,16 @@ static ENTRIES: &[CatalogueEntry] = entries![
     "convnet_whole",
     "recurrent_whole",
     "dynamic_rnn_whole",
+    "gpt2",
+    "llama",
+    "moe",
+    "vit",
+    "unet",
+    "llama_inference",
 ];
 
-/// All graphs: training steps first, then the whole graphs with initialisation and evaluation.
+/// All graphs. From TensorFlow: training steps, then whole graphs with initialisation and evaluation; then those from
+/// JAX.
 pub fn entries() -> &'static [CatalogueEntry] {
     ENTRIES
 }

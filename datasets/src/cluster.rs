@@ -1,6 +1,6 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
-use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology};
+use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology, TransferOverheads};
 
 /// A processor that runs one op at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,15 +49,35 @@ pub enum ClusterError {
     /// The cost of a send op is negative or not finite.
     #[error("send_ops is {0}: it must be a finite number ≥ 0")]
     BadSendOps(f64),
+    /// What a device adds to each op is negative or not finite.
+    #[error("device '{device}' has op_overhead {overhead}: it must be a finite number ≥ 0")]
+    BadOpOverhead {
+        /// The device.
+        device: String,
+        /// Its overhead.
+        overhead: Time,
+    },
+    /// An overhead of transfers is negative or not finite.
+    #[error("{name} from '{from}' to '{to}' is {value}: it must be a finite number ≥ 0")]
+    BadTransferOverhead {
+        /// Which of [`TransferOverheads::NAMES`].
+        name: &'static str,
+        /// Sender.
+        from: String,
+        /// Receiver.
+        to: String,
+        /// Its value.
+        value: Time,
+    },
     /// A cluster's topology does not connect or describe its devices.
     #[error(transparent)]
     Topology(#[from] crate::TopologyError),
 }
 
-/// Devices, and rate and latency for every ordered pair of them.
+/// Devices, rate and latency for every ordered pair of them, and what ops and transfers cost devices beside.
 ///
 /// # Memory
-/// 16 bytes a pair of devices, and [`SharedLinks`]: 280 kB for 100 devices.
+/// 16 bytes a pair of devices, 32 more where transfers have overheads, and [`SharedLinks`]: 280 kB for 100 devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     devices: Vec<Device>,
@@ -66,8 +86,13 @@ pub struct Cluster {
     /// Row-major by sender; 0 on the diagonal.
     latencies: Vec<Time>,
     send_ops: f64,
+    /// By device.
+    op_overheads: Vec<Time>,
+    /// Row-major by sender; `None` if all are 0.
+    transfer_overheads: Option<Vec<TransferOverheads>>,
     topology: Option<Topology>,
     shared_links: SharedLinks,
+    is_in_seconds: bool,
 }
 
 impl Cluster {
@@ -105,7 +130,17 @@ impl Cluster {
         }
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let shared_links = SharedLinks::ports(&names, &rates);
-        Ok(Self { devices, rates, latencies, send_ops: 0.0, topology: None, shared_links })
+        Ok(Self {
+            devices,
+            rates,
+            latencies,
+            send_ops: 0.0,
+            op_overheads: vec![0.0; n],
+            transfer_overheads: None,
+            topology: None,
+            shared_links,
+            is_in_seconds: false,
+        })
     }
 
     /// A cluster whose pair rates follow from a topology: the least rate and the sum of latencies along each route.
@@ -142,13 +177,79 @@ impl Cluster {
         Ok(self)
     }
 
+    /// Sets the time that each device adds to every op that it executes, one of no cost or with a measured time included:
+    /// what launching it costs. 0 by default.
+    ///
+    /// # Errors
+    /// If it is negative or not finite.
+    pub fn with_op_overheads(mut self, overhead: impl FnMut(DeviceId) -> Time) -> Result<Self, ClusterError> {
+        self.op_overheads = self.device_ids().map(overhead).collect();
+        let is_bad = |&(_, &overhead): &(&Device, &Time)| !(overhead.is_finite() && overhead >= 0.0);
+        match self.devices.iter().zip(&self.op_overheads).find(is_bad) {
+            Some((device, &overhead)) => Err(ClusterError::BadOpOverhead { device: device.name.clone(), overhead }),
+            None => Ok(self),
+        }
+    }
+
+    /// Sets what each transfer between two different devices takes of their time. Nothing by default.
+    ///
+    /// # Errors
+    /// If a number is negative or not finite.
+    pub fn with_transfer_overheads(
+        mut self,
+        mut overheads: impl FnMut(DeviceId, DeviceId) -> TransferOverheads,
+    ) -> Result<Self, ClusterError> {
+        let mut all = Vec::with_capacity(self.devices.len() * self.devices.len());
+        for from in self.device_ids() {
+            for to in self.device_ids() {
+                let pair = if from == to { TransferOverheads::NONE } else { overheads(from, to) };
+                let mut named = TransferOverheads::NAMES.into_iter().zip(pair.values());
+                if let Some((name, value)) = named.find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+                    let [from, to] = [from, to].map(|device| self.device(device).name.clone());
+                    return Err(ClusterError::BadTransferOverhead { name, from, to, value });
+                }
+                all.push(pair);
+            }
+        }
+        self.transfer_overheads = all.iter().any(|pair| *pair != TransferOverheads::NONE).then_some(all);
+        Ok(self)
+    }
+
+    /// Sets what ops, sends and receives cost beside as in another cluster, the first devices of which these are.
+    ///
+    /// # Panics
+    /// If the other cluster has fewer devices.
+    pub fn with_overheads_of(mut self, other: &Self) -> Self {
+        self.send_ops = other.send_ops;
+        let count = self.devices.len();
+        self.op_overheads = other.op_overheads[..count].to_vec();
+        self.transfer_overheads = other.transfer_overheads.as_ref().and_then(|_| {
+            let rows = other.device_ids().take(count).filter_map(|from| other.transfer_overheads_from(from));
+            let all: Vec<TransferOverheads> = rows.flat_map(|row| &row[..count]).copied().collect();
+            all.iter().any(|pair| *pair != TransferOverheads::NONE).then_some(all)
+        });
+        self
+    }
+
     /// The first `count` devices, with the links between them; the topology is not kept.
     ///
     /// # Errors
     /// If `count` is 0 or more than there are.
     pub fn first_devices(&self, count: usize) -> Result<Self, ClusterError> {
         let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
-        Self::new(devices, |from, to| self.link(from, to))?.with_send_ops(self.send_ops)
+        let first = Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self);
+        Ok(if self.is_in_seconds { first.in_seconds() } else { first })
+    }
+
+    /// The same cluster, whose speeds, rates and latencies are known to be per second and in seconds.
+    pub fn in_seconds(mut self) -> Self {
+        self.is_in_seconds = true;
+        self
+    }
+
+    /// Whether the time unit is known to be the second. Otherwise nothing says what it is.
+    pub fn is_in_seconds(&self) -> bool {
+        self.is_in_seconds
     }
 
     /// The same cluster with unlimited memory everywhere.
@@ -179,6 +280,45 @@ impl Cluster {
     #[inline]
     pub fn device(&self, device: DeviceId) -> &Device {
         &self.devices[device.index()]
+    }
+
+    /// Time that a device adds to every op that it executes.
+    #[inline]
+    pub fn op_overhead(&self, device: DeviceId) -> Time {
+        self.op_overheads[device.index()]
+    }
+
+    /// The overheads of all devices, in the order of their ids.
+    #[inline]
+    pub fn op_overheads(&self) -> &[Time] {
+        &self.op_overheads
+    }
+
+    /// Whether every op takes equally long on two devices.
+    pub fn runs_alike(&self, a: DeviceId, b: DeviceId) -> bool {
+        let nature = |id: DeviceId| (self.device(id).kind, self.device(id).speed, self.op_overhead(id));
+        nature(a) == nature(b)
+    }
+
+    /// For each kind the devices that no other of the kind excels: on one of them any op, or any set of ops, takes least
+    /// time. They are one, the first of the highest speed, unless a slower one has less overhead.
+    ///
+    /// # Complexity
+    /// O(devices · log devices).
+    pub fn fastest_devices(&self) -> [Vec<DeviceId>; 3] {
+        let mut order: Vec<DeviceId> = self.device_ids().collect();
+        order.sort_by(|&a, &b| {
+            let speeds = self.device(b).speed.total_cmp(&self.device(a).speed);
+            speeds.then(self.op_overhead(a).total_cmp(&self.op_overhead(b)))
+        });
+        let mut fastest: [Vec<DeviceId>; 3] = Default::default();
+        for device in order {
+            let of_kind = &mut fastest[self.device(device).kind.index()];
+            if of_kind.last().is_none_or(|&last| self.op_overhead(device) < self.op_overhead(last)) {
+                of_kind.push(device);
+            }
+        }
+        fastest
     }
 
     /// Rate and latency from one device to another: infinite and 0 from a device to itself.
@@ -212,10 +352,92 @@ impl Cluster {
         self.send_ops
     }
 
-    /// Time that a send op takes on a device.
+    /// What a transfer from one device to another takes of their time.
     #[inline]
-    pub fn send_time(&self, device: DeviceId) -> Time {
+    pub fn transfer_overheads(&self, from: DeviceId, to: DeviceId) -> TransferOverheads {
+        self.transfer_overheads_from(from).map_or(TransferOverheads::NONE, |row| row[to.index()])
+    }
+
+    /// What transfers from a device to each device take of their time; `None` if no transfer of the cluster takes any.
+    #[inline]
+    pub fn transfer_overheads_from(&self, from: DeviceId) -> Option<&[TransferOverheads]> {
+        let all = self.transfer_overheads.as_ref()?;
+        Some(&all[from.index() * self.devices.len()..][..self.devices.len()])
+    }
+
+    /// The part of the time of a device's send ops that is `send_ops / speed`.
+    #[inline]
+    pub fn send_ops_time(&self, device: DeviceId) -> Time {
         self.send_ops / self.device(device).speed
+    }
+
+    /// Time that the send op of a transfer takes on its sender: `send_ops / speed`, and the sender's overhead.
+    #[inline]
+    pub fn send_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        let operations = self.send_ops_time(from);
+        match self.transfer_overheads_from(from) {
+            None => operations,
+            Some(row) => operations + row[to.index()].send_time(bytes),
+        }
+    }
+
+    /// Time that the receive op of a transfer takes on its receiver: the receiver's overhead.
+    #[inline]
+    pub fn receive_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        self.transfer_overheads_from(from).map_or(0.0, |row| row[to.index()].receive_time(bytes))
+    }
+
+    /// Whether some transfer has a send op that takes time.
+    pub fn sends_cost(&self) -> bool {
+        let costs = |pair: &TransferOverheads| pair.send > 0.0 || pair.send_per_byte > 0.0;
+        self.send_ops > 0.0 || self.transfer_overheads.iter().flatten().any(costs)
+    }
+
+    /// Whether some transfer has a receive op that takes time.
+    pub fn receives_cost(&self) -> bool {
+        let costs = |pair: &TransferOverheads| pair.receive > 0.0 || pair.receive_per_byte > 0.0;
+        self.transfer_overheads.iter().flatten().any(costs)
+    }
+
+    /// Time from the end of a producer until a tensor can be used on another device, if nothing has to wait: the overheads at
+    /// both ends, and the transfer between; 0 on the same device. `send_ops` does not count.
+    #[inline]
+    pub fn communication_time(&self, bytes: u64, from: DeviceId, to: DeviceId) -> Time {
+        let transfer = self.transfer_time(bytes, from, to);
+        match self.transfer_overheads_from(from) {
+            None => transfer,
+            Some(row) => transfer + (row[to.index()].send_time(bytes) + row[to.index()].receive_time(bytes)),
+        }
+    }
+
+    /// Raises the time of each device to the one at which bytes that a device has at `sent` can be used there, by
+    /// [`Cluster::communication_time`].
+    #[inline]
+    pub fn raise_to_arrivals(&self, sent: Time, from: DeviceId, bytes: u64, times: &mut [Time]) {
+        let raise = |time: &mut Time, arrival: Time| *time = if arrival > *time { arrival } else { *time };
+        let size = bytes as f64;
+        let links = self.rates_from(from).iter().zip(self.latencies_from(from));
+        // Divided, not multiplied by an inverse: the simulator must arrive at the same floats.
+        match self.transfer_overheads_from(from) {
+            None => times
+                .iter_mut()
+                .zip(links)
+                .for_each(|(time, (&rate, &latency))| raise(time, sent + (latency + size / rate))),
+            Some(row) => {
+                for ((time, (&rate, &latency)), pair) in times.iter_mut().zip(links).zip(row) {
+                    let overheads = pair.send_time(bytes) + pair.receive_time(bytes);
+                    raise(time, sent + ((latency + size / rate) + overheads));
+                }
+            }
+        }
+    }
+
+    /// Mean, over ordered pairs of different devices, of the overheads at both ends together: of a transfer, and of a byte.
+    pub fn mean_transfer_overheads(&self) -> (Time, Time) {
+        let Some(all) = &self.transfer_overheads else { return (0.0, 0.0) };
+        let pairs = (self.devices.len() * (self.devices.len() - 1)) as f64;
+        let mean = |value: &dyn Fn(&TransferOverheads) -> Time| all.iter().map(value).sum::<Time>() / pairs;
+        (mean(&|pair| pair.send + pair.receive), mean(&|pair| pair.send_per_byte + pair.receive_per_byte))
     }
 
     /// Hosts, switches and links, if the pair rates follow from them.
@@ -226,16 +448,6 @@ impl Cluster {
     /// The links that transfers share: those of the topology, or else the ports of the devices.
     pub fn shared_links(&self) -> &SharedLinks {
         &self.shared_links
-    }
-
-    /// Mean speed over all devices (L Eq. 4.2).
-    pub fn mean_speed(&self) -> f64 {
-        self.devices.iter().map(|device| device.speed).sum::<f64>() / self.devices.len() as f64
-    }
-
-    /// Mean of 1/speed over all devices: what Topcuoglu's average cost multiplies.
-    pub fn mean_inverse_speed(&self) -> f64 {
-        self.devices.iter().map(|device| 1.0 / device.speed).sum::<f64>() / self.devices.len() as f64
     }
 
     /// Mean rate over ordered pairs of different devices; infinite for a single device.
@@ -279,6 +491,62 @@ mod tests {
     }
 
     #[test]
+    fn the_fastest_devices_of_a_kind_are_those_that_no_other_excels_in_both_speed_and_overhead() {
+        let device = |(id, kind): (usize, Kind)| Device {
+            name: format!("d{id}"),
+            kind,
+            memory_bytes: None,
+            speed: [1.0, 4.0, 4.0, 2.0, 9.0][id],
+        };
+        let kinds = [Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Gpu];
+        let devices = kinds.into_iter().enumerate().map(device).collect();
+        let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+        let ids = |ids: &[u32]| ids.iter().map(|&id| DeviceId(id)).collect::<Vec<_>>();
+        assert_eq!(cluster.fastest_devices(), [ids(&[1]), ids(&[4]), ids(&[])]);
+        let overheads = [0.5, 3.0, 2.0, 2.0, 7.0];
+        let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
+        assert_eq!(cluster.fastest_devices(), [ids(&[2, 0]), ids(&[4]), ids(&[])]);
+        assert!(!cluster.runs_alike(DeviceId(1), DeviceId(2)));
+        let part = cluster.first_devices(2).unwrap();
+        assert_eq!(part.op_overheads(), [0.5, 3.0]);
+    }
+
+    #[test]
+    fn a_transfer_takes_time_of_both_ends_and_the_first_devices_keep_their_overheads() {
+        let cluster = Cluster::uniform(3, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.5 }).unwrap();
+        let overheads = |from: DeviceId, to: DeviceId| TransferOverheads {
+            send: f64::from(from.0),
+            send_per_byte: 0.01,
+            receive: f64::from(to.0) * 0.25,
+            receive_per_byte: 0.0,
+        };
+        let cluster = cluster.with_transfer_overheads(overheads).unwrap().with_send_ops(20.0).unwrap();
+        let (a, b) = (DeviceId(1), DeviceId(2));
+        assert_eq!((cluster.send_time(50, a, b), cluster.receive_time(50, a, b)), (2.0 + 1.5, 0.5));
+        assert_eq!(cluster.communication_time(50, a, b), 2.5 + 2.0);
+        assert_eq!(cluster.communication_time(50, a, a), 0.0);
+        let mut times = [9.0, 0.0, 0.0];
+        cluster.raise_to_arrivals(1.0, a, 50, &mut times);
+        assert_eq!(times, [9.0, 1.0, 5.5]);
+        assert_eq!(cluster.mean_transfer_overheads(), (1.25, 0.01));
+        assert!(cluster.sends_cost() && cluster.receives_cost());
+        let part = cluster.first_devices(2).unwrap();
+        assert_eq!(part.transfer_overheads(a, DeviceId(0)), overheads(a, DeviceId(0)));
+        // Overheads of 0 are none.
+        let free = part.clone().with_transfer_overheads(|_, _| TransferOverheads::NONE).unwrap();
+        assert_eq!(
+            free,
+            Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 25.0, latency: 0.5 })
+                .unwrap()
+                .with_send_ops(20.0)
+                .unwrap()
+        );
+        let bad = part.with_transfer_overheads(|_, _| TransferOverheads { receive: -1.0, ..TransferOverheads::NONE });
+        let expected = "receive_overhead from 'd0' to 'd1' is -1: it must be a finite number ≥ 0";
+        assert_eq!(bad.unwrap_err().to_string(), expected);
+    }
+
+    #[test]
     fn nonsense_is_refused_with_the_name_of_the_culprit() {
         let link = Link { rate: 1.0, latency: 0.0 };
         assert_eq!(Cluster::uniform(0, Kind::Cpu, 1.0, link), Err(ClusterError::Empty));
@@ -287,5 +555,10 @@ mod tests {
         assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).unwrap_err().to_string().contains("'d0' to 'd1'"));
         let bad = Link { rate: 1.0, latency: f64::NAN };
         assert!(Cluster::uniform(2, Kind::Cpu, 1.0, bad).is_err());
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, link).unwrap();
+            let error = cluster.with_op_overheads(|device| if device == DeviceId(1) { bad } else { 0.0 }).unwrap_err();
+            assert_eq!(error.to_string(), format!("device 'd1' has op_overhead {bad}: it must be a finite number ≥ 0"));
+        }
     }
 }

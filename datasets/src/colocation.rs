@@ -30,35 +30,7 @@ impl Colocation {
             }
         }
         let Some(forest) = forest else { return Self::default() };
-        let roots = forest.into_labeling();
-        let mut sizes = vec![0u32; op_count];
-        for &root in &roots {
-            sizes[root as usize] += 1;
-        }
-        let mut number_of_root = vec![0u32; op_count];
-        let mut group_of = vec![0u32; op_count];
-        let mut offsets = vec![0u32];
-        for (op, &root) in roots.iter().enumerate() {
-            let root = root as usize;
-            if sizes[root] < 2 {
-                continue;
-            }
-            if number_of_root[root] == 0 {
-                number_of_root[root] = offsets.len() as u32;
-                offsets.push(offsets[offsets.len() - 1] + sizes[root]);
-            }
-            group_of[op] = number_of_root[root];
-        }
-        let mut cursor = offsets.clone();
-        let mut members = vec![OpId(0); offsets[offsets.len() - 1] as usize];
-        for (op, &code) in group_of.iter().enumerate() {
-            if code > 0 {
-                let slot = &mut cursor[code as usize - 1];
-                members[*slot as usize] = OpId::new(op);
-                *slot += 1;
-            }
-        }
-        Self { group_of, offsets, members }
+        Self::from_labels(forest.into_labeling().into_iter().map(|root| root + 1).collect())
     }
 
     /// Groups by label, for generators: all ops with the same label above 0 are a group, if there are two or more.

@@ -1,7 +1,7 @@
 //! A graph from its columns, edges grouped by consumer: the way in for readers of large files.
 
 use crate::builder::check_names;
-use crate::graph::{one_tensor_per_op, raw_tensor, tensors_named_as_ops};
+use crate::graph::{Times, one_tensor_per_op, raw_tensor, tensors_named_as_ops};
 use crate::transpose::out_edges;
 use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId};
 
@@ -63,7 +63,7 @@ impl DataflowGraph {
             in_tensors: columns.in_tensors,
             topological: None,
             colocation: columns.colocation,
-            times: columns.times.map(|times| times.filter(|times| times.iter().any(|time| !time.is_nan()))),
+            times: columns.times.map(|times| times.filter(|times| times.iter().any(|time| !time.is_nan())).map(Times)),
             names: columns.names.filter(|names| !names.is_empty()),
             types: columns.types.filter(|types| !types.labels().is_empty()),
             layers: columns.layers.filter(|layers| !layers.labels().is_empty()),

@@ -19,7 +19,7 @@ const CONTROL: u32 = u32::MAX;
 /// an op with one output takes 41 bytes, and 100 M edges over 20 M such ops take 2.4 GB. Optional columns add, for each
 /// op: 4 bytes if the ids are not a topological order, 4 to 8 for colocation, 8 for the measured times of each kind, 4
 /// for op types, 4 for layers, 4 and the text for names.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataflowGraph {
     pub(crate) ops: Vec<f64>,
     pub(crate) memory_bytes: Vec<u64>,
@@ -36,59 +36,21 @@ pub struct DataflowGraph {
     /// `None`: ascending ids are a topological order.
     pub(crate) topological: Option<Vec<OpId>>,
     pub(crate) colocation: Colocation,
-    pub(crate) times: [Option<Vec<f64>>; 3],
+    pub(crate) times: [Option<Times>; 3],
     pub(crate) names: Option<NameTable>,
     pub(crate) types: Option<Categories>,
     pub(crate) layers: Option<Categories>,
 }
 
-impl PartialEq for DataflowGraph {
-    /// Compares every column. Two times that were not measured are equal.
+/// The measured times of all ops on one kind of device; NaN where an op was not measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Times(pub(crate) Vec<f64>);
+
+impl PartialEq for Times {
+    /// Two times that were not measured are equal.
     fn eq(&self, other: &Self) -> bool {
-        let Self {
-            ops,
-            memory_bytes,
-            kinds,
-            tensor_offsets,
-            tensor_bytes,
-            tensor_producer,
-            out_offsets,
-            out_targets,
-            out_tensors,
-            in_offsets,
-            in_sources,
-            in_tensors,
-            topological,
-            colocation,
-            times,
-            names,
-            types,
-            layers,
-        } = self;
-        let same_time = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
-        let same_times = |(a, b): (&Option<Vec<f64>>, &Option<Vec<f64>>)| match (a, b) {
-            (Some(a), Some(b)) => a.len() == b.len() && a.iter().zip(b).all(same_time),
-            (None, None) => true,
-            _ => false,
-        };
-        *ops == other.ops
-            && *memory_bytes == other.memory_bytes
-            && *kinds == other.kinds
-            && *tensor_offsets == other.tensor_offsets
-            && *tensor_bytes == other.tensor_bytes
-            && *tensor_producer == other.tensor_producer
-            && *out_offsets == other.out_offsets
-            && *out_targets == other.out_targets
-            && *out_tensors == other.out_tensors
-            && *in_offsets == other.in_offsets
-            && *in_sources == other.in_sources
-            && *in_tensors == other.in_tensors
-            && *topological == other.topological
-            && *colocation == other.colocation
-            && times.iter().zip(&other.times).all(same_times)
-            && *names == other.names
-            && *types == other.types
-            && *layers == other.layers
+        let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
     }
 }
 
@@ -172,8 +134,8 @@ impl DataflowGraph {
     /// The measured time of an op on a kind of device, which replaces `ops / speed` there.
     #[inline]
     pub fn measured_time(&self, op: OpId, kind: Kind) -> Option<f64> {
-        // NaN is storage's mark for "not measured"; it never leaves this function.
-        let time = self.times[kind.index()].as_ref()?[op.index()];
+        // NaN never leaves this function.
+        let time = self.times[kind.index()].as_ref()?.0[op.index()];
         (!time.is_nan()).then_some(time)
     }
 
@@ -276,11 +238,6 @@ impl DataflowGraph {
         self.op_ids().flat_map(|op| self.successors(op).map(move |edge| (op, edge)))
     }
 
-    /// The ids of the edges leaving an op; the `i`-th belongs to the `i`-th of [`DataflowGraph::successors`].
-    pub fn out_edge_ids(&self, op: OpId) -> impl ExactSizeIterator<Item = EdgeId> + use<> {
-        (self.out_offsets[op.index()]..self.out_offsets[op.index() + 1]).map(EdgeId)
-    }
-
     /// The edge of an id, as its producer sees it.
     pub fn edge(&self, edge: EdgeId) -> Edge {
         Edge { op: self.out_targets[edge.index()], tensor: tensor(self.out_tensors[edge.index()]) }
@@ -290,11 +247,6 @@ impl DataflowGraph {
     pub fn topological_order(&self) -> impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + '_ {
         let order = self.topological.as_deref();
         (0..self.op_count()).map(move |position| order.map_or(OpId(position as u32), |order| order[position]))
-    }
-
-    /// Whether ascending ids are a topological order.
-    pub fn ids_are_topological(&self) -> bool {
-        self.topological.is_none()
     }
 
     /// For each op, its position in [`DataflowGraph::topological_order`].
@@ -330,6 +282,15 @@ impl DataflowGraph {
     /// The op types (`MatMul`, …), if the graph has them.
     pub fn op_types(&self) -> Option<&Categories> {
         self.types.as_ref()
+    }
+
+    /// Whether the outputs of an op are its resident memory itself, and take no memory of their own on its device: those of
+    /// TensorFlow's variables, which hand out references. Where costs were drawn, the output of a variable has another size than
+    /// its resident memory, and is no reference to it.
+    pub fn outputs_are_resident(&self, op: OpId) -> bool {
+        let op_type = self.types.as_ref().and_then(|types| types.get(op.index()));
+        matches!(op_type, Some("Variable" | "VariableV2"))
+            && self.outputs(op).all(|tensor| self.tensor_bytes(tensor) == self.memory_bytes(op))
     }
 
     /// The layer labels, if the graph has them.
@@ -368,7 +329,7 @@ impl DataflowGraph {
         let tensors = self.tensor_bytes.len() * 12;
         let edges = self.out_targets.len() * 16;
         let order = self.topological.as_ref().map_or(0, |order| order.len() * 4);
-        let times: usize = self.times.iter().flatten().map(|times| times.len() * 8).sum();
+        let times: usize = self.times.iter().flatten().map(|times| times.0.len() * 8).sum();
         let names = self.names.as_ref().map_or(0, NameTable::heap_bytes);
         let labels: usize = [&self.types, &self.layers].into_iter().flatten().map(Categories::heap_bytes).sum();
         ops + tensors + edges + order + times + self.colocation.heap_bytes() + names + labels
@@ -468,6 +429,25 @@ impl DataflowGraph {
             return Err(GraphError::ColumnLengths);
         }
         let graph = Self { kinds, ..self.clone() };
+        graph.check_values()?;
+        Ok(graph)
+    }
+
+    /// The same graph with other measured times on one kind of device: `None` for ops that take `ops / speed` there.
+    ///
+    /// # Errors
+    /// If the column has the wrong length, or a time is not a finite number ≥ 0.
+    pub fn with_measured_times(&self, kind: Kind, times: Vec<Option<f64>>) -> Result<Self, GraphError> {
+        if times.len() != self.op_count() {
+            return Err(GraphError::ColumnLengths);
+        }
+        let mut graph = self.clone();
+        // NaN stands for none, so that one that was given would pass for it.
+        let column: Vec<f64> = times
+            .into_iter()
+            .map(|time| time.map_or(f64::NAN, |time| if time.is_nan() { -1.0 } else { time }))
+            .collect();
+        graph.times[kind.index()] = column.iter().any(|time| !time.is_nan()).then_some(Times(column));
         graph.check_values()?;
         Ok(graph)
     }

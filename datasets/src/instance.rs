@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::magnitude::{self, MagnitudeError};
 use crate::{AssignmentUnits, Cluster, DataflowGraph, DeviceId, MemoryRule, OpId, Time};
 
+/// L's unit of times that nothing else is known of.
+const EXECUTION_UNIT: &str = "EU";
+
 /// Why a graph and a cluster make no instance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InstanceError {
@@ -29,6 +32,7 @@ pub struct Instance {
     units: Arc<AssignmentUnits>,
     memory_rule: MemoryRule,
     peak_limits: Arc<[Option<u64>]>,
+    time_unit: Arc<str>,
 }
 
 impl Instance {
@@ -69,7 +73,18 @@ impl Instance {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
         magnitude::check(&graph, &cluster, &units)?;
-        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits })
+        Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits, time_unit: EXECUTION_UNIT.into() })
+    }
+
+    /// The same instance, whose times are in this unit.
+    pub fn with_time_unit(self, time_unit: &str) -> Self {
+        Self { time_unit: time_unit.into(), ..self }
+    }
+
+    /// The unit of times, for people: L's execution unit (EU), operations divided by operations per unit, unless
+    /// [`Instance::with_time_unit`] says another.
+    pub fn time_unit(&self) -> &str {
+        &self.time_unit
     }
 
     /// The graph.
@@ -100,11 +115,13 @@ impl Instance {
         &self.units
     }
 
-    /// Time that an op takes on a device: the time measured for the device's kind, else operations / speed.
+    /// Time that an op takes on a device: the time measured for the device's kind, else operations / speed; and the
+    /// [overhead](Cluster::op_overhead) that the device adds to every op.
     #[inline]
     pub fn exec_time(&self, op: OpId, device: DeviceId) -> Time {
-        let device = self.cluster.device(device);
-        self.graph.measured_time(op, device.kind).unwrap_or_else(|| self.graph.ops(op) / device.speed)
+        let of = self.cluster.device(device);
+        let time = self.graph.measured_time(op, of.kind).unwrap_or_else(|| self.graph.ops(op) / of.speed);
+        time + self.cluster.op_overhead(device)
     }
 
     /// Least time that an op takes on any device of a kind allowed to its whole unit (memory is not considered).
@@ -120,25 +137,58 @@ impl Instance {
     /// Least time of every op: [`Instance::min_exec_time`] once per (unit kinds, device kind) instead of per device.
     ///
     /// # Complexity
-    /// O(ops · kinds + devices).
+    /// O(ops · kinds + devices · log devices); where slower devices have less overhead, ops times their number.
     pub fn min_exec_times(&self) -> Vec<Time> {
-        let mut fastest = [None::<DeviceId>; 3];
-        for device in self.cluster.device_ids() {
-            let best = &mut fastest[self.cluster.device(device).kind.index()];
-            if best.is_none_or(|best| self.cluster.device(device).speed > self.cluster.device(best).speed) {
-                *best = Some(device);
-            }
-        }
+        let fastest = self.cluster.fastest_devices();
         self.graph
             .op_ids()
             .map(|op| {
                 let kinds = self.units.kinds(self.units.unit_of(op));
                 kinds
                     .iter()
-                    .filter_map(|kind| fastest[kind.index()])
-                    .map(|device| self.exec_time(op, device))
+                    .flat_map(|kind| &fastest[kind.index()])
+                    .map(|&device| self.exec_time(op, device))
                     .fold(f64::INFINITY, f64::min)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Device, GraphBuilder, Kind, KindSet, Link, OpSpec};
+
+    use super::*;
+
+    /// CPUs of speeds 1 and 4 that add 0.5 and 3, and a GPU of speed 9 that adds 7.
+    fn instance(specs: Vec<OpSpec<'_>>) -> Instance {
+        let mut builder = GraphBuilder::default();
+        for spec in specs {
+            builder.add_op(spec, &[]);
+        }
+        let device = |name: &str, kind, speed| Device { name: name.to_owned(), kind, memory_bytes: None, speed };
+        let devices = vec![device("a", Kind::Cpu, 1.0), device("b", Kind::Cpu, 4.0), device("c", Kind::Gpu, 9.0)];
+        let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+        let cluster = cluster.with_op_overheads(|device| [0.5, 3.0, 7.0][device.index()]).unwrap();
+        Instance::new(builder.build().unwrap(), cluster).unwrap()
+    }
+
+    #[test]
+    fn each_op_has_the_overhead_of_its_device_also_if_it_costs_nothing_or_was_measured() {
+        let measured = OpSpec { times: [None, Some(1.5), None], ..OpSpec::cost(8.0) };
+        let instance = instance(vec![OpSpec::cost(8.0), OpSpec::cost(0.0), measured]);
+        let times = |op| [0, 1, 2].map(|device| instance.exec_time(OpId(op), DeviceId(device)));
+        assert_eq!(times(0), [8.5, 5.0, 8.0 / 9.0 + 7.0]);
+        assert_eq!(times(1), [0.5, 3.0, 7.0]);
+        assert_eq!(times(2), [8.5, 5.0, 8.5]);
+    }
+
+    #[test]
+    fn a_slow_device_with_less_overhead_is_the_fastest_for_small_ops() {
+        let cpu = |ops| OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(ops) };
+        let instance = instance(vec![cpu(1.0), cpu(8.0), OpSpec::cost(72.0), cpu(0.0)]);
+        assert_eq!(instance.min_exec_times(), [1.5, 5.0, 15.0, 0.5]);
+        let one_by_one: Vec<_> = instance.graph().op_ids().map(|op| instance.min_exec_time(op)).collect();
+        assert_eq!(instance.min_exec_times(), one_by_one);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{AssignmentUnits, Cluster, DataflowGraph, Kind};
+use crate::{AssignmentUnits, Cluster, DataflowGraph, Kind, TransferOverheads};
 
 /// The least and the largest cost, measured time, speed, rate and latency of an instance; 0 is legal, too, where it makes
 /// sense, and a rate may be infinite.
@@ -53,6 +53,9 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
         return refuse(format!("the speed of device '{}'", device.name), device.speed);
     }
     let name = |device| &cluster.device(device).name;
+    if let Some(device) = cluster.device_ids().find(|&device| !fits(cluster.op_overhead(device))) {
+        return refuse(format!("the op_overhead of device '{}'", name(device)), cluster.op_overhead(device));
+    }
     for from in cluster.device_ids() {
         for to in cluster.device_ids().filter(|&to| to != from) {
             let link = cluster.link(from, to);
@@ -61,6 +64,12 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
             }
             if !fits(link.latency) {
                 return refuse(format!("the latency from '{}' to '{}'", name(from), name(to)), link.latency);
+            }
+            let overheads = cluster.transfer_overheads(from, to).values();
+            if let Some((what, &value)) =
+                TransferOverheads::NAMES.iter().zip(&overheads).find(|(_, value)| !fits(**value))
+            {
+                return refuse(format!("the {what} from '{}' to '{}'", name(from), name(to)), value);
             }
         }
     }
@@ -92,10 +101,21 @@ mod tests {
         rate: f64,
         latency: f64,
         send_ops: f64,
+        op_overhead: f64,
+        receive: f64,
     }
 
-    const LEGAL: Numbers =
-        Numbers { cost: 1e70, gpu_time: Some(1e-70), bytes: 8, speed: 1e-70, rate: 1e70, latency: 0.0, send_ops: 0.0 };
+    const LEGAL: Numbers = Numbers {
+        cost: 1e70,
+        gpu_time: Some(1e-70),
+        bytes: 8,
+        speed: 1e-70,
+        rate: 1e70,
+        latency: 0.0,
+        send_ops: 0.0,
+        op_overhead: 0.0,
+        receive: 0.0,
+    };
 
     fn check_all(numbers: &Numbers) -> Result<(), MagnitudeError> {
         let mut builder = GraphBuilder::default();
@@ -109,7 +129,11 @@ mod tests {
             _ => Link { rate: numbers.rate, latency: numbers.latency },
         };
         let cluster = Cluster::new(vec![device("x", 1.0), device("y", numbers.speed)], link).unwrap();
-        let (graph, cluster) = (builder.build().unwrap(), cluster.with_send_ops(numbers.send_ops).unwrap());
+        let cluster = cluster.with_send_ops(numbers.send_ops).unwrap();
+        let cluster = cluster.with_op_overheads(|device| f64::from(device.0) * numbers.op_overhead).unwrap();
+        let overheads = TransferOverheads { receive_per_byte: numbers.receive, ..TransferOverheads::NONE };
+        let cluster = cluster.with_transfer_overheads(|_, _| overheads).unwrap();
+        let graph = builder.build().unwrap();
         check(&graph, &cluster, &AssignmentUnits::new(&graph))
     }
 
@@ -125,6 +149,8 @@ mod tests {
             (Numbers { rate: 1e71, ..LEGAL }, "the rate from 'y' to 'x' is 1e71"),
             (Numbers { latency: 1e-80, ..LEGAL }, "the latency from 'y' to 'x' is 1e-80"),
             (Numbers { send_ops: 1e100, ..LEGAL }, "send_ops is 1e100"),
+            (Numbers { receive: 1e-75, ..LEGAL }, "the receive_overhead_per_byte from 'x' to 'y' is 1e-75"),
+            (Numbers { op_overhead: 1e71, ..LEGAL }, "the op_overhead of device 'y' is 1e71"),
         ] {
             assert_eq!(check_all(&numbers).unwrap_err().to_string(), format!("{what}{limits}"));
         }

@@ -179,7 +179,27 @@ impl<'a> PlacedGraph<'a> {
     /// Time that the send op of a transfer takes on its sender.
     #[inline]
     pub fn send_time(&self, transfer: TransferId) -> Time {
-        self.instance.cluster().send_time(self.transfer(transfer).from)
+        let &Transfer { bytes, from, to, .. } = self.transfer(transfer);
+        self.instance.cluster().send_time(bytes, from, to)
+    }
+
+    /// Time that the receive op of a transfer takes on its receiver.
+    #[inline]
+    pub fn receive_time(&self, transfer: TransferId) -> Time {
+        let &Transfer { bytes, from, to, .. } = self.transfer(transfer);
+        self.instance.cluster().receive_time(bytes, from, to)
+    }
+
+    /// Whether a transfer has a send op: where that would take no time, there is none.
+    #[inline]
+    pub fn has_send(&self, transfer: TransferId) -> bool {
+        self.send_time(transfer) > 0.0
+    }
+
+    /// Whether a transfer has a receive op: where that would take no time, there is none.
+    #[inline]
+    pub fn has_receive(&self, transfer: TransferId) -> bool {
+        self.receive_time(transfer) > 0.0
     }
 
     /// Bytes moved between devices (L Eq. 2.2 after send/receive insertion).

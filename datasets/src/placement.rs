@@ -1,5 +1,6 @@
 //! A placement: one device for each op.
 
+use crate::significant::excess_texts;
 use crate::{DeviceId, Instance, OpId};
 
 /// The device of each op.
@@ -55,8 +56,10 @@ pub enum PlacementError {
     },
     /// The demands on a device are not below its memory.
     #[error(
-        "the ops on '{device}' demand {demand_bytes} bytes, not below its memory of {memory_bytes} bytes: the memory rule \
-         static counts every tensor as if it were never freed; place fewer ops there, or choose the rule peak"
+        "the ops on '{device}' demand {}, not below its memory of {}: the memory rule static counts every tensor as if it were \
+         never freed; place fewer ops there, or choose the rule peak",
+        excess_texts(*.demand_bytes, *.memory_bytes).0,
+        excess_texts(*.demand_bytes, *.memory_bytes).1
     )]
     OutOfMemory {
         /// The device.

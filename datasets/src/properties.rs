@@ -117,8 +117,8 @@ impl Properties {
 /// Communication to computation, as time over time: the mean over all edges of the time that a transfer of what the
 /// edge carries takes, divided by the mean over all ops of the time that the op takes.
 ///
-/// A transfer's time is the mean of latency + bytes / rate over all ordered pairs of different devices (a control edge
-/// moves 0 bytes). An op's time is the mean over the devices of the kinds that it may run on; ops that may run on no
+/// A transfer's time is the mean of latency + bytes / rate, and of the overheads at both ends, over all ordered pairs of
+/// different devices (a control edge moves 0 bytes). An op's time is the mean over the devices of the kinds that it may run on; ops that may run on no
 /// device of the cluster do not count. With one device, transfers take no time.
 ///
 /// None if the graph has no edge, or the mean time of ops is 0.
@@ -126,7 +126,8 @@ impl Properties {
 /// # Complexity
 /// O(ops + edges + devices²).
 pub fn ccr(graph: &DataflowGraph, cluster: &Cluster) -> Option<f64> {
-    let (latency, inverse_rate) = (cluster.mean_latency(), cluster.mean_inverse_rate());
+    let (constant, per_byte) = cluster.mean_transfer_overheads();
+    let (latency, inverse_rate) = (cluster.mean_latency() + constant, cluster.mean_inverse_rate() + per_byte);
     let transfer = mean(graph.edges().map(|(_, edge)| latency + graph.edge_bytes(edge) as f64 * inverse_rate))?;
     let execution = mean(graph.op_ids().filter_map(mean_exec_time(graph, cluster)))?;
     (execution > 0.0).then(|| transfer / execution)
@@ -136,11 +137,16 @@ pub fn ccr(graph: &DataflowGraph, cluster: &Cluster) -> Option<f64> {
 fn mean_exec_time(graph: &DataflowGraph, cluster: &Cluster) -> impl Fn(OpId) -> Option<Time> {
     let by_kind = Kind::ALL.map(|kind| {
         let devices = cluster.devices().iter().filter(|device| device.kind == kind);
-        (kind, devices.clone().count() as f64, devices.map(|device| 1.0 / device.speed).sum::<f64>())
+        let overheads = cluster.devices().iter().zip(cluster.op_overheads()).filter(|(device, _)| device.kind == kind);
+        let overhead = overheads.map(|(_, overhead)| overhead).sum::<f64>();
+        (kind, devices.clone().count() as f64, devices.map(|device| 1.0 / device.speed).sum::<f64>(), overhead)
     });
     move |op| {
         let (mut time, mut count) = (0.0, 0.0);
-        for &(kind, devices, inverse_speeds) in by_kind.iter().filter(|&&(kind, ..)| graph.kinds(op).contains(kind)) {
+        for &(kind, devices, inverse_speeds, overhead) in
+            by_kind.iter().filter(|&&(kind, ..)| graph.kinds(op).contains(kind))
+        {
+            time += overhead;
             time += match graph.measured_time(op, kind) {
                 Some(measured) => measured * devices,
                 None => graph.ops(op) * inverse_speeds,

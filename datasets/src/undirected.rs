@@ -24,26 +24,6 @@ pub struct UndirectedGraph {
 }
 
 impl UndirectedGraph {
-    /// A graph from complete rows, each neighbour list ascending. Weights that are left out are 1.
-    ///
-    /// # Errors
-    /// The first reason why the rows are no undirected graph without self-loops and parallel edges.
-    ///
-    /// # Complexity
-    /// O(vertices + edges).
-    pub fn from_rows(
-        offsets: Vec<u64>,
-        neighbours: Vec<u32>,
-        edge_weights: Option<Vec<u64>>,
-        vertex_weights: Option<Vec<u64>>,
-    ) -> Result<Self, UndirectedError> {
-        let (edge_weights, vertex_weights) = (edge_weights.map(NumberVec::from), vertex_weights.map(NumberVec::from));
-        let graph = Self { offsets: offsets.into(), neighbours, edge_weights, vertex_weights };
-        graph.check_shape()?;
-        graph.check_rows()?;
-        Ok(graph.without_unit_weights())
-    }
-
     /// A graph from edges given once each, in any order and direction. Parallel edges become one with the sum of their
     /// weights; self-loops, which no partition can cut, are dropped.
     ///
@@ -84,7 +64,7 @@ impl UndirectedGraph {
         vertex_weights: Option<NumberVec>,
     ) -> Result<Self, UndirectedError> {
         let graph = Self { offsets, neighbours, edge_weights, vertex_weights };
-        graph.check_shape()?;
+        graph.check_weights()?;
         Ok(graph.without_unit_weights())
     }
 
@@ -100,20 +80,9 @@ impl UndirectedGraph {
         Self { vertex_weights: None, ..self }
     }
 
-    fn check_shape(&self) -> Result<(), UndirectedError> {
-        let vertices = self.offsets.len().saturating_sub(1);
-        if vertices > u32::MAX as usize {
-            return Err(UndirectedError::TooManyVertices { vertices });
-        }
-        let offsets = self.offsets.view();
-        if let Some(vertex) = (0..vertices).find(|&vertex| offsets.at(vertex) > offsets.at(vertex + 1)) {
-            return Err(UndirectedError::BadOffsets { vertex });
-        }
-        if offsets.is_empty() || offsets.at(0) != 0 || offsets.at(vertices) != self.neighbours.len() as u64 {
-            return Err(UndirectedError::BadOffsets { vertex: vertices.saturating_sub(1) });
-        }
+    fn check_weights(&self) -> Result<(), UndirectedError> {
         let lists = [
-            ("vertex", &self.vertex_weights, vertices, 1),
+            ("vertex", &self.vertex_weights, self.vertex_count(), 1),
             // The rows hold each edge twice.
             ("edge", &self.edge_weights, self.neighbours.len(), 2),
         ];
@@ -124,39 +93,6 @@ impl UndirectedGraph {
             }
             if weights.view().sum() / times > u128::from(u64::MAX) {
                 return Err(UndirectedError::TotalOverflow { what });
-            }
-        }
-        Ok(())
-    }
-
-    fn check_rows(&self) -> Result<(), UndirectedError> {
-        let vertices = self.vertex_count();
-        for vertex in self.vertices() {
-            let mut previous = None;
-            for (neighbour, _) in self.edges_of(vertex) {
-                if neighbour as usize >= vertices {
-                    return Err(UndirectedError::UnknownVertex { vertex, neighbour, vertices });
-                }
-                if neighbour == vertex {
-                    return Err(UndirectedError::SelfLoop { vertex });
-                }
-                if previous.is_some_and(|previous| previous >= neighbour) {
-                    return Err(UndirectedError::NotAscending { vertex, neighbour });
-                }
-                previous = Some(neighbour);
-            }
-        }
-        // Visited in ascending order, the vertices reach the entries of every row in ascending order too. So one cursor
-        // for each row finds the partner of an entry.
-        let mut cursor = self.offsets.clone();
-        for vertex in self.vertices() {
-            for (neighbour, weight) in self.edges_of(vertex) {
-                let at = cursor.at(neighbour as usize) as usize;
-                let partner = (at < self.row(neighbour).end).then(|| self.entry(at));
-                if partner != Some((vertex, weight)) {
-                    return Err(UndirectedError::Asymmetric { vertex, neighbour });
-                }
-                cursor.set(neighbour as usize, at as u64 + 1);
             }
         }
         Ok(())
@@ -277,13 +213,6 @@ mod tests {
         assert_eq!(graph.edges_of(0).collect::<Vec<_>>(), [(1, 1), (2, 7)]);
         assert_eq!(graph.edges_of(2).collect::<Vec<_>>(), [(0, 7)]);
         assert_eq!((graph.degree(3), graph.total_vertex_weight(), graph.total_edge_weight()), (0, 6, 8));
-        let again = UndirectedGraph::from_rows(
-            graph.offsets().to_vec(),
-            graph.all_neighbours().to_vec(),
-            graph.edge_weights().map(Numbers::to_vec),
-            graph.vertex_weights().map(Numbers::to_vec),
-        );
-        assert_eq!(again, Ok(graph));
     }
 
     #[test]
@@ -295,24 +224,15 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_undirected_graph_are_refused() {
-        let refuse = |offsets: &[u64], neighbours: &[u32], weights: Option<&[u64]>| {
-            UndirectedGraph::from_rows(offsets.to_vec(), neighbours.to_vec(), weights.map(<[u64]>::to_vec), None)
-                .unwrap_err()
-        };
+    fn edges_and_weights_that_do_not_fit_are_refused() {
         use UndirectedError::*;
-        assert_eq!(refuse(&[0, 1, 1], &[1], None), Asymmetric { vertex: 0, neighbour: 1 });
-        assert_eq!(refuse(&[0, 1, 2], &[1, 0], Some(&[1, 2])), Asymmetric { vertex: 0, neighbour: 1 });
-        assert_eq!(refuse(&[0, 1, 2], &[0, 0], None), SelfLoop { vertex: 0 });
-        assert_eq!(refuse(&[0, 2, 4], &[1, 1, 0, 0], None), NotAscending { vertex: 0, neighbour: 1 });
-        assert_eq!(refuse(&[0, 1], &[7], None), UnknownVertex { vertex: 0, neighbour: 7, vertices: 1 });
-        assert_eq!(refuse(&[0, 3, 2], &[1, 0], None), BadOffsets { vertex: 1 });
-        assert_eq!(refuse(&[0, 1, 3], &[1, 0], None), BadOffsets { vertex: 1 });
-        let wrong = WrongLength { what: "edge", found: 1, expected: 2 };
-        assert_eq!(refuse(&[0, 1, 2], &[1, 0], Some(&[1])), wrong);
-        let max = Some([u64::MAX, u64::MAX]);
-        assert!(UndirectedGraph::from_edges(2, [(0, 1, u64::MAX)].into_iter(), None).is_ok());
-        let heavy = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), max.map(|weights| weights.to_vec()));
-        assert_eq!(heavy, Err(TotalOverflow { what: "vertex" }));
+        let make = |edges: &[(u32, u32, u64)], weights: Option<Vec<u64>>| {
+            UndirectedGraph::from_edges(2, edges.iter().copied(), weights)
+        };
+        assert_eq!(make(&[(0, 7, 1)], None), Err(UnknownVertex { vertex: 0, neighbour: 7, vertices: 2 }));
+        let wrong = WrongLength { what: "vertex", found: 1, expected: 2 };
+        assert_eq!(make(&[(0, 1, 1)], Some(vec![1])), Err(wrong));
+        assert!(make(&[(0, 1, u64::MAX)], None).is_ok());
+        assert_eq!(make(&[(0, 1, 1)], Some(vec![u64::MAX; 2])), Err(TotalOverflow { what: "vertex" }));
     }
 }

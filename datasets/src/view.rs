@@ -301,22 +301,25 @@ fn work_of_ops(
     kinds: impl Fn(OpId) -> KindSet,
 ) -> Result<Vec<f64>, ViewError> {
     if let Some(cluster) = cluster {
-        // For each kind: the number of its devices, and the sum of the times that an operation takes on them.
-        let mut devices = [(0.0, 0.0); 3];
-        for device in cluster.devices() {
-            let (count, inverse_speed) = &mut devices[device.kind.index()];
-            *count += 1.0;
-            *inverse_speed += 1.0 / device.speed;
+        // For each kind: the number of its devices, and the sums of the times that an operation takes on them and of what
+        // they add to an op.
+        let mut devices = [(0.0, 0.0, 0.0); 3];
+        for (device, overhead) in cluster.devices().iter().zip(cluster.op_overheads()) {
+            let of_kind = &mut devices[device.kind.index()];
+            of_kind.0 += 1.0;
+            of_kind.1 += 1.0 / device.speed;
+            of_kind.2 += overhead;
         }
         let mean = |op: OpId| {
             let (mut time, mut count) = (0.0, 0.0);
             for kind in kinds(op).iter() {
-                let (of_kind, inverse_speed) = devices[kind.index()];
+                let (of_kind, inverse_speed, overhead) = devices[kind.index()];
                 count += of_kind;
-                time += match graph.measured_time(op, kind) {
-                    Some(measured) => measured * of_kind,
-                    None => graph.ops(op) * inverse_speed,
-                };
+                time += overhead
+                    + match graph.measured_time(op, kind) {
+                        Some(measured) => measured * of_kind,
+                        None => graph.ops(op) * inverse_speed,
+                    };
             }
             if count > 0.0 { time / count } else { 0.0 }
         };

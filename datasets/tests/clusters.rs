@@ -5,7 +5,7 @@ use std::fs;
 use placebench_datasets::format::{
     parse_cluster_toml, read_cluster_csv, read_cluster_toml, write_cluster_csv, write_cluster_toml,
 };
-use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink};
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink, TransferOverheads};
 use proptest::prelude::*;
 
 const D0: DeviceId = DeviceId(0);
@@ -14,11 +14,15 @@ const D2: DeviceId = DeviceId(2);
 
 const BY_HAND: &str = r#"
 send_ops = 10
+op_overhead = "5 us"
+send_overhead = "20 us"
+receive_overhead_per_byte = "0.25 ns"
 
 [[device]]
 name = "cpu"
 kind = "CPU"
 speed = "500 Gops/s"
+op_overhead = 0
 
 [[device]]
 name = "gpu"
@@ -39,6 +43,15 @@ rate = "200 Gbit/s"
 from = "gpu1"
 to = "cpu"
 rate = 6e9
+
+[[overhead]]
+between = ["gpu", "gpu"]
+send_overhead = 0
+
+[[overhead]]
+from = "gpu1"
+to = "cpu"
+receive_overhead = "1 ms"
 "#;
 
 #[test]
@@ -54,6 +67,12 @@ fn a_file_written_by_hand_means_what_it_says() {
     assert_eq!(cluster.link(D2, D0), Link { rate: 6e9, latency: 0.0 });
     assert_eq!(cluster.link(D0, D2), Link { rate: 12e9, latency: 5e-6 });
     assert_eq!(cluster.send_ops(), 10.0);
+    assert_eq!(cluster.op_overheads(), [0.0, 5e-6, 5e-6]);
+    let all = TransferOverheads { send: 2e-5, receive_per_byte: 2.5e-10, ..TransferOverheads::NONE };
+    assert_eq!(cluster.transfer_overheads(D0, D1), all);
+    assert_eq!(cluster.transfer_overheads(D1, D2), TransferOverheads { send: 0.0, ..all });
+    assert_eq!(cluster.transfer_overheads(D2, D1), TransferOverheads { send: 0.0, ..all });
+    assert_eq!(cluster.transfer_overheads(D2, D0), TransferOverheads { receive: 1e-3, ..all });
 }
 
 #[test]
@@ -102,18 +121,21 @@ fn a_written_file_is_as_short_as_one_written_by_hand() {
     let path = folder.path().join("c.toml");
     write_cluster_toml(&path, &parse_cluster_toml("c.toml", BY_HAND).unwrap()).unwrap();
     let expected = r#"send_ops = 10
+send_overhead = 2e-5
+receive_overhead_per_byte = 2.5e-10
 
 [[device]]
 name = "cpu"
 kind = "CPU"
-speed = 500000000000
+speed = "500000000000 ops/s"
 
 [[device]]
 name = "gpu"
 count = 2
 kind = "GPU"
 memory = "16 GiB"
-speed = 14000000000000
+speed = "14000000000000 ops/s"
+op_overhead = 5e-6
 
 [link]
 rate = 12000000000
@@ -127,6 +149,15 @@ rate = 6000000000
 [[pair]]
 between = ["gpu0", "gpu1"]
 rate = 25000000000
+
+[[overhead]]
+between = ["gpu0", "gpu1"]
+send_overhead = 0
+
+[[overhead]]
+from = "gpu1"
+to = "cpu"
+receive_overhead = 0.001
 "#;
     assert_eq!(fs::read_to_string(path).unwrap(), expected);
 }
@@ -147,6 +178,19 @@ fn the_matrix_of_a_cluster_in_csv_is_upper_triangular() {
 }
 
 #[test]
+fn a_column_of_overheads_is_there_if_a_device_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.csv");
+    let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 5.0, latency: 0.0 }).unwrap();
+    let cluster = cluster.with_op_overheads(|device| [0.0, 0.25][device.index()]).unwrap();
+    write_cluster_csv(&path, &cluster).unwrap();
+    let text = "id,name,kind,memory_bytes,speed,op_overhead,rate_0,rate_1\n0,d0,CPU,,10,0,,5\n1,d1,CPU,,10,0.25,,\n";
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    fs::write(&path, text.replace("10,0,,5", "10,,,5")).unwrap();
+    assert_eq!(read_cluster_csv(&path).unwrap(), cluster);
+}
+
+#[test]
 fn what_cluster_csv_cannot_say_is_refused_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.csv");
@@ -160,6 +204,10 @@ fn what_cluster_csv_cannot_say_is_refused_with_the_way_out() {
         (one_way.unwrap(), "links that differ by direction"),
         (Cluster::from_topology(symmetric().devices().to_vec(), topology).unwrap(), "a topology"),
         (symmetric().with_send_ops(1.0).unwrap(), "a cost of send ops"),
+        (
+            symmetric().with_transfer_overheads(|_, _| TransferOverheads::from_values([0.0, 1e-9, 0.0, 0.0])).unwrap(),
+            "overheads of transfers",
+        ),
     ];
     for (cluster, beyond) in cases {
         let error = write_cluster_csv(&path, &cluster).unwrap_err().to_string();
@@ -200,18 +248,40 @@ prop_compose! {
     }
 }
 
+/// Of all pairs, mostly the same.
+fn transfer_overheads() -> impl Strategy<Value = Vec<TransferOverheads>> {
+    let value = || prop_oneof![2 => Just(0.0), 1 => Just(0.5), 1 => 0.0..1e3];
+    let one = move || [value(), value(), value(), value()].prop_map(TransferOverheads::from_values);
+    let others = (one(), proptest::collection::vec((0usize..144, one()), 0..4));
+    prop_oneof![
+        Just(vec![TransferOverheads::NONE; 144]),
+        others.prop_map(|(common, others)| {
+            let mut all = vec![common; 144];
+            others.into_iter().for_each(|(at, other)| all[at] = other);
+            all
+        })
+    ]
+}
+
 prop_compose! {
     fn cluster(symmetric: bool)(
         devices in devices(),
         links in proptest::collection::vec(prop_oneof![3 => Just(Link { rate: 30.0, latency: 0.0 }), 1 => link()], 144),
         send_ops in prop_oneof![Just(0.0), 0.0..100.0],
+        overheads in proptest::collection::vec(prop_oneof![Just(0.0), Just(0.5), 0.0..1e3], 12),
+        of_transfers in transfer_overheads(),
     ) -> Cluster {
         let link = |a: DeviceId, b: DeviceId| match symmetric {
             true => links[a.min(b).index() * 12 + a.max(b).index()],
             false => links[a.index() * 12 + b.index()],
         };
         let cluster = Cluster::new(devices, link).unwrap();
-        cluster.with_send_ops(if symmetric { 0.0 } else { send_ops }).unwrap()
+        let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
+        if symmetric {
+            return cluster;
+        }
+        let of_pair = |from: DeviceId, to: DeviceId| of_transfers[from.index() * 12 + to.index()];
+        cluster.with_send_ops(send_ops).unwrap().with_transfer_overheads(of_pair).unwrap()
     }
 }
 
@@ -223,13 +293,15 @@ prop_compose! {
         parents in proptest::collection::vec(any::<prop::sample::Index>(), 16),
         more in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..4),
         links in proptest::collection::vec(link(), 20),
+        of_transfers in transfer_overheads(),
     ) -> Cluster {
         let mut vertices: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
         vertices.extend((0..switches).map(|switch| format!("switch number {switch}")));
         let tree = (1..vertices.len()).map(|vertex| (vertex, parents[vertex].index(vertex)));
         let more = more.into_iter().map(|(a, b)| (a.index(vertices.len()), b.index(vertices.len())));
         let links = tree.chain(more).zip(links).map(|((a, b), link)| TopologyLink { a, b, link }).collect();
-        Cluster::from_topology(devices, Topology { vertices, links }).unwrap()
+        let cluster = Cluster::from_topology(devices, Topology { vertices, links }).unwrap();
+        cluster.with_transfer_overheads(|from, to| of_transfers[from.index() * 12 + to.index()]).unwrap()
     }
 }
 

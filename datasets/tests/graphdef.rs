@@ -204,6 +204,25 @@ fn costs_sizes_and_layers_come_from_the_tables_beside_the_graph() {
 }
 
 #[test]
+fn operations_count_where_the_time_on_the_cpu_is_unknown() {
+    let read = |rows: &str| {
+        let folder = extraction("", "x,0,8\ny,0,4\ny,1,5\n");
+        let header = "name,layer,cpu_seconds,gpu_seconds,memory_bytes,operations";
+        fs::write(folder.path().join("ops.csv"), format!("{header}\n{rows}")).unwrap();
+        let read = read_extraction(folder.path(), &ReadOptions::default());
+        read.map(|extraction| extraction.graph).map_err(|error| error.to_string())
+    };
+    let graph = read("x,,,1e-6,0,70\ny,,2e-6,,0,90\nz,,,,,\n").unwrap();
+    assert_eq!([0, 1, 2].map(|op| graph.ops(OpId(op))), [70.0, 2000.0, 0.0]);
+    let message = read("x,,,,0,-1\n").unwrap_err();
+    assert!(
+        message.ends_with("ops.csv:2: column 'operations' holds '-1': expected operations, at least 0"),
+        "{message}"
+    );
+    assert!(read("x,,,,0\n").unwrap_err().contains("5 fields where 6 belong"));
+}
+
+#[test]
 fn a_table_that_does_not_fit_the_graph_is_refused_with_file_and_line() {
     let row = "x,,0,0,0\n";
     for (ops, tensors, expected) in [

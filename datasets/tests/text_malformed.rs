@@ -73,6 +73,7 @@ fn cluster_csv_names_the_line_of_each_fault() {
             "missing_column.csv:1: column 'speed' is missing: add it",
             "missing_latency.csv:1: column 'latency_1' is missing: add it",
             "missing_rate.csv:2: rate_2 is empty: write what is between devices 0 and 2",
+            "negative_op_overhead.csv: device 'a' has op_overhead -1: it must be a finite number ≥ 0",
             "rate_gap.csv:1: column 'rate_1' is missing: add it",
             "repeated_name.csv: two devices are named 'a': give each its own name",
             "too_few_rows.csv: has 2 devices, but rates for 3: add the missing rows",
@@ -96,15 +97,22 @@ fn cluster_toml_names_the_line_of_each_fault() {
             "bad_speed.toml:4: 'fast' is no speed: write it as in 50, \"14 Tops/s\" or \"14 TFLOPS\"",
             "disconnected.toml: the topology has no route from 'a' to 'b'",
             "infinite_latency.toml:13: the latency is inf: latencies must be finite and ≥ 0",
+            "infinite_receive_overhead.toml:16: receive_overhead is inf: it must be a finite number ≥ 0",
             "infinite_send_ops.toml:1: send_ops is inf: it must be a finite number ≥ 0",
             "missing_speed.toml:1: missing field `speed`",
+            "negative_op_overhead.toml:10: op_overhead is -0.000003: it must be a finite number ≥ 0",
             "negative_rate.toml:12: the rate is -5: rates must be > 0",
             "negative_send_ops.toml:1: send_ops is -1: it must be a finite number ≥ 0",
+            "negative_send_overhead.toml:1: send_overhead_per_byte is -0.000000001: it must be a finite number ≥ 0",
             "no_device.toml: a cluster needs at least one device",
             "no_devices_counted.toml:3: 0 devices named 'a': a cluster has 1 to 10000 devices",
             "no_link.toml: there is no link from 'a' to 'b': add [link] for all pairs, or a [[pair]]",
             "no_toml.toml:1: key with no value, expected `=`",
             "one_way_missing.toml: there is no link from 'b' to 'a': add [link] for all pairs, or a [[pair]]",
+            "op_overhead_without_time.toml:1: '3 bytes' is no duration: write it as in 5e-6 or \"5 us\"",
+            "overhead_of_switch.toml:22: an [[overhead]] is for devices, and this one names a switch: name devices",
+            "overhead_of_unknown_device.toml:16: there is no 'c': known are a, b",
+            "overhead_without_ends.toml:14: an [[overhead]] has either 'between', or 'from' and 'to': between = [\"a\", \"b\"]",
             "pair_without_ends.toml:14: a [[pair]] has either 'between', or 'from' and 'to': between = [\"a\", \"b\"]",
             "rate_without_time.toml:12: '12 GB' is no rate: write it as in 12e9, \"12 GB/s\" or \"100 Gbit/s\"",
             "repeated_name.toml:6: 'gpu1' is the name of something else already: choose another name",
@@ -115,6 +123,7 @@ fn cluster_toml_names_the_line_of_each_fault() {
             "unknown_device.toml:15: there is no 'c': known are a, b",
             "unknown_key.toml:4: unknown key 'memroy': did you mean 'memory'?",
             "unknown_kind.toml:3: unknown device kind 'NPU': expected CPU, GPU or TPU",
+            "unknown_overhead.toml:1: unknown key 'recieve_overhead': did you mean 'receive_overhead'?",
             "unknown_switch.toml:15: there is no 'swich': did you mean 'switch'?",
             "unknown_table.toml:11: unknown key 'links': did you mean 'link'?",
             "zero_speed.toml: device 'a' has speed 0: it must be a finite number > 0",
@@ -125,12 +134,13 @@ fn cluster_toml_names_the_line_of_each_fault() {
 const GRAPH: &str = "id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,name,layer,gpu_seconds\n\
     0,,,8;16,30,0,ALL,split,,\n1,0:1;0,,4,50,64,GPU,\"w,1\",encoder,0.002\n2,1;^0,1,,1e1,0,GPU|CPU,sum,,\n";
 
-const CLUSTER: &str = "id,name,kind,memory_bytes,speed,rate_0,rate_1,latency_0,latency_1\n\
-    0,cpu,CPU,64,10,,30,,0.5\n1,gpu,GPU,,80.5,,,,\n";
+const CLUSTER: &str = "id,name,kind,memory_bytes,speed,op_overhead,rate_0,rate_1,latency_0,latency_1\n\
+    0,cpu,CPU,64,10,0.5,,30,,0.5\n1,gpu,GPU,,80.5,,,,,\n";
 
-const TOML: &str = "send_ops = 10\n[[device]]\nname = \"cpu\"\nkind = \"CPU\"\nmemory = \"8 GiB\"\nspeed = 10\n\
+const TOML: &str = "send_ops = 10\nop_overhead = 0.5\n[[device]]\nname = \"cpu\"\nkind = \"CPU\"\nmemory = \"8 GiB\"\nspeed = 10\n\
     [[device]]\nname = \"gpu\"\ncount = 2\nkind = \"GPU\"\nspeed = \"14 TFLOPS\"\n\
-    [link]\nrate = \"12 GB/s\"\nlatency = \"5 us\"\n[[pair]]\nbetween = [\"gpu\", \"cpu\"]\nrate = 15\n";
+    [link]\nrate = \"12 GB/s\"\nlatency = \"5 us\"\n[[pair]]\nbetween = [\"gpu\", \"cpu\"]\nrate = 15\n\
+    [[overhead]]\nfrom = \"cpu\"\nto = \"gpu\"\nsend_overhead = \"2 us\"\n";
 
 #[derive(Clone, Debug)]
 enum Damage {

@@ -10,17 +10,18 @@ use placebench_algorithms::{
     Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
 use placebench_datasets::process::peak_rss_bytes;
-use placebench_datasets::significant::significant;
+use placebench_datasets::significant::{excess_texts, time_text};
 use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
 
-use crate::execute::simulate::NetworkModel;
-use crate::execute::{ExecutionError, Executor, OnlineRun, Order};
+use crate::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
+use crate::execute::{ExecutionError, Executor, OnlineRun, Order, Replay, order_of};
+use crate::measurement::Measurement;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
 use crate::objective::SimulatedObjective;
-use crate::results::{Row, Status};
+use crate::results::{Predictions, Row, Status};
 use crate::timeline::Timeline;
-use crate::validator::{self, Violation};
+use crate::validator::{self, Demands, Violation};
 
 /// What makespans on an instance are compared with, whatever the placement: computed once for all of them.
 #[derive(Clone, Debug)]
@@ -119,8 +120,10 @@ pub struct Evaluation {
     pub decision: Decision,
     /// When everything happened.
     pub timeline: Timeline,
-    /// What the timeline is worth.
+    /// What the timeline is worth. The makespan of a measured run is the median of its repetitions.
     pub metrics: Metrics,
+    /// What the network models predict for a measured placement and order; empty for a simulated one.
+    pub predictions: Predictions,
     /// Schedule length ratio; `None` without a reference, or if its denominator is 0.
     pub slr: Option<f64>,
     /// Makespan / lower bound; `None` without a reference, or if the bound is 0.
@@ -157,13 +160,17 @@ pub enum EvaluationError {
     Execution(#[from] ExecutionError),
     /// The run needs more memory than a device has, which the rule `peak` refuses.
     #[error(
-        "device '{device}' held {bytes} bytes at time {}, more than its memory of {memory_bytes} bytes: the memory rule peak \
-         refuses the run; use more devices or devices with more memory, or choose the rule unlimited",
-        significant(*.time)
+        "device '{device}' held {} at {}, more than its memory of {}: the memory rule peak refuses the run; use more devices or \
+         devices with more memory, or choose the rule unlimited",
+        excess_texts(*.bytes, *.memory_bytes).0,
+        time_text(*.time, .time_unit),
+        excess_texts(*.bytes, *.memory_bytes).1
     )]
     OutOfMemory {
-        /// The first instant of the device's peak, in the instance's time unit.
+        /// The first instant of the device's peak.
         time: Time,
+        /// The unit of `time`.
+        time_unit: String,
         /// The first device whose peak is too high.
         device: String,
         /// The peak in bytes.
@@ -190,7 +197,11 @@ impl EvaluationError {
         matches!(
             self,
             Self::Place { error: PlaceError::Stopped, .. }
-                | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Place(PlaceError::Stopped))
+                | Self::Execution(
+                    ExecutionError::Stopped { .. }
+                        | ExecutionError::Interrupted { .. }
+                        | ExecutionError::Place(PlaceError::Stopped)
+                )
         )
     }
 
@@ -198,7 +209,7 @@ impl EvaluationError {
     pub fn status(&self) -> Status {
         match self {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
-            Self::Execution(ExecutionError::Stopped { .. }) => Status::TimedOut,
+            Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
             Self::OutOfMemory { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
@@ -286,10 +297,19 @@ impl Evaluator<'_> {
             Violation::OutOfMemory { time, device, bytes, memory_bytes }
                 if self.instance.memory_rule() == MemoryRule::Peak =>
             {
-                EvaluationError::OutOfMemory { time, device, bytes, memory_bytes }
+                let time_unit = self.instance.time_unit().to_owned();
+                EvaluationError::OutOfMemory { time, time_unit, device, bytes, memory_bytes }
             }
             violation => EvaluationError::Violation(violation),
         }
+    }
+
+    /// The makespans that the network models predict for the placement and the order of a measured timeline.
+    fn predict(&self, placed: &PlacedGraph<'_>, measured: &Timeline) -> Result<Vec<Time>, ExecutionError> {
+        let replay = Replay { order: order_of(placed, measured) };
+        let order = Order { scheduler: &replay, plan: None };
+        let makespan = |&network| Ok(Simulator::new(network).execute(placed, order, self.stop)?.makespan());
+        NETWORK_MODELS.iter().map(makespan).collect()
     }
 
     fn measure(
@@ -302,9 +322,16 @@ impl Evaluator<'_> {
         validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())
             .map_err(|violation| self.refusal(violation))?;
         let memory = MemoryUse::new(placed, &timeline);
-        let metrics = Metrics::new(placed, &timeline, &memory);
+        let mut metrics = Metrics::new(placed, &timeline, &memory);
+        let mut predictions = Predictions::default();
+        if let Some(measurement) = timeline.measurement() {
+            metrics.makespan = measurement.median();
+            predictions = Predictions::of(&self.predict(placed, &timeline)?, metrics.makespan);
+        }
         let makespan = metrics.makespan;
+        // What is measured may beat a bound that follows from the costs: they are what is in question.
         if let Some(&Reference { bound, .. }) = self.reference
+            && executor.demands() != Demands::Order
             && makespan < bound.value * (1.0 - 1e-9)
         {
             return Err(EvaluationError::BelowBound { makespan, bound });
@@ -319,6 +346,7 @@ impl Evaluator<'_> {
             decision,
             timeline,
             metrics,
+            predictions,
             slr: ratio(|reference| reference.slr_denominator),
             gap: ratio(|reference| reference.bound.value),
             speedup,
@@ -333,9 +361,22 @@ impl Evaluation {
     /// A row with the outcome filled in.
     pub fn row(&self, blank: Row) -> Row {
         let metrics = &self.metrics;
+        let measurement = self.timeline.measurement();
+        let halves = measurement.and_then(Measurement::halves);
         Row {
             status: Status::Ok.name().to_owned(),
             makespan: Some(metrics.makespan),
+            makespan_least: measurement.map(Measurement::least),
+            makespan_largest: measurement.map(Measurement::largest),
+            makespan_odd: halves.map(|[odd, _]| odd),
+            makespan_even: halves.map(|[_, even]| even),
+            time_scale: measurement.map(|measurement| measurement.time_scale),
+            hardware: measurement.map(|measurement| measurement.hardware.clone()),
+            execution: measurement.map(|measurement| measurement.execution.clone()),
+            other_load: measurement.and_then(|measurement| measurement.other_load),
+            warm_ups: measurement.map(|measurement| u64::from(measurement.warm_ups)),
+            repetitions: measurement.map(|measurement| measurement.makespans.len() as u64),
+            predictions: self.predictions.clone(),
             slr: self.slr,
             gap: self.gap,
             speedup: self.speedup,

@@ -1,14 +1,17 @@
 //! Judges placements: simulates them, checks the simulation independently, measures the outcome, runs whole suites, and
 //! compares runs.
 
+pub mod calibrate;
 pub mod command_placer;
 pub mod compare;
 pub mod evaluate;
 pub mod execute;
+pub mod measurement;
 pub mod memory;
 pub mod metrics;
 pub mod objective;
 pub mod problem;
+mod process;
 pub mod results;
 pub mod runner;
 pub mod suite;

@@ -10,7 +10,8 @@ use crate::timeline::Timeline;
 /// - the resident memory of an op ([`DataflowGraph::memory_bytes`](placebench_datasets::DataflowGraph::memory_bytes)), on
 ///   its device, for the whole run;
 /// - a tensor on its producer's device, once, from the **start** of its producer until its last consumer there has
-///   **started** and its last transfer has **ended**;
+///   **started** and its last transfer has **ended**; the outputs of TensorFlow's variables
+///   ([`outputs_are_resident`](placebench_datasets::DataflowGraph::outputs_are_resident)) are counted as resident already;
 /// - a tensor on a device that receives it, once, from the **start** of the transfer until its last consumer there has
 ///   **started**;
 /// - a tensor that nothing consumes, until its producer **ends**.
@@ -122,7 +123,7 @@ fn for_each_stay(placed: &PlacedGraph<'_>, timeline: &Timeline, mut visit: impl 
                     visit(Stay { device: placed.transfer(id).to, bytes, from: moved.start, until: last });
                 }
             }
-            if bytes > 0 {
+            if bytes > 0 && !graph.outputs_are_resident(op) {
                 visit(Stay { device, bytes, from: timeline.start(op), until });
             }
         }

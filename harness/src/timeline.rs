@@ -2,6 +2,7 @@
 
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, TransferId};
 
+use crate::measurement::Measurement;
 use crate::validator::{OpRecord, Records, Route, RouteRecord};
 
 /// From when to when something happened.
@@ -20,25 +21,29 @@ pub struct Choice {
     pub time: Time,
     /// Where.
     pub device: DeviceId,
-    /// Executable tasks on the device before the decision, the chosen one included: ops, and sends where they cost
-    /// something.
+    /// Executable tasks on the device before the decision, the chosen one included: ops, and sends and receives where they
+    /// take time.
     pub executable: u32,
 }
 
-/// Start and end of every op, send op and transfer of a [`PlacedGraph`].
+/// Start and end of every op, send op, transfer and receive op of a [`PlacedGraph`].
 ///
 /// # Memory
-/// 16 bytes an op; 16 a transfer where sends cost something; 16 a transfer if the transfers were recorded, because they
-/// can wait or slow each other, or were measured, or devices were chosen online. Otherwise their times follow from their
+/// 16 bytes an op; 24 a transfer where sends take time, and where receives do; 16 a transfer if the transfers were
+/// recorded, because they can wait or slow each other, are received, were measured, or devices were chosen online. Otherwise their times follow from their
 /// producers. 16 bytes a task more if choices are recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// Whether clocks measured the times; simulated ones follow from the costs.
     pub(crate) is_measured: bool,
+    /// How they were measured, if the executor says so.
+    pub(crate) measurement: Option<Box<Measurement>>,
     pub(crate) op_start: Vec<Time>,
     pub(crate) op_finish: Vec<Time>,
-    /// Empty where sends cost nothing.
-    pub(crate) sends: Vec<Interval>,
+    /// By transfer, `None` where it has no send op; empty where no send takes time.
+    pub(crate) sends: Vec<Option<Interval>>,
+    /// As `sends`, for receive ops.
+    pub(crate) receives: Vec<Option<Interval>>,
     /// Empty where every transfer starts as soon as it can and takes latency + bytes / rate.
     pub(crate) transfers: Vec<Interval>,
     pub(crate) makespan: Time,
@@ -48,11 +53,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline of measured times: of ops, of send ops (none where sends cost nothing) and of transfers, each in the
-    /// order of their ids.
+    /// A timeline of measured times: of ops, of send ops and of transfers, each in the order of their ids. There are as many
+    /// send ops as transfers [that have one](PlacedGraph::has_send), or none if they were not measured. Receive ops are
+    /// added by [`Timeline::with_measured_receives`].
     ///
     /// # Panics
-    /// If there are not as many times as ops and transfers.
+    /// If there are not as many times as ops, sends and transfers.
     pub fn measured(
         placed: &PlacedGraph<'_>,
         ops: Vec<Interval>,
@@ -61,17 +67,38 @@ impl Timeline {
     ) -> Self {
         assert_eq!(ops.len(), placed.instance().graph().op_count(), "a measured time for each op");
         assert_eq!(transfers.len(), placed.transfer_count(), "a measured time for each transfer");
-        assert!(sends.is_empty() || sends.len() == transfers.len(), "a measured time for each send op, or none");
         let ends = ops.iter().chain(&sends).map(|at| at.end);
         Self {
             is_measured: true,
             op_start: ops.iter().map(|at| at.start).collect(),
             op_finish: ops.iter().map(|at| at.end).collect(),
             makespan: ends.fold(0.0, Time::max),
-            sends,
+            sends: by_transfer(placed, sends, |id| placed.has_send(id)),
             transfers,
             ..Self::default()
         }
+    }
+
+    /// The same timeline with how it was measured: it is the run of one repetition, and the measurement knows all.
+    #[must_use]
+    pub fn with_measurement(self, measurement: Measurement) -> Self {
+        Self { measurement: Some(Box::new(measurement)), ..self }
+    }
+
+    /// How the times were measured; `None` for simulated ones, and where the executor does not say it.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        self.measurement.as_deref()
+    }
+
+    /// Adds measured times of receive ops, in the order of their transfers: as many as
+    /// [there are](PlacedGraph::has_receive), or none.
+    ///
+    /// # Panics
+    /// If there are not as many times as receive ops.
+    pub fn with_measured_receives(mut self, placed: &PlacedGraph<'_>, receives: Vec<Interval>) -> Self {
+        self.makespan = receives.iter().map(|at| at.end).fold(self.makespan, Time::max);
+        self.receives = by_transfer(placed, receives, |id| placed.has_receive(id));
+        self
     }
 
     /// When an op started.
@@ -92,15 +119,26 @@ impl Timeline {
         Interval { start: self.start(op), end: self.finish(op) }
     }
 
-    /// When the send op of a transfer was executed; `None` where sends cost nothing and are no ops.
+    /// When the send op of a transfer was executed; `None` where it would take no time and is no op.
     #[inline]
     pub fn send(&self, transfer: TransferId) -> Option<Interval> {
-        self.sends.get(transfer.index()).copied()
+        self.sends.get(transfer.index()).copied().flatten()
+    }
+
+    /// When the receive op of a transfer was executed; `None` where it would take no time and is no op.
+    #[inline]
+    pub fn receive(&self, transfer: TransferId) -> Option<Interval> {
+        self.receives.get(transfer.index()).copied().flatten()
     }
 
     /// All send ops, in the order of their transfers.
-    pub fn sends(&self) -> impl ExactSizeIterator<Item = (TransferId, Interval)> + '_ {
-        self.sends.iter().enumerate().map(|(index, &at)| (TransferId::new(index), at))
+    pub fn sends(&self) -> impl Iterator<Item = (TransferId, Interval)> + '_ {
+        (0..self.sends.len()).map(TransferId::new).filter_map(|id| Some((id, self.send(id)?)))
+    }
+
+    /// All receive ops, in the order of their transfers.
+    pub fn receives(&self) -> impl Iterator<Item = (TransferId, Interval)> + '_ {
+        (0..self.receives.len()).map(TransferId::new).filter_map(|id| Some((id, self.receive(id)?)))
     }
 
     /// From the first to the last moment of a transfer: with its latency, without the wait for a port. `placed` is what
@@ -111,7 +149,7 @@ impl Timeline {
             return recorded;
         }
         let transfer = placed.transfer(id);
-        let start = self.sends.get(id.index()).map_or_else(|| self.finish(transfer.source), |send| send.end);
+        let start = self.send(id).map_or_else(|| self.finish(transfer.source), |send| send.end);
         Interval { start, end: start + transfer.time }
     }
 
@@ -121,7 +159,7 @@ impl Timeline {
         self.makespan
     }
 
-    /// How many times a device chose a task: once for each op and send op; 0 in an online run, where devices have no
+    /// How many times a device chose a task: once for each op, send op and receive op; 0 in an online run, where devices have no
     /// choice, and in a measured one.
     pub fn decisions(&self) -> u64 {
         self.decisions
@@ -155,11 +193,12 @@ impl Timeline {
         Records {
             ops: placed.instance().graph().op_ids().map(executed).collect(),
             sends: self.sends().map(|(id, interval)| moved(id, interval)).collect(),
+            receives: self.receives().map(|(id, interval)| moved(id, interval)).collect(),
             transfers: placed.transfer_ids().map(|id| moved(id, self.transfer(placed, id))).collect(),
         }
     }
 
-    /// How long each device executed ops and send ops.
+    /// How long each device executed ops, send ops and receive ops.
     ///
     /// # Complexity
     /// O(ops + transfers).
@@ -174,6 +213,28 @@ impl Timeline {
             let time = if self.is_measured { length(at) } else { placed.send_time(id) };
             busy[placed.transfer(id).from.index()] += time;
         }
+        for (id, at) in self.receives() {
+            let time = if self.is_measured { length(at) } else { placed.receive_time(id) };
+            busy[placed.transfer(id).to.index()] += time;
+        }
         busy
     }
+}
+
+/// Times of the transfers that have a send or receive op, as times of all transfers; none of none.
+fn by_transfer(
+    placed: &PlacedGraph<'_>,
+    times: Vec<Interval>,
+    has_one: impl Fn(TransferId) -> bool,
+) -> Vec<Option<Interval>> {
+    if times.is_empty() {
+        return Vec::new();
+    }
+    let mut rest = times.into_iter();
+    let all = placed
+        .transfer_ids()
+        .map(|id| has_one(id).then(|| rest.next().expect("a measured time for each send and receive op, or none")));
+    let all = all.collect();
+    assert_eq!(rest.len(), 0, "a measured time for each send and receive op, or none");
+    all
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, BufWriter, Write};
 
-use placebench_datasets::{OpId, PlacedGraph, TransferId};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph, TransferId};
 
 use crate::timeline::{Interval, Timeline};
 
@@ -29,16 +29,35 @@ const MICROSECONDS: f64 = 1e6;
 /// # Reference
 /// *Trace Event Format*, Google 2016: complete events (`X`) and metadata events (`M`).
 pub fn write_chrome_trace(timeline: &Timeline, placed: &PlacedGraph<'_>, out: &mut impl Write) -> io::Result<()> {
-    let mut writer = Writer { out: BufWriter::new(out), placed, is_first: true };
+    write_chrome_traces(&[("", timeline)], placed, out)
+}
+
+/// Writes several runs of one placed graph, each with a name, such as a measured one above the one that was predicted:
+/// the runs of each device stand below each other, in the order given.
+///
+/// # Errors
+/// If writing fails.
+pub fn write_chrome_traces(
+    timelines: &[(&str, &Timeline)],
+    placed: &PlacedGraph<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut writer = Writer { out: BufWriter::new(out), placed, is_first: true, run: 0, runs: timelines.len() };
     writer.out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
-    writer.devices()?;
-    for op in placed.instance().graph().op_ids() {
-        writer.op(op, timeline.op(op))?;
+    for (run, (name, timeline)) in timelines.iter().enumerate() {
+        writer.run = run;
+        writer.devices(name)?;
+        for op in placed.instance().graph().op_ids() {
+            writer.op(op, timeline.op(op))?;
+        }
+        for (id, interval) in timeline.sends() {
+            writer.route(id, placed.transfer(id).from, 0, "send", interval)?;
+        }
+        for (id, interval) in timeline.receives() {
+            writer.route(id, placed.transfer(id).to, 0, "receive", interval)?;
+        }
+        writer.transfers(timeline)?;
     }
-    for (id, interval) in timeline.sends() {
-        writer.route(id, 0, "send", interval)?;
-    }
-    writer.transfers(timeline)?;
     writer.out.write_all(b"\n]}\n")?;
     writer.out.flush()
 }
@@ -47,6 +66,9 @@ struct Writer<'a, W: Write> {
     out: BufWriter<W>,
     placed: &'a PlacedGraph<'a>,
     is_first: bool,
+    /// Which run is written, and how many there are.
+    run: usize,
+    runs: usize,
 }
 
 /// A text as JSON: quoted and escaped.
@@ -62,15 +84,22 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    fn devices(&mut self) -> io::Result<()> {
+    /// The process that shows a device in the run that is written.
+    fn process(&self, device: usize) -> usize {
+        device * self.runs + self.run
+    }
+
+    fn devices(&mut self, run: &str) -> io::Result<()> {
+        let comma = if run.is_empty() { "" } else { ", " };
         for (index, device) in self.placed.instance().cluster().devices().iter().enumerate() {
-            let name = quoted(&format!("{} ({})", device.name, device.kind));
+            let name = quoted(&format!("{} ({}){comma}{run}", device.name, device.kind));
+            let process = self.process(index);
             self.separate()?;
-            write!(self.out, r#"{{"ph":"M","pid":{index},"name":"process_name","args":{{"name":{name}}}}}"#)?;
+            write!(self.out, r#"{{"ph":"M","pid":{process},"name":"process_name","args":{{"name":{name}}}}}"#)?;
             self.separate()?;
             write!(
                 self.out,
-                r#"{{"ph":"M","pid":{index},"name":"process_sort_index","args":{{"sort_index":{index}}}}}"#
+                r#"{{"ph":"M","pid":{process},"name":"process_sort_index","args":{{"sort_index":{process}}}}}"#
             )?;
             self.thread(index, 0, "compute")?;
         }
@@ -78,7 +107,7 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn thread(&mut self, device: usize, thread: usize, name: &str) -> io::Result<()> {
-        let name = quoted(name);
+        let (name, device) = (quoted(name), self.process(device));
         self.separate()?;
         write!(
             self.out,
@@ -95,7 +124,7 @@ impl<W: Write> Writer<'_, W> {
     fn complete(&mut self, device: u32, thread: usize, what: &str, name: &str, at: Interval) -> io::Result<()> {
         let (start, length) = (at.start * MICROSECONDS, (at.end - at.start) * MICROSECONDS);
         self.separate()?;
-        let name = quoted(name);
+        let (name, device) = (quoted(name), self.process(device as usize));
         write!(
             self.out,
             r#"{{"ph":"X","pid":{device},"tid":{thread},"ts":{start},"dur":{length},"cat":"{what}","name":{name}"#
@@ -115,7 +144,7 @@ impl<W: Write> Writer<'_, W> {
         self.out.write_all(b"}}")
     }
 
-    fn route(&mut self, id: TransferId, thread: usize, what: &str, at: Interval) -> io::Result<()> {
+    fn route(&mut self, id: TransferId, on: DeviceId, thread: usize, what: &str, at: Interval) -> io::Result<()> {
         let transfer = self.placed.transfer(id);
         let to = &self.placed.instance().cluster().device(transfer.to).name;
         let source = name(self.placed, transfer.source);
@@ -123,7 +152,7 @@ impl<W: Write> Writer<'_, W> {
             Some(tensor) => format!("{source}:{} → {to}", self.placed.instance().graph().port(tensor)),
             None => format!("{source} (control) → {to}"),
         };
-        self.complete(transfer.from.0, thread, what, &content, at)?;
+        self.complete(on.0, thread, what, &content, at)?;
         let (bytes, to) = (transfer.bytes, quoted(to));
         write!(self.out, r#","args":{{"op":{},"bytes":{bytes},"to":{to}}}}}"#, transfer.source)
     }
@@ -143,7 +172,7 @@ impl<W: Write> Writer<'_, W> {
             for &id in of_sender {
                 let at = timeline.transfer(placed, id);
                 let lane = lanes.take(at);
-                self.route(id, lane + 1, "transfer", at)?;
+                self.route(id, placed.transfer(id).from, lane + 1, "transfer", at)?;
             }
             for lane in 0..lanes.count {
                 let sender = placed.transfer(of_sender[0]).from.index();

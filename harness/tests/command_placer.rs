@@ -27,7 +27,13 @@ fn instance() -> Instance {
     let device = |name: &str, kind| Device { name: name.to_owned(), kind, memory_bytes: Some(150), speed: 2.0 };
     let devices = vec![device("cpu", Kind::Cpu), device("gpu0", Kind::Gpu), device("gpu1", Kind::Gpu)];
     let link = |from: placebench_datasets::DeviceId, _| Link { rate: f64::from(from.0 + 1), latency: 0.25 };
-    Instance::new(builder.build().unwrap(), Cluster::new(devices, link).unwrap()).unwrap()
+    let cluster = Cluster::new(devices, link).unwrap();
+    let cluster = cluster.with_op_overheads(|device| f64::from(device.0) * 0.5).unwrap();
+    let overheads = |from: placebench_datasets::DeviceId, to: placebench_datasets::DeviceId| {
+        placebench_datasets::TransferOverheads::from_values([f64::from(from.0), 0.5, f64::from(to.0), 0.0])
+    };
+    let cluster = cluster.with_transfer_overheads(overheads).unwrap();
+    Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
 
 /// A placer that is a shell script; the instance's folder is its `$1`.
@@ -79,12 +85,14 @@ fn the_tables_have_all_that_a_placer_needs() {
     assert_eq!(text("edges.csv"), "source,target,tensor,bytes\n0,1,1,7\n0,2,0,5\n2,3,3,20\n1,3,,0\n");
     assert_eq!(
         text("devices.csv"),
-        "id,name,kind,memory_bytes,speed,peak_limit_bytes\n0,cpu,CPU,150,2.0,150\n1,gpu0,GPU,150,2.0,150\n\
-         2,gpu1,GPU,150,2.0,150\n"
+        "id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead\n0,cpu,CPU,150,2.0,150,0.0\n\
+         1,gpu0,GPU,150,2.0,150,0.5\n2,gpu1,GPU,150,2.0,150,1.0\n"
     );
     assert_eq!(
         text("links.csv"),
-        "from,to,rate,latency\n0,1,1.0,0.25\n0,2,1.0,0.25\n1,0,2.0,0.25\n1,2,2.0,0.25\n2,0,3.0,0.25\n2,1,3.0,0.25\n"
+        "from,to,rate,latency,send_overhead,send_overhead_per_byte,receive_overhead,receive_overhead_per_byte\n\
+         0,1,1.0,0.25,0.0,0.5,1.0,0.0\n0,2,1.0,0.25,0.0,0.5,2.0,0.0\n1,0,2.0,0.25,1.0,0.5,0.0,0.0\n\
+         1,2,2.0,0.25,1.0,0.5,2.0,0.0\n2,0,3.0,0.25,2.0,0.5,0.0,0.0\n2,1,3.0,0.25,2.0,0.5,1.0,0.0\n"
     );
     let facts: serde_json::Value = serde_json::from_str(&text("instance.json")).unwrap();
     assert_eq!((&facts["seed"], &facts["time_limit_seconds"]), (&u64::MAX.into(), &2.5.into()));
@@ -105,8 +113,8 @@ fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak
     write_instance(&path, &problem.instance, &Request::default()).unwrap();
     let text = |name: &str| fs::read_to_string(path.join(name)).unwrap();
     let devices: Vec<String> = text("devices.csv").lines().skip(1).map(str::to_owned).collect();
-    assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000"), "{}", devices[0]);
-    assert!(devices[2].starts_with("2,gpu0,GPU,,") && devices[2].ends_with(",8589934592"), "{}", devices[2]);
+    assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000,0.0"), "{}", devices[0]);
+    assert!(devices[2].starts_with("2,gpu0,GPU,,") && devices[2].ends_with(",8589934592,0.0"), "{}", devices[2]);
     assert!(text("instance.json").contains("\"memory\": \"peak\""));
     // The ten ops that only a CPU can run stay there; everything else is for accelerators.
     let kinds = |sought: &str| text("ops.csv").lines().filter(|line| line.contains(sought)).count();

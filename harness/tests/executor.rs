@@ -37,7 +37,8 @@ impl Executor for Jittery {
         let ops = placed.instance().graph().op_ids().map(|op| measured(simulated.op(op))).collect();
         let sends = simulated.sends().map(|(_, at)| measured(at)).collect();
         let transfers = placed.transfer_ids().map(|id| measured(simulated.transfer(placed, id))).collect();
-        Ok(Timeline::measured(placed, ops, sends, transfers))
+        let receives = simulated.receives().map(|(_, at)| measured(at)).collect();
+        Ok(Timeline::measured(placed, ops, sends, transfers).with_measured_receives(placed, receives))
     }
 }
 
@@ -74,7 +75,7 @@ proptest! {
         prop_assume!(produced > 0.0);
         record.start = produced * early;
         let found = validate(&instance, &placement, &records, Jittery.demands());
-        prop_assert!(matches!(found, Err(Violation::SentTooEarly { .. })), "{:?}", found);
+        prop_assert!(matches!(found, Err(Violation::MovedTooEarly { .. })), "{:?}", found);
     }
 
     #[test]
@@ -84,7 +85,8 @@ proptest! {
         let timeline = Jittery.execute(&placed, order(), &StopToken::default()).unwrap();
         let records = timeline.records(&placed);
         let tasks = records.ops.iter().map(|op| op.end - op.start);
-        let total: Time = tasks.chain(records.sends.iter().map(|send| send.end - send.start)).sum();
+        let others = records.sends.iter().chain(&records.receives).map(|task| task.end - task.start);
+        let total: Time = tasks.chain(others).sum();
         let busy: Time = timeline.busy_times(&placed).iter().sum();
         prop_assert!((busy - total).abs() <= 1e-9 * total);
     }

@@ -2,7 +2,9 @@
 //! sound.
 
 use placebench_algorithms::{StopToken, registry};
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, TransferOverheads,
+};
 use placebench_harness::evaluate::{Evaluator, Reference};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, Simulator};
 use placebench_harness::results::{Row, Status};
@@ -24,6 +26,7 @@ struct Numbers {
     rates: Vec<f64>,
     latencies: Vec<f64>,
     send_ops: f64,
+    overheads: Vec<f64>,
 }
 
 /// Numbers of these magnitudes; those that may be 0 or infinite are so now and then.
@@ -45,8 +48,8 @@ fn numbers(magnitudes: &'static [i32]) -> impl Strategy<Value = Numbers> {
     let rates = prop_oneof![4 => powers(), 1 => Just(vec![f64::INFINITY; 9])];
     let times = prop::collection::vec(prop::option::of(power()), 9);
     let costs = (or_zero(), prop_oneof![2 => Just(vec![None; 9]), 1 => times], bytes(), bytes());
-    let cluster = (powers(), rates, or_zero(), or_zero());
-    (costs, cluster).prop_map(|((ops, times, bytes, memory), (speeds, rates, latencies, sends))| Numbers {
+    let cluster = (powers(), rates, or_zero(), or_zero(), or_zero());
+    (costs, cluster).prop_map(|((ops, times, bytes, memory), (speeds, rates, latencies, sends, overheads))| Numbers {
         ops,
         times,
         bytes,
@@ -55,6 +58,7 @@ fn numbers(magnitudes: &'static [i32]) -> impl Strategy<Value = Numbers> {
         rates,
         latencies,
         send_ops: sends[0],
+        overheads,
     })
 }
 
@@ -77,20 +81,27 @@ fn instance(numbers: &Numbers) -> Result<Instance, String> {
         memory_bytes: None,
         speed: numbers.speeds[device],
     };
-    let link = |from: placebench_datasets::DeviceId, to: placebench_datasets::DeviceId| {
+    let link = |from: DeviceId, to: DeviceId| {
         let pair = from.index() * 3 + to.index();
         Link { rate: numbers.rates[pair], latency: numbers.latencies[pair] }
     };
     let graph = builder.build().map_err(|error| error.to_string())?;
     let cluster = Cluster::new((0..3).map(device).collect(), link).map_err(|error| error.to_string())?;
     let cluster = cluster.with_send_ops(numbers.send_ops).map_err(|error| error.to_string())?;
+    let cluster = cluster.with_op_overheads(|device| numbers.overheads[device.index()]).unwrap();
+    let of_pair = |from: DeviceId, to: DeviceId| {
+        TransferOverheads::from_values(std::array::from_fn(|at| {
+            numbers.overheads[(from.index() + to.index() + at) % 9]
+        }))
+    };
+    let cluster = cluster.with_transfer_overheads(of_pair).map_err(|error| error.to_string())?;
     Instance::new(graph, cluster).map_err(|error| error.to_string())
 }
 
 /// What two placers refuse in one line whatever the magnitudes are, or because they differ by too much in one instance.
 fn is_known_limit(placer: &str, error: &str) -> bool {
     match placer {
-        "optimal" => error.contains("the optimum is only sought where sends cost nothing"),
+        "optimal" => error.contains("the optimum is only sought where transfers keep no device busy"),
         "m_sct" => error.contains("the linear program for favourite children has no solution"),
         _ => false,
     }
@@ -148,6 +159,7 @@ fn every_placer_answers_at_both_limits_and_with_nothing_but_zeros() {
             rates: one(positive),
             latencies: one(number),
             send_ops: 0.0,
+            overheads: one(number),
         };
         let instance = instance(&numbers).unwrap();
         for placer in registry::placer_names() {

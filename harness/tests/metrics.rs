@@ -43,7 +43,9 @@ proptest! {
         let mut busy = vec![0.0; cluster.device_count()];
         let mut last: Time = 0.0;
         let ops = records.ops.iter().map(|op| (op.device, op.start, op.end));
-        for (device, start, end) in ops.chain(records.sends.iter().map(|send| (send.route.from, send.start, send.end))) {
+        let sends = records.sends.iter().map(|send| (send.route.from, send.start, send.end));
+        let receives = records.receives.iter().map(|receive| (receive.route.to, receive.start, receive.end));
+        for (device, start, end) in ops.chain(sends).chain(receives) {
             busy[device.index()] += end - start;
             last = last.max(end);
         }
@@ -150,6 +152,34 @@ fn speedup_is_over_the_single_device_with_its_strays_and_efficiency_counts_usabl
 }
 
 #[test]
+fn a_variable_that_hands_out_a_reference_is_in_memory_once() {
+    // A variable of 100 bytes, its gradient of 100, and the update that writes into it. Of another type the first op would
+    // hold 100 bytes and have an output of 100 more.
+    let peak = |op_type: &'static str| {
+        let mut builder = GraphBuilder::default();
+        let spec = OpSpec { memory_bytes: 100, op_type: Some(op_type), ..OpSpec::cost(1.0) };
+        let variable = builder.add_op(spec, &[100]);
+        let gradient = builder.add_op(OpSpec::cost(1.0), &[100]);
+        let update = builder.add_op(OpSpec::cost(1.0), &[]);
+        for (producer, consumer) in [(variable, gradient), (variable, update), (gradient, update)] {
+            builder.add_edge(producer, 0, consumer).unwrap();
+        }
+        let instance = Instance::new(builder.build().unwrap(), training_cluster(None)).unwrap();
+        let (stop, simulator) = (StopToken::default(), Simulator::new(&ContentionFree));
+        let evaluator = Evaluator { instance: &instance, reference: None, seed: 0, stop: &stop };
+        let run = |devices: [u32; 3]| {
+            let decision = Decision::placement(Placement::new(devices.map(DeviceId).to_vec()));
+            let placed = Placed::Before { decision, took: Duration::ZERO };
+            evaluator.execute(&placed, Some(&Pct), &simulator).unwrap().metrics.peak_memory_bytes
+        };
+        // On one device; and with the gradient on another, which holds a copy of the variable and the gradient.
+        [run([2, 2, 2]), run([2, 3, 2])]
+    };
+    assert_eq!(peak("VariableV2"), [200, 200]);
+    assert_eq!(peak("MatMul"), [300, 300]);
+}
+
+#[test]
 fn what_the_single_device_cannot_hold_has_no_speedup() {
     // Demands of left, right and sum: 30 + 30 + 20, not below 80.
     let both = evaluate(&training(Some(80), MemoryRule::Static), [0, 2, 3, 2], &ContentionFree).unwrap();
@@ -166,12 +196,18 @@ fn the_rule_peak_accepts_what_fits_at_every_instant_and_refuses_a_byte_less() {
     let fits = place(40, MemoryRule::Peak).unwrap();
     assert_eq!((fits.metrics.peak_memory_bytes, fits.speedup), (40, Some(1.0)));
     let error = place(39, MemoryRule::Peak).unwrap_err();
-    let expected = EvaluationError::OutOfMemory { time: 14.0, device: "d2".to_owned(), bytes: 40, memory_bytes: 39 };
+    let expected = EvaluationError::OutOfMemory {
+        time: 14.0,
+        time_unit: "EU".to_owned(),
+        device: "d2".to_owned(),
+        bytes: 40,
+        memory_bytes: 39,
+    };
     assert_eq!((&error, error.status()), (&expected, Status::Infeasible));
     let message = error.to_string();
     assert!(
         message.contains("memory rule peak")
-            && message.contains("at time 14.0, more")
+            && message.contains("held 40.0 B at 14.0 EU, more than its memory of 39.0 B")
             && message.contains("choose the rule unlimited"),
         "{message}"
     );

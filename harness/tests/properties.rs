@@ -3,9 +3,9 @@
 mod support;
 
 use placebench_algorithms::schedulers::Fifo;
-use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, registry};
-use placebench_datasets::{Cluster, Device, DeviceId, Instance, PlacedGraph, Placement, Time};
-use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator, simulate};
+use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, bounds, registry};
+use placebench_datasets::{Cluster, Device, DeviceId, Instance, Link, PlacedGraph, Placement, Time};
+use placebench_harness::execute::simulate::{ContentionFree, LogGp, NETWORK_MODELS, NetworkModel, Simulator, simulate};
 use placebench_harness::execute::{ExecutionError, Executor, Order};
 use placebench_harness::memory::MemoryUse;
 use placebench_harness::timeline::Timeline;
@@ -41,7 +41,7 @@ fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u6
     let cluster = instance.cluster();
     let device = |id: DeviceId| Device { memory_bytes: memory_bytes(id), ..cluster.device(id).clone() };
     let limited = Cluster::new(cluster.device_ids().map(device).collect(), |from, to| cluster.link(from, to)).unwrap();
-    let limited = limited.with_send_ops(cluster.send_ops()).unwrap();
+    let limited = limited.with_overheads_of(cluster);
     Instance::new(instance.graph().clone(), limited).unwrap()
 }
 
@@ -132,6 +132,28 @@ proptest! {
     }
 
     #[test]
+    fn no_run_is_shorter_than_a_lower_bound(shape in shapes(), network in networks()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let makespan = run(&instance, &placement, network).makespan();
+        for bound in bounds::all(&instance) {
+            prop_assert!(bound.value <= makespan * (1.0 + 1e-12), "{:?} exceeds {}", bound, makespan);
+        }
+    }
+
+    /// Then nothing keeps an interface busy.
+    #[test]
+    fn where_rates_are_infinite_loggp_is_contention_free(shape in shapes()) {
+        let (instance, placement) = instance(shape, PLAIN);
+        let cluster = instance.cluster();
+        let link = |from, to| Link { rate: f64::INFINITY, ..cluster.link(from, to) };
+        let fast = Cluster::new(cluster.devices().to_vec(), link).unwrap().with_overheads_of(cluster);
+        let instance = Instance::new(instance.graph().clone(), fast).unwrap();
+        let placed = PlacedGraph::new(&instance, &placement);
+        let [loggp, free] = [&LogGp as &dyn NetworkModel, &ContentionFree].map(|network| run(&instance, &placement, network));
+        prop_assert_eq!(loggp.records(&placed), free.records(&placed));
+    }
+
+    #[test]
     fn twice_as_fast_takes_half_the_time(shape in shapes(), network in networks()) {
         let (slow, placement) = instance(shape, PLAIN);
         let (fast, _) = instance(shape, Variant { faster: 2.0, ..PLAIN });
@@ -204,8 +226,9 @@ proptest! {
         let recorded = simulator.execute(&placed, order, &StopToken::default()).unwrap();
         prop_assert_eq!(recorded.records(&placed), plain.records(&placed));
         let choices = recorded.choices().unwrap();
-        let sends = if shape.send_ops > 0.0 { placed.transfer_count() } else { 0 };
-        prop_assert_eq!(choices.len(), shape.ops + sends);
+        let sends = placed.transfer_ids().filter(|&id| placed.send_time(id) > 0.0).count();
+        let receives = placed.transfer_ids().filter(|&id| placed.receive_time(id) > 0.0).count();
+        prop_assert_eq!(choices.len(), shape.ops + sends + receives);
         let sum: u64 = choices.iter().map(|choice| u64::from(choice.executable)).sum();
         prop_assert_eq!(plain.mean_executable(), Some(sum as f64 / choices.len() as f64));
     }

@@ -129,6 +129,7 @@ proptest! {
                     let home = match *task {
                         Task::Op(op) => placed.device_of(op),
                         Task::Send(transfer) => placed.transfer(transfer).from,
+                        Task::Receive(transfer) => placed.transfer(transfer).to,
                     };
                     prop_assert_eq!(home, *device);
                     if let Some(Seen { now: then, call: Call::Ready(_, previous), .. }) = before {
@@ -142,6 +143,7 @@ proptest! {
                         let zero_length = started.iter().any(|task| match *task {
                             Task::Op(op) => timeline.op(op).start == *now && timeline.op(op).end == *now,
                             Task::Send(id) => timeline.send(id).is_some_and(|send| send.end == *now),
+                            Task::Receive(id) => timeline.receive(id).is_some_and(|receive| receive.end == *now),
                         });
                         prop_assert!(then < now || previous < device || zero_length, "asked out of order");
                     }
@@ -222,12 +224,19 @@ fn a_task_that_is_not_executable_is_refused_with_its_name() {
     let error = error_of(|_| Some(Task::Op(OpId(2))));
     let message = "at 0 the scheduler told device 'd0' to execute op 'c', which is not executable there";
     assert_eq!(error.to_string(), message);
-    for task in [Task::Op(OpId(3)), Task::Op(OpId(u32::MAX)), Task::Send(TransferId(0)), Task::Send(TransferId(9))] {
+    for task in [
+        Task::Op(OpId(3)),
+        Task::Op(OpId(u32::MAX)),
+        Task::Send(TransferId(0)),
+        Task::Send(TransferId(9)),
+        Task::Receive(TransferId(0)),
+    ] {
         let choice: Choice = match task {
             Task::Op(OpId(3)) => |_| Some(Task::Op(OpId(3))),
             Task::Op(_) => |_| Some(Task::Op(OpId(u32::MAX))),
             Task::Send(TransferId(0)) => |_| Some(Task::Send(TransferId(0))),
             Task::Send(_) => |_| Some(Task::Send(TransferId(9))),
+            Task::Receive(_) => |_| Some(Task::Receive(TransferId(0))),
         };
         assert!(matches!(error_of(choice), ExecutionError::NotExecutable { .. }), "{task:?}");
     }

@@ -5,9 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use placebench_algorithms::schedulers::Fifo;
-use placebench_datasets::{
-    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, TransferId,
-};
+use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement};
 use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, simulate};
 use placebench_harness::timeline::Timeline;
 use placebench_harness::trace::write_chrome_trace;
@@ -106,7 +104,8 @@ proptest! {
         let count = |category: &str| events.iter().filter(|event| event["cat"] == category).count();
         prop_assert_eq!(count("op"), shape.ops);
         prop_assert_eq!(count("transfer"), placed.transfer_count());
-        prop_assert_eq!(count("send"), (0..placed.transfer_count()).filter(|&id| timeline.send(TransferId::new(id)).is_some()).count());
+        prop_assert_eq!(count("send"), placed.transfer_ids().filter(|&id| placed.send_time(id) > 0.0).count());
+        prop_assert_eq!(count("receive"), placed.transfer_ids().filter(|&id| placed.receive_time(id) > 0.0).count());
 
         let mut threads: BTreeMap<(u64, u64), Vec<(f64, f64)>> = BTreeMap::new();
         for event in events.iter().filter(|event| event["ph"] == "X") {

@@ -3,10 +3,10 @@
 use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, PlacedGraph, Placement,
-    TensorId,
+    TensorId, TransferOverheads,
 };
-use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, OnePort, simulate};
-use placebench_harness::validator::{Records, RouteRecord, Violation, validate};
+use placebench_harness::execute::simulate::{ContentionFree, LogGp, NetworkModel, OnePort, simulate};
+use placebench_harness::validator::{Demands, Records, RouteRecord, Violation, validate};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -64,7 +64,10 @@ fn placement(devices: [u32; 6]) -> Placement {
 
 fn case(network: &'static dyn NetworkModel, send_ops: f64) -> Case {
     // Demands: a 1+12, b 1+2+8; c 1+8, d 1+8; e 1+4, f 1+2.
-    let instance = instance_with(send_ops, [Some(25), Some(19), Some(9)]);
+    case_of(network, instance_with(send_ops, [Some(25), Some(19), Some(9)]))
+}
+
+fn case_of(network: &'static dyn NetworkModel, instance: Instance) -> Case {
     let placement = placement([0, 0, 1, 1, 2, 2]);
     let placed = PlacedGraph::new(&instance, &placement);
     let records = simulate(&placed, &Fifo, None, network).unwrap().records(&placed);
@@ -79,6 +82,14 @@ fn free() -> Case {
 
 fn with_sends() -> Case {
     case(&ContentionFree, 5.0)
+}
+
+/// Each transfer takes 0.25 of its receiver.
+fn with_receives() -> Case {
+    let free = instance_with(0.0, [None; 3]);
+    let overheads = TransferOverheads { receive: 0.25, ..TransferOverheads::NONE };
+    let cluster = free.cluster().clone().with_transfer_overheads(|_, _| overheads).unwrap();
+    case_of(&ContentionFree, Instance::new(free.graph().clone(), cluster).unwrap())
 }
 
 impl Case {
@@ -320,7 +331,7 @@ fn a_transfer_before_the_end_of_its_producer_is_found() {
     });
     assert_violation!(
         violation,
-        Violation::SentTooEarly { .. },
+        Violation::MovedTooEarly { .. },
         "the transfer of output 0 of op 'a' from 'd0' to 'd1' started at 0.5, but op 'a' ended only at 1"
     );
 }
@@ -366,19 +377,19 @@ fn send_ops_must_be_there_where_they_cost_something_and_only_there() {
     });
     assert_violation!(
         violation,
-        Violation::UnmatchedSend { .. },
+        Violation::UnmatchedTask { .. },
         "the transfer of output 0 of op 'a' from 'd0' to 'd1': it has no send op"
     );
     let violation = with_sends().corrupt(|records| records.sends.push(records.sends[0]));
     assert_violation!(
         violation,
-        Violation::UnmatchedSend { .. },
+        Violation::UnmatchedTask { .. },
         "the transfer of output 0 of op 'a' from 'd0' to 'd1': it has a send op too many"
     );
     let violation = free().corrupt(|records| records.sends.push(records.transfers[0]));
     assert_violation!(
         violation,
-        Violation::UnmatchedSend { .. },
+        Violation::UnmatchedTask { .. },
         "the transfer of output 0 of op 'a' from 'd0' to 'd1': it has a send op, although sends cost nothing"
     );
 }
@@ -392,11 +403,11 @@ fn a_send_op_that_took_another_time_is_found() {
 #[test]
 fn a_send_op_before_its_producer_and_a_transfer_before_its_send_op_are_found() {
     let violation = with_sends().corrupt(|records| shift(&mut records.sends[0], -2.75));
-    assert!(matches!(violation, Violation::SentTooEarly { .. }), "{violation:?}");
+    assert!(matches!(violation, Violation::MovedTooEarly { .. }), "{violation:?}");
     let violation = with_sends().corrupt(|records| shift(&mut records.transfers[0], -0.25));
     assert_violation!(
         violation,
-        Violation::SentTooEarly { .. },
+        Violation::MovedTooEarly { .. },
         "the transfer of output 0 of op 'a' from 'd0' to 'd1' started at 3.25, but the send op of the transfer of output 0 \
          of op 'a' from 'd0' to 'd1' ended only at 3.5"
     );
@@ -413,6 +424,81 @@ fn a_send_op_during_an_op_is_found() {
 }
 
 #[test]
+fn the_valid_run_with_receives_is_what_the_test_reader_expects() {
+    let records = with_receives().records;
+    let op = |op: usize| (records.ops[op].start, records.ops[op].end);
+    assert_eq!([op(A), op(B), op(C), op(D)], [(0.0, 1.0), (1.0, 3.0), (4.0, 7.0), (7.0, 8.0)]);
+    assert_eq!([op(E), op(F)], [(2.75, 4.75), (5.0, 7.0)]);
+    let receives = records.receives.iter().map(|record| (record.start, record.end));
+    assert_eq!(receives.collect::<Vec<_>>(), [(3.5, 3.75), (2.5, 2.75), (4.75, 5.0), (3.75, 4.0)]);
+}
+
+#[test]
+fn a_run_that_ignores_what_receives_cost_is_found() {
+    let case = with_receives();
+    let violation = validate(&case.instance, &case.placement, &free().records, case.network.demands()).unwrap_err();
+    assert_violation!(
+        violation,
+        Violation::UnmatchedTask { .. },
+        "the transfer of output 0 of op 'a' from 'd0' to 'd1': it has no receive op"
+    );
+    let violation = free().corrupt(|records| records.receives.push(records.transfers[0]));
+    assert_violation!(
+        violation,
+        Violation::UnmatchedTask { .. },
+        "the transfer of output 0 of op 'a' from 'd0' to 'd1': it has a receive op, although receives cost nothing"
+    );
+    let violation = with_receives().corrupt(|records| (records.ops[E].start, records.ops[E].end) = (2.5, 4.5));
+    assert_violation!(
+        violation,
+        Violation::StartedTooEarly { .. },
+        "op 'e' on 'd2' started at 2.5, but its input from op 'a' was there only at 2.75"
+    );
+    let violation = with_receives().corrupt(|records| {
+        let at = moved(&records.receives, A, 2);
+        shift(&mut records.receives[at], -0.25);
+    });
+    assert_violation!(
+        violation,
+        Violation::MovedTooEarly { .. },
+        "the receive op of the transfer of output 1 of op 'a' from 'd0' to 'd2' started at 2.25, but the transfer of output 1 \
+         of op 'a' from 'd0' to 'd2' ended only at 2.5"
+    );
+    let violation = with_receives().corrupt(|records| records.receives[0].end -= 0.125);
+    assert!(matches!(violation, Violation::WrongDuration { .. }), "{violation:?}");
+    let violation = with_receives().corrupt(|records| {
+        let at = moved(&records.receives, B, 2);
+        shift(&mut records.receives[at], -0.25);
+    });
+    assert_violation!(
+        violation,
+        Violation::Overlap { .. },
+        "at 4.5 device 'd2' executed op 'e' and the receive op of the transfer of output 0 of op 'b' from 'd0' to 'd2' at once"
+    );
+}
+
+#[test]
+fn measured_runs_need_not_record_sends_and_receives() {
+    for mut case in [with_receives(), with_sends()] {
+        case.records.receives.clear();
+        case.records.sends.clear();
+        assert_eq!(validate(&case.instance, &case.placement, &case.records, Demands::Order), Ok(()));
+        assert!(case.check().is_err());
+    }
+}
+
+#[test]
+fn a_contention_free_run_breaks_the_rules_of_loggp() {
+    let case = Case { network: &LogGp, ..free() };
+    assert_violation!(
+        case.check().unwrap_err(),
+        Violation::PortOverlap { .. },
+        "at 1 device 'd0' sent two transfers at once: the transfer of output 1 of op 'a' from 'd0' to 'd2' and the transfer \
+         of output 0 of op 'a' from 'd0' to 'd1'"
+    );
+}
+
+#[test]
 fn a_contention_free_run_breaks_the_rules_of_one_port() {
     let case = Case { network: &OnePort, ..free() };
     assert_violation!(
@@ -424,7 +510,7 @@ fn a_contention_free_run_breaks_the_rules_of_one_port() {
 }
 
 #[test]
-fn two_transfers_received_at_once_are_found_under_one_port() {
+fn two_transfers_received_at_once_are_found_under_one_port_and_loggp() {
     // Two producers on two devices, one consumer on a third.
     let mut builder = GraphBuilder::default();
     let ops: Vec<OpId> = (0..3).map(|_| builder.add_op(OpSpec::cost(1.0), &[3])).collect();
@@ -435,12 +521,14 @@ fn two_transfers_received_at_once_are_found_under_one_port() {
     let placement = Placement::new([0, 1, 2].map(DeviceId).to_vec());
     let placed = PlacedGraph::new(&instance, &placement);
     let records = simulate(&placed, &Fifo, None, &ContentionFree).unwrap().records(&placed);
-    assert_violation!(
-        validate(&instance, &placement, &records, (&OnePort as &dyn NetworkModel).demands()).unwrap_err(),
-        Violation::PortOverlap { .. },
-        "at 1 device 'd2' received two transfers at once: the transfer of output 0 of op 0 from 'd0' to 'd2' and the \
-         transfer of output 0 of op 1 from 'd1' to 'd2'"
-    );
+    for network in [&OnePort as &dyn NetworkModel, &LogGp] {
+        assert_violation!(
+            validate(&instance, &placement, &records, network.demands()).unwrap_err(),
+            Violation::PortOverlap { .. },
+            "at 1 device 'd2' received two transfers at once: the transfer of output 0 of op 0 from 'd0' to 'd2' and the \
+             transfer of output 0 of op 1 from 'd1' to 'd2'"
+        );
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub mod export;
 pub mod figure;
 
+mod agreement_text;
 mod claims;
 mod comparison;
 mod findings;
@@ -18,6 +19,7 @@ mod scores;
 mod summary;
 mod terminal;
 
+pub use agreement_text::agreement_table;
 pub use claims::{
     Checked, CheckedError, Claim, Claims, Group, Outcome, Part, Reading, Repetitions, SOURCES, Standing, Taken,
     Verdict, claims_markdown, claims_of, document,

@@ -70,7 +70,7 @@ pub(crate) fn is_optimal(placer: &str) -> bool {
 impl Optimality {
     /// The comparison of rows whose makespans have been condensed to scores; `None` if no optimum was proven.
     pub(crate) fn new(table: &Table, scores: &Scores) -> PolarsResult<Option<Self>> {
-        let instance = ["graph", "cluster", "network", "repetition"];
+        let instance = ["graph", "cluster", "network", "executor", "repetition"];
         let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
         let optima = table
             .lazy()
@@ -113,7 +113,7 @@ impl Optimality {
 
 /// The ratios of each placer with its best scheduler in these scenarios.
 fn entries(ratios: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResult<Vec<Vec<Option<OptimalityEntry>>>> {
-    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
     let frame = ratios.clone().lazy().group_by_stable(by).agg([col("ratio")]).collect()?;
     let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
     let found: BTreeMap<_, Vec<f64>> = scenarios(&frame)?.into_iter().zip(names).zip(lists(&frame, "ratio")?).collect();

@@ -50,7 +50,7 @@ impl Profiles {
     /// # Errors
     /// If Polars refuses.
     pub fn new(table: &Table, metric: Metric) -> PolarsResult<Self> {
-        let instance = || ["graph", "cluster", "network", "repetition"].map(col);
+        let instance = || ["graph", "cluster", "network", "executor", "repetition"].map(col);
         let value = if metric.more_is_better() { lit(1.0) / metric.expr() } else { metric.expr() };
         let (own, least) = (col("own"), col("least"));
         let results = table

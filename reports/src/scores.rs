@@ -94,7 +94,7 @@ impl Scores {
     fn set_cells(&mut self, table: &Table, others: &[Metric]) -> PolarsResult<()> {
         let metrics: Vec<Metric> = [self.metric].iter().chain(others).copied().collect();
         let lists_and_length = metrics.iter().map(|metric| metric.expr()).chain([len()]).collect::<Vec<_>>();
-        let by = ["graph", "cluster", "network", "placer", "scheduler"];
+        let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
         let frame = table.lazy().group_by_stable(by).agg(lists_and_length).collect()?;
         let repetitions = values::<u32>(&frame, "len")?;
         let lists = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
@@ -178,9 +178,9 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 /// What a mark stands for: see [`CellKey::mark`].
 pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String {
-    let Scenario { graph, cluster, network } = scenario.clone();
+    let Scenario { graph, cluster, network, executor } = scenario.clone();
     let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
-    CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }.mark()
+    CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }.mark()
 }
 
 /// Placers of [`Table::placers`] in the order of the registry, others after them in the order in which they are.
@@ -201,6 +201,9 @@ fn label(own: &Scenario, all: &[Scenario]) -> String {
     }
     if all.iter().any(|other| other.network != own.network) {
         label = format!("{label}/{}", own.network);
+    }
+    if all.iter().any(|other| other.executor != own.executor) {
+        label = format!("{label}/{}", own.executor);
     }
     label
 }

@@ -152,7 +152,7 @@ impl Summary {
 fn compare_schedulers(table: &Table) -> PolarsResult<SchedulerComparison> {
     let compares = |name: &String| name != "static" && name != ONLINE;
     let schedulers: Vec<String> = table.distinct(Column::Scheduler)?.into_iter().filter(compares).collect();
-    let placement = ["graph", "cluster", "network", "placer", "repetition"].map(col);
+    let placement = ["graph", "cluster", "network", "executor", "placer", "repetition"].map(col);
     let frame = table
         .lazy()
         .with_column(Metric::Makespan.expr())

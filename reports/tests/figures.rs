@@ -8,7 +8,8 @@ use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, Theme, Unit,
+    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, TaskKind, Theme,
+    Unit,
 };
 
 const GRAPHS: [&str; 7] = [
@@ -95,7 +96,8 @@ fn gantt(devices: usize) -> Gantt {
     let tasks = |device: usize| {
         let task = |index: usize| {
             let start = index as f64 + 0.1 * (device % 3) as f64;
-            Task { name: format!("op {index} of {device}"), send: index % 5 == 4, start, end: start + 0.8 }
+            let what = if index % 5 == 4 { TaskKind::Send } else { TaskKind::Op };
+            Task { name: format!("op {index} of {device}"), what, start, end: start + 0.8 }
         };
         (0..20).map(task).collect()
     };
@@ -293,8 +295,12 @@ fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
     let drawing = few.draw(&Style::double_column());
     assert_eq!(drawing.marks().count(), 7 * 20);
     assert_eq!(drawing.table().rows.len(), 7 * 20);
-    let task =
-        |index: usize| Task { name: index.to_string(), send: false, start: index as f64, end: index as f64 + 1.0 };
+    let task = |index: usize| Task {
+        name: index.to_string(),
+        what: TaskKind::Op,
+        start: index as f64,
+        end: index as f64 + 1.0,
+    };
     let without_gaps = |count: usize| Gantt {
         title: String::new(),
         unit: Unit::Seconds,

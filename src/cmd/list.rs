@@ -12,6 +12,7 @@ use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
+use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
 
@@ -47,6 +48,8 @@ enum What {
     Suites,
     /// Network models.
     Networks,
+    /// Executors.
+    Executors,
     /// What authors of placers assume.
     Assumptions,
     /// File formats.
@@ -101,6 +104,7 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
         What::Networks => {
             NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
         }
+        What::Executors => EXECUTORS.iter().map(|entry| (entry.name.to_owned(), entry.doc.to_owned())).collect(),
         What::Assumptions => Assumption::ALL.iter().map(|own| (own.name().to_owned(), own.doc().to_owned())).collect(),
         What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
     })

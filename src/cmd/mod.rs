@@ -1,7 +1,10 @@
 //! The verbs.
 
+mod calibrate;
 mod compare;
 mod convert;
+mod execute;
+mod execute_worker;
 mod figure;
 mod filter;
 mod generate;
@@ -35,6 +38,12 @@ pub(crate) enum Verb {
     Table(table::Args),
     /// Places one graph on one cluster and judges the placement.
     Place(place::Args),
+    /// Executes a placement for real, measures it, and compares it with what was predicted.
+    Execute(execute::Args),
+    /// Waits to be a device of 'execute --transport tcp', on this host or another.
+    ExecuteWorker(execute_worker::Args),
+    /// Measures a machine into a cluster file.
+    Calibrate(calibrate::Args),
     /// Partitions a graph into blocks, or judges a partition.
     Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
@@ -69,6 +78,9 @@ impl Verb {
             Self::Figure(args) => figure::execute(&args),
             Self::Table(args) => table::execute(&args),
             Self::Place(args) => place::execute(&args),
+            Self::Execute(args) => execute::execute(&args),
+            Self::ExecuteWorker(args) => execute_worker::execute(&args),
+            Self::Calibrate(args) => calibrate::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
             Self::Compare(args) => compare::execute(&args),

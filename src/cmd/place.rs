@@ -3,20 +3,26 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{ONLINE, Placer, Spec, StopToken, registry};
-use placebench::datasets::significant::{bytes_text, time_text};
+use placebench::datasets::significant::{bytes_text, significant, time_text};
 use placebench::datasets::{Instance, MemoryRule, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
-use placebench::harness::execute::simulate::{NetworkModel, Simulator, network_model};
+use placebench::harness::execute::simulate::{NetworkModel, network_model, simulate};
+use placebench::harness::execute::{
+    EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Replay, Setup, order_of,
+};
+use placebench::harness::measurement::Measurement;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
+use placebench::harness::results::{Row, TableFormat, write_table};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
 use placebench::harness::timeline::Timeline;
-use placebench::harness::trace::write_chrome_trace;
+use placebench::harness::trace::{write_chrome_trace, write_chrome_traces};
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, write_file};
@@ -100,13 +106,44 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let limit = match args.time_limit {
+    place_and_execute(args, &Executing::simulated())
+}
+
+/// How a placement is executed.
+pub(super) struct Executing<'a> {
+    pub(super) executor: &'static ExecutorEntry,
+    pub(super) settings: ExecuteSettings,
+    pub(super) notify: Notify,
+    /// Where to write the row.
+    pub(super) table: Option<&'a Path>,
+}
+
+impl Executing<'_> {
+    fn simulated() -> Self {
+        let notify: Notify = Arc::new(|_| ());
+        Self { executor: &EXECUTORS[0], settings: ExecuteSettings::default(), notify, table: None }
+    }
+}
+
+/// Seconds after which a measured execution is given up if nothing else is said.
+const MEASURING_LIMIT: f64 = 600.0;
+
+/// Places what the arguments name, executes it, and prints and writes what came of it.
+pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyhow::Result<ExitCode> {
+    let Executing { executor, settings, notify, table } = executing;
+    if let Some(path) = table
+        && TableFormat::of_path(path).is_none()
+    {
+        bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
+    }
+    let time_limit = args.time_limit.or(executor.measures.then_some(MEASURING_LIMIT));
+    let limit = match time_limit {
         Some(seconds) if !(seconds > 0.0 && seconds <= 1e9) => {
             return Err(anyhow!("--time-limit must be above 0 and at most 1e9 seconds"));
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let Asked { problem: Problem { instance, time_unit }, kinds, placer } = match &args.run {
+    let Asked { graph, problem: Problem { instance, time_unit }, kinds, placer } = match &args.run {
         Some(folder) => asked_of_run(args, folder)?,
         None => asked(args)?,
     };
@@ -116,12 +153,16 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
         write_instance(folder, &instance, &request)?;
     }
-    if args.placer_command.is_some() {
-        // A program has a process group of its own, which Ctrl-C does not reach: it is killed when the token stops.
+    if args.placer_command.is_some() || executor.measures {
+        // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
         stop_on_ctrl_c(&stop)?;
     }
-    let simulator = Simulator::new(args.network);
-    let reference = Reference::new(&instance).with_single_device(&instance, &simulator, &stop);
+    let setup = Setup { network: args.network, settings, graph: &graph, time_unit: &time_unit, notify: notify.clone() };
+    let made = (executor.make)(&setup).map_err(|reason| anyhow!("{}: {reason}", executor.name))?;
+    let mut reference = Reference::new(&instance);
+    if !executor.measures {
+        reference = reference.with_single_device(&instance, &*made, &stop);
+    }
     let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: args.seed, stop: &stop };
     let scheduler = match placer.online() {
         Some(_) => None,
@@ -129,10 +170,15 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let evaluation = evaluator
         .place(&*placer, args.network)
-        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &simulator));
+        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &*made));
+    if let Some(path) = table {
+        let blank = blank_row(args, kinds, &scheduler_name, &instance, &reference, &time_unit, executor);
+        write_table(path, &[row(blank, &evaluation)])?;
+    }
+    let is_late = stop.deadline().is_some_and(|deadline| Instant::now() >= deadline);
     let evaluation = match evaluation {
         Ok(evaluation) => evaluation,
-        Err(error) if error.is_stop() && args.time_limit.is_none() => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),
         Err(EvaluationError::Place { error, .. }) => return Err(error.into()),
         Err(error) => bail!("{}: {error}", error.status().name()),
     };
@@ -144,14 +190,53 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         write_file(path, |out| write_timeline(out, &instance, &placed, &evaluation.timeline))?;
     }
     if let Some(path) = &args.trace {
-        write_file(path, |out| write_chrome_trace(&evaluation.timeline, &placed, out))?;
+        write_trace(path, args, &evaluation.timeline, &placed)?;
     }
     print(&describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The row of an evaluation, or of why there is none.
+fn row(blank: Row, evaluation: &Result<Evaluation, EvaluationError>) -> Row {
+    match evaluation {
+        Ok(evaluation) => evaluation.row(blank),
+        Err(error) => Row { status: error.status().name().to_owned(), error: Some(error.to_string()), ..blank },
+    }
+}
+
+/// A row with what is known before the run.
+fn blank_row(
+    args: &Args,
+    kinds: Kinds,
+    scheduler: &str,
+    instance: &Instance,
+    reference: &Reference,
+    time_unit: &str,
+    executor: &ExecutorEntry,
+) -> Row {
+    Row {
+        graph: args.graph.clone(),
+        cluster: args.cluster.clone(),
+        devices: instance.cluster().device_count() as u32,
+        kinds,
+        memory: Some(instance.memory_rule().name().to_owned()),
+        placer: args.placer_command.clone().unwrap_or_else(|| args.placer.clone()),
+        scheduler: scheduler.to_owned(),
+        network: args.network.name().to_owned(),
+        executor: ExecutorName::from(executor.name),
+        seed: args.seed,
+        ops: instance.graph().op_count() as u64,
+        edges: instance.graph().edge_count() as u64,
+        time_unit: time_unit.to_owned(),
+        lower_bound: Some(reference.bound.value),
+        bound: Some(reference.bound.name.to_owned()),
+        ..Row::default()
+    }
+}
+
 /// What the arguments ask for.
 struct Asked {
+    graph: GraphEntry,
     problem: Problem,
     /// Which kinds of devices ops may run on.
     kinds: Kinds,
@@ -165,7 +250,8 @@ fn asked(args: &Args) -> anyhow::Result<Asked> {
     scheduler_name(args, &*placer)?;
     let (devices, kinds, memory) = (args.devices, args.kinds.unwrap_or_default(), args.memory.unwrap_or_default());
     let cluster = ClusterEntry { devices, kinds, memory, ..ClusterEntry::named(&args.cluster)? };
-    Ok(Asked { problem: Problem::new(&GraphEntry::named(&args.graph)?, &cluster, args.seed)?, kinds, placer })
+    let graph = GraphEntry::named(&args.graph)?;
+    Ok(Asked { problem: Problem::new(&graph, &cluster, args.seed)?, graph, kinds, placer })
 }
 
 /// What the arguments name in a run.
@@ -179,12 +265,13 @@ fn asked_of_run(args: &Args, folder: &Path) -> anyhow::Result<Asked> {
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
     let mut plan = Plan::new(suite)?;
     let group = Group { graph, cluster, repetition: 0, seed: args.seed };
+    let graph = plan.suite.graphs[graph].clone();
     let (problem, kinds) = (plan.problem(&group)?, plan.suite.clusters[cluster].kinds);
     let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
         Some(index) => plan.placers.swap_remove(index).1,
         None => placer(args)?,
     };
-    Ok(Asked { problem, kinds, placer })
+    Ok(Asked { graph, problem, kinds, placer })
 }
 
 /// The placer that the arguments name.
@@ -237,6 +324,7 @@ fn describe(
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     let bound = &reference.bound;
+    let measurement = evaluation.timeline.measurement();
     let lines = [
         (
             "graph",
@@ -269,7 +357,41 @@ fn describe(
             ),
         ),
     ];
-    lines.iter().map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+    let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
+    let lines = lines.into_iter().chain(measured.into_iter().flatten());
+    lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+}
+
+/// How a run was measured, and what was predicted for it.
+fn describe_measurement(measurement: &Measurement, evaluation: &Evaluation, unit: &str) -> Vec<(&'static str, String)> {
+    let Measurement { hardware, execution, other_load, warm_ups, makespans, time_scale } = measurement;
+    let (least, largest) = (time_text(measurement.least(), unit), time_text(measurement.largest(), unit));
+    let load = other_load.map_or_else(|| "unknown".to_owned(), |load| format!("{:.0} %", 100.0 * load));
+    let mut lines = vec![
+        ("measured on", hardware.clone()),
+        ("executed with", execution.clone()),
+        ("repetitions", format!("{} after {warm_ups} to warm up, from {least} to {largest}", makespans.len())),
+        ("time scale", format!("{} s a time unit ({unit})", significant(*time_scale))),
+        ("load by others", load),
+    ];
+    for (model, prediction) in evaluation.predictions.iter() {
+        if let (Some(makespan), Some(error)) = (prediction.makespan, prediction.error) {
+            let text = format!("{} by {model}, {:+.2} %", time_text(makespan, unit), 100.0 * error);
+            lines.push(("predicted", text));
+        }
+    }
+    lines
+}
+
+/// Writes the timeline for a trace viewer; a measured one above what was predicted for its order.
+fn write_trace(path: &Path, args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
+    if timeline.measurement().is_none() {
+        return write_file(path, |out| write_chrome_trace(timeline, placed, out));
+    }
+    let replay = Replay { order: order_of(placed, timeline) };
+    let predicted = simulate(placed, &replay, None, args.network)?;
+    let (measured, name) = ("measured", format!("predicted by {}", args.network));
+    write_file(path, |out| write_chrome_traces(&[(measured, timeline), (&name, &predicted)], placed, out))
 }
 
 fn write_placement(out: &mut impl Write, instance: &Instance, placed: &PlacedGraph<'_>) -> std::io::Result<()> {
@@ -305,6 +427,9 @@ fn write_timeline(
             }
             let time = timeline.transfer(placed, id);
             writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.end)?;
+            if let Some(receive) = timeline.receive(id) {
+                writeln!(out, "receive,{op},{label},{to},,,{},{}", receive.start, receive.end)?;
+            }
         }
     }
     Ok(())

@@ -10,10 +10,13 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
+use placebench::harness::measurement::processor_model;
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
-use placebench::reports::{Profiles, Summary, failures_table, findings, full_table, profile_table, summary_tables};
+use placebench::reports::{
+    Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
+};
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, wrap};
@@ -188,6 +191,10 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
         text.push_str(&profile_table(&profiles));
         text.push_str("\n\n");
     }
+    let agreement = agreement_table(&table)?;
+    if !agreement.is_empty() {
+        text.push_str(&format!("{agreement}\n"));
+    }
     let failures = failures_table(&table)?;
     if !failures.is_empty() {
         text.push_str(&format!("Failed cells\n{failures}\n"));
@@ -239,15 +246,11 @@ fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh:
 }
 
 fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("model name"))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    });
     Environment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
         started: Some(utc(SystemTime::now())),
-        cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        cpu: processor_model(),
         threads,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         optimized: !cfg!(debug_assertions),

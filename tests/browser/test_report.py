@@ -35,7 +35,7 @@ catalogue = "nmt"
 
 [[graph]]
 catalogue = "convnet"
-weights = "laich"
+costs = "laich"
 
 [[cluster]]
 preset = "laich7"

@@ -1,5 +1,7 @@
 //! Running the command, for all tests of it.
 
+#![allow(dead_code, reason = "each test uses its own part")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

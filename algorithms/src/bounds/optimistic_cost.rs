@@ -1,6 +1,6 @@
 //! The optimistic cost table of PEFT as a lower bound.
 
-use placebench_datasets::{DeviceId, Instance, OpId, Time};
+use placebench_datasets::{DeviceId, Instance, Kind, OpId, Time};
 
 /// With at most so many devices each is a class of its own.
 const MAX_SINGLE_CLASSES: usize = 8;
@@ -35,7 +35,7 @@ pub fn optimistic_cost(instance: &Instance) -> Time {
 /// By induction from the sinks. If op i starts at time s on a device of class P, then every successor j runs on a device
 /// of some class Q allowed to it, and starts at s + w(i, P) + c(P, Q) or later, where w and c are at most the true
 /// costs: w is the least time in the class, c the least latency plus the size over the greatest rate between devices of
-/// both classes, and nothing within a class. So what follows i ends at s + w(i, P) + max over j of min over Q of
+/// both classes, with the least overheads of sender and receiver, and nothing within a class. So what follows i ends at s + w(i, P) + max over j of min over Q of
 /// (c(P, Q) + costs(j, Q)) or later. Ops of a colocation group share a device, so there Q is P.
 ///
 /// # Deviations
@@ -76,9 +76,11 @@ impl OptimisticCosts {
                 }
             }
             for (class, &behind) in behind.iter().enumerate() {
-                let fastest = classes.fastest[class];
-                if units.kind_allows(unit, instance.cluster(), fastest) {
-                    costs[op.index() * count + class] = instance.exec_time(op, fastest) + behind;
+                let fastest = &classes.fastest[class];
+                if units.kind_allows(unit, instance.cluster(), fastest[0]) {
+                    let least =
+                        fastest.iter().map(|&device| instance.exec_time(op, device)).fold(f64::INFINITY, f64::min);
+                    costs[op.index() * count + class] = least + behind;
                 }
             }
         }
@@ -101,9 +103,11 @@ impl OptimisticCosts {
 /// Devices that are not told apart.
 struct Classes {
     class_of: Vec<usize>,
-    fastest: Vec<DeviceId>,
-    /// Row-major by sending class: least latency and greatest rate; on the diagonal 0 and infinite.
-    links: Vec<(Time, f64)>,
+    /// The devices of each class on one of which any op takes least time; never none.
+    fastest: Vec<Vec<DeviceId>>,
+    /// Row-major by sending class: least latency with overheads, greatest rate, and least overheads of a byte; on the
+    /// diagonal 0, infinite, and 0.
+    links: Vec<(Time, f64, Time)>,
 }
 
 impl Classes {
@@ -111,30 +115,27 @@ impl Classes {
         let cluster = instance.cluster();
         let single = cluster.device_count() <= MAX_SINGLE_CLASSES;
         let mut class_of = Vec::with_capacity(cluster.device_count());
-        let mut fastest: Vec<DeviceId> = Vec::new();
+        let mut of_kind = cluster.fastest_devices();
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut fastest: Vec<Vec<DeviceId>> = Vec::new();
         for device in cluster.device_ids() {
-            let kind = |device| cluster.device(device).kind;
-            let known = fastest.iter().position(|&other| !single && kind(other) == kind(device));
-            match known {
-                None => {
-                    class_of.push(fastest.len());
-                    fastest.push(device);
-                }
-                Some(class) => {
-                    class_of.push(class);
-                    if cluster.device(device).speed > cluster.device(fastest[class]).speed {
-                        fastest[class] = device;
-                    }
-                }
-            }
+            let kind = cluster.device(device).kind;
+            let class = kinds.iter().position(|&other| !single && other == kind).unwrap_or_else(|| {
+                kinds.push(kind);
+                fastest.push(if single { vec![device] } else { std::mem::take(&mut of_kind[kind.index()]) });
+                fastest.len() - 1
+            });
+            class_of.push(class);
         }
         let count = fastest.len();
-        let mut links = vec![(f64::INFINITY, 0.0_f64); count * count];
+        let mut links = vec![(f64::INFINITY, 0.0_f64, f64::INFINITY); count * count];
         for from in cluster.device_ids() {
             for to in cluster.device_ids() {
                 let pair = &mut links[class_of[from.index()] * count + class_of[to.index()]];
-                let link = cluster.link(from, to);
-                *pair = (pair.0.min(link.latency), pair.1.max(link.rate));
+                let (link, overheads) = (cluster.link(from, to), cluster.transfer_overheads(from, to));
+                let constant = link.latency + (overheads.send + overheads.receive);
+                let per_byte = overheads.send_per_byte + overheads.receive_per_byte;
+                *pair = (pair.0.min(constant), pair.1.max(link.rate), pair.2.min(per_byte));
             }
         }
         Self { class_of, fastest, links }
@@ -147,7 +148,10 @@ impl Classes {
     /// The least, over the classes of a successor, of transfer and costs there.
     fn least_with_transfer(&self, from: usize, bytes: f64, costs: &[Time]) -> Time {
         let links = &self.links[from * self.count()..][..self.count()];
-        let sums = links.iter().zip(costs).map(|(&(latency, rate), &cost)| latency + bytes / rate + cost);
+        let sums = links
+            .iter()
+            .zip(costs)
+            .map(|(&(latency, rate, per_byte), &cost)| latency + (bytes / rate + bytes * per_byte) + cost);
         sums.fold(f64::INFINITY, f64::min)
     }
 }

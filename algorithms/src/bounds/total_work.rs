@@ -17,7 +17,8 @@ const REFINEMENTS: usize = 8;
 /// least the sum over the ops of the least y(d) · time(op, d) over all devices allowed to the op. (This is the dual of
 /// the linear program that spreads ops over devices in fractions.) Any weights will do. Those that are proportional to
 /// speed on the devices of S, and 0 elsewhere, give operations over speeds, since y(d) / speed(d) is then the same for all
-/// of them and ops that may run elsewhere contribute 0.
+/// of them and ops that may run elsewhere contribute 0. What a device adds to each op counts apart: the least of a sum is at
+/// least the sum of the least y(d) · operations / speed(d) and the least y(d) · overhead(d).
 ///
 /// # Complexity
 /// O(ops · kinds + devices); with measured times O(measured ops) for each of about 200 weights tried at most.
@@ -34,8 +35,10 @@ struct Work {
     present: KindSet,
     /// For each kind, a weight that makes all its devices together do operations as fast as they can.
     speed: [f64; 3],
-    /// For each set of kinds, the operations of ops that may run on these and have no measured time.
-    operations: [f64; 8],
+    /// For each kind, the least weighted overhead of a device whose weights sum to 1.
+    overhead: [Time; 3],
+    /// For each set of kinds, the operations of ops that may run on these and have no measured time, and their number.
+    operations: [(f64, f64); 8],
     /// For each op with a measured time, its weighted time on each kind; `None` where it may not run.
     measured: Vec<[Option<Time>; 3]>,
 }
@@ -57,15 +60,25 @@ impl Work {
         // Least weight over speed, and least weight, on the devices of a kind whose weights sum to 1.
         let speed = std::array::from_fn(|kind| if equal_weights { count[kind] * most[kind] } else { sum[kind] });
         let least_weight = |kind: usize| if equal_weights { 1.0 / count[kind] } else { least[kind] / sum[kind] };
-        let mut work = Self { present, speed, operations: [0.0; 8], measured: Vec::new() };
+        let mut overhead = [f64::INFINITY; 3];
+        for (device, added) in cluster.devices().iter().zip(cluster.op_overheads()) {
+            let kind = device.kind.index();
+            let weight = if equal_weights { 1.0 / count[kind] } else { device.speed / sum[kind] };
+            overhead[kind] = overhead[kind].min(weight * added);
+        }
+        let mut work = Self { present, speed, overhead, operations: [(0.0, 0.0); 8], measured: Vec::new() };
         for op in graph.op_ids() {
             let kinds = units.kinds(units.unit_of(op)).intersection(present);
             if kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
-                work.operations[usize::from(kinds.bits())] += graph.ops(op);
+                let (operations, count) = &mut work.operations[usize::from(kinds.bits())];
+                (*operations, *count) = (*operations + graph.ops(op), *count + 1.0);
             } else {
-                let weighted = |kind: Kind| match graph.measured_time(op, kind) {
-                    Some(time) => time * least_weight(kind.index()),
-                    None => graph.ops(op) / work.speed[kind.index()],
+                let weighted = |kind: Kind| {
+                    let time = match graph.measured_time(op, kind) {
+                        Some(time) => time * least_weight(kind.index()),
+                        None => graph.ops(op) / work.speed[kind.index()],
+                    };
+                    time + work.overhead[kind.index()]
                 };
                 let row = Kind::ALL.map(|kind| kinds.contains(kind).then(|| weighted(kind)));
                 work.measured.push(row);
@@ -76,11 +89,12 @@ impl Work {
 
     /// The bound that a share of the weight on each kind gives.
     fn bound(&self, shares: [f64; 3]) -> Time {
-        let by_kinds = self.operations.iter().enumerate().filter(|(_, operations)| **operations > 0.0);
-        let computed = by_kinds.map(|(bits, operations)| {
+        let by_kinds = self.operations.iter().enumerate().filter(|(_, (_, count))| *count > 0.0);
+        let computed = by_kinds.map(|(bits, (operations, count))| {
             let kinds = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
             let rates = kinds.iter().map(|kind| shares[kind.index()] / self.speed[kind.index()]);
-            operations * rates.reduce(f64::min).unwrap_or(0.0)
+            let overheads = kinds.iter().map(|kind| shares[kind.index()] * self.overhead[kind.index()]);
+            operations * rates.reduce(f64::min).unwrap_or(0.0) + count * overheads.reduce(f64::min).unwrap_or(0.0)
         });
         let measured = self.measured.iter().map(|times| {
             let weighted = times.iter().zip(shares).filter_map(|(time, share)| time.map(|time| time * share));

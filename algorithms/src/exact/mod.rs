@@ -1,6 +1,6 @@
 //! The optimum of small instances: branch and bound over placements and schedules together.
 //!
-//! What is minimised is the makespan as the network model `contention_free` simulates it with sends that cost nothing: an op
+//! What is minimised is the makespan as the network model `contention_free` simulates it without send and receive ops: an op
 //! starts when its inputs are there and its device is idle, a tensor arrives latency + bytes / rate after its producer
 //! ended, at once on the same device. Kinds, colocation and memory (the static demand of L §4.1) are respected. Nothing
 //! here is shared with the placers, which are measured against it.
@@ -62,7 +62,7 @@ pub struct Optimum {
 ///
 /// # Errors
 /// - [`PlaceError::Infeasible`] if no placement respects kinds, colocation and memory, which is proven as well;
-/// - [`PlaceError::Unsupported`] for sends that cost something, more than [`MOST`] ops or devices, times that are not
+/// - [`PlaceError::Unsupported`] for sends and receives that take time, more than [`MOST`] ops or devices, times that are not
 ///   finite, and if `most_nodes` nodes do not suffice: the message has the best makespan and the bound reached;
 /// - [`PlaceError::Stopped`].
 ///

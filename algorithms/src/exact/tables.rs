@@ -51,8 +51,10 @@ impl Tables {
                  a smaller instance"
             ));
         }
-        if cluster.send_ops() > 0.0 {
-            return unsupported("the optimum is only sought where sends cost nothing: set send_ops to 0".to_owned());
+        if cluster.sends_cost() || cluster.receives_cost() {
+            let reason = "the optimum is only sought where transfers keep no device busy: set send_ops to 0, and the overheads of \
+                          transfers";
+            return unsupported(reason.to_owned());
         }
         let ids: Vec<OpId> = graph.topological_order().collect();
         let mut position = vec![0; ops];

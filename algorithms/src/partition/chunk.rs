@@ -8,7 +8,7 @@ use crate::{Algorithm, Named, Params, SpecError};
 /// The order that [`Chunk`] cuts into ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkOrder {
-    /// The vertices' numbers: a topological order in a [`TopologicalView`](super::TopologicalView), so that the blocks
+    /// The vertices' numbers: a topological order in a [`View`](placebench_datasets::View), so that the blocks
     /// form no cycle.
     Natural,
     /// Descending degree: the hubs end up together, and vertices without edges fill the last blocks.

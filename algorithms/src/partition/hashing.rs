@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use super::{Partition, PartitionError, Partitioner, Request};
+use crate::total::Total;
 use crate::{Algorithm, Params, SpecError};
 
 /// Deals the vertices out, heaviest first and in random order among equals, each to the block with the least weight for
@@ -41,24 +42,6 @@ impl Algorithm for Hashing {
     }
 }
 
-/// The load of a block relative to its share, and its number. Ordered by both.
-#[derive(Clone, Copy, PartialEq)]
-struct Load(f64, u32);
-
-impl Eq for Load {}
-
-impl Ord for Load {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
-    }
-}
-
-impl PartialOrd for Load {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// After how many vertices the stop token is asked.
 const STOP_INTERVAL: usize = 1 << 14;
 
@@ -73,7 +56,8 @@ impl Partitioner for Hashing {
         let share = |block: u32| request.shares.as_ref().map_or(1.0, |shares| shares[block as usize]);
         // A block without a share gets nothing.
         let blocks = (0..request.blocks).filter(|&block| share(block) > 0.0);
-        let mut loads: BinaryHeap<Reverse<Load>> = blocks.map(|block| Reverse(Load(0.0, block))).collect();
+        // The load of each block relative to its share, and its number.
+        let mut loads: BinaryHeap<Reverse<(Total, u32)>> = blocks.map(|block| Reverse((Total(0.0), block))).collect();
         let mut weights = vec![0u64; request.blocks as usize];
         let mut block_of = vec![0; graph.vertex_count()];
         for (position, &vertex) in order.iter().enumerate() {
@@ -86,7 +70,7 @@ impl Partitioner for Hashing {
             let weight = &mut weights[block as usize];
             *weight += graph.vertex_weight(vertex);
             // Recomputed rather than added to, so that rounding does not build up.
-            least.0.0 = *weight as f64 / share(block);
+            least.0.0 = Total(*weight as f64 / share(block));
         }
         Ok(Partition { blocks: request.blocks, block_of })
     }

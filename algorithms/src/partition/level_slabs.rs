@@ -9,15 +9,15 @@ use crate::{Algorithm, Params, SpecError, StopToken};
 /// Cuts the natural order into contiguous ranges within their capacities, so that the weights of the edges across the borders
 /// add up to as little as possible.
 ///
-/// In a [`TopologicalView`](super::TopologicalView) the blocks form no cycle.
+/// In a [`View`](placebench_datasets::View) the blocks form no cycle.
 ///
 /// # Reference
 /// The chains-on-chains split, here by cut: B. W. Kernighan: Optimal sequential partitions of graphs. Journal of the ACM 18
 /// (1971), 34–40, doi:10.1145/321623.321627.
 ///
 /// # Complexity
-/// O(vertices · k + edges) time at worst; 8 bytes a vertex, 16 where totals need more than 32 bits. A border lies only where the blocks before and behind it can hold their weights, so
-/// that of n·k places about ε·n·k are looked at, with 4 bytes each.
+/// O(vertices · k + edges) time at worst; 16 bytes a vertex. A border lies only where the blocks before and behind it can
+/// hold their weights, so that of n·k places about ε·n·k are looked at, with 4 bytes each.
 ///
 /// # Ties
 /// The earliest border.
@@ -61,13 +61,7 @@ impl LevelSlabs {
             blocks.sort_by_key(|&(_, block)| block);
         }
         let capacities: Vec<u64> = blocks.iter().map(|&(capacity, _)| capacity).collect();
-        let is_narrow = u32::try_from(total.max(graph.total_edge_weight())).is_ok();
-        let stop = &request.stop;
-        let borders = match is_narrow {
-            true => Line::<u32>::new(graph).best(&capacities, most, stop),
-            false => Line::<u64>::new(graph).best(&capacities, most, stop),
-        };
-        let borders = borders.ok_or(PartitionError::Stopped)?;
+        let borders = Line::new(graph).best(&capacities, most, &request.stop).ok_or(PartitionError::Stopped)?;
         let mut block_of = vec![0; graph.vertex_count()];
         for (&(_, block), pair) in blocks.iter().zip(borders.windows(2)) {
             block_of[pair[0]..pair[1]].fill(block);
@@ -76,55 +70,22 @@ impl LevelSlabs {
     }
 }
 
-/// A sum of weights, as narrow as the graph's totals permit.
-pub(crate) trait Sum: Copy + Into<u64> + Send + Sync {
-    /// A sum that is known to fit, or part of one: what does not fit is cut off.
-    fn of(sum: u64) -> Self;
-
-    /// Wraps around.
-    fn plus(self, other: Self) -> Self;
-}
-
-impl Sum for u32 {
-    #[inline]
-    fn of(sum: u64) -> Self {
-        sum as u32
-    }
-
-    #[inline]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
-impl Sum for u64 {
-    #[inline]
-    fn of(sum: u64) -> Self {
-        sum
-    }
-
-    #[inline]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
 /// Vertices that a thread deals with in one go.
 const STRETCH: usize = 16_384;
 
 /// A graph laid out on a line.
-pub(crate) struct Line<S> {
+pub(crate) struct Line {
     /// Weight of the first vertices, for every number of them.
-    pub(crate) before: Vec<S>,
+    pub(crate) before: Vec<u64>,
     /// Weight of the edges across the border behind the first vertices, for every number of them.
-    pub(crate) across: Vec<S>,
+    pub(crate) across: Vec<u64>,
 }
 
-impl<S: Sum> Line<S> {
+impl Line {
     fn new(graph: &UndirectedGraph) -> Self {
         let count = graph.vertex_count();
         // The first place has nothing before it.
-        let (mut before, mut across) = (vec![S::of(0); count + 1], vec![S::of(0); count + 1]);
+        let (mut before, mut across) = (vec![0u64; count + 1], vec![0u64; count + 1]);
         let stretches = before[1..].par_chunks_mut(STRETCH).zip(across[1..].par_chunks_mut(STRETCH)).enumerate();
         // Sums within a stretch first. Those of edges may be negative: they wrap around, and back again.
         let sums = stretches.with_max_len(1).map(|(at, (before, across))| {
@@ -132,25 +93,25 @@ impl<S: Sum> Line<S> {
             let first = (at * STRETCH) as u32;
             for (vertex, (before, across)) in (first..).zip(before.iter_mut().zip(across)) {
                 weight += graph.vertex_weight(vertex);
-                *before = S::of(weight);
+                *before = weight;
                 for (neighbour, weight) in graph.edges_of(vertex) {
                     open = if neighbour > vertex { open.wrapping_add(weight) } else { open.wrapping_sub(weight) };
                 }
-                *across = S::of(open);
+                *across = open;
             }
-            (S::of(weight), S::of(open))
+            (weight, open)
         });
-        let sums: Vec<(S, S)> = sums.collect();
-        let sum_up = |sums: &mut (S, S), stretch: &(S, S)| {
+        let sums: Vec<(u64, u64)> = sums.collect();
+        let sum_up = |sums: &mut (u64, u64), stretch: &(u64, u64)| {
             let so_far = *sums;
-            *sums = (so_far.0.plus(stretch.0), so_far.1.plus(stretch.1));
+            *sums = (so_far.0 + stretch.0, so_far.1.wrapping_add(stretch.1));
             Some(so_far)
         };
-        let firsts: Vec<(S, S)> = sums.iter().scan((S::of(0), S::of(0)), sum_up).collect();
+        let firsts: Vec<(u64, u64)> = sums.iter().scan((0, 0), sum_up).collect();
         let stretches = before[1..].par_chunks_mut(STRETCH).zip(across[1..].par_chunks_mut(STRETCH)).zip(firsts);
         stretches.with_max_len(1).for_each(|((before, across), (weight, open))| {
-            before.iter_mut().for_each(|sum| *sum = sum.plus(weight));
-            across.iter_mut().for_each(|sum| *sum = sum.plus(open));
+            before.iter_mut().for_each(|sum| *sum += weight);
+            across.iter_mut().for_each(|sum| *sum = sum.wrapping_add(open));
         });
         Self { before, across }
     }
@@ -176,26 +137,20 @@ impl<S: Sum> Line<S> {
         Some(split(capacities).unwrap_or_else(raised))
     }
 
-    /// Weight of the first vertices.
-    #[inline]
-    fn before(&self, place: usize) -> u64 {
-        self.before[place].into()
-    }
-
     fn vertices(&self) -> usize {
         self.before.len() - 1
     }
 
     fn total(&self) -> u64 {
-        self.before(self.vertices())
+        self.before[self.vertices()]
     }
 
     /// Where blocks can end if they are filled as far as possible from the front.
     fn furthest(&self, capacities: &[u64]) -> Vec<usize> {
         let mut end = 0;
         let step = |cap: &u64| {
-            let limit = self.before(end).saturating_add(*cap);
-            end += self.before[end + 1..].partition_point(|&weight| weight.into() <= limit);
+            let limit = self.before[end].saturating_add(*cap);
+            end += self.before[end + 1..].partition_point(|&weight| weight <= limit);
             end
         };
         capacities.iter().map(step).collect()
@@ -205,8 +160,8 @@ impl<S: Sum> Line<S> {
     fn earliest(&self, capacities: &[u64]) -> Vec<usize> {
         let mut begin = self.vertices();
         let step = |cap: &u64| {
-            let limit = self.before(begin).saturating_sub(*cap);
-            begin = self.before[..begin].partition_point(|&weight| weight.into() < limit);
+            let limit = self.before[begin].saturating_sub(*cap);
+            begin = self.before[..begin].partition_point(|&weight| weight < limit);
             begin
         };
         let mut begins: Vec<usize> = capacities.iter().rev().map(step).collect();
@@ -264,10 +219,10 @@ impl<S: Sum> Line<S> {
                     }
                     entering += 1;
                 }
-                while queue.front().is_some_and(|&(begin, _)| self.before(end) - self.before(begin) > capacity) {
+                while queue.front().is_some_and(|&(begin, _)| self.before[end] - self.before[begin] > capacity) {
                     queue.pop_front();
                 }
-                let best = queue.front().map(|&(begin, cost)| (cost.saturating_add(self.across[end].into()), begin));
+                let best = queue.front().map(|&(begin, cost)| (cost.saturating_add(self.across[end]), begin));
                 // An empty block adds no border.
                 let empty = end.checked_sub(window).and_then(|at| *costs.get(at)?).map(|cost| (cost, end));
                 let least = [best, empty].into_iter().flatten().min();
@@ -355,9 +310,9 @@ mod tests {
         // 3003 is 3000 raised by a thousandth, which 1.001 · 3000 in floating point is not.
         let path = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), Some(vec![3003, 2997])).unwrap();
         assert_eq!(slabs(&path, 2, 0.0), [0, 1]);
-        assert_eq!(Line::<u32>::new(&path).least_raised(&[3000, 3000]), [3003, 3003]);
+        assert_eq!(Line::new(&path).least_raised(&[3000, 3000]), [3003, 3003]);
         // No factor raises nothing.
-        assert_eq!(Line::<u32>::new(&path).least_raised(&[0, 0]), [6000, 6000]);
+        assert_eq!(Line::new(&path).least_raised(&[0, 0]), [6000, 6000]);
     }
 
     #[test]
@@ -370,34 +325,16 @@ mod tests {
     }
 
     #[test]
-    fn the_width_of_sums_makes_no_difference() {
-        let weight = |number: u64| 1 + number * 7919 % 13;
-        let edges =
-            (0..300u32).map(|v| (v, (v * v + 7) % 300, weight(v.into()))).chain((1..300).map(|v| (v - 1, v, 5)));
-        let weights = (0..300).map(weight).collect();
-        let graph = UndirectedGraph::from_edges(300, edges, Some(weights)).unwrap();
-        for blocks in [2, 7, 40] {
-            for capacity in [graph.total_vertex_weight() / blocks + 20, 5] {
-                let (capacities, stop) = (vec![capacity; blocks as usize], StopToken::default());
-                let narrow = Line::<u32>::new(&graph).best(&capacities, usize::MAX, &stop);
-                assert_eq!(narrow, Line::<u64>::new(&graph).best(&capacities, usize::MAX, &stop));
-                assert_eq!(narrow.map(|borders| borders.len() as u64), Some(blocks + 1));
-            }
-        }
-    }
-
-    #[test]
     fn sums_go_on_where_the_stretch_before_ended() {
         let count = 3 * STRETCH as u32 / 2;
         let edges = (1..count).flat_map(|v| [(v - 1, v, 1 + u64::from(v % 3)), (v / 2, v, u64::from(v % 5))]);
         let weights = (0..u64::from(count)).map(|vertex| vertex % 7).collect();
         let graph = UndirectedGraph::from_edges(count as usize, edges, Some(weights)).unwrap();
-        let (narrow, wide) = (Line::<u32>::new(&graph), Line::<u64>::new(&graph));
+        let line = Line::new(&graph);
         let (mut before, mut across) = (0, 0);
         for place in 0..=count {
             let at = place as usize;
-            assert_eq!((narrow.before[at].into(), narrow.across[at].into()), (before, across), "{place}");
-            assert_eq!((wide.before[at], wide.across[at]), (before, across), "{place}");
+            assert_eq!((line.before[at], line.across[at]), (before, across), "{place}");
             if place < count {
                 before += graph.vertex_weight(place);
                 let open = |later: bool| {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use metis::option::{Seed, UFactor};
 use placebench_datasets::UndirectedGraph;
 
+use super::unstoppable::{self, Unfinished};
 use super::{Partition, PartitionError, Partitioner, Request};
 use crate::{Algorithm, Named, Params, SpecError};
 
@@ -46,6 +47,10 @@ impl Named for MetisScheme {
 /// Where a side could still be left empty, because it is to weigh less than ten mean vertices or than the heaviest one, each
 /// bisection is a call of its own, and an empty side is not bisected. With no more vertices than blocks METIS is not asked
 /// at all.
+///
+/// METIS cannot be stopped. Each call runs on a thread of its own. When it is time to stop, the partitioner answers at once,
+/// and the call goes on until METIS ends; its result is dropped. Until then it keeps a core and its memory, and later calls
+/// wait for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Metis {
     /// Directly into k blocks, or by recursive bisection.
@@ -153,7 +158,6 @@ fn shares(request: &Request, blocks: &[u32]) -> f64 {
 impl Partitioner for Metis {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
         request.check()?;
-        let unsupported = |what: &str| PartitionError::Unsupported(format!("METIS {what}"));
         let vertices = graph.vertex_count();
         if request.blocks > 1 && vertices > request.blocks as usize && graph.total_vertex_weight() == 0 {
             return Err(unsupported("needs a vertex that weighs something"));
@@ -165,7 +169,7 @@ impl Partitioner for Metis {
         // METIS refuses shares of 0.
         let blocks = (0..request.blocks).filter(|&block| share(request, block) > 0.0).collect();
         let task = Task { vertices: graph.vertices().collect(), blocks };
-        self.divide(graph, task, request, &mut block_of).map_err(|error| unsupported(&error))?;
+        self.divide(graph, task, request, &mut block_of)?;
         Ok(Partition { blocks: request.blocks, block_of })
     }
 }
@@ -178,7 +182,7 @@ impl Metis {
         mut task: Task,
         request: &Request,
         block_of: &mut [u32],
-    ) -> Result<(), String> {
+    ) -> Result<(), PartitionError> {
         if task.blocks.len() > 1 {
             task.set_aside(graph, request, block_of);
         }
@@ -217,7 +221,7 @@ impl Metis {
         parts: usize,
         targets: Option<Vec<f64>>,
         request: &Request,
-    ) -> Result<Vec<i32>, String> {
+    ) -> Result<Vec<i32>, PartitionError> {
         let mut number = vec![None; graph.vertex_count()];
         for (new, &vertex) in asked.iter().enumerate() {
             number[vertex as usize] = Some(new as i32);
@@ -248,28 +252,95 @@ impl Metis {
             let total: f64 = targets.iter().sum();
             targets.iter().map(|target| (target / total) as f32).collect::<Vec<f32>>()
         });
-        let refuse = |error: &dyn std::fmt::Display| format!("refused the graph: {error}");
-        let mut part = vec![0i32; asked.len()];
-        let guard = METIS.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut call = metis::Graph::new(1, parts as i32, &rows, &neighbours)
-            .map_err(|error| refuse(&error))?
-            .set_option(Seed((request.seed & 0x7FFF_FFFF) as i32))
-            .set_option(UFactor((request.epsilon * 1000.0).round().clamp(1.0, 1e6) as i32));
-        if !edge_weights.is_empty() {
-            call = call.set_adjwgt(&edge_weights);
+        let call = Call {
+            scheme: self.scheme,
+            parts: parts as i32,
+            vertices: asked.len(),
+            rows,
+            neighbours,
+            edge_weights,
+            vertex_weights,
+            shares,
+            seed: Seed((request.seed & 0x7FFF_FFFF) as i32),
+            imbalance: UFactor((request.epsilon * 1000.0).round().clamp(1.0, 1e6) as i32),
+        };
+        let stop = request.stop.clone();
+        let outcome = unstoppable::run(&request.stop, move || {
+            let _guard = METIS.lock().unwrap_or_else(PoisonError::into_inner);
+            // Nobody waits for the result of a call that is stopped while it waits for another.
+            if stop.is_stopped() { Ok(Vec::new()) } else { call.run() }
+        });
+        match outcome {
+            Ok(part) => part.map_err(|error| unsupported(&format!("refused the graph: {error}"))),
+            Err(Unfinished::Stopped) => Err(PartitionError::Stopped),
+            Err(Unfinished::Failed(reason)) => Err(unsupported(&reason)),
         }
-        if let Some(weights) = &vertex_weights {
+    }
+}
+
+fn unsupported(what: &str) -> PartitionError {
+    PartitionError::Unsupported(format!("METIS {what}"))
+}
+
+/// What METIS is given.
+struct Call {
+    scheme: MetisScheme,
+    parts: i32,
+    vertices: usize,
+    rows: Vec<i32>,
+    neighbours: Vec<i32>,
+    /// Empty if all are equal.
+    edge_weights: Vec<i32>,
+    vertex_weights: Option<Vec<i32>>,
+    /// Each part's share of the weight; `None` if all are equal.
+    shares: Option<Vec<f32>>,
+    seed: Seed,
+    imbalance: UFactor,
+}
+
+impl Call {
+    /// The part of each vertex, or why METIS gives none.
+    fn run(self) -> Result<Vec<i32>, String> {
+        let mut call = metis::Graph::new(1, self.parts, &self.rows, &self.neighbours)
+            .map_err(|error| error.to_string())?
+            .set_option(self.seed)
+            .set_option(self.imbalance);
+        if !self.edge_weights.is_empty() {
+            call = call.set_adjwgt(&self.edge_weights);
+        }
+        if let Some(weights) = &self.vertex_weights {
             call = call.set_vwgt(weights);
         }
-        if let Some(shares) = &shares {
+        if let Some(shares) = &self.shares {
             call = call.set_tpwgts(shares);
         }
-        let outcome = match self.scheme {
+        let mut part = vec![0i32; self.vertices];
+        match self.scheme {
             MetisScheme::Kway => call.part_kway(&mut part),
             MetisScheme::Recursive => call.part_recursive(&mut part),
-        };
-        drop(guard);
-        outcome.map_err(|error| refuse(&error))?;
+        }
+        .map_err(|error| error.to_string())?;
         Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use placebench_datasets::UndirectedGraph;
+
+    use super::*;
+    use crate::StopToken;
+
+    #[test]
+    fn a_deadline_ends_the_wait_for_metis() {
+        let edges = (0..99u32).map(|vertex| (vertex, vertex + 1, 1));
+        let graph = UndirectedGraph::from_edges(100, edges, None).unwrap();
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let request = Request { stop: StopToken::with_deadline(deadline), ..Request::new(4, 0.03, 0) };
+        let _busy = METIS.lock().unwrap_or_else(PoisonError::into_inner);
+        let metis = Metis { scheme: MetisScheme::Kway };
+        assert_eq!(metis.partition(&graph, &request), Err(PartitionError::Stopped));
     }
 }

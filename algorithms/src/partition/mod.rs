@@ -4,7 +4,6 @@
 //! with a [`Partition`]; [`quality`] judges it without sharing code with any partitioner.
 
 mod chunk;
-mod dataflow;
 mod fiduccia_mattheyses;
 mod hashing;
 mod level_slabs;
@@ -14,9 +13,9 @@ mod partitioner;
 pub mod quality;
 pub mod registry;
 pub mod streaming;
+mod unstoppable;
 
 pub use chunk::{Chunk, ChunkOrder};
-pub use dataflow::TopologicalView;
 pub use fiduccia_mattheyses::{FiducciaMattheyses, FmScheme};
 pub use hashing::Hashing;
 pub use level_slabs::LevelSlabs;

@@ -2,7 +2,6 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId};
 
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Exception, Law, usable_devices};
 use crate::ranks::OperationsRanks;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
@@ -58,20 +57,12 @@ impl Placer for BatchSplit {
         devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
         let mut assignment = Assignment::new(instance);
         for (position, &op) in ops.iter().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let unit = units.unit_of(op);
             if assignment.device_of_unit(unit).is_none() {
                 let range = position * devices.len() / ops.len();
                 let (before, from) = devices.split_at(range);
-                let device = from
-                    .iter()
-                    .chain(before)
-                    .copied()
-                    .find(|&device| assignment.is_feasible(unit, device))
-                    .ok_or_else(|| assignment.infeasible(unit))?;
-                assignment.assign(unit, device);
+                assignment.assign_first(unit, from.iter().chain(before).copied())?;
             }
         }
         Ok(Decision::placement(assignment.finish()?))
@@ -92,19 +83,5 @@ mod tests {
         let instance = Instance::new(graph, example::cluster(&[1.0, 4.0, 2.0], 1.0)).unwrap();
         let decision = BatchSplit.place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [1, 1, 2, 0, 2, 0]);
-    }
-
-    #[test]
-    fn a_group_goes_where_its_first_member_belongs_and_a_full_device_passes_ops_on_to_the_next_slower_one() {
-        // The same graph with op5 colocated with op0 (so on d1 too), and memory for 5 bytes on d1. Demands, with
-        // tensors of 1 byte: op0 1 (output) and op5 0: 1; op1 1 + 1 = 2: together 3 < 5. op4 1 (input), op2 1, op3 1.
-        // With 3 bytes on d1 op1 no longer fits (1 + 2 is not below 3) and goes to d2, the next slower.
-        let graph = example::graph(&[1.0, 2.0, 4.0, 1.0, 3.0, 2.0], &[(0, 1, 1), (1, 4, 1), (2, 3, 1)], &[(0, 5)]);
-        for (memory, expected) in [(5, [1, 1, 2, 0, 2, 1]), (3, [1, 2, 2, 0, 2, 1])] {
-            let cluster = example::cluster_with_memory(&[(1.0, None), (4.0, Some(memory)), (2.0, None)], 1.0);
-            let instance = Instance::new(graph.clone(), cluster).unwrap();
-            let decision = BatchSplit.place(&instance, &PlaceContext::default()).unwrap();
-            assert_eq!(example::devices(&decision), expected);
-        }
     }
 }

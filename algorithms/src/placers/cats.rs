@@ -4,8 +4,8 @@ use placebench_datasets::{DataflowGraph, Instance};
 
 use super::criticality::{Criticality, Stealing};
 use crate::fairness::{Assumption, Exception, Law};
-use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::online::{OnlinePlacer, OnlinePolicy};
+use crate::{Algorithm, Params, SpecError};
 
 /// During the run: ops on the path with most ops to the end go to fast devices, the others to slow ones.
 ///
@@ -57,18 +57,6 @@ impl OnlinePlacer for Cats {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
         let levels = bottom_levels(instance.graph());
         Box::new(Criticality::new(instance, self.steal, levels.clone(), levels))
-    }
-}
-
-impl Placer for Cats {
-    /// # Errors
-    /// Always: the placement is made during the run.
-    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run(Self::NAME))
-    }
-
-    fn online(&self) -> Option<&dyn OnlinePlacer> {
-        Some(self)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use placebench_datasets::Instance;
 
-use super::clustering::{Clustering, Score, trials};
+use super::clustering::{self, Clustering, Score, trials};
 use super::coarse::cells::Cells;
 use super::coarse::readings::{Edges, Weight};
-use crate::fairness::{Assumption, Exception, Law};
+use crate::fairness::{Assumption, Exception};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Contracts random edges as long as no supernode gets heavier than 1.5 times an even share, merges the lightest until
@@ -44,14 +44,8 @@ impl Algorithm for ClusterCap {
     const NAME: &str = "cluster_cap";
     const SUMMARY: &str = "random edge contraction to clusters of limited weight, the fewest edges cut of many trials";
     const SOURCE: &str = "B §4.4, §5.6.3";
-    const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoMemory];
-    const EXCEPTIONS: &[Exception] = &[
-        Exception::new(
-            Law::RelabelledOps,
-            "it contracts random edges between numbered ops: other numbers, other draws",
-        ),
-        Exception::new(Law::IsolatedOp, "every op is a vertex that weighs one, whatever it costs"),
-    ];
+    const ASSUMES: &[Assumption] = clustering::ASSUMES;
+    const EXCEPTIONS: &[Exception] = clustering::EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let slack = "the most that a contracted cluster may weigh, in even shares";

@@ -4,9 +4,9 @@ use placebench_datasets::{Instance, Time};
 
 use super::criticality::{Criticality, Stealing};
 use crate::fairness::Assumption;
-use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
+use crate::online::{OnlinePlacer, OnlinePolicy};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::{Algorithm, Params, SpecError};
 
 /// During the run: ops on the path that takes longest to the end go to fast devices, the others to slow ones.
 ///
@@ -48,18 +48,6 @@ impl OnlinePlacer for Cpath {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
         let costs = bottom_costs(instance);
         Box::new(Criticality::new(instance, self.steal, costs.clone(), costs))
-    }
-}
-
-impl Placer for Cpath {
-    /// # Errors
-    /// Always: the placement is made during the run.
-    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run(Self::NAME))
-    }
-
-    fn online(&self) -> Option<&dyn OnlinePlacer> {
-        Some(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{Instance, OpId};
 
-use super::load::{LoadedAssignment, STOP_INTERVAL};
+use super::load::LoadedAssignment;
 use crate::fairness::{Exception, Law};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
@@ -51,9 +51,7 @@ impl Placer for CriticalPath {
         let units = instance.units();
         let mut placed = LoadedAssignment::new(instance);
         for (position, op) in critical_path(instance, self.average).into_iter().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let unit = units.unit_of(op);
             if placed.assignment().device_of_unit(unit).is_none() {
                 let device = placed.fastest_feasible(unit).ok_or_else(|| placed.assignment().infeasible(unit))?;
@@ -104,20 +102,6 @@ mod tests {
         let instance = Instance::new(graph, example::cluster(&[1.0, 3.0], 10.0)).unwrap();
         let decision = CriticalPath::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
         assert_eq!(example::devices(&decision), [1, 0, 1, 1, 0, 1]);
-    }
-
-    #[test]
-    fn a_group_follows_its_member_on_the_path_and_goes_before_the_single_ops() {
-        // As above; op4 is colocated with op2 (on the path, so both on d1: 17 / 3 = 5.67), op1 with op5: this group comes
-        // first and goes to d0: 8 / 1. Nothing is left.
-        let graph = example::graph(
-            &[4.0, 2.0, 3.0, 2.0, 8.0, 6.0],
-            &[(0, 1, 10), (0, 2, 10), (1, 3, 1), (2, 3, 1)],
-            &[(4, 2), (1, 5)],
-        );
-        let instance = Instance::new(graph, example::cluster(&[1.0, 3.0], 10.0)).unwrap();
-        let decision = CriticalPath::with_defaults().place(&instance, &PlaceContext::default()).unwrap();
-        assert_eq!(example::devices(&decision), [1, 0, 1, 1, 1, 0]);
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl OnlinePolicy for Criticality<'_> {
 /// How long devices take for the units of each set of kinds.
 struct Speeds {
     /// By set of kinds.
-    work: [[(f64, Time); 3]; 8],
+    work: [Work; 8],
     /// Ops by set of kinds.
     ops: [usize; 8],
 }
@@ -227,23 +227,17 @@ struct Speeds {
 impl Speeds {
     fn new(instance: &Instance) -> Self {
         let units = instance.units();
-        let mut speeds = Self { work: [[(0.0, 0.0); 3]; 8], ops: [0; 8] };
+        let mut speeds = Self { work: [Work::default(); 8], ops: [0; 8] };
         for unit in units.ids() {
             let (kinds, work) = (units.kinds(unit), Work::of_unit(instance, unit));
             speeds.ops[usize::from(kinds.bits())] += units.members(unit).len();
-            for kind in kinds.iter() {
-                let total = &mut speeds.work[usize::from(kinds.bits())][kind.index()];
-                total.0 += work.ops(kind);
-                total.1 += work.measured(kind);
-            }
+            speeds.work[usize::from(kinds.bits())].add(&work);
         }
         speeds
     }
 
     fn time(&self, instance: &Instance, bits: usize, device: DeviceId) -> Time {
-        let device = instance.cluster().device(device);
-        let (ops, measured) = self.work[bits][device.kind.index()];
-        ops / device.speed + measured
+        self.work[bits].time(instance.cluster(), device)
     }
 
     /// For each device, whether it takes at most the mean time for all units of a set of kinds together.

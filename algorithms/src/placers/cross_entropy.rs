@@ -1,11 +1,11 @@
 //! Cross-entropy method: a distribution over devices for each group, refitted to the best samples.
 
-use placebench_datasets::{DeviceId, Instance, Time};
+use placebench_datasets::{DeviceId, Instance};
 use rand::RngExt;
 
 use super::search::{self, Budget, Prior, Search, draw};
 use crate::fairness::Exception;
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
+use crate::{Algorithm, Decision, Judgement, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
 /// again; returns the best placement it drew.
@@ -23,12 +23,14 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// `budget` simulations, plus O(groups · devices) for each and O(edges · log edges) to make the groups.
 ///
 /// # Ties
-/// Of equal makespans the earlier sample is the better one. Sample s draws from PCG-64 keyed by (seed, s).
+/// Of equally good samples the earlier one is the better one. Sample s draws from PCG-64 keyed by (seed, s).
 ///
 /// # Deviations
 /// - Post takes gradient steps (PPO) between its refits; here are the refits alone.
-/// - The start (`single_device`; `heft`, then `hashing`, if it finds no room) is evaluated first, is part of the budget
-///   and may be the answer; the distribution is not fitted to it.
+/// - The start (`single_device`; `heft`, then `hashing`, if it finds no room or does not fit) is evaluated first, is part of
+///   the budget and may be the answer; the distribution is not fitted to it.
+/// - Under the memory rule peak only the simulation shows whether a sample fits. One that does not is worse than all that do, and
+///   among such samples those with the fewest bytes too many are the elites.
 /// - Repair: the largest groups first, a group whose device is full goes to the allowed device with the most memory left. A
 ///   sample beyond repair is never an elite and costs no evaluation; a round in which all are beyond repair ends the search.
 /// - The method starts uniform, which is `prior=uniform`; by default faster devices are likelier, so that the budget is not spent on
@@ -81,12 +83,10 @@ impl Placer for CrossEntropy {
                 break;
             }
             let choices: Vec<&[DeviceId]> = samples.iter().map(Vec::as_slice).collect();
-            let makespans = search.evaluate(&choices)?;
-            let mut order: Vec<(Time, usize)> =
-                makespans.into_iter().enumerate().map(|(position, makespan)| (makespan, position)).collect();
-            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let mut order: Vec<(usize, Judgement)> = search.evaluate(&choices)?.into_iter().enumerate().collect();
+            order.sort_unstable_by(|a, b| a.1.compare(&b.1).then(a.0.cmp(&b.0)));
             let elites = ((order.len() as f64 * self.elites).ceil() as usize).clamp(1, order.len());
-            let elites: Vec<&[DeviceId]> = order[..elites].iter().map(|&(_, position)| choices[position]).collect();
+            let elites: Vec<&[DeviceId]> = order[..elites].iter().map(|&(position, _)| choices[position]).collect();
             self.refit(&search, &mut rows, &elites);
         }
         Ok(search.finish())

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 use crate::fairness::{Assumption, Exception, Law};
-use crate::online::{OnlinePlacer, OnlinePolicy, OnlineState, not_before_the_run};
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::online::{OnlinePlacer, OnlinePolicy, OnlineState};
+use crate::{Algorithm, Params, SpecError};
 
 /// During the run: an op that becomes ready goes to the device where it will finish first, behind what the device was
 /// given before.
@@ -45,18 +45,6 @@ impl OnlinePlacer for Dheft {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
         let times = vec![0.0; instance.cluster().device_count()];
         Box::new(EarliestFinish { instance, ready: VecDeque::new(), times })
-    }
-}
-
-impl Placer for Dheft {
-    /// # Errors
-    /// Always: the placement is made during the run.
-    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run(Self::NAME))
-    }
-
-    fn online(&self) -> Option<&dyn OnlinePlacer> {
-        Some(self)
     }
 }
 

@@ -6,7 +6,6 @@ use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::workers::Workers;
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -79,17 +78,13 @@ impl Placer for Expert {
             device_of: vec![None; instance.units().count()],
         };
         for (position, unit) in instance.units().ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             if let Some(layer) = layer_of_unit(instance, layers, unit) {
                 placing.put(unit, homes[layer])?;
             }
         }
         for (position, op) in instance.graph().topological_order().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let unit = instance.units().unit_of(op);
             if placing.device_of[unit.index()].is_none() {
                 let home = placing.home_among_neighbours(unit).unwrap_or(first);

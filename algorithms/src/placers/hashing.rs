@@ -2,7 +2,6 @@
 
 use placebench_datasets::Instance;
 
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Exception, Law, usable_devices};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -42,17 +41,9 @@ impl Placer for Hashing {
         let devices = usable_devices(instance);
         let mut assignment = Assignment::new(instance);
         for (assigned, unit) in instance.units().ids().enumerate() {
-            if assigned % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(assigned)?;
             let (before, from_here) = devices.split_at(assigned % devices.len());
-            let device = from_here
-                .iter()
-                .chain(before)
-                .copied()
-                .find(|&device| assignment.is_feasible(unit, device))
-                .ok_or_else(|| assignment.infeasible(unit))?;
-            assignment.assign(unit, device);
+            assignment.assign_first(unit, from_here.iter().chain(before).copied())?;
         }
         Ok(Decision::placement(assignment.finish()?))
     }

@@ -6,8 +6,8 @@ use super::cats::bottom_levels;
 use super::cpath::bottom_costs;
 use super::criticality::{Criticality, Stealing};
 use crate::fairness::{Assumption, Exception, Law};
-use crate::online::{OnlinePlacer, OnlinePolicy, not_before_the_run};
-use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::online::{OnlinePlacer, OnlinePolicy};
+use crate::{Algorithm, Params, SpecError};
 
 /// During the run: ops on the path with most ops to the end go to fast devices; idle devices take what takes longest to the
 /// end first.
@@ -53,17 +53,5 @@ impl OnlinePlacer for Hybrid {
     fn start<'a>(&self, instance: &'a Instance) -> Box<dyn OnlinePolicy + 'a> {
         let (levels, costs) = (bottom_levels(instance.graph()), bottom_costs(instance));
         Box::new(Criticality::new(instance, self.steal, levels, costs))
-    }
-}
-
-impl Placer for Hybrid {
-    /// # Errors
-    /// Always: the placement is made during the run.
-    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(not_before_the_run(Self::NAME))
-    }
-
-    fn online(&self) -> Option<&dyn OnlinePlacer> {
-        Some(self)
     }
 }

@@ -1,24 +1,25 @@
 //! A placement in the making that also knows how long each device would be busy: exec_min of L Eq. 4.5.
 
-use placebench_datasets::{DeviceId, Instance, Kind, KindSet, Placement, Time, UnitId};
+use placebench_datasets::{Cluster, DeviceId, Instance, Kind, KindSet, Placement, Time, UnitId};
 
 use crate::{Assignment, PlaceContext, PlaceError};
 
-/// After how many units a long loop asks whether it should stop.
-pub(super) const STOP_INTERVAL: usize = 1024;
-
-/// What a unit costs on a device of each kind: the operations of the members without a measured time there, and the
-/// measured times of the others.
+/// What a unit costs on a device of each kind: the operations of the members without a measured time there, the measured
+/// times of the others, and the number of members, each of which has the device's overhead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
     ops: [f64; 3],
     measured: [Time; 3],
+    count: [f64; 3],
 }
 
 impl Work {
     pub(super) fn of_unit(instance: &Instance, unit: UnitId) -> Self {
         let (graph, units) = (instance.graph(), instance.units());
         let mut work = Self::default();
+        for kind in units.kinds(unit).iter() {
+            work.count[kind.index()] = units.members(unit).len() as f64;
+        }
         for &op in units.members(unit) {
             for kind in units.kinds(unit).iter() {
                 match graph.measured_time(op, kind) {
@@ -35,6 +36,7 @@ impl Work {
         for kind in Kind::ALL.map(Kind::index) {
             self.ops[kind] += other.ops[kind];
             self.measured[kind] += other.measured[kind];
+            self.count[kind] += other.count[kind];
         }
     }
 
@@ -43,14 +45,35 @@ impl Work {
         self.ops[kind.index()]
     }
 
-    /// Measured time that counts on devices of a kind.
-    pub(super) fn measured(&self, kind: Kind) -> Time {
-        self.measured[kind.index()]
+    /// The part of the time on a device that its speed does not change: measured times and overheads.
+    pub(super) fn fixed(&self, cluster: &Cluster, device: DeviceId) -> Time {
+        let kind = cluster.device(device).kind.index();
+        self.measured[kind] + self.count[kind] * cluster.op_overhead(device)
     }
 
-    /// Time that the unit takes on a device of that kind and speed.
-    pub(super) fn time(&self, kind: Kind, speed: f64) -> Time {
-        self.ops(kind) / speed + self.measured(kind)
+    /// Time that the unit takes on a device of a kind that may run it.
+    pub(super) fn time(&self, cluster: &Cluster, device: DeviceId) -> Time {
+        let of = cluster.device(device);
+        self.ops(of.kind) / of.speed + self.fixed(cluster, device)
+    }
+}
+
+/// The devices on one of which any work takes least time.
+#[derive(Clone, Debug)]
+pub(super) struct Fastest<'a> {
+    cluster: &'a Cluster,
+    devices: [Vec<DeviceId>; 3],
+}
+
+impl<'a> Fastest<'a> {
+    pub(super) fn of(cluster: &'a Cluster) -> Self {
+        Self { cluster, devices: cluster.fastest_devices() }
+    }
+
+    /// The least time of work that may run on these kinds; infinite if there is no device of them.
+    pub(super) fn time(&self, work: &Work, kinds: KindSet) -> Time {
+        let devices = kinds.iter().flat_map(|kind| &self.devices[kind.index()]);
+        devices.map(|&device| work.time(self.cluster, device)).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -62,7 +85,8 @@ pub(super) struct LoadedAssignment<'a> {
     instance: &'a Instance,
     assignment: Assignment<'a>,
     ops: Vec<f64>,
-    measured: Vec<Time>,
+    /// What speed does not change.
+    fixed: Vec<Time>,
     exec_min: Vec<Time>,
 }
 
@@ -74,7 +98,7 @@ impl<'a> LoadedAssignment<'a> {
             instance,
             assignment: Assignment::new(instance),
             ops: vec![0.0; devices],
-            measured: vec![0.0; devices],
+            fixed: vec![0.0; devices],
             exec_min: vec![0.0; devices],
         }
     }
@@ -86,8 +110,9 @@ impl<'a> LoadedAssignment<'a> {
     /// exec_min of a device if `work` were there too (L Eq. 4.12).
     #[inline]
     pub(super) fn exec_min_with(&self, work: &Work, device: DeviceId) -> Time {
-        let (index, target) = (device.index(), self.instance.cluster().device(device));
-        (self.ops[index] + work.ops(target.kind)) / target.speed + (self.measured[index] + work.measured(target.kind))
+        let (index, cluster) = (device.index(), self.instance.cluster());
+        let target = cluster.device(device);
+        (self.ops[index] + work.ops(target.kind)) / target.speed + (self.fixed[index] + work.fixed(cluster, device))
     }
 
     /// Puts a unit on a device; the caller has checked that it is feasible and not yet placed.
@@ -99,9 +124,9 @@ impl<'a> LoadedAssignment<'a> {
     pub(super) fn assign_work(&mut self, unit: UnitId, work: &Work, device: DeviceId) {
         self.assignment.assign(unit, device);
         self.exec_min[device.index()] = self.exec_min_with(work, device);
-        let kind = self.instance.cluster().device(device).kind;
-        self.ops[device.index()] += work.ops(kind);
-        self.measured[device.index()] += work.measured(kind);
+        let cluster = self.instance.cluster();
+        self.ops[device.index()] += work.ops(cluster.device(device).kind);
+        self.fixed[device.index()] += work.fixed(cluster, device);
     }
 
     /// Of the devices of the given kinds that have memory for the demand, the one with the least exec_min so far, then
@@ -128,7 +153,7 @@ impl<'a> LoadedAssignment<'a> {
     pub(super) fn fastest_feasible(&self, unit: UnitId) -> Option<DeviceId> {
         let cluster = self.instance.cluster();
         let work = Work::of_unit(self.instance, unit);
-        let time = |device: DeviceId| work.time(cluster.device(device).kind, cluster.device(device).speed);
+        let time = |device: DeviceId| work.time(cluster, device);
         self.assignment.feasible_devices(unit).min_by(|&a, &b| {
             let speeds = cluster.device(b).speed.total_cmp(&cluster.device(a).speed);
             time(a).total_cmp(&time(b)).then(speeds)
@@ -142,9 +167,7 @@ impl<'a> LoadedAssignment<'a> {
     pub(super) fn place_rest(&mut self, context: &PlaceContext) -> Result<(), PlaceError> {
         let units = self.instance.units();
         for (position, unit) in units.ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             if self.assignment.device_of_unit(unit).is_none() {
                 let work = Work::of_unit(self.instance, unit);
                 let device = self

@@ -24,8 +24,13 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// that its rule leaves this open.
 ///
 /// # Deviations
-/// - Memory is what L §4.1 says that a unit demands, and is never freed.
-/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+/// - Under the memory rule static, memory is what L §4.1 says that a unit demands, and is never freed.
+/// - The authors measure an op's permanent and temporary memory, and free what no op needs any more. Under the memory rule
+///   peak, permanent is the resident memory of a unit and those of its output tensors that would be in memory at the
+///   instant when memory is shortest, if one device ran all ops in topological order: in training mostly what the backward
+///   pass needs. Temporary are the inputs of an op. A device takes units as long as all permanent memory there and the largest
+///   temporary one fit. A run may still need more.
+/// - Device kinds and colocation as in [`Heft`](super::Heft).
 #[derive(Clone, Copy, Debug)]
 pub struct MEtf;
 
@@ -49,6 +54,7 @@ impl Placer for MEtf {
             pick: Pick::Pair,
             selection: Selection::EarliestStart,
             insertion: false,
+            keeps_peaks: true,
             ..ListScheduling::with_defaults()
         };
         list.place(instance, context)

@@ -28,9 +28,15 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// - An op that may not run on the current device, or does not fit into its memory, goes to the next one that may take it;
 ///   the current device stays the same. Where no feasible device has its share left, the one with the least on it takes it.
 /// - A device that no op may run on does not count in the mean.
-/// - Memory is what L §4.1 says that a unit demands. Ops that demand none all fit the first device.
+/// - Shares count what L §4.1 says that a unit demands; so does memory under the memory rule static. Ops that demand none
+///   all fit the first device.
 /// - The plan runs each device's ops in topological order.
-/// - Device kinds, memory and colocation as in [`Heft`](super::Heft).
+/// - The authors measure an op's permanent and temporary memory, and free what no op needs any more. Under the memory rule
+///   peak, permanent is the resident memory of a unit and those of its output tensors that would be in memory at the
+///   instant when memory is shortest, if one device ran all ops in topological order: in training mostly what the backward
+///   pass needs. Temporary are the inputs of an op. A device takes units as long as all permanent memory there and the largest
+///   temporary one fit. A run may still need more.
+/// - Device kinds and colocation as in [`Heft`](super::Heft).
 #[derive(Clone, Copy, Debug)]
 pub struct MTopo;
 
@@ -53,6 +59,7 @@ impl Placer for MTopo {
             priority: Priority::Topological,
             selection: Selection::Fill,
             insertion: false,
+            keeps_peaks: true,
             ..ListScheduling::with_defaults()
         };
         list.place(instance, context)

@@ -3,7 +3,6 @@
 use placebench_datasets::{Instance, UnitId};
 
 use super::heuristic::HeuristicPlacement;
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Exception, Law};
 use crate::ranks::OperationsRanks;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
@@ -57,9 +56,7 @@ impl Placer for Mite {
         let top_rank = instance.graph().op_ids().map(|op| ranks.of(op)).fold(0.0, f64::max);
         let mut placement = HeuristicPlacement::new(instance);
         for (position, unit) in instance.units().ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let importance = importance(instance, &ranks, top_rank, unit);
             placement.place(unit, |factors| {
                 let boost = 1.0 - importance * factors.relative_speed;
@@ -81,12 +78,6 @@ fn importance(instance: &Instance, ranks: &OperationsRanks, top_rank: f64, unit:
 mod tests {
     use super::*;
     use crate::placers::example;
-    use placebench_datasets::{Cluster, DataflowGraph, OpSpec};
-
-    fn place(graph: DataflowGraph, cluster: Cluster) -> Vec<u32> {
-        let instance = Instance::new(graph, cluster).unwrap();
-        example::devices(&Mite.place(&instance, &PlaceContext::default()).unwrap())
-    }
 
     #[test]
     fn critical_ops_ignore_everything_but_speed_and_the_others_weigh_traffic_against_load() {
@@ -99,32 +90,8 @@ mod tests {
         //   d0: 1 · 0.4 · 0.1 · 0.625 = 0.025; d1: 0.000001 · 1 · 0.1 · 0.25: d1, 10/2 = 5 busy.
         // op3: no traffic: 1 on both. d0: 1/5.5 · 0.1 · (1 − 1/16) = 0.017; d1: 1 · 0.1 · (1 − 1/8) = 0.0875: d0.
         let graph = example::graph(&[4.0, 4.0, 2.0, 1.0], &[(0, 1, 8), (0, 2, 8)], &[]);
-        assert_eq!(place(graph, example::cluster(&[1.0, 2.0], 4.0)), [1, 1, 1, 0]);
-    }
-
-    #[test]
-    fn memory_weighs_what_is_used_and_an_empty_device_counts_a_tenth_of_the_least() {
-        // Three equal ops of 10, 10, 10 operations, each its own path of length 10 = ô: importance 1. Equal speeds: all
-        // boosts are 0, all products 0. So the ties decide: least time, then id: 0, 1, then d0 again.
-        let graph = example::graph(&[10.0; 3], &[], &[]);
-        assert_eq!(place(graph, example::cluster(&[1.0, 1.0], 1.0)), [0, 1, 0]);
-
-        // op0(1, 40 bytes), op1(1, 10 bytes), op2(1, 10 bytes), op3(100, 0 bytes), all isolated; ô = 100. Memories 100
-        // and 1000, speed 1. op0: portions 0 and 0, m̃ = 1: a tie, d0: 40/100 = 0.4. op1: m̃ = 0.4, d1 counts 0.04;
-        // d0: 2/2 · 0.4, d1: 1/2 · 0.04: d1, portion 0.01. op2: times 2 and 2: d0 0.4, d1 0.01: d1. op3: importance 1,
-        // both products 0: least time: d0 has 1 + 100, d1 2 + 100: d0.
-        let spec = |ops, memory_bytes| OpSpec { memory_bytes, ..OpSpec::cost(ops) };
-        let graph = example::graph_of(&[spec(1.0, 40), spec(1.0, 10), spec(1.0, 10), spec(100.0, 0)], &[], &[]);
-        let cluster = example::cluster_with_memory(&[(1.0, Some(100)), (1.0, Some(1000))], 1.0);
-        assert_eq!(place(graph, cluster), [0, 1, 1, 0]);
-    }
-
-    #[test]
-    fn a_group_goes_first_and_sums_its_members_traffic() {
-        // op0(1) ─4▶ op1(1), op2(1) ─4▶ op3(1), 1 and 3 a group; op4(50) alone makes ô = 50. Speeds 1, 1; rate 1.
-        // Group: importance 2/50; a tie: d0, 2 busy. op0: its consumer is on d0: traffic 0 there, 4 on d1 = t̂.
-        // d0: 0.000001 · 3/3, d1: 1 · 1/3: d0. op2: likewise d0: 4 busy. op4: products 0, least time: d1.
-        let graph = example::graph(&[1.0, 1.0, 1.0, 1.0, 50.0], &[(0, 1, 4), (2, 3, 4)], &[(1, 3)]);
-        assert_eq!(place(graph, example::cluster(&[1.0, 1.0], 1.0)), [0, 0, 0, 0, 1]);
+        let instance = Instance::new(graph, example::cluster(&[1.0, 2.0], 4.0)).unwrap();
+        let decision = Mite.place(&instance, &PlaceContext::default()).unwrap();
+        assert_eq!(example::devices(&decision), [1, 1, 1, 0]);
     }
 }

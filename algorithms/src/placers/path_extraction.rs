@@ -1,30 +1,23 @@
 //! Longest paths of a graph, one after the other, each without the edges of those before (L §4.5, step 1).
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use placebench_datasets::{DataflowGraph, OpId};
 
 use crate::ranks::OperationsRanks;
+use crate::total::Total;
 
 /// An op and the length by which it competes: the largest first, of equals the lowest id.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    length: f64,
-    op: OpId,
+    length: Total,
+    op: Reverse<OpId>,
 }
 
-impl Eq for Candidate {}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.length.total_cmp(&other.length).then(other.op.cmp(&self.op))
+impl Candidate {
+    fn new(length: f64, op: OpId) -> Self {
+        Self { length: Total(length), op: Reverse(op) }
     }
 }
 
@@ -75,13 +68,13 @@ impl<'a> PathExtraction<'a> {
         let mut nodes = Vec::with_capacity(graph.op_count());
         for op in graph.op_ids() {
             let start = producers.len();
-            let candidate = |&op: &OpId| Candidate { length: ranks[op.index()] + graph.ops(op), op };
+            let candidate = |&op: &OpId| Candidate::new(ranks[op.index()] + graph.ops(op), op);
             producers.extend(graph.predecessor_ops(op).iter().map(candidate));
             // Descending is a heap; parallel edges lie side by side.
             producers[start..].sort_unstable_by(|a, b| b.cmp(a));
             dedup_from(&mut producers, start);
             for producer in &producers[start..] {
-                consumers_left[producer.op.index()] += 1;
+                consumers_left[producer.op.0.index()] += 1;
             }
             nodes.push(Node {
                 rank: ranks[op.index()],
@@ -90,14 +83,14 @@ impl<'a> PathExtraction<'a> {
                 heap_len: (producers.len() - start) as u32,
                 consumers_left: 0,
                 is_exact: true,
-                best: producers.get(start).map(|candidate| candidate.op),
+                best: producers.get(start).map(|candidate| candidate.op.0),
             });
         }
         let mut sinks = BinaryHeap::new();
         for ((op, node), consumers_left) in graph.op_ids().zip(&mut nodes).zip(consumers_left) {
             node.consumers_left = consumers_left;
             if consumers_left == 0 && node.heap_len > 0 {
-                sinks.push(Candidate { length: node.rank, op });
+                sinks.push(Candidate::new(node.rank, op));
             }
         }
         Self { graph, nodes, producers, sinks, path: Vec::new(), stack: Vec::new() }
@@ -106,9 +99,9 @@ impl<'a> PathExtraction<'a> {
     /// The next path, from its sink to its source; `None` if no edge is left.
     pub(super) fn next_path(&mut self) -> Option<&[OpId]> {
         loop {
-            let Candidate { op: sink, length } = self.sinks.pop()?;
+            let Candidate { op: Reverse(sink), length } = self.sinks.pop()?;
             self.make_exact(sink);
-            if self.nodes[sink.index()].rank < length {
+            if self.nodes[sink.index()].rank < length.0 {
                 // Its bound was too high: it has to compete again.
                 self.push_if_sink(sink);
             } else {
@@ -129,11 +122,11 @@ impl<'a> PathExtraction<'a> {
         while let Some(&op) = self.stack.last() {
             let best = self.best_producer(op);
             match best {
-                Some(best) if !self.nodes[best.op.index()].is_exact => self.stack.push(best.op),
+                Some(best) if !self.nodes[best.op.0.index()].is_exact => self.stack.push(best.op.0),
                 _ => {
                     let node = &mut self.nodes[op.index()];
-                    node.rank = best.map_or(0.0, |best| best.length);
-                    node.best = best.map(|best| best.op);
+                    node.rank = best.map_or(0.0, |best| best.length.0);
+                    node.best = best.map(|best| best.op.0);
                     node.is_exact = true;
                     self.stack.pop();
                 }
@@ -147,10 +140,10 @@ impl<'a> PathExtraction<'a> {
         let heap = &mut self.producers[node.heap_start as usize..][..node.heap_len as usize];
         loop {
             let top = *heap.first()?;
-            let producer = &self.nodes[top.op.index()];
+            let producer = &self.nodes[top.op.0.index()];
             let length = producer.rank + producer.ops;
-            if length < top.length {
-                heap[0].length = length;
+            if length < top.length.0 {
+                heap[0].length = Total(length);
                 sift_down(heap);
             } else {
                 return Some(top);
@@ -164,7 +157,7 @@ impl<'a> PathExtraction<'a> {
             let node = &mut self.nodes[consumer.index()];
             let heap = &mut self.producers[node.heap_start as usize..][..node.heap_len as usize];
             // An exact rank's producer is at the top of the op's heap.
-            debug_assert_eq!(heap[0].op, producer);
+            debug_assert_eq!(heap[0].op.0, producer);
             let last = heap.len() - 1;
             heap.swap(0, last);
             sift_down(&mut heap[..last]);
@@ -190,7 +183,7 @@ impl<'a> PathExtraction<'a> {
     fn push_if_sink(&mut self, op: OpId) {
         let node = &self.nodes[op.index()];
         if node.consumers_left == 0 && node.heap_len > 0 {
-            self.sinks.push(Candidate { length: node.rank, op });
+            self.sinks.push(Candidate::new(node.rank, op));
         }
     }
 }
@@ -264,16 +257,16 @@ mod tests {
                 let mut contributions = edges
                     .iter()
                     .filter(|(_, to)| *to == op)
-                    .map(|&(from, _)| Candidate { length: rank[from.index()] + graph.ops(from), op: from });
+                    .map(|&(from, _)| Candidate::new(rank[from.index()] + graph.ops(from), from));
                 let best = largest(&mut contributions);
-                rank[op.index()] = best.map_or(0.0, |best| best.length);
-                before[op.index()] = best.map(|best| best.op);
+                rank[op.index()] = best.map_or(0.0, |best| best.length.0);
+                before[op.index()] = best.map(|best| best.op.0);
             }
             let mut sinks = graph
                 .op_ids()
                 .filter(|&op| before[op.index()].is_some() && !edges.iter().any(|(from, _)| *from == op))
-                .map(|op| Candidate { length: rank[op.index()], op });
-            let sink = largest(&mut sinks).map(|sink| sink.op);
+                .map(|op| Candidate::new(rank[op.index()], op));
+            let sink = largest(&mut sinks).map(|sink| sink.op.0);
             let path: Vec<OpId> = std::iter::successors(sink, |op| before[op.index()]).collect();
             for pair in path.windows(2) {
                 edges.remove(&(pair[1], pair[0]));

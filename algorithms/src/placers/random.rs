@@ -4,7 +4,6 @@ use placebench_datasets::Instance;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -50,9 +49,7 @@ impl Placer for Random {
         let mut assignment = Assignment::new(instance);
         let mut feasible = Vec::with_capacity(instance.cluster().device_count());
         for (position, unit) in instance.units().ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             feasible.clear();
             feasible.extend(assignment.feasible_devices(unit));
             if feasible.is_empty() {

@@ -19,7 +19,8 @@ const SAMPLES_PER_EVALUATION: usize = 4;
 /// Learns, by policy gradients, a distribution over devices for each group of ops; returns the best placement it drew.
 ///
 /// Each round draws `samples` placements from the policy, a table of logits by group and device (softmax over the allowed
-/// devices, `prior` at first). A sample costs √(makespan / makespan of the start), or 10 if it does not fit in memory. With the baseline b, a
+/// devices, `prior` at first). A sample costs √(makespan / makespan of the start), or 10 if it does not fit in memory. With
+/// the baseline b, a
 /// moving average of the costs (b ← 0.9·b + 0.1·cost, starting with the first) that infeasible samples do not enter, each
 /// sample moves the logits of its group g by rate · (b − cost) · (1\[device chosen\] − probability) / samples.
 ///
@@ -41,10 +42,10 @@ const SAMPLES_PER_EVALUATION: usize = 4;
 ///   gradient steps that of Adam. Groups are made by merging units, not by hand.
 /// - They measure seconds, and a cost of 10 stands for 100 s. Here times have any unit, so that the makespan is taken in
 ///   multiples of the start's: a cost of 10 is 100 times as long as the start.
-/// - The start (`single_device`; `heft`, then `hashing`, if it finds no room) is evaluated first, is part of the budget
-///   and may be the answer; the policy does not learn from it.
-/// - Samples that do not fit in memory are not simulated and not part of the budget; at most four samples an evaluation are
-///   drawn.
+/// - The start (`single_device`; `heft`, then `hashing`, if it finds no room or does not fit) is evaluated first, is part of
+///   the budget and may be the answer; the policy does not learn from it.
+/// - Under the memory rule static, samples that do not fit in memory are not simulated and not part of the budget; at most four
+///   samples an evaluation are drawn. Under peak only the simulation shows whether a sample fits.
 /// - Their network starts near uniform, which is `prior=uniform`; by default faster devices are likelier, so that the budget is not
 ///   spent on learning that a processor is slow.
 /// - `rate` and `samples` are tuned, on the catalogue's graphs.
@@ -91,9 +92,10 @@ impl Placer for Reinforce {
             drawn += count;
             let feasible: Vec<&[DeviceId]> =
                 samples.iter().map(Vec::as_slice).filter(|sample| search.groups.fits(sample)).collect();
-            let mut makespans = search.evaluate(&feasible)?.into_iter();
+            let mut judged = search.evaluate(&feasible)?.into_iter();
             for sample in &samples {
-                let makespan = search.groups.fits(sample).then(|| makespans.next()).flatten();
+                let judgement = search.groups.fits(sample).then(|| judged.next()).flatten();
+                let makespan = judgement.filter(|found| found.excess_bytes == 0).map(|found| found.makespan);
                 let cost = makespan.map_or(INFEASIBLE_COST, |makespan| cost(makespan, search.reference()));
                 let before = *baseline.get_or_insert(cost);
                 if makespan.is_some() {

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement, TensorId, Time, UnitId};
 
-use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
+use super::load::{LoadedAssignment, Work};
 use crate::{PlaceContext, PlaceError};
 
 /// A feasible placement, and how much of it is repair.
@@ -54,9 +54,7 @@ fn by_time<'a>(
     let mut placed = LoadedAssignment::new(instance);
     let mut displaced = Vec::new();
     for (position, &unit) in order.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         match placed.assignment().is_feasible(unit, wanted[unit.index()]) {
             true => placed.assign(unit, wanted[unit.index()]),
             false => displaced.push(unit),
@@ -64,15 +62,13 @@ fn by_time<'a>(
     }
     let mut neighbours = Neighbours::default();
     for (position, &unit) in displaced.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         neighbours
             .gather(instance, unit, |other| placed.assignment().device_of_unit(other).unwrap_or(wanted[other.index()]));
         let work = Work::of_unit(instance, unit);
         let mut best: Option<(Time, DeviceId)> = None;
         for device in placed.assignment().feasible_devices(unit) {
-            let time = placed.exec_min_with(&work, device) + neighbours.transfer_time(instance, device);
+            let time = placed.exec_min_with(&work, device) + neighbours.communication_time(instance, device);
             if best.is_none_or(|(least, _)| time < least) {
                 best = Some((time, device));
             }
@@ -92,9 +88,7 @@ fn by_memory<'a>(
     let cluster = instance.cluster();
     let mut placed = LoadedAssignment::new(instance);
     for (position, &unit) in order.iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         let left = |device: DeviceId| {
             let used = placed.assignment().used_bytes(device);
             cluster.device(device).memory_bytes.map_or(u64::MAX, |memory| memory.saturating_sub(used))
@@ -140,13 +134,14 @@ impl Neighbours {
         }
     }
 
-    /// Time of all transfers, one after the other, if the unit were on `device`.
-    fn transfer_time(&self, instance: &Instance, device: DeviceId) -> Time {
+    /// Time of all transfers with their overheads, one after the other, if the unit were on `device`.
+    fn communication_time(&self, instance: &Instance, device: DeviceId) -> Time {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let bytes = |tensor: Option<TensorId>| tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));
         let incoming =
-            self.incoming.iter().map(|&(_, tensor, from)| cluster.transfer_time(bytes(tensor), from, device));
-        let outgoing = self.outgoing.iter().map(|&(_, tensor, to)| cluster.transfer_time(bytes(tensor), device, to));
+            self.incoming.iter().map(|&(_, tensor, from)| cluster.communication_time(bytes(tensor), from, device));
+        let outgoing =
+            self.outgoing.iter().map(|&(_, tensor, to)| cluster.communication_time(bytes(tensor), device, to));
         incoming.sum::<Time>() + outgoing.sum::<Time>()
     }
 }

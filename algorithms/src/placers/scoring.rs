@@ -83,9 +83,6 @@ impl Algorithm for Scoring {
     }
 }
 
-/// After how many fringes to ask whether to stop.
-const STOP_INTERVAL: usize = 256;
-
 impl Placer for Scoring {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let vertices = Vertices::new(instance, self.cells).weighing(self.vertex);
@@ -98,9 +95,7 @@ impl Placer for Scoring {
         let mut loads = Loads { workers: &workers, weights: vec![0; devices], largest: 0.0 };
         let (mut fringe, mut candidates, mut counts) = (Vec::new(), Vec::new(), vec![0; devices]);
         for round in 0_usize.. {
-            if round.is_multiple_of(STOP_INTERVAL) {
-                context.stop.check()?;
-            }
+            context.stop.check_at(round)?;
             queue.take(self.fringe.saturating_mul(workers.count()), &mut fringe);
             let Some(most_inputs) = fringe.iter().map(|&vertex| queue.input_count(vertex)).max() else { break };
             for &vertex in &fringe {

@@ -1,5 +1,7 @@
 //! Simulated annealing over groups: the control that learned searches have to beat.
 
+use std::cmp::Ordering;
+
 use placebench_datasets::{DeviceId, Instance, Time};
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -23,7 +25,8 @@ const REDRAWS: usize = 50;
 ///
 /// The first temperature is the 80th percentile of |Δ| over moves from the start (a tenth of the budget, at most 50). It
 /// falls geometrically with every evaluation, to `end` times itself when the budget is spent. Moves and swaps are equally
-/// likely, a group's new device is drawn from `prior`, and only moves that fit in memory are evaluated.
+/// likely, a group's new device is drawn from `prior`, and only moves that fit in memory are evaluated. Under the memory rule
+/// peak only the simulation shows whether a move fits: a move to fewer bytes too many is accepted, one to more never.
 ///
 /// # Reference
 /// S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, *Optimization by Simulated Annealing*, Science 220, 1983, 671–680,
@@ -39,7 +42,7 @@ const REDRAWS: usize = 50;
 /// # Deviations
 /// - To judge in parallel, `batch` moves are drawn from the same state; the first of them that is accepted is made, and
 ///   those after it are discarded, though they count. `batch=1` is the textbook's algorithm.
-/// - The start is `single_device` (`heft`, then `hashing`, if it finds no room), each group where most of its ops are; it is
+/// - The start is `single_device` (`heft`, then `hashing`, if it finds no room or does not fit), each group where most of its ops are; it is
 ///   part of the budget. If groups do not fit where their ops do, the search ends with the start.
 /// - The usual control draws devices evenly, which is `prior=uniform`; by default faster ones are likelier, as in the learning
 ///   searches, so that all know the same.
@@ -76,15 +79,15 @@ impl Placer for SimulatedAnnealing {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let mut search = Search::new(Self::NAME, instance, context, self.budget)?;
         let Some(mut state) = search.nearest_to_best() else { return Ok(search.finish()) };
-        let mut makespan = match search.best_if(&state) {
-            Some(makespan) => makespan,
+        let mut worth = match search.best_if(&state) {
+            Some(worth) => worth,
             None if search.left() == 0 => return Ok(search.finish()),
             None => search.evaluate(&[state.as_slice()])?[0],
         };
         let moves = Moves { prior: search.prior(self.prior) };
         let mut drawn = 0u64;
         let estimates = (self.budget.evaluations / ESTIMATE_SHARE).clamp(1, MOST_ESTIMATES).min(search.left());
-        let first = moves.first_temperature(&mut search, &state, makespan, &mut drawn, estimates)?;
+        let first = moves.first_temperature(&mut search, &state, worth.makespan, &mut drawn, estimates)?;
         let total = search.left() as f64;
         while search.left() > 0 {
             let spent = 1.0 - search.left() as f64 / total;
@@ -94,13 +97,19 @@ impl Placer for SimulatedAnnealing {
                 break;
             }
             let choices: Vec<&[DeviceId]> = next.iter().map(|(choice, _)| choice.as_slice()).collect();
-            let makespans = search.evaluate(&choices)?;
-            let accepted = makespans.iter().zip(&next).position(|(&found, &(_, uniform))| {
-                let worse = found - makespan;
-                worse <= 0.0 || (temperature > 0.0 && uniform < libm::exp(-worse / temperature))
+            let judged = search.evaluate(&choices)?;
+            let accepted = judged.iter().zip(&next).position(|(found, &(_, uniform))| {
+                match found.excess_bytes.cmp(&worth.excess_bytes) {
+                    Ordering::Less => true,
+                    Ordering::Greater => false,
+                    Ordering::Equal => {
+                        let worse = found.makespan - worth.makespan;
+                        worse <= 0.0 || (temperature > 0.0 && uniform < libm::exp(-worse / temperature))
+                    }
+                }
             });
             if let Some(position) = accepted {
-                makespan = makespans[position];
+                worth = judged[position];
                 state.clone_from(&next[position].0);
             }
         }
@@ -130,7 +139,7 @@ impl Moves {
         let moves = self.draw(search, start, drawn, estimates);
         let choices: Vec<&[DeviceId]> = moves.iter().map(|(choice, _)| choice.as_slice()).collect();
         let mut changes: Vec<Time> =
-            search.evaluate(&choices)?.into_iter().map(|next| (next - makespan).abs()).collect();
+            search.evaluate(&choices)?.into_iter().map(|next| (next.makespan - makespan).abs()).collect();
         changes.sort_unstable_by(Time::total_cmp);
         let rank = (changes.len() as f64 * PERCENTILE).ceil() as usize;
         Ok(changes.get(rank.saturating_sub(1)).copied().unwrap_or(0.0))

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
 
-use super::load::{LoadedAssignment, STOP_INTERVAL, Work};
+use super::load::{Fastest, LoadedAssignment, Work};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Which device is to run everything.
@@ -65,9 +65,7 @@ impl Placer for SingleDevice {
         };
         let mut placed = LoadedAssignment::new(instance);
         for (position, unit) in units.ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let device = if !units.kind_allows(unit, cluster, home) {
                 placed.fastest_feasible(unit).ok_or_else(|| placed.assignment().infeasible(unit))?
             } else if placed.assignment().is_feasible(unit, home) {
@@ -98,8 +96,6 @@ fn find_device(instance: &Instance, name: &str) -> Result<DeviceId, PlaceError> 
 #[derive(Clone, Copy, Default)]
 struct Share {
     op_count: usize,
-    ops: f64,
-    measured: Time,
     /// Time of what they may not run, each unit on the fastest device that may.
     elsewhere: Time,
     demand_bytes: u64,
@@ -107,25 +103,17 @@ struct Share {
 
 fn best_device(instance: &Instance) -> DeviceId {
     let (cluster, units) = (instance.cluster(), instance.units());
-    let mut top_speeds = [None::<f64>; 3];
-    for device in cluster.devices() {
-        let top = &mut top_speeds[device.kind.index()];
-        *top = Some(top.map_or(device.speed, |top| top.max(device.speed)));
-    }
+    let fastest_devices = Fastest::of(cluster);
+    let mut all = Work::default();
     let mut shares = [Share::default(); 3];
     for unit in units.ids() {
         let work = Work::of_unit(instance, unit);
-        let least = units
-            .kinds(unit)
-            .iter()
-            .filter_map(|kind| top_speeds[kind.index()].map(|speed| work.time(kind, speed)))
-            .fold(f64::INFINITY, f64::min);
+        let least = fastest_devices.time(&work, units.kinds(unit));
+        all.add(&work);
         for kind in Kind::ALL {
             let share = &mut shares[kind.index()];
             if units.kinds(unit).contains(kind) {
                 share.op_count += units.members(unit).len();
-                share.ops += work.ops(kind);
-                share.measured += work.measured(kind);
                 share.demand_bytes = share.demand_bytes.saturating_add(units.demand_bytes(unit));
             } else {
                 share.elsewhere += least;
@@ -133,10 +121,7 @@ fn best_device(instance: &Instance) -> DeviceId {
         }
     }
     let share = |device: DeviceId| shares[cluster.device(device).kind.index()];
-    let total = |device: DeviceId| {
-        let share = share(device);
-        share.ops / cluster.device(device).speed + share.measured + share.elsewhere
-    };
+    let total = |device: DeviceId| all.time(cluster, device) + share(device).elsewhere;
     let able = |device: &DeviceId| 2 * share(*device).op_count >= instance.graph().op_count();
     let roomy = |device: &DeviceId| {
         let demand = share(*device).demand_bytes;
@@ -163,8 +148,8 @@ fn out_of_memory(placed: &LoadedAssignment<'_>, instance: &Instance, unit: UnitI
     let used = placed.assignment().used_bytes(home);
     let free = instance.cluster().device(home).memory_bytes.map_or(u64::MAX, |memory| memory.saturating_sub(used));
     match placed.assignment().infeasible(unit) {
-        PlaceError::Infeasible { unit, kinds, demand_bytes, .. } => {
-            PlaceError::Infeasible { unit, kinds, demand_bytes, allowed: 1, free_bytes: free }
+        PlaceError::Infeasible { unit, kinds, demand_bytes, rule, .. } => {
+            PlaceError::Infeasible { unit, kinds, demand_bytes, rule, allowed: 1, free_bytes: free }
         }
         other => other,
     }

@@ -70,9 +70,7 @@ impl Placer for TaskParallel {
         };
         let mut fringe = Vec::new();
         for round in 0_usize.. {
-            if round.is_multiple_of(STOP_INTERVAL) {
-                context.stop.check()?;
-            }
+            context.stop.check_at(round)?;
             rounds.queue.take(workers.count(), &mut fringe);
             if fringe.is_empty() {
                 break;
@@ -82,9 +80,6 @@ impl Placer for TaskParallel {
         Ok(Decision::placement(rounds.assignment.finish()?))
     }
 }
-
-/// After how many rounds to ask whether to stop.
-const STOP_INTERVAL: usize = 256;
 
 /// A vertex of the fringe that some device can take as a whole.
 struct Waiting {

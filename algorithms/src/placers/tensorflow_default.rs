@@ -2,7 +2,6 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, UnitId};
 
-use super::load::STOP_INTERVAL;
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -50,20 +49,16 @@ impl Placer for TensorflowDefault {
         let mut assignment = Assignment::new(instance);
         let mut generators = Vec::new();
         for (position, unit) in units.ids().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             match consumer_of_generator(instance, unit) {
                 Some(consumer) => generators.push((unit, consumer)),
-                None => put(&mut assignment, unit, preferred.iter().copied())?,
+                None => assignment.assign_first(unit, preferred.iter().copied())?,
             }
         }
         for (position, (unit, consumer)) in generators.into_iter().enumerate() {
-            if position % STOP_INTERVAL == 0 {
-                context.stop.check()?;
-            }
+            context.stop.check_at(position)?;
             let home = assignment.device_of_unit(consumer);
-            put(&mut assignment, unit, home.into_iter().chain(preferred.iter().copied()))?;
+            assignment.assign_first(unit, home.into_iter().chain(preferred.iter().copied()))?;
         }
         Ok(Decision::placement(assignment.finish()?))
     }
@@ -76,18 +71,6 @@ fn consumer_of_generator(instance: &Instance, unit: UnitId) -> Option<UnitId> {
     let (&consumer, others) = graph.successor_ops(*op).split_first()?;
     let single = graph.in_degree(*op) == 0 && others.iter().all(|&other| other == consumer);
     single.then(|| units.unit_of(consumer))
-}
-
-/// Puts a unit on the first of the devices that is feasible.
-fn put(
-    assignment: &mut Assignment<'_>,
-    unit: UnitId,
-    mut devices: impl Iterator<Item = DeviceId>,
-) -> Result<(), PlaceError> {
-    let device =
-        devices.find(|&device| assignment.is_feasible(unit, device)).ok_or_else(|| assignment.infeasible(unit))?;
-    assignment.assign(unit, device);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
-use super::load::STOP_INTERVAL;
 use crate::fairness::Assumption;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, Plan, SpecError};
 
@@ -50,9 +49,7 @@ impl Placer for WhitepaperGreedy {
         let mut queue: VecDeque<OpId> = graph.op_ids().filter(|&op| graph.in_degree(op) == 0).collect();
         let mut ready = Vec::new();
         while let Some(op) = queue.pop_front() {
-            if run.starts.len().is_multiple_of(STOP_INTERVAL) {
-                context.stop.check()?;
-            }
+            context.stop.check_at(run.starts.len())?;
             run.place(op)?;
             ready.clear();
             for &next in graph.successor_ops(op) {
@@ -134,11 +131,8 @@ impl<'a> Run<'a> {
         self.arrival.fill(0.0);
         for edge in graph.predecessors(op) {
             let Some(from) = self.assignment.device_of(edge.op) else { continue };
-            let (finish, bytes) = (self.finish[edge.op.index()], graph.edge_bytes(edge) as f64);
-            let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
-            for (arrival, (rate, latency)) in self.arrival.iter_mut().zip(links) {
-                *arrival = arrival.max(finish + (latency + bytes / rate));
-            }
+            let finish = self.finish[edge.op.index()];
+            cluster.raise_to_arrivals(finish, from, graph.edge_bytes(edge), &mut self.arrival);
         }
     }
 

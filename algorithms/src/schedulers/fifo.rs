@@ -15,7 +15,7 @@ use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, Simulati
 /// O(1) a decision.
 ///
 /// # Ties
-/// Tasks that become executable together: ops by id, then sends by id. If a task that takes no time starts, its instant has
+/// Tasks that become executable together: ops by id, then sends by id, then receives by id. If a task that takes no time starts, its instant has
 /// another round of decisions. What becomes executable in the later round comes behind what was executable before, whatever
 /// the ids.
 ///

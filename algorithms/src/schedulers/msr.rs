@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
-use super::queue::Total;
 use super::task_graph::TaskGraph;
+use crate::total::Total;
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Points for a successor that becomes executable on an idle device (L Eq. 5.2).
@@ -27,16 +27,16 @@ const WAKES_A_DEVICE: u64 = 5;
 /// tasks) for each task that might beat the best one yet, which are few. 24 bytes a pair of devices.
 ///
 /// # Ties
-/// The longer path computation time (L Eq. 5.1), then ops by id, then sends by id.
+/// The longer path computation time (L Eq. 5.1), then ops by id, then sends by id, then receives by id.
 ///
 /// # Deviations
 /// - L leaves open whether the device that decides is idle. It is about to execute the task, so it is not counted: the 5
 ///   points are for *another* device that becomes active.
 /// - L leaves open which predecessors count as not executed: those that have not finished, so also those being executed
 ///   at the moment.
-/// - L's formula knows no sends. Where they cost something, a send has as successors the ops that it serves. An op
+/// - L's formula knows no sends and receives. Where they take time, they have as successors the ops that they serve. An op
 ///   makes a successor on another device executable if all that the successor still lacks is one send of this op, which
-///   then gets the same points once more when it is ready.
+///   then gets the same points once more when it is ready; so does the receive after that, which wakes no other device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Msr;
 
@@ -68,7 +68,8 @@ struct Candidate {
     task: Reverse<Task>,
 }
 
-/// What an op still waits for: for each distinct predecessor its end or, if that costs something, the end of the send.
+/// What an op still waits for: for each distinct predecessor its end or, where those take time, the end of the send or
+/// receive.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missing {
     count: u32,
@@ -134,8 +135,8 @@ impl<'a> SuccessorRanks<'a> {
         let tasks = TaskGraph::new(placed);
         let devices = placed.instance().cluster().device_count();
         let mut missing = vec![Missing::default(); tasks.op_count()];
-        for index in 0..tasks.task_count() {
-            let task = tasks.task(index);
+        for task in tasks.tasks() {
+            let index = tasks.index(task);
             for successor in tasks.successors(task).filter(|&successor| tasks.satisfies(task, successor)) {
                 missing[successor.index()].count += 1;
                 missing[successor.index()].tasks ^= index;
@@ -192,8 +193,8 @@ impl<'a> SuccessorRanks<'a> {
             missing.count -= 1;
             missing.tasks ^= self.tasks.index(task);
             let Some(last) = missing.sole_task().map(|index| self.tasks.task(index)) else { continue };
-            // The last task is ready, or it is a send and the op before it may be, or neither is.
-            for candidate in [last, Task::Op(self.tasks.source(last))] {
+            // The last task is ready, or it is a send or receive and what has to come before may be, or nothing is.
+            for candidate in self.tasks.back_to_op(last) {
                 if let Some(waiting) = &mut self.waiting[self.tasks.index(candidate)] {
                     waiting.add(self.tasks.device(candidate), self.tasks.device_of(successor));
                     changed.push(candidate);

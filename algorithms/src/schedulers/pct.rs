@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use placebench_datasets::{DeviceId, PlacedGraph};
 
 use super::path_times::PathTimes;
-use super::queue::{ReadyQueues, Total};
+use super::queue::ReadyQueues;
+use crate::total::Total;
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
 /// Executes the task first behind which the longest path lies, counted in time on the devices where ops are placed,
@@ -19,11 +20,11 @@ use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, Simulati
 /// O(ops + edges) to start, O(log ready tasks) a decision.
 ///
 /// # Ties
-/// Ops by id, then sends by id.
+/// Ops by id, then sends by id, then receives by id.
 ///
 /// # Deviations
-/// L gives no value for send nodes. Here a send that costs something counts like a node: its own time, the transfer, and
-/// the longest path behind it; and the paths of ops lead through the sends behind them.
+/// L gives no value for send nodes. Here sends and receives that take time count like nodes: their own time, for a send the
+/// transfer, and the longest path behind; and the paths of ops lead through them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pct;
 

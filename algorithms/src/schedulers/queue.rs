@@ -26,21 +26,3 @@ impl<K: Ord> ReadyQueues<K> {
         self.queues[device.index()].pop().map(|Reverse((_, task))| task)
     }
 }
-
-/// A float that orders by value: queues need a total order, and times are never NaN.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Total(pub(super) f64);
-
-impl Eq for Total {}
-
-impl PartialOrd for Total {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Total {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}

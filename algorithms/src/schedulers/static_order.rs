@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use placebench_datasets::{DeviceId, OpId, PlacedGraph, TransferId};
+use placebench_datasets::{DeviceId, OpId, PlacedGraph};
 
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
@@ -17,10 +17,10 @@ use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, Simulati
 /// O(ops + edges) to start, O(1) a decision.
 ///
 /// # Ties
-/// None among ops. Sends in the order in which they became ready, then by id.
+/// None among ops. Sends and receives in the order in which they became ready, then sends by id, then receives by id.
 ///
 /// # Deviations
-/// Plans do not contain sends. One that costs something runs as soon as its sender is idle, before the next op.
+/// Plans do not contain sends and receives. Those that take time run as soon as their device is idle, before the next op.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Static;
 
@@ -38,7 +38,8 @@ struct PlannedOrder {
     /// For each device, its ops that have not started, in the order of the plan.
     planned: Vec<VecDeque<OpId>>,
     is_ready: Vec<bool>,
-    sends: Vec<VecDeque<TransferId>>,
+    /// Sends and receives that are ready.
+    others: Vec<VecDeque<Task>>,
 }
 
 impl Scheduler for Static {
@@ -55,7 +56,7 @@ impl Scheduler for Static {
             planned[placed.device_of(op).index()].push_back(op);
         }
         let is_ready = vec![false; plan.order.len()];
-        Ok(Box::new(PlannedOrder { planned, is_ready, sends: vec![VecDeque::new(); devices] }))
+        Ok(Box::new(PlannedOrder { planned, is_ready, others: vec![VecDeque::new(); devices] }))
     }
 
     fn needs_plan(&self) -> bool {
@@ -89,13 +90,13 @@ impl Policy for PlannedOrder {
     fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
         match task {
             Task::Op(op) => self.is_ready[op.index()] = true,
-            Task::Send(id) => self.sends[device.index()].push_back(id),
+            Task::Send(_) | Task::Receive(_) => self.others[device.index()].push_back(task),
         }
     }
 
     fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
-        if let Some(id) = self.sends[device.index()].pop_front() {
-            return Some(Task::Send(id));
+        if let Some(task) = self.others[device.index()].pop_front() {
+            return Some(task);
         }
         let planned = &mut self.planned[device.index()];
         let &op = planned.front().filter(|op| self.is_ready[op.index()])?;

@@ -6,8 +6,8 @@ use placebench_algorithms::{PlaceContext, PlaceError, Placer, Spec, registry};
 use placebench_datasets::{Cluster, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
 use proptest::prelude::*;
 
-use crate::instances::instance;
 use crate::objective::TopologicalOrder;
+use crate::random::{Limits, instances};
 
 /// Placers that a chain of a million ops is too much for: they try a thousand contractions, or search for the optimum.
 const FOR_SMALL_GRAPHS: [&str; 4] = ["cluster_load", "cluster_comm", "cluster_cap", "optimal"];
@@ -105,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn a_placement_keeps_kinds_groups_and_memory_or_the_error_is_infeasible(instance in instance(12)) {
+    fn a_placement_keeps_kinds_groups_and_memory_or_the_error_is_infeasible(instance in instances(Limits::exact(12))) {
         for_each_placer(|name, place| {
             if let Err(error) = place(&instance, &context(0))
                 && !lacks_labels(&instance, &error)
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_placement(instance in instance(12), seed in any::<u64>()) {
+    fn the_same_seed_gives_the_same_placement(instance in instances(Limits::exact(12)), seed in any::<u64>()) {
         for_each_placer(|name, place| {
             let (first, second) = (context(seed), context(seed));
             assert_eq!(place(&instance, &first), place(&instance, &second), "{name}");
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_single_device_gets_all_that_it_may_run(instance in instance(12)) {
+    fn a_single_device_gets_all_that_it_may_run(instance in instances(Limits::exact(12))) {
         let placer = registry::placer(&"single_device".parse().unwrap()).unwrap();
         if let Ok(decision) = placer.place(&instance, &PlaceContext::default()) {
             let (cluster, units) = (instance.cluster(), instance.units());

@@ -6,7 +6,7 @@ use placebench_algorithms::placers::{BatchSplit, Dfs, Mite};
 use placebench_datasets::{DeviceId, Edge, Instance, OpId};
 use proptest::prelude::*;
 
-use crate::instances::instance;
+use crate::random::{Limits, instances};
 use crate::state::{Outcome, State, assert_same, operations_rank};
 
 fn batch_split(instance: &Instance) -> Outcome {
@@ -158,17 +158,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn batch_split_places_as_its_text_says(instance in instance(10)) {
+    fn batch_split_places_as_its_text_says(instance in instances(Limits::exact(10))) {
         assert_same(&BatchSplit, &instance, batch_split(&instance));
     }
 
     #[test]
-    fn mite_places_as_its_equations_say(instance in instance(10)) {
+    fn mite_places_as_its_equations_say(instance in instances(Limits::exact(10))) {
         assert_same(&Mite, &instance, mite(&instance));
     }
 
     #[test]
-    fn dfs_places_as_its_equations_say(instance in instance(10)) {
+    fn dfs_places_as_its_equations_say(instance in instances(Limits::exact(10))) {
         assert_same(&Dfs, &instance, dfs(&instance));
     }
 }

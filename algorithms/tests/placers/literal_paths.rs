@@ -7,7 +7,7 @@ use placebench_algorithms::ranks::{Average, AverageTransfer, average_exec_times}
 use placebench_datasets::{DeviceId, Instance, KindSet, OpId};
 use proptest::prelude::*;
 
-use crate::instances::instance;
+use crate::random::{Limits, instances};
 use crate::state::{Outcome, State, assert_same};
 
 type Edges = BTreeSet<(OpId, OpId)>;
@@ -119,12 +119,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn iterated_critical_path_places_as_its_text_says(instance in instance(14)) {
+    fn iterated_critical_path_places_as_its_text_says(instance in instances(Limits::exact(14))) {
         assert_same(&IteratedCriticalPath, &instance, iterated_critical_path(&instance));
     }
 
     #[test]
-    fn critical_path_places_as_its_text_says(instance in instance(10)) {
+    fn critical_path_places_as_its_text_says(instance in instances(Limits::exact(10))) {
         for average in [Average::Speed, Average::Time] {
             assert_same(&CriticalPath { average }, &instance, critical_path(&instance, average));
         }

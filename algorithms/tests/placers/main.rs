@@ -2,7 +2,6 @@
 //! re-implementations of her text.
 
 mod golden;
-mod instances;
 mod laws;
 mod literal;
 mod literal_paths;
@@ -10,6 +9,9 @@ mod literal_paths;
 #[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 mod literature;
 mod objective;
+#[path = "../support/random.rs"]
+#[allow(unreachable_pub, reason = "shared with other tests")]
+mod random;
 mod search;
 #[path = "../support/simulator.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with other tests")]

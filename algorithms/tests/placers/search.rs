@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::instances;
 use crate::objective::TopologicalOrder;
+use crate::random::{Limits, instances};
 
 const SEARCHES: [&str; 3] = ["reinforce", "cross_entropy", "simulated_annealing"];
 
@@ -153,7 +153,7 @@ proptest! {
 
     /// The objective asserts that each placement it gets is feasible.
     #[test]
-    fn only_feasible_placements_are_simulated_and_the_best_is_returned(instance in instances::instance(12), seed: u64) {
+    fn only_feasible_placements_are_simulated_and_the_best_is_returned(instance in instances(Limits::exact(12)), seed: u64) {
         for name in SEARCHES {
             let (placement, objective) = search(&format!("{name}(budget=40,groups=5)"), &instance, seed);
             prop_assert!(objective.asked() <= 40);

@@ -4,7 +4,6 @@
 
 pub mod instances;
 pub mod random;
-pub mod simulator;
 
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, registry};
 use placebench_datasets::Instance;

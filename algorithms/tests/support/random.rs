@@ -1,5 +1,6 @@
 //! Small random instances with everything that is legal: several outputs, parallel and control edges, ids that are no
-//! topological order, kinds, groups, memory limits, measured times, latencies, costs of nothing, and many ties.
+//! topological order, kinds, groups, layers, memory limits, measured times, latencies, overheads, costs of nothing, and many
+//! ties.
 
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
 use proptest::collection::vec;
@@ -13,7 +14,19 @@ pub struct Limits {
     pub devices: usize,
     pub edges: usize,
     pub memory: bool,
+    /// Costs and sizes are small integers, rates powers of two, and nothing has latency: every sum is exact, so that a
+    /// literal implementation may add in another order.
+    pub exact: bool,
 }
+
+impl Limits {
+    /// Exact instances of at most so many ops.
+    pub fn exact(ops: usize) -> Self {
+        Self { ops, devices: 4, edges: 3 * ops, memory: true, exact: true }
+    }
+}
+
+const LAYERS: [&str; 3] = ["embedding", "lstm", "softmax"];
 
 #[derive(Clone, Debug)]
 struct RawOp {
@@ -22,6 +35,7 @@ struct RawOp {
     kinds: u8,
     times: [Option<f64>; 3],
     outputs: [u64; 2],
+    layer: Option<usize>,
     id_key: u32,
 }
 
@@ -30,15 +44,27 @@ struct RawDevice {
     kind: Kind,
     speed: f64,
     memory: Option<u64>,
+    op_overhead: f64,
 }
 
-fn raw_op() -> impl Strategy<Value = RawOp> {
-    let cost = select(vec![0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 7.5, 30.0]);
+fn raw_op(exact: bool) -> impl Strategy<Value = RawOp> {
+    let odd = if exact { [4.0, 5.0, 6.0] } else { [0.1, 7.5, 30.0] };
+    let cost = select([&[0.0, 0.0, 1.0, 1.0, 2.0, 3.0], &odd[..]].concat());
     let kinds = prop_oneof![6 => Just(0b111u8), 1 => Just(0b001), 1 => Just(0b011), 1 => Just(0b101), 1 => Just(0b010)];
     let time = || prop_oneof![6 => Just(None), 1 => select(vec![0.0, 0.5, 2.0, 5.0]).prop_map(Some)];
     let size = || select(vec![0u64, 1, 5, 10, 33]);
-    (cost, 0..12u64, kinds, [time(), time(), time()], [size(), size()], any::<u32>())
-        .prop_map(|(cost, memory, kinds, times, outputs, id_key)| RawOp { cost, memory, kinds, times, outputs, id_key })
+    let layer = proptest::option::weighted(0.7, 0..LAYERS.len());
+    (cost, 0..12u64, kinds, [time(), time(), time()], [size(), size()], layer, any::<u32>()).prop_map(
+        |(cost, memory, kinds, times, outputs, layer, id_key)| RawOp {
+            cost,
+            memory,
+            kinds,
+            times,
+            outputs,
+            layer,
+            id_key,
+        },
+    )
 }
 
 fn raw_device(memory: bool) -> impl Strategy<Value = RawDevice> {
@@ -47,21 +73,20 @@ fn raw_device(memory: bool) -> impl Strategy<Value = RawDevice> {
         true => prop_oneof![1 => Just(None), 2 => (20..300u64).prop_map(Some)].boxed(),
         false => Just(None).boxed(),
     };
-    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit).prop_map(|(kind, speed, memory)| RawDevice {
-        kind,
-        speed,
-        memory,
-    })
+    let op_overhead = select(vec![0.0, 0.0, 0.0, 0.5, 2.0]);
+    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit, op_overhead)
+        .prop_map(|(kind, speed, memory, op_overhead)| RawDevice { kind, speed, memory, op_overhead })
 }
 
 /// Random instances; those that no placement can satisfy because of kinds are left out.
 pub fn instances(limits: Limits) -> impl Strategy<Value = Instance> {
+    let (rates, latency) = if limits.exact { ([1.0, 2.0, 8.0], 0.0) } else { ([1.0, 3.0, 10.0], 0.5) };
     let links = prop_oneof![
-        1 => vec((select(vec![1.0, 3.0, 10.0]), select(vec![0.0, 0.0, 0.5])), limits.devices * limits.devices),
+        1 => vec((select(rates.to_vec()), select(vec![0.0, 0.0, latency])), limits.devices * limits.devices),
         1 => Just(vec![(2.0, 0.0); limits.devices * limits.devices]),
     ];
     (
-        vec(raw_op(), 1..=limits.ops),
+        vec(raw_op(limits.exact), 1..=limits.ops),
         vec((any::<u32>(), any::<u32>(), 0..7u8), 0..=limits.edges),
         prop_oneof![2 => Just(vec![]), 1 => vec((any::<u32>(), any::<u32>()), 0..=1 + limits.ops / 8)],
         vec(raw_device(limits.memory), 1..=limits.devices),
@@ -92,7 +117,8 @@ fn build(
     let mut builder = GraphBuilder::default();
     for op in &ops {
         let kinds = KindSet::from_bits(op.kinds)?;
-        let spec = OpSpec { kinds, times: op.times, memory_bytes: op.memory, ..OpSpec::cost(op.cost) };
+        let layer = op.layer.map(|layer| LAYERS[layer]);
+        let spec = OpSpec { kinds, times: op.times, memory_bytes: op.memory, layer, ..OpSpec::cost(op.cost) };
         builder.add_op(spec, &op.outputs);
     }
     for &(a, b, port) in edges {
@@ -122,5 +148,6 @@ fn build(
         let (rate, latency) = links[from.index() * devices.len() + to.index()];
         Link { rate, latency }
     });
+    let cluster = cluster.ok()?.with_op_overheads(|device| devices[device.index()].op_overhead);
     Instance::new(builder.build().ok()?, cluster.ok()?).ok()
 }

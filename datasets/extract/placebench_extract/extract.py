@@ -1,9 +1,9 @@
 """From a model's name to the folder with its graph and its costs."""
 
 import platform
-import sys
 
 from . import models
+from .machine import cpu_name
 from .write import check_writable, ops_csv, provenance_toml, tensor_rows, tensors_csv, write_folder
 
 LICENCE = "MIT OR Apache-2.0"
@@ -49,7 +49,7 @@ def contents(model, whole, traces, overrides=None, progress=lambda message: None
         "command": _command(model.name, whole, traces, overrides),
         "tensorflow": tf.__version__,
         "python": platform.python_version(),
-        "cpu": _cpu(),
+        "cpu": cpu_name(),
         "threads": 1,
         "traces": traces,
         "cpu_time": "shortest of the traced steps",
@@ -90,12 +90,3 @@ def _command(name, whole, traces, overrides):
     words += ["--whole"] if whole else []
     words += [f"--set {key}={value}" for key, value in (overrides or {}).items()]
     return " ".join(words)
-
-
-def _cpu():
-    if sys.platform == "linux":
-        with open("/proc/cpuinfo") as info:
-            for line in info:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()

@@ -10,6 +10,7 @@ import contextlib
 import re
 
 from .graph import colocated_with, data_inputs
+from .neighbours import follow_neighbours
 
 
 class LayerScopes:
@@ -36,7 +37,7 @@ def spread(graph_def, forward):
             if source:
                 layers[node.name] = forward[source]
     _follow_colocation(graph_def, layers)
-    _follow_neighbours(graph_def, layers)
+    follow_neighbours({node.name: [source for source, _ in data_inputs(node)] for node in graph_def.node}, layers)
     return layers
 
 
@@ -61,39 +62,3 @@ def _follow_colocation(graph_def, layers):
         found = [layers[target] for target in colocated_with(node) if target in layers]
         if found:
             layers.setdefault(node.name, found[0])
-
-
-def _follow_neighbours(graph_def, layers):
-    """Gives a node the layer that all its consumers share, else the one that all its producers share.
-
-    Where that leads no further, the consumers that have a layer decide for those that have none.
-    """
-    producers = {node.name: [source for source, _ in data_inputs(node)] for node in graph_def.node}
-    consumers = {name: [] for name in producers}
-    for name, sources in producers.items():
-        for source in sources:
-            consumers[source].append(name)
-
-    def strict(name):
-        return _shared(layers, consumers[name]) or _shared(layers, producers[name])
-
-    def lenient(name):
-        return _shared(layers, [c for c in consumers[name] if c in layers])
-
-    rule, open_nodes = strict, [name for name in producers if name not in layers]
-    while True:
-        found = {name: layer for name in open_nodes if (layer := rule(name))}
-        layers.update(found)
-        open_nodes = [name for name in open_nodes if name not in found]
-        if found:
-            rule = strict
-        elif rule is strict:
-            rule = lenient
-        else:
-            return
-
-
-def _shared(layers, names):
-    """The one layer that all of `names` have, or None."""
-    found = {layers.get(name) for name in names}
-    return found.pop() if len(found) == 1 else None

@@ -5,12 +5,11 @@ meta optimizer, the common-runtime optimizer, and oneDNN's rewrites (off since `
 one operation at a time, so that a time is the time of the operation alone on one core.
 """
 
-import ctypes
 import re
-import sys
 from dataclasses import dataclass, field
 
 from . import graph as graphs
+from .machine import keep_memory
 from .tf import v1
 
 
@@ -58,20 +57,6 @@ def trace(graph, init, train, feeds, steps, progress=lambda message: None):
             session.run(train, feeds, options=options, run_metadata=metadata)
             add_step(result, metadata.step_stats)
     return result
-
-
-def keep_memory():
-    """Has glibc keep freed memory, so that a step reuses what the warming up has touched.
-
-    Otherwise every large tensor is mapped anew and the system's page faults, which vary tenfold, become
-    part of the operation's time. Elsewhere than on glibc nothing is changed.
-    """
-    trim_threshold, mmap_max, arena_max = -1, -4, -8  # from malloc.h
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt:
-            for option, value in ((trim_threshold, 2**31 - 1), (mmap_max, 0), (arena_max, 1)):
-                mallopt(option, value)
 
 
 def add_step(result, step_stats):

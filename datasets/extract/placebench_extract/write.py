@@ -7,8 +7,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import graph as graphs
-
 
 class OutputError(OSError):
     """The output folder cannot be written."""
@@ -59,16 +57,18 @@ def ops_csv(graph_def, layers, cpu_seconds, gpu_seconds, memory_bytes):
             "" if gpu is None else seconds(gpu),
             memory_bytes.get(name, 0),
         ))
-    return _csv(rows)
+    return csv_bytes(rows)
 
 
 def tensors_csv(rows):
     """One row an output port: (operation, port, bytes)."""
-    return _csv([("op", "port", "bytes"), *rows])
+    return csv_bytes([("op", "port", "bytes"), *rows])
 
 
 def tensor_rows(graph_def, sizes, traced):
     """The rows for every port that is read or was traced, and how many of the sizes are unknown (0)."""
+    from . import graph as graphs
+
     position = {node.name: i for i, node in enumerate(graph_def.node)}
     ports = {port for node in graph_def.node for port in graphs.data_inputs(node)}
     ports.update(port for port in traced if port[0] in position)
@@ -93,7 +93,8 @@ def seconds(value):
     return format(value, ".6g")
 
 
-def _csv(rows):
+def csv_bytes(rows):
+    """The rows as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()

@@ -1,7 +1,12 @@
 //! Clusters as TOML, for people to write.
 //!
 //! ```toml
-//! send_ops = 10                  # what a send op costs its sender; default 0
+//! send_ops = 10                  # operations that a send op costs its sender; default 0
+//! op_overhead = 0.05             # time units, or "5 us", that a device adds to each op; default 0
+//! send_overhead = 0.02           # time units that a transfer takes of its sender, and
+//! send_overhead_per_byte = 1e-6  # that each of its bytes does; default 0
+//! receive_overhead = 0.03        # the same for its receiver
+//! receive_overhead_per_byte = 0
 //!
 //! [[device]]
 //! name = "cpu"
@@ -14,6 +19,7 @@
 //! kind = "GPU"
 //! memory = "16 GiB"              # unlimited if left out
 //! speed = 80
+//! op_overhead = 0.1              # instead of the one for all devices
 //!
 //! [link]                         # every pair that no [[pair]] names
 //! rate = 30                      # bytes per time unit, or "12 GB/s"
@@ -27,6 +33,11 @@
 //! from = "gpu1"                  # one way
 //! to = "cpu"
 //! rate = 15
+//!
+//! [[overhead]]                   # the last line that names a pair counts; what it leaves out is as for all pairs
+//! from = "gpu"                   # or between, as above
+//! to = "gpu"
+//! send_overhead = 0.01
 //! ```
 //!
 //! Instead of `[link]` and `[[pair]]` there may be a topology, from which the rates follow (see [`crate::Topology`]):

@@ -9,9 +9,10 @@
 //!
 //! Row `i` has, in `rate_j` for each `j > i`, the rate in bytes per time unit between devices `i` and `j`, both ways; the
 //! other cells stay empty. The `latency_j` columns (in time units) may be left out, and so may `name`. An empty memory is
-//! unlimited; `speed` is in operations per time unit.
+//! unlimited; `speed` is in operations per time unit. A column `op_overhead` (in time units) says what a device adds to each
+//! op; left out or empty it is 0.
 //!
-//! Asymmetric links, topologies and the cost of send ops are beyond this format: cluster TOML has them.
+//! Asymmetric links, topologies, overheads of transfers and the cost of send ops are beyond this format: cluster TOML has them.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -32,7 +33,7 @@ pub(super) static FORMAT: Format = Format {
     name: "cluster_csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each device, with its rates to the others",
-    lacks: "links that differ by direction, topology, send_ops",
+    lacks: "links that differ by direction, topology, send_ops, overheads of transfers",
     options: &[],
     holds: Holds::Cluster {
         read: |path| read_cluster_csv(path),
@@ -40,7 +41,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-const COLUMNS: [&str; 5] = ["id", "name", "kind", "memory_bytes", "speed"];
+const COLUMNS: [&str; 6] = ["id", "name", "kind", "memory_bytes", "speed", "op_overhead"];
 
 /// Reads a cluster from CSV; the columns are described [here](self).
 ///
@@ -72,6 +73,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
     }
 
     let mut devices = Vec::with_capacity(count);
+    let mut op_overheads = Vec::with_capacity(count);
     let mut upper = Vec::with_capacity(count * count);
     let mut record = StringRecord::new();
     while let Some(row) = rows.next(&mut record)? {
@@ -89,6 +91,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
             memory_bytes: row.value("memory_bytes")?,
             speed: row.required("speed", "operations per time unit")?,
         });
+        op_overheads.push(row.value::<f64>("op_overhead")?.unwrap_or(0.0));
         for other in 0..count {
             upper.push(link(&row, device, other, has_latency)?);
         }
@@ -100,6 +103,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
         );
     }
     Cluster::new(devices, |from, to| upper[from.min(to).index() * count + from.max(to).index()])
+        .and_then(|cluster| cluster.with_op_overheads(|device| op_overheads[device.index()]))
         .map_err(|error| FormatError::file(path, error))
 }
 
@@ -124,14 +128,16 @@ fn link(row: &Row<'_>, device: usize, other: usize, has_latency: bool) -> Result
 /// Writes a cluster as CSV.
 ///
 /// # Errors
-/// If the file cannot be written, or the cluster has what CSV cannot say: links that differ by direction, a topology, a
-/// cost of send ops.
+/// If the file cannot be written, or the cluster has what CSV cannot say: links that differ by direction, a topology,
+/// overheads of transfers, a cost of send ops.
 pub fn write_cluster_csv(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
     let path = path.as_ref();
     let beyond = if cluster.topology().is_some() {
         Some("a topology")
     } else if !cluster.is_symmetric() {
         Some("links that differ by direction")
+    } else if cluster.device_ids().any(|device| cluster.transfer_overheads_from(device).is_some()) {
+        Some("overheads of transfers")
     } else {
         (cluster.send_ops() != 0.0).then_some("a cost of send ops")
     };
@@ -150,7 +156,9 @@ fn write_rows(out: impl Write, cluster: &Cluster) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(out);
     let has_latency =
         cluster.device_ids().any(|device| cluster.latencies_from(device).iter().any(|&latency| latency > 0.0));
-    let mut header: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).collect();
+    let has_overhead = cluster.op_overheads().iter().any(|&overhead| overhead > 0.0);
+    let columns = &COLUMNS[..if has_overhead { COLUMNS.len() } else { COLUMNS.len() - 1 }];
+    let mut header: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
     header.extend(cluster.device_ids().map(|device| format!("rate_{device}")));
     header.extend(cluster.device_ids().filter(|_| has_latency).map(|device| format!("latency_{device}")));
     writer.write_record(&header)?;
@@ -158,6 +166,9 @@ fn write_rows(out: impl Write, cluster: &Cluster) -> Result<(), csv::Error> {
         let memory = of.memory_bytes.map_or_else(String::new, |bytes| bytes.to_string());
         let mut row =
             vec![device.to_string(), of.name.clone(), of.kind.to_string(), memory, Number(of.speed).to_string()];
+        if has_overhead {
+            row.push(Number(cluster.op_overhead(device)).to_string());
+        }
         let cells = |values: &[f64]| -> Vec<String> {
             let cell = |(other, value): (usize, &f64)| match other > device.index() {
                 true => Number(*value).to_string(),

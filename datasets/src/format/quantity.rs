@@ -64,44 +64,42 @@ impl Quantity {
         }
     }
 
+    /// Whether it says its unit.
+    pub(crate) fn has_unit(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+
     /// Bytes per time unit: a number; or, where the time unit is the second, `B/s` to `TB/s`, `KiB/s` to `TiB/s`,
     /// `bit/s` to `Tbit/s`.
     pub(crate) fn rate(&self) -> Result<f64, String> {
-        self.scaled("as in 12e9, \"12 GB/s\" or \"100 Gbit/s\"", "rate", |unit| {
+        self.number("as in 12e9, \"12 GB/s\" or \"100 Gbit/s\"", "rate", |number, unit| {
             let amount = unit.strip_suffix("/s")?;
-            match amount.strip_suffix("bit") {
-                Some(prefix) => Some(decimal(prefix)? / 8.0),
-                None => byte_factor(amount).map(|factor| factor as f64),
-            }
+            let factor = match amount.strip_suffix("bit") {
+                Some(prefix) => decimal(prefix)? / 8.0,
+                None => byte_factor(amount)? as f64,
+            };
+            Some(number * factor)
         })
     }
 
     /// Operations per time unit: a number; or, where the time unit is the second, `ops/s`, `Gops/s`, `Tops/s`, or the
     /// same with `FLOPS`.
     pub(crate) fn speed(&self) -> Result<f64, String> {
-        self.scaled("as in 50, \"14 Tops/s\" or \"14 TFLOPS\"", "speed", |unit| {
-            decimal(unit.strip_suffix("ops/s").or_else(|| unit.strip_suffix("FLOPS"))?)
+        self.number("as in 50, \"14 Tops/s\" or \"14 TFLOPS\"", "speed", |number, unit| {
+            Some(number * decimal(unit.strip_suffix("ops/s").or_else(|| unit.strip_suffix("FLOPS"))?)?)
         })
     }
 
     /// A duration in time units: a number; or, where the time unit is the second, `s`, `ms`, `us`, `µs`, `ns`.
     pub(crate) fn duration(&self) -> Result<f64, String> {
         // Divide instead of multiplying by a fraction, so that "5 us" is exactly 5e-6.
-        self.divided("as in 5e-6 or \"5 us\"", "duration", |unit| match unit {
-            "s" => Some(1.0),
-            "ms" => Some(1e3),
-            "us" | "µs" | "μs" => Some(1e6),
-            "ns" => Some(1e9),
+        self.number("as in 5e-6 or \"5 us\"", "duration", |number, unit| match unit {
+            "s" => Some(number),
+            "ms" => Some(number / 1e3),
+            "us" | "µs" | "μs" => Some(number / 1e6),
+            "ns" => Some(number / 1e9),
             _ => None,
         })
-    }
-
-    fn scaled(&self, example: &str, what: &str, factor: impl Fn(&str) -> Option<f64>) -> Result<f64, String> {
-        self.number(example, what, |number, unit| Some(number * factor(unit)?))
-    }
-
-    fn divided(&self, example: &str, what: &str, divisor: impl Fn(&str) -> Option<f64>) -> Result<f64, String> {
-        self.number(example, what, |number, unit| Some(number / divisor(unit)?))
     }
 
     fn number(&self, example: &str, what: &str, convert: impl Fn(f64, &str) -> Option<f64>) -> Result<f64, String> {

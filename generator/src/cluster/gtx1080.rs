@@ -90,7 +90,7 @@ fn machine(cpus: u32, gpus: u32) -> Result<Cluster, GeneratorError> {
     for gpu in 0..gpus {
         connect((cpus + gpu) as usize, first_switch + (gpu / GPUS_OF_SWITCH) as usize, PCIE);
     }
-    Ok(Cluster::from_topology(devices, Topology { vertices, links })?)
+    Ok(Cluster::from_topology(devices, Topology { vertices, links })?.in_seconds())
 }
 
 #[cfg(test)]

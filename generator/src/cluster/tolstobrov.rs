@@ -77,7 +77,7 @@ fn cluster(workers: u32, network: &Network) -> Result<Cluster, GeneratorError> {
     let link = |from: placebench_datasets::DeviceId, to: placebench_datasets::DeviceId| {
         if node(from.index()) == node(to.index()) { WITHIN } else { between }
     };
-    Ok(Cluster::new(devices, link)?)
+    Ok(Cluster::new(devices, link)?.in_seconds())
 }
 
 #[cfg(test)]

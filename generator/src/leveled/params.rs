@@ -254,7 +254,7 @@ impl Decay {
 }
 
 impl ColocationParams {
-    fn check(&self, graph_nodes: u64) -> Result<(), GeneratorError> {
+    pub(crate) fn check(&self, graph_nodes: u64) -> Result<(), GeneratorError> {
         if !(self.exponent.is_finite() && self.exponent >= 0.0) {
             return Err(GeneratorError::bad("colocation.exponent", self.exponent, "a finite number ≥ 0"));
         }
@@ -274,10 +274,6 @@ impl ColocationParams {
             return Err(GeneratorError::bad("colocation.nodes", self.nodes, expected));
         }
         Ok(())
-    }
-
-    pub(crate) fn check_against(&self, graph_nodes: u64) -> Result<(), GeneratorError> {
-        self.check(graph_nodes)
     }
 }
 

@@ -54,7 +54,7 @@ impl LeveledPlan {
     pub fn new(params: &LeveledParams, seed: u64) -> Result<Self, GeneratorError> {
         params.check()?;
         let levels = Levels::draw(params, seed)?;
-        params.colocation.check_against(levels.op_count() as u64)?;
+        params.colocation.check(levels.op_count() as u64)?;
         let colocation = draw_groups(&params.colocation, levels.op_count(), seed);
         let mut group_kinds = vec![KindSet::ALL; colocation.group_count()];
         params.kinds.fill(&mut stream(seed, Purpose::GroupKinds, 0), &mut group_kinds);

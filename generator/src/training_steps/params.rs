@@ -167,7 +167,7 @@ impl TrainingParams {
 
     fn with_list(self, list: &str) -> Result<Self, String> {
         let list = list.trim().strip_suffix(')').ok_or("the parenthesis is not closed")?;
-        let mut table = toml::Table::try_from(&self).map_err(|error| error.message_line())?;
+        let mut table = toml::Table::try_from(&self).map_err(|error| error.to_string().replace('\n', " "))?;
         for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             let (key, value) =
                 item.split_once('=').ok_or_else(|| format!("'{item}' is not of the form parameter=value"))?;
@@ -291,17 +291,6 @@ impl TrainingParams {
             return Err(GeneratorError::bad("layers", "more than 2^40 values", "a model of at most 2^40 values"));
         }
         Ok(())
-    }
-}
-
-/// The message of an error of TOML, on one line.
-trait MessageLine {
-    fn message_line(&self) -> String;
-}
-
-impl MessageLine for toml::ser::Error {
-    fn message_line(&self) -> String {
-        self.to_string().replace('\n', " ")
     }
 }
 

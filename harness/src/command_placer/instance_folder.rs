@@ -6,8 +6,8 @@
 //! units.csv        id,ops,kinds,demand_bytes
 //! tensors.csv      id,producer,port,bytes
 //! edges.csv        source,target,tensor,bytes
-//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes
-//! links.csv        from,to,rate,latency
+//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead
+//! links.csv        from,to,rate,latency,send_overhead,send_overhead_per_byte,receive_overhead,receive_overhead_per_byte
 //! ```
 //!
 //! Or the same tables as `.parquet`.
@@ -16,7 +16,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::{Categories, DataflowGraph, Instance, Kind, KindSet};
+use placebench_datasets::{Categories, DataflowGraph, Instance, Kind, KindSet, TransferOverheads};
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,7 @@ fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
         column("speed", devices.iter().map(|device| device.speed).collect::<Vec<_>>()),
         // What placers see, above, is unlimited under the rule `peak`: this is what the run is held to.
         column("peak_limit_bytes", cluster.device_ids().map(|device| instance.peak_limit(device)).collect::<Vec<_>>()),
+        column("op_overhead", cluster.op_overheads()),
     ];
     frame(devices.len(), columns)
 }
@@ -238,11 +239,19 @@ fn links(instance: &Instance) -> PolarsResult<DataFrame> {
         let others = |from| cluster.device_ids().filter(move |&to| to != from);
         cluster.device_ids().flat_map(move |from| others(from).map(move |to| (from, to)))
     };
+    let overhead = |at: usize| {
+        let values = pairs().map(|(from, to)| cluster.transfer_overheads(from, to).values()[at]);
+        column(TransferOverheads::NAMES[at], values.collect::<Vec<_>>())
+    };
     let columns = vec![
         column("from", pairs().map(|(from, _)| from.0).collect::<Vec<_>>()),
         column("to", pairs().map(|(_, to)| to.0).collect::<Vec<_>>()),
         column("rate", pairs().map(|(from, to)| cluster.link(from, to).rate).collect::<Vec<_>>()),
         column("latency", pairs().map(|(from, to)| cluster.link(from, to).latency).collect::<Vec<_>>()),
+        overhead(0),
+        overhead(1),
+        overhead(2),
+        overhead(3),
     ];
     frame(cluster.device_count() * (cluster.device_count() - 1), columns)
 }

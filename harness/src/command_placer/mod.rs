@@ -5,7 +5,6 @@
 mod answer;
 mod error;
 mod instance_folder;
-mod process;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,9 +14,9 @@ use placebench_algorithms::{Decision, PlaceContext, PlaceError, Placer};
 use placebench_datasets::{Instance, Placement};
 use serde::Serialize;
 
+use crate::process::{self, Ending, Limits};
 pub use error::{CommandError, Fault};
 pub use instance_folder::{InstanceFormat, Request, WriteError, write_instance};
-use process::{Ending, Limits};
 
 /// The exit code by which a program says that it found no feasible placement.
 pub const EXIT_INFEASIBLE: i32 = 3;

@@ -78,6 +78,7 @@ fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsR
         Column::Cluster,
         Column::Kinds,
         Column::Network,
+        Column::Executor,
         Column::Placer,
         Column::Scheduler,
     ];

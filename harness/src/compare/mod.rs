@@ -3,6 +3,7 @@
 //! Numbers that do not depend on the clock are compared exactly, because runs are deterministic; seconds are compared
 //! against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
 
+mod agreement;
 mod history;
 mod matching;
 mod quality;
@@ -13,6 +14,7 @@ mod status;
 mod time;
 mod verdict;
 
+pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, QualityComparison, QualityGroup};
 pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};

@@ -160,7 +160,7 @@ fn groups(counted: DataFrame, changes: &[CellChange]) -> PolarsResult<Vec<Qualit
 /// they are averaged; repetitions that give the same values as another one of their scenario drew nothing new and count
 /// once.
 fn observations(compared: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
-    let scenario = ["suite", "graph", "cluster", "network", "placer"];
+    let scenario = ["suite", "graph", "cluster", "network", "executor", "placer"];
     let instance = [&scenario[..], &["repetition", "seed"]].concat();
     let frame = compared.clone().lazy().group_by_stable(instance);
     let frame = frame.agg([col("scheduler"), col("old"), col("new"), col("ratio")]).collect()?;

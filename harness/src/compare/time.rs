@@ -145,7 +145,7 @@ fn log_ratios(times: &Times) -> Vec<f64> {
 fn grouped(metric: Metric, pairs: &DataFrame, least_seconds: f64) -> PolarsResult<BTreeMap<(String, String), Times>> {
     let simulated = metric == Metric::SimulateSeconds;
     let group = if simulated {
-        &["graph", "cluster", "placer", "scheduler", "network"][..]
+        &["graph", "cluster", "placer", "scheduler", "network", "executor"][..]
     } else {
         &["graph", "cluster", "placer"]
     };

@@ -1,6 +1,19 @@
-//! Executes placed graphs: what an executor is, and the simulator, which is the first one.
+//! Executes placed graphs: what an executor is, the simulator, which is the first one, and those that measure.
 
+pub mod driver;
+mod replay;
+mod settings;
+mod setup;
 pub mod simulate;
+mod table;
+pub mod threads;
+mod token;
+
+pub use replay::{Replay, order_of};
+pub use settings::{ExecuteSettings, Kernel, OrderMode, RealTime, Transport};
+pub use setup::{Notify, Progress, Setup};
+pub use table::{EXECUTORS, ExecutorEntry, ExecutorName, UnknownExecutor, executor};
+pub use token::{TOKEN_LENGTH, TOKEN_VARIABLE};
 
 use placebench_algorithms::{OnlinePlacer, PlaceError, Plan, Scheduler, SchedulerError, StopToken};
 use placebench_datasets::{Instance, PlacedGraph, Placement, Time};
@@ -37,7 +50,8 @@ use crate::validator::Demands;
 ///         let ops = graph.op_ids().map(|op| slower(simulated.op(op))).collect();
 ///         let sends = simulated.sends().map(|(_, at)| slower(at)).collect();
 ///         let transfers = placed.transfer_ids().map(|id| slower(simulated.transfer(placed, id))).collect();
-///         Ok(Timeline::measured(placed, ops, sends, transfers))
+///         let receives = simulated.receives().map(|(_, at)| slower(at)).collect();
+///         Ok(Timeline::measured(placed, ops, sends, transfers).with_measured_receives(placed, receives))
 ///     }
 /// }
 ///
@@ -139,6 +153,24 @@ pub enum ExecutionError {
         finished: usize,
         /// Tasks to execute, as far as they are known.
         total: usize,
+    },
+    /// A measured run did not end well: a worker or a device died, memory does not suffice, or it would take too long.
+    #[error("{executor}: {reason}")]
+    Failed {
+        /// The executor.
+        executor: &'static str,
+        /// What happened, where, and what to do.
+        reason: String,
+    },
+    /// A measured run was stopped: its deadline passed, or the caller asked for it.
+    #[error("{executor}: stopped after {done} of {runs} runs")]
+    Interrupted {
+        /// The executor.
+        executor: &'static str,
+        /// Runs that ended before.
+        done: u32,
+        /// All runs, warm-ups included.
+        runs: u32,
     },
     /// The executor needs a placement before the run.
     #[error("this executor needs a placement before the run, and the placer chooses devices only during it")]

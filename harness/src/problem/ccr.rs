@@ -12,7 +12,7 @@ const TOLERANCE: f64 = 0.01;
 ///
 /// Sizes are whole bytes, each rounded to the nearest; the ratio that results is checked to be within 1 % of the one
 /// wanted. What sizes are before does not matter otherwise, so a graph whose costs are all a thousand times larger has the
-/// same ratio with a thousandth of the error. Latencies stay, and so do times of ops and resident memory.
+/// same ratio with a thousandth of the error. Latencies and overheads stay, and so do times of ops and resident memory.
 ///
 /// # Errors
 /// If the graph has no edge that moves bytes, or its ops take no time; if latencies alone exceed the ratio; if whole bytes

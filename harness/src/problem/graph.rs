@@ -6,6 +6,7 @@ use placebench_datasets::format::{self, GraphHeader};
 use placebench_datasets::nearest;
 use placebench_datasets::{DataflowGraph, catalogue};
 use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
+use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use super::error::ProblemError;
@@ -38,7 +39,10 @@ pub struct GraphEntry {
     pub training_steps: Option<TrainingParams>,
     /// Draws new costs for the graph's structure.
     #[serde(default)]
-    pub weights: Option<Weights>,
+    pub costs: Option<DrawnCosts>,
+    /// What `costs` was called before: refused with its new name.
+    #[serde(default, deserialize_with = "renamed_to_costs", skip_serializing)]
+    pub weights: (),
     /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
     /// [`scale_to_ccr`](super::scale_to_ccr).
     #[serde(default)]
@@ -54,9 +58,13 @@ pub struct GraphEntry {
 /// How costs are drawn for a graph that has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weights {
+pub enum DrawnCosts {
     /// L §6.2: operations, tensor sizes and memory from U\[1, 100\], whatever the graph says.
     Laich,
+}
+
+fn renamed_to_costs<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
+    Err(de::Error::custom("the key 'weights' is called 'costs' now: write costs = \"laich\""))
 }
 
 impl GraphEntry {
@@ -116,9 +124,9 @@ impl GraphEntry {
             let params = self.params()?.ok_or_else(|| ProblemError::NoSource { graph: self.label() })?;
             (GraphHeader::named(self.label()), params.generate(seed)?)
         };
-        Ok(match self.weights {
+        Ok(match self.costs {
             None => (header, graph),
-            Some(Weights::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),
+            Some(DrawnCosts::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),
         })
     }
 

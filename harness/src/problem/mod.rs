@@ -6,12 +6,12 @@ mod error;
 mod graph;
 mod kinds;
 
-use placebench_datasets::{DataflowGraph, Instance, Kind, format::GraphHeader};
+use placebench_datasets::{Cluster, DataflowGraph, Instance, Kind, format::GraphHeader};
 
 pub use ccr::scale_to_ccr;
 pub use cluster::ClusterEntry;
 pub use error::ProblemError;
-pub use graph::{GraphEntry, Weights};
+pub use graph::{DrawnCosts, GraphEntry};
 pub use kinds::Kinds;
 
 /// An instance, and the unit of its times.
@@ -41,14 +41,20 @@ impl Problem {
             None => loaded,
             Some(ccr) => scale_to_ccr(&loaded, &cluster, ccr, &graph.label())?,
         };
-        let time_unit = time_unit(&header, &loaded).to_owned();
-        Ok(Self { instance: Instance::with_memory_rule(loaded, cluster, entry.memory)?, time_unit })
+        let time_unit = time_unit(&header, &loaded, &cluster).to_owned();
+        let instance = Instance::with_memory_rule(loaded, cluster, entry.memory)?.with_time_unit(&time_unit);
+        Ok(Self { instance, time_unit })
     }
 }
 
-/// The unit of an instance's times: the graph's own where its times were measured, else L's execution unit (EU), which is
-/// operations divided by operations per unit.
-fn time_unit<'a>(header: &'a GraphHeader, graph: &DataflowGraph) -> &'a str {
-    let measured = Kind::ALL.into_iter().any(|kind| graph.has_measured_times(kind));
-    if measured { &header.units.time } else { "EU" }
+/// The unit of an instance's times: the graph's own where its times were measured, else the second where the cluster counts in
+/// seconds, else L's execution unit (EU), which is operations divided by operations per unit.
+fn time_unit<'a>(header: &'a GraphHeader, graph: &DataflowGraph, cluster: &Cluster) -> &'a str {
+    if Kind::ALL.into_iter().any(|kind| graph.has_measured_times(kind)) {
+        &header.units.time
+    } else if cluster.is_in_seconds() {
+        "seconds"
+    } else {
+        "EU"
+    }
 }

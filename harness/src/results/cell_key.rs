@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
-/// A graph on a cluster under a network model: makespans in one scenario compare.
+/// A graph on a cluster under a network model, executed by one executor: makespans in one scenario compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scenario {
     /// Name of the graph.
@@ -15,11 +16,14 @@ pub struct Scenario {
     pub cluster: String,
     /// Name of the network model.
     pub network: String,
+    /// Name of the executor.
+    pub executor: ExecutorName,
 }
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}/{}", self.graph, self.cluster, self.network)
+        write!(f, "{}@{}/{}", self.graph, self.cluster, self.network)?;
+        if self.executor.is_simulator() { Ok(()) } else { write!(f, "/{}", self.executor) }
     }
 }
 
@@ -36,6 +40,8 @@ pub struct CellKey {
     pub kinds: Kinds,
     /// The network model.
     pub network: String,
+    /// The executor.
+    pub executor: ExecutorName,
     /// The placer, as tables print it.
     pub placer: String,
     /// The scheduler with its parameters.
@@ -47,15 +53,20 @@ pub struct CellKey {
 }
 
 impl CellKey {
-    /// The graph on the cluster under the network model.
+    /// The graph on the cluster under the network model, and the executor.
     pub fn scenario(&self) -> Scenario {
-        Scenario { graph: self.graph.clone(), cluster: self.cluster.clone(), network: self.network.clone() }
+        let Self { graph, cluster, network, executor, .. } = self.clone();
+        Scenario { graph, cluster, network, executor }
     }
 
-    /// What a mark of a figure stands for: `graph|cluster|placer|scheduler`, all repetitions. A figure shows one
-    /// network model, which the mark leaves out.
+    /// What a mark of a figure stands for: `graph|cluster|placer|scheduler`, and `|executor` unless it is the simulator;
+    /// all repetitions. A figure shows one network model, which the mark leaves out.
     pub fn mark(&self) -> String {
-        [self.graph.as_str(), &self.cluster, &self.placer, &self.scheduler].join("|")
+        let mut parts = vec![self.graph.as_str(), &self.cluster, &self.placer, &self.scheduler];
+        if !self.executor.is_simulator() {
+            parts.push(self.executor.as_str());
+        }
+        parts.join("|")
     }
 }
 

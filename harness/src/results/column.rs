@@ -26,6 +26,8 @@ pub enum Column {
     Kinds,
     /// The network model.
     Network,
+    /// The executor.
+    Executor,
     /// The repetition.
     Repetition,
     /// The seed.
@@ -36,7 +38,7 @@ pub enum Column {
 
 impl Column {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Suite,
         Self::Graph,
         Self::Cluster,
@@ -45,6 +47,7 @@ impl Column {
         Self::PlacerSpec,
         Self::Scheduler,
         Self::Network,
+        Self::Executor,
         Self::Repetition,
         Self::Seed,
         Self::Status,
@@ -61,6 +64,7 @@ impl Column {
             Self::PlacerSpec => "placer_spec",
             Self::Scheduler => "scheduler",
             Self::Network => "network",
+            Self::Executor => "executor",
             Self::Repetition => "repetition",
             Self::Seed => "seed",
             Self::Status => "status",

@@ -2,6 +2,7 @@
 
 use polars::prelude::*;
 
+use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
 /// A type that a column can hold.
@@ -95,6 +96,16 @@ impl ColumnValue for Kinds {
             text.parse().map_err(|error| polars_err!(ComputeError: "column '{}': {error}", column.name()))
         };
         String::values(column)?.into_iter().map(parse).collect()
+    }
+}
+
+impl ColumnValue for ExecutorName {
+    fn column(name: &str, values: Vec<Self>) -> Column {
+        Column::new(name.into(), values.iter().map(Self::as_str).collect::<Vec<_>>())
+    }
+
+    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+        Ok(String::values(column)?.iter().map(|name| Self::from(name.as_str())).collect())
     }
 }
 

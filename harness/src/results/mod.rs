@@ -6,6 +6,7 @@ mod files;
 mod filter;
 mod frame;
 mod metric;
+mod predictions;
 mod row;
 mod table;
 
@@ -16,5 +17,6 @@ pub(crate) use filter::as_text;
 pub use filter::{Filter, FilterError};
 pub use frame::{ColumnValue, lists, text_lists, values};
 pub use metric::{Measure, Metric, UnknownMetric};
+pub use predictions::{Prediction, Predictions};
 pub use row::{Row, SCHEMA_VERSION, Status};
 pub use table::{CELL, SCENARIO, Table, cell_keys, left_join, scenarios};

@@ -3,8 +3,9 @@
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::CellKey;
 use super::frame::ColumnValue;
+use super::{CellKey, Predictions};
+use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
 /// Version of the columns below; it changes when one is renamed, removed or changes its meaning.
@@ -12,7 +13,24 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
 /// all tables had before.
-const ADDED_COLUMNS: [&str; 5] = ["placer_spec", "repaired", "kinds", "memory", "assumptions_broken"];
+const ADDED_COLUMNS: [&str; 16] = [
+    "placer_spec",
+    "repaired",
+    "kinds",
+    "memory",
+    "assumptions_broken",
+    "executor",
+    "hardware",
+    "execution",
+    "other_load",
+    "warm_ups",
+    "repetitions",
+    "makespan_least",
+    "makespan_largest",
+    "makespan_odd",
+    "makespan_even",
+    "time_scale",
+];
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,10 +78,14 @@ macro_rules! row {
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct Row {
             $($(#[$doc])* pub $field: $type,)*
+            /// What each network model predicts for a measured placement and order, as columns of their own:
+            /// `predicted_MODEL` and `prediction_error_MODEL`, which is predicted / measured makespan − 1.
+            #[serde(flatten)]
+            pub predictions: Predictions,
         }
 
         impl Row {
-            /// The names of all columns, in order.
+            /// The names of all columns but those of [`Row::predictions`], in order.
             pub const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
 
             /// A data frame of rows, in their order.
@@ -71,12 +93,13 @@ macro_rules! row {
             /// # Errors
             /// If Polars refuses the columns.
             pub fn to_frame(rows: &[Self]) -> PolarsResult<DataFrame> {
-                let columns = vec![$(
+                let mut columns = vec![$(
                     <$type as ColumnValue>::column(
                         stringify!($field),
                         rows.iter().map(|row| row.$field.clone()).collect(),
                     ),
                 )*];
+                columns.extend(Predictions::to_columns(rows.iter().map(|row| &row.predictions)));
                 DataFrame::new(rows.len(), columns)
             }
 
@@ -100,6 +123,9 @@ macro_rules! row {
                         }
                     }
                 )*
+                for (row, predictions) in rows.iter_mut().zip(Predictions::from_frame(frame)?) {
+                    row.predictions = predictions;
+                }
                 Ok(rows)
             }
         }
@@ -129,6 +155,9 @@ row! {
     scheduler: String,
     /// The network model; makespans under different models do not compare.
     network: String,
+    /// What executed the placement: `simulate`, or an executor that measures; makespans of different ones do not compare.
+    #[serde(default)]
+    executor: ExecutorName,
     /// Repetition, from 0.
     repetition: u32,
     /// Seed of this repetition: graphs, costs and placers draw from it.
@@ -143,12 +172,22 @@ row! {
     edges: u64,
     /// Unit of the row's times: that of the graph's measured times (`seconds`), or `EU`, L's execution units.
     time_unit: String,
-    /// When the last device finishes, in the row's time unit (L Eq. 2.1).
+    /// When the last device finishes, in the row's time unit (L Eq. 2.1); the median of the repetitions if measured.
     makespan: Option<f64>,
+    /// The least makespan of the repetitions, if measured.
+    makespan_least: Option<f64>,
+    /// The largest makespan of the repetitions, if measured.
+    makespan_largest: Option<f64>,
+    /// The median makespan of the first, third, … repetition, if several were measured.
+    makespan_odd: Option<f64>,
+    /// The median makespan of the second, fourth, … repetition, if several were measured.
+    makespan_even: Option<f64>,
+    /// Real seconds that one of the row's time units took, if measured.
+    time_scale: Option<f64>,
     /// Makespan / sum of least costs over the critical path of least costs (Topcuoglu et al. 2002).
     slr: Option<f64>,
     /// Makespan of `single_device` with `pct` on the same graph, cluster, kinds, memory rule and network / makespan; empty
-    /// if `single_device` finds no valid placement.
+    /// if `single_device` finds no valid placement, or the run was measured.
     speedup: Option<f64>,
     /// Speedup / number of devices that at least one op may run on.
     efficiency: Option<f64>,
@@ -187,7 +226,17 @@ row! {
     executable_mean: Option<f64>,
     /// Wall-clock seconds to place; the same for all schedulers of one placement.
     place_seconds: Option<f64>,
-    /// Wall-clock seconds to simulate.
+    /// What a measured run ran on: model of the processor, cores, GPUs with driver and clocks.
+    hardware: Option<String>,
+    /// How a measured run ran: kernel, transport, order, priority, or software.
+    execution: Option<String>,
+    /// Share of the machine's processor time that other processes used while it was measured.
+    other_load: Option<f64>,
+    /// Runs before the first that counts, if measured.
+    warm_ups: Option<u64>,
+    /// Runs that count, if measured.
+    repetitions: Option<u64>,
+    /// Wall-clock seconds to simulate; of a measured cell, to execute it with warm-ups and repetitions.
     simulate_seconds: Option<f64>,
     /// Peak resident memory of the whole process so far, in bytes.
     peak_rss_bytes: Option<u64>,
@@ -215,6 +264,7 @@ impl Row {
             cluster: self.cluster.clone(),
             kinds: self.kinds,
             network: self.network.clone(),
+            executor: self.executor.clone(),
             placer: self.placer.clone(),
             scheduler: self.scheduler.clone(),
             repetition: self.repetition,
@@ -251,7 +301,7 @@ mod tests {
     fn rows_survive_a_round_trip_through_a_frame() {
         let rows = example();
         let frame = Row::to_frame(&rows).unwrap();
-        assert_eq!(frame.width(), Row::COLUMNS.len());
+        assert_eq!(frame.width(), Row::COLUMNS.len() + Predictions::columns().len());
         assert_eq!(Row::from_frame(&frame).unwrap(), rows);
     }
 

@@ -6,14 +6,15 @@ use polars::prelude::*;
 
 use super::frame::values;
 use super::{CellKey, Column, Row, Scenario};
+use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
 /// The columns of a [`Scenario`].
-pub const SCENARIO: [&str; 3] = ["graph", "cluster", "network"];
+pub const SCENARIO: [&str; 4] = ["graph", "cluster", "network", "executor"];
 
 /// The columns of a [`CellKey`], in its order.
-pub const CELL: [&str; 9] =
-    ["suite", "graph", "cluster", "kinds", "network", "placer", "scheduler", "repetition", "seed"];
+pub const CELL: [&str; 10] =
+    ["suite", "graph", "cluster", "kinds", "network", "executor", "placer", "scheduler", "repetition", "seed"];
 
 /// Rows as a data frame. Its columns are those of [`Row`], and three that follow from them:
 ///
@@ -124,9 +125,10 @@ pub fn left_join(left: LazyFrame, right: LazyFrame, by: &[&str]) -> LazyFrame {
 /// # Errors
 /// If a column is missing.
 pub fn scenarios(frame: &DataFrame) -> PolarsResult<Vec<Scenario>> {
-    let [graphs, clusters, networks] = SCENARIO.map(|name| values::<String>(frame, name));
-    let zipped = graphs?.into_iter().zip(clusters?).zip(networks?);
-    Ok(zipped.map(|((graph, cluster), network)| Scenario { graph, cluster, network }).collect())
+    let [graphs, clusters, networks] = ["graph", "cluster", "network"].map(|name| values::<String>(frame, name));
+    let zipped = graphs?.into_iter().zip(clusters?).zip(networks?).zip(values::<ExecutorName>(frame, "executor")?);
+    let scenario = |(((graph, cluster), network), executor)| Scenario { graph, cluster, network, executor };
+    Ok(zipped.map(scenario).collect())
 }
 
 /// The cells of a data frame that has the columns [`CELL`], one a row.
@@ -140,8 +142,8 @@ pub fn cell_keys(frame: &DataFrame) -> PolarsResult<Vec<CellKey>> {
     let (repetitions, seeds) = (values::<u32>(frame, "repetition")?, values::<u64>(frame, "seed")?);
     let names = scenarios.into_iter().zip(kinds).zip(suites).zip(placers).zip(schedulers);
     let key = |(((((scenario, kinds), suite), placer), scheduler), (repetition, seed)): (_, (u32, u64))| {
-        let Scenario { graph, cluster, network } = scenario;
-        CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed }
+        let Scenario { graph, cluster, network, executor } = scenario;
+        CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed }
     };
     Ok(names.zip(repetitions.into_iter().zip(seeds)).map(key).collect())
 }

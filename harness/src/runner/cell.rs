@@ -1,12 +1,14 @@
 //! Runs one job: a placement, and the cells that share it.
 
+use std::sync::Arc;
+
 use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::Assumption;
 use placebench_datasets::Instance;
 use rayon::ThreadPool;
 
 use crate::evaluate::{EvaluationError, Evaluator, Placed, Reference};
-use crate::execute::simulate::Simulator;
+use crate::execute::{ExecutionError, Setup};
 use crate::results::{Row, Status};
 use crate::suite::{Cell, Plan};
 
@@ -41,8 +43,11 @@ pub(super) fn run(
         let blank = bounded_row(plan, cell, prepared);
         match &placed {
             Ok(placed) => {
-                let reference = Some(&prepared.references[cell.network]);
-                execute(plan, &Evaluator { reference, ..evaluator }, cell, placed, blank)
+                let simulated = &prepared.references[cell.network];
+                // A simulated makespan is no measure for a measured one.
+                let measured = Reference { single_device: None, ..simulated.clone() };
+                let reference = Some(if plan.executors[cell.executor].measures { &measured } else { simulated });
+                execute(plan, prepared, &Evaluator { reference, ..evaluator }, cell, placed, blank)
             }
             Err(error) => row_of_error(blank, error),
         }
@@ -51,14 +56,29 @@ pub(super) fn run(
 }
 
 /// The row of a cell that is placed; `None` if the run was stopped meanwhile.
-fn execute(plan: &Plan, evaluator: &Evaluator<'_>, cell: Cell, placed: &Placed<'_>, blank: Row) -> Option<Row> {
+fn execute(
+    plan: &Plan,
+    prepared: &Prepared,
+    evaluator: &Evaluator<'_>,
+    cell: Cell,
+    placed: &Placed<'_>,
+    blank: Row,
+) -> Option<Row> {
     let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
-    let simulator = Simulator::new(plan.networks[cell.network].1);
+    let setup = Setup {
+        network: plan.networks[cell.network].1,
+        settings: &plan.suite.execute,
+        graph: &plan.suite.graphs[plan.groups[cell.group].graph],
+        time_unit: &prepared.time_unit,
+        notify: Arc::new(|_| ()),
+    };
+    let executor = &plan.executors[cell.executor];
     let took = match placed {
         Placed::Before { took, .. } => Some(took.as_secs_f64()),
         Placed::During(_) => None,
     };
-    match evaluator.execute(placed, scheduler, &simulator) {
+    let made = (executor.make)(&setup).map_err(|reason| ExecutionError::Failed { executor: executor.name, reason });
+    match made.map_err(EvaluationError::from).and_then(|made| evaluator.execute(placed, scheduler, &*made)) {
         Ok(evaluation) => Some(evaluation.row(blank)),
         Err(error) => row_of_error(Row { place_seconds: took, ..blank }, &error),
     }

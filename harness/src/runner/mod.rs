@@ -61,7 +61,8 @@ pub enum RunOutcome {
     },
 }
 
-/// Runs all cells of a plan that are not in `done`, on the current rayon pool.
+/// Runs all cells of a plan that are not in `done`, on the current rayon pool. Cells that are measured run when all others
+/// are done, one at a time: they would disturb each other.
 ///
 /// Each row goes to `record` as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the same
 /// on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like
@@ -82,7 +83,9 @@ pub fn run<E: Send>(
         move |key, _| keys.contains(key)
     });
     observer.begin(plan.cells.len(), rows.len());
-    let jobs = missing_jobs(plan, &rows);
+    let is_measured = |cell: &Cell| plan.executors[cell.executor].measures;
+    let jobs = missing_jobs(plan, &rows, |cell| !is_measured(cell));
+    let measured = missing_jobs(plan, &rows, is_measured);
     let pool = search_pool(plan, &jobs);
     let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
     let keep = |row: Row| -> Result<(), E> {
@@ -92,6 +95,10 @@ pub fn run<E: Send>(
         Ok(())
     };
     jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
+    // Each cell is a job: the time limit is for one.
+    for &cell in measured.iter().flatten().flatten() {
+        run_group(plan, &[vec![cell]], None, stop, &keep)?;
+    }
     for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         rows.insert(row.key(), row);
     }
@@ -115,10 +122,11 @@ fn search_pool(plan: &Plan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
 /// The cells of one placement: same group, same placer and, if the placer searches, same network model.
 type Job = Vec<Cell>;
 
-/// The missing cells by group, then by placer.
-fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>) -> Vec<Vec<Job>> {
+/// The missing cells that are `wanted`, by group, then by placer.
+fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>, wanted: impl Fn(&Cell) -> bool) -> Vec<Vec<Job>> {
     let mut groups: Vec<Vec<Job>> = Vec::new();
-    for &cell in plan.cells.iter().filter(|&&cell| !rows.contains_key(&plan.key(cell))) {
+    let is_missing = |cell: &Cell| wanted(cell) && !rows.contains_key(&plan.key(*cell));
+    for cell in plan.cells.iter().copied().filter(is_missing) {
         match groups.last_mut() {
             Some(jobs) if jobs[0][0].group == cell.group => match jobs.last_mut() {
                 Some(job) if shares_placement(plan, job[0], cell) => job.push(cell),

@@ -26,8 +26,9 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
 }
 
 /// Places and simulates a cell again, on the instance of its group ([`Plan::problem`]). The outcome is that of the run, byte
-/// for byte, as long as the version of placebench is the same. Every choice of a device is recorded, unless the placer
-/// decides during the run. There are no ratios to reference values.
+/// for byte, as long as the version of placebench is the same; of a measured cell it is the simulation whose order was
+/// executed. Every choice of a device is recorded, unless the placer decides during the run. There are no ratios to
+/// reference values.
 ///
 /// # Errors
 /// One line, if the cell fails, which its row would say, too.
@@ -59,7 +60,7 @@ mod tests {
             schedulers = ["pct", "static"]
             [[graph]]
             catalogue = "convnet"
-            weights = "laich"
+            costs = "laich"
             ccr = 2.0
             [[cluster]]
             preset = "laich7"

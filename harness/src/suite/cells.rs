@@ -7,6 +7,7 @@ use polars::prelude::PolarsError;
 
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
+use crate::execute::{ExecutorEntry, ExecutorName, executor};
 use crate::problem::{Problem, ProblemError};
 use crate::results::{CellKey, Column, Filter, FilterError, Row, Table, values};
 
@@ -51,7 +52,7 @@ pub struct Group {
     pub seed: u64,
 }
 
-/// One simulation: a group, a placer, a scheduler, a network model.
+/// One execution: a group, a placer, a scheduler, a network model, an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// Index into [`Plan::groups`].
@@ -62,6 +63,8 @@ pub struct Cell {
     pub scheduler: Option<usize>,
     /// Index into [`Plan::networks`].
     pub network: usize,
+    /// Index into [`Plan::executors`].
+    pub executor: usize,
 }
 
 /// A suite with its names resolved and its cells listed.
@@ -74,9 +77,11 @@ pub struct Plan {
     pub schedulers: Vec<(String, Box<dyn Scheduler>)>,
     /// Network models with their names.
     pub networks: Vec<(String, &'static dyn NetworkModel)>,
+    /// Executors.
+    pub executors: Vec<&'static ExecutorEntry>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<Group>,
-    /// All cells that the suite selects: groups, then placers, then networks, then schedulers.
+    /// All cells that the suite selects: groups, then placers, then networks, then schedulers, then executors.
     pub cells: Vec<Cell>,
 }
 
@@ -106,7 +111,8 @@ impl Plan {
             .collect::<Result<Vec<_>, SpecError>>()?;
         let networks =
             suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
-        let mut plan = Self { suite, placers, schedulers, networks, groups: Vec::new(), cells: Vec::new() };
+        let executors = suite.executors.iter().filter_map(|text| executor(text).ok()).collect();
+        let mut plan = Self { suite, placers, schedulers, networks, executors, groups: Vec::new(), cells: Vec::new() };
         plan.list_groups();
         for group in 0..plan.groups.len() {
             plan.list_cells(group);
@@ -163,19 +169,27 @@ impl Plan {
     fn list_cells(&mut self, group: usize) {
         for placer in 0..self.placers.len() {
             for network in 0..self.networks.len() {
-                if self.placers[placer].1.online().is_some() {
-                    self.cells.push(Cell { group, placer, scheduler: None, network });
-                    continue;
-                }
-                for scheduler in 0..self.schedulers.len() {
-                    // The static scheduler executes a placer's own schedule: without one there is nothing to run.
-                    if self.schedulers[scheduler].1.needs_plan() && !self.placers[placer].1.makes_plan() {
-                        continue;
+                for scheduler in self.schedulers_for(placer) {
+                    for executor in 0..self.executors.len() {
+                        // Only the simulator lets a placer choose devices during the run.
+                        if scheduler.is_some() || !self.executors[executor].measures {
+                            self.cells.push(Cell { group, placer, scheduler, network, executor });
+                        }
                     }
-                    self.cells.push(Cell { group, placer, scheduler: Some(scheduler), network });
                 }
             }
         }
+    }
+
+    /// The schedulers that a placer runs with; `None` stands for its own decisions during the run.
+    fn schedulers_for(&self, placer: usize) -> Vec<Option<usize>> {
+        let placer = &self.placers[placer].1;
+        if placer.online().is_some() {
+            return vec![None];
+        }
+        // The static scheduler executes a placer's own schedule: without one there is nothing to run.
+        let runs = |&scheduler: &usize| placer.makes_plan() || !self.schedulers[scheduler].1.needs_plan();
+        (0..self.schedulers.len()).filter(runs).map(Some).collect()
     }
 
     /// The instance of a group, made as the suite says.
@@ -216,6 +230,7 @@ impl Plan {
             cluster: self.suite.clusters[group.cluster].label(),
             kinds: self.suite.clusters[group.cluster].kinds,
             network: self.networks[cell.network].0.clone(),
+            executor: ExecutorName::from(self.executors[cell.executor].name),
             placer: self.placers[cell.placer].0.clone(),
             scheduler: cell
                 .scheduler
@@ -227,7 +242,8 @@ impl Plan {
 
     /// A row with what is known of a cell before its instance is made.
     pub fn blank_row(&self, cell: Cell) -> Row {
-        let CellKey { suite, graph, cluster, kinds, network, placer, scheduler, repetition, seed } = self.key(cell);
+        let CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed } =
+            self.key(cell);
         Row {
             suite,
             graph,
@@ -238,6 +254,7 @@ impl Plan {
             placer_spec: self.placer_spec(cell).map(str::to_owned),
             scheduler,
             network,
+            executor,
             repetition,
             seed,
             ..Row::default()

@@ -10,11 +10,12 @@ use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::execute::simulate::network_model;
+use crate::execute::{EXECUTORS, ExecuteSettings, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
 use crate::results::{Filter, as_text};
 use crate::suite::PlacerEntry;
 
-/// A suite: every graph × cluster × placer × scheduler × network model × repetition is a cell.
+/// A suite: every graph × cluster × placer × scheduler × network model × executor × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
@@ -53,6 +54,13 @@ pub struct Suite {
     /// Schedulers; `static` runs only with placers that make a schedule of their own, and none runs with placers that choose
     /// devices during the run.
     pub schedulers: Vec<String>,
+    /// Executors; those that measure run their cells one at a time, when all others are done, and none of placers that
+    /// choose devices during the run.
+    #[serde(default = "simulate", skip_serializing_if = "is_simulate")]
+    pub executors: Vec<String>,
+    /// How executors that measure run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub execute: ExecuteSettings,
     /// The graphs.
     #[serde(rename = "graph")]
     pub graphs: Vec<GraphEntry>,
@@ -70,6 +78,18 @@ fn one() -> u32 {
 
 fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
+}
+
+fn simulate() -> Vec<String> {
+    vec![EXECUTORS[0].name.to_owned()]
+}
+
+fn is_simulate(executors: &Vec<String>) -> bool {
+    *executors == simulate()
+}
+
+fn is_default(settings: &ExecuteSettings) -> bool {
+    *settings == ExecuteSettings::default()
 }
 
 /// What `placers = "all"` reads as, until [`Suite::parse`] puts names in its place.
@@ -231,6 +251,7 @@ impl Suite {
             ("placers", self.placers.is_empty() && self.placer_entries.is_empty()),
             ("schedulers", self.schedulers.is_empty()),
             ("networks", self.networks.is_empty()),
+            ("executors", self.executors.is_empty()),
             ("[[graph]]", self.graphs.is_empty()),
             ("[[cluster]]", self.clusters.is_empty()),
         ] {
@@ -239,6 +260,7 @@ impl Suite {
                 return Err(refuse(list.to_owned(), format!("give at least one{where_else}")));
             }
         }
+        self.execute.check().map_err(|(name, reason)| refuse(format!("execute: {name}"), reason))?;
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
         for entry in &self.placer_entries {
             entry.check().map_err(|reason| refuse(format!("placer '{}'", entry.name()), reason))?;
@@ -310,9 +332,15 @@ impl Suite {
         for text in &self.networks {
             network_model(text).map_err(|error| ("networks", error.to_string()))?;
         }
-        for (list, names) in
-            [("placers", &self.placers), ("schedulers", &self.schedulers), ("networks", &self.networks)]
-        {
+        for text in &self.executors {
+            executor(text).map_err(|error| ("executors", error.to_string()))?;
+        }
+        for (list, names) in [
+            ("placers", &self.placers),
+            ("schedulers", &self.schedulers),
+            ("networks", &self.networks),
+            ("executors", &self.executors),
+        ] {
             let mut sorted = names.clone();
             self.check_unique(&mut sorted, list).map_err(|(label, reason)| (list, format!("{label} {reason}")))?;
         }
@@ -385,6 +413,19 @@ preset = "laich7"
         assert_eq!(directory("").unwrap(), folder.path());
         assert_eq!(directory("directory = \"tools\"").unwrap(), folder.path().join("tools"));
         assert!(directory("directory = \"tool\"").unwrap_err().contains("placer 'mine': directory '"));
+    }
+
+    #[test]
+    fn executors_and_their_settings_read_back_and_are_left_out_where_they_are_the_usual_ones() {
+        let text = GOOD.replace(
+            "[[graph]]",
+            "executors = [\"simulate\", \"threads\"]\n[execute]\nmean_op = \"5 ms\"\nkernel = \"compute\"\n[[graph]]",
+        );
+        let suite = Suite::parse(&text, "s.toml").unwrap();
+        assert_eq!((suite.execute.mean_op.seconds, suite.execute.warm_up), (0.005, 2));
+        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+        let written = Suite::parse(GOOD, "s.toml").unwrap().to_toml().unwrap();
+        assert!(!written.contains("execut"), "suites that only simulate are stored as they were: {written}");
     }
 
     #[test]
@@ -475,6 +516,20 @@ preset = "laich7"
             (GOOD.replace("hashing", "hashin"), "s.toml: placers: unknown placer 'hashin': did you mean 'hashing'?"),
             (GOOD.replace("fifo", "fifo(x=1)"), "s.toml: schedulers: 'fifo' has no parameter 'x'"),
             (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),
+            (
+                GOOD.replace("name = \"small\"", "name = \"small\"\nexecutors = [\"thread\"]"),
+                "s.toml: executors: unknown executor 'thread': did you mean 'threads'?",
+            ),
+            (
+                GOOD.replace("name = \"small\"", "name = \"small\"\nexecutors = []"),
+                "s.toml: executors: give at least one",
+            ),
+            (
+                GOOD.replace("[[graph]]", "[execute]\nwarm_up = 0\n[[graph]]"),
+                "s.toml: execute: warm_up: must be from 1 to 1000000",
+            ),
+            (GOOD.replace("[[graph]]", "[execute]\nwarmup = 1\n[[graph]]"), "s.toml:7: unknown field `warmup`"),
+            (GOOD.replace("[[graph]]", "[execute]\nmean_op = \"3\"\n[[graph]]"), "s.toml:7: '3' is no length of time"),
             (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
             (
                 GOOD.replace("\"laich7\"", "\"laich7\"\nmemory = \"peek\""),

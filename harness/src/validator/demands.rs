@@ -4,9 +4,10 @@
 /// time, each transfer once), which every run obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demands {
-    /// Simulated: ops and sends take exactly the time that the cluster says, and transfers obey these laws.
+    /// Simulated: ops, sends and receives take exactly the time that the cluster says, and transfers obey these laws.
     Exact(&'static [TransferLaw]),
-    /// Measured by clocks: nothing more, since what takes how long is what the measurement is for.
+    /// Measured by clocks: nothing more, since what takes how long is what the measurement is for. Send and receive ops need
+    /// not be recorded.
     Order,
 }
 
@@ -19,6 +20,9 @@ pub enum TransferLaw {
     LeastTime,
     /// A device sends one transfer at a time and receives one at a time.
     OneAtATime,
+    /// A device's interface injects one transfer at a time, which keeps it busy for bytes / rate from the transfer's start,
+    /// and takes in one at a time, which keeps it busy for bytes / rate until the transfer's end.
+    GapPerByte,
     /// The transfers that use a link of [`Cluster::shared_links`](placebench_datasets::Cluster::shared_links) move no more
     /// bytes in any stretch of time than the link carries. What a transfer moves when is not recorded, so that the bytes of
     /// those that happened within a stretch count, their latencies left out. Stretches are looked at that begin with a busy
@@ -27,7 +31,7 @@ pub enum TransferLaw {
 }
 
 impl Demands {
-    /// Whether ops and sends take exactly the time that the cluster says.
+    /// Whether ops, sends and receives take exactly the time that the cluster says.
     pub(super) fn exact_tasks(self) -> bool {
         matches!(self, Self::Exact(_))
     }

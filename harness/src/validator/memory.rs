@@ -84,6 +84,9 @@ fn changes(run: &Run<'_>, transfers: &Transfers<'_>, last_uses: &[Time]) -> Vec<
     for (index, &until) in until.iter().enumerate() {
         let tensor = TensorId::new(index);
         let op = run.graph.producer(tensor);
+        if run.graph.outputs_are_resident(op) {
+            continue;
+        }
         stay(run.device_of(op), run.graph.tensor_bytes(tensor), run.start[op.index()], until);
     }
     changes

@@ -27,10 +27,12 @@ const TOLERANCE: f64 = 1e-9;
 /// 3. the device is of a kind allowed to the op, and colocated ops are on one device;
 /// 4. each transfer moves an output (or a control signal) of an op from that op's device to another, once for each
 ///    (tensor, device), and takes the time that the [`TransferLaw`]s demand;
-/// 5. a transfer starts when the op has ended. Where sends cost something, each transfer has a send op on the sender after
-///    the op, which under [`Demands::Exact`] takes exactly its time, and starts when the send op has ended;
-/// 6. each op starts after its local producers end and its remote inputs arrive, and every transfer serves an op;
-/// 7. a device executes one op or send op at a time;
+/// 5. a transfer starts when the op has ended. It may have a send op on the sender, between op and transfer, and a receive
+///    op on the receiver after the transfer: under [`Demands::Exact`] it has those, and only those, that take time, and they
+///    take exactly their time;
+/// 6. each op starts after its local producers end and its remote inputs are there, received where that is an op, and every
+///    transfer serves an op;
+/// 7. a device executes one op, send op or receive op at a time;
 /// 8. the other [`TransferLaw`]s hold;
 /// 9. unless the instance's [`MemoryRule`](placebench_datasets::MemoryRule) is `Unlimited`, the memory in use stays within
 ///    each device's at every instant, with tensors staying as [`MemoryUse`](crate::memory::MemoryUse) defines; under
@@ -54,11 +56,14 @@ pub fn validate(
     run.check_durations()?;
     run.check_constraints()?;
     let transfers = transfers::Transfers::new(&run, records)?;
-    transfers.check_starts(&run)?;
-    let last_uses = transfers.check_inputs(&run)?;
+    let arrivals = transfers.check_starts(&run)?;
+    let last_uses = transfers.check_inputs(&run, &arrivals)?;
     run.check_overlap(records)?;
     if demands.has(TransferLaw::OneAtATime) {
         transfers.check_ports(&run)?;
+    }
+    if demands.has(TransferLaw::GapPerByte) {
+        transfers.check_gaps(&run)?;
     }
     if demands.has(TransferLaw::LinkCapacity) {
         links::check(&run, records)?;
@@ -156,10 +161,11 @@ impl<'a> Run<'a> {
         }
         for op in self.graph.op_ids() {
             let device = self.cluster.device(self.device_of(op));
-            let expected = match self.graph.measured_time(op, device.kind) {
+            let alone = match self.graph.measured_time(op, device.kind) {
                 Some(time) => time,
                 None => self.graph.ops(op) / device.speed,
             };
+            let expected = alone + self.cluster.op_overhead(self.device_of(op));
             let (start, end) = (self.start[op.index()], self.end[op.index()]);
             if !lasts(start, end, expected) {
                 let what = self.op_on_device(op);
@@ -197,25 +203,26 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Ops and send ops, one at a time on each device.
+    /// Ops, send ops and receive ops, one at a time on each device.
     fn check_overlap(&self, records: &Records) -> Result<(), Violation> {
-        let ops = records.ops.iter().map(|record| Span {
-            device: record.device,
-            start: record.start,
-            end: record.end,
-            index: records.sends.len() + record.op.index(),
-        });
-        let sends = records.sends.iter().enumerate().map(|(index, record)| Span {
-            device: record.route.from,
-            start: record.start,
-            end: record.end,
-            index,
-        });
-        let label = |index: usize| match index.checked_sub(records.sends.len()) {
-            Some(op) => self.graph.label(OpId::new(op)),
-            None => format!("the send op of {}", transfers::label(self, records.sends[index].route)),
+        let (sends, receives) = (records.sends.len(), records.receives.len());
+        let span = |device: DeviceId, (start, end): (Time, Time), index: usize| Span { device, start, end, index };
+        let ops = records
+            .ops
+            .iter()
+            .map(|record| span(record.device, (record.start, record.end), sends + receives + record.op.index()));
+        let of_sends = records.sends.iter().enumerate();
+        let of_sends = of_sends.map(|(at, record)| span(record.route.from, (record.start, record.end), at));
+        let of_receives = records.receives.iter().enumerate();
+        let of_receives = of_receives.map(|(at, record)| span(record.route.to, (record.start, record.end), sends + at));
+        let label = |index: usize| match (records.sends.get(index), index.checked_sub(sends + receives)) {
+            (Some(send), _) => format!("the send op of {}", transfers::label(self, send.route)),
+            (None, Some(op)) => self.graph.label(OpId::new(op)),
+            (None, None) => {
+                format!("the receive op of {}", transfers::label(self, records.receives[index - sends].route))
+            }
         };
-        match first_overlap(ops.chain(sends).collect()) {
+        match first_overlap(ops.chain(of_sends).chain(of_receives).collect()) {
             None => Ok(()),
             Some((first, second)) => Err(Violation::Overlap {
                 time: second.start,

@@ -28,7 +28,7 @@ pub struct Route {
     pub from: DeviceId,
 }
 
-/// A send op was executed, or a transfer took place.
+/// A send or receive op was executed, or a transfer took place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RouteRecord {
     /// What is sent.
@@ -42,13 +42,15 @@ pub struct RouteRecord {
 /// The record of a run: all that is claimed to have happened, in any order.
 ///
 /// # Memory
-/// 24 bytes an op, 40 a transfer, and 40 a send op.
+/// 24 bytes an op, 40 a transfer, and 40 a send or receive op.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     /// Executions of ops.
     pub ops: Vec<OpRecord>,
-    /// Executions of send ops: one for each transfer if they cost something, else none.
+    /// Executions of send ops: one for each transfer whose send takes time.
     pub sends: Vec<RouteRecord>,
+    /// Executions of receive ops: one for each transfer whose receive takes time.
+    pub receives: Vec<RouteRecord>,
     /// Transfers.
     pub transfers: Vec<RouteRecord>,
 }

@@ -3,10 +3,11 @@
 use placebench_datasets::{OpId, Time};
 
 use super::{
-    Records, Route, RouteRecord, Run, Span, TransferLaw, Violation, are_times, first_overlap, is_later, lasts,
+    Records, Route, RouteRecord, Run, Span, TOLERANCE, TransferLaw, Violation, are_times, first_overlap, is_later,
+    lasts,
 };
 
-/// The transfers and send ops of a run, found by what they move.
+/// The transfers, send ops and receive ops of a run, found by what they move.
 pub(super) struct Transfers<'a> {
     records: &'a Records,
     /// Positions in `records.transfers`, by source, tensor, receiver.
@@ -39,6 +40,7 @@ impl<'a> Transfers<'a> {
     pub(super) fn new(run: &Run<'_>, records: &'a Records) -> Result<Self, Violation> {
         check_routes(run, &records.sends)?;
         check_routes(run, &records.transfers)?;
+        check_routes(run, &records.receives)?;
         let order = by_route(&records.transfers);
         let mut offsets = vec![0u32; run.graph.op_count() + 1];
         for record in &records.transfers {
@@ -84,65 +86,84 @@ impl<'a> Transfers<'a> {
         Ok(())
     }
 
-    /// Everything is sent after it exists: after its producer, or after the send op after its producer.
-    pub(super) fn check_starts(&self, run: &Run<'_>) -> Result<(), Violation> {
-        let sends = self.matched_sends(run)?;
+    /// Everything is sent after it exists, and received after it was sent: op, send op, transfer, receive op. For each
+    /// transfer, in the order of the records, when the receiver has what was sent.
+    pub(super) fn check_starts(&self, run: &Run<'_>) -> Result<Vec<Time>, Violation> {
+        let overheads = |route: Route| run.cluster.transfer_overheads(route.from, route.to);
+        let bytes = |route: Route| route.tensor.map_or(0.0, |tensor| run.graph.tensor_bytes(tensor) as f64);
+        let send_time = |route: Route| {
+            let (of, operations) = (overheads(route), run.cluster.send_ops() / run.cluster.device(route.from).speed);
+            operations + of.send + bytes(route) * of.send_per_byte
+        };
+        let receive_time = |route: Route| overheads(route).receive + bytes(route) * overheads(route).receive_per_byte;
+        let sends = self.matched(run, &self.records.sends, "send", send_time)?;
+        let receives = self.matched(run, &self.records.receives, "receive", receive_time)?;
+        let mut arrivals = vec![0.0; self.records.transfers.len()];
         for (place, &position) in self.order.iter().enumerate() {
             let record = self.records.transfers[position as usize];
             let source = record.route.source;
-            let produced = (run.end[source.index()], run.graph.label(source));
-            let (ready, after) = match sends.as_ref().map(|sends| self.records.sends[sends[place] as usize]) {
-                None => produced,
-                Some(send) => {
-                    let what = format!("the send op of {}", label(run, send.route));
-                    let expected = run.cluster.send_ops() / run.cluster.device(send.route.from).speed;
-                    if run.demands.exact_tasks() && !lasts(send.start, send.end, expected) {
-                        let (start, took) = (send.start, send.end - send.start);
-                        return Err(Violation::WrongDuration { what, start, took, expected });
-                    }
-                    if is_later(produced.0, send.start) {
-                        let (ready, after) = produced;
-                        return Err(Violation::SentTooEarly { what, start: send.start, after, ready });
-                    }
-                    (send.end, what)
+            let mut before = (run.end[source.index()], run.graph.label(source));
+            let send = sends[place].map(|send| (self.records.sends[send as usize], "the send op of "));
+            let receive =
+                receives[place].map(|receive| (self.records.receives[receive as usize], "the receive op of "));
+            for (step, prefix) in send.into_iter().chain([(record, "")]).chain(receive) {
+                let what = format!("{prefix}{}", label(run, step.route));
+                let (ready, after) = before;
+                if is_later(ready, step.start) {
+                    return Err(Violation::MovedTooEarly { what, start: step.start, after, ready });
                 }
-            };
-            if is_later(ready, record.start) {
-                let what = label(run, record.route);
-                return Err(Violation::SentTooEarly { what, start: record.start, after, ready });
+                before = (step.end, what);
             }
+            arrivals[position as usize] = before.0;
         }
-        Ok(())
+        Ok(arrivals)
     }
 
-    /// The send op of each transfer, in the order of `self.order`; `None` where sends cost nothing.
-    fn matched_sends(&self, run: &Run<'_>) -> Result<Option<Vec<u32>>, Violation> {
-        let unmatched = |route, reason| Err(Violation::UnmatchedSend { what: label(run, route), reason });
-        let sends = by_route(&self.records.sends);
-        if run.cluster.send_ops() == 0.0 {
-            return match self.records.sends.first() {
-                Some(send) => unmatched(send.route, "it has a send op, although sends cost nothing"),
-                None => Ok(None),
-            };
-        }
-        for place in 0..self.order.len().max(sends.len()) {
-            let transfer = self.order.get(place).map(|&position| self.records.transfers[position as usize].route);
-            let send = sends.get(place).map(|&position| self.records.sends[position as usize].route);
-            match (transfer, send) {
-                (Some(transfer), Some(send)) if transfer == send => {}
-                (Some(transfer), send) if send.is_none_or(|send| transfer < send) => {
-                    return unmatched(transfer, "it has no send op");
-                }
-                (_, Some(send)) => return unmatched(send, "it has a send op too many"),
-                (_, None) => {}
+    /// The send or receive op of each transfer, in the order of `self.order`. One whose time is not 0 has to be there in a
+    /// simulated run, and to take that time.
+    fn matched(
+        &self,
+        run: &Run<'_>,
+        tasks: &[RouteRecord],
+        name: &str,
+        time: impl Fn(Route) -> Time,
+    ) -> Result<Vec<Option<u32>>, Violation> {
+        let unmatched = |route, reason: &str| Violation::UnmatchedTask {
+            what: label(run, route),
+            reason: reason.replace("send", name),
+        };
+        let is_exact = run.demands.exact_tasks();
+        let mut order = by_route(tasks).into_iter().peekable();
+        let mut matched = Vec::with_capacity(self.order.len());
+        for &position in &self.order {
+            let route = self.records.transfers[position as usize].route;
+            if let Some(&task) = order.peek().filter(|&&task| tasks[task as usize].route < route) {
+                return Err(unmatched(tasks[task as usize].route, "it has a send op too many"));
             }
+            let found = order.next_if(|&task| tasks[task as usize].route == route);
+            let expected = time(route);
+            match found.map(|task| tasks[task as usize]) {
+                None if is_exact && expected > 0.0 => return Err(unmatched(route, "it has no send op")),
+                Some(_) if is_exact && expected == 0.0 => {
+                    return Err(unmatched(route, "it has a send op, although sends cost nothing"));
+                }
+                Some(RouteRecord { start, end, .. }) if is_exact && !lasts(start, end, expected) => {
+                    let what = format!("the {name} op of {}", label(run, route));
+                    return Err(Violation::WrongDuration { what, start, took: end - start, expected });
+                }
+                _ => {}
+            }
+            matched.push(found);
         }
-        Ok(Some(sends))
+        match order.next() {
+            Some(task) => Err(unmatched(tasks[task as usize].route, "it has a send op too many")),
+            None => Ok(matched),
+        }
     }
 
-    /// Every op starts after its inputs are there, and every transfer serves an op. For each transfer, when the last op
-    /// that it serves started.
-    pub(super) fn check_inputs(&self, run: &Run<'_>) -> Result<Vec<Time>, Violation> {
+    /// Every op starts after its inputs are there, those from other devices at `arrivals`, and every transfer serves an op.
+    /// For each transfer, when the last op that it serves started.
+    pub(super) fn check_inputs(&self, run: &Run<'_>, arrivals: &[Time]) -> Result<Vec<Time>, Violation> {
         let mut last_uses: Vec<Option<Time>> = vec![None; self.records.transfers.len()];
         for (producer, edge) in run.graph.edges() {
             let consumer = edge.op;
@@ -162,7 +183,7 @@ impl<'a> Transfers<'a> {
                 };
                 let last = &mut last_uses[position];
                 *last = Some(last.map_or(start, |last| last.max(start)));
-                self.records.transfers[position].end
+                arrivals[position]
             };
             if is_later(available, start) {
                 return Err(Violation::StartedTooEarly {
@@ -202,13 +223,33 @@ impl<'a> Transfers<'a> {
 
     /// A device sends one transfer at a time, and receives one at a time.
     pub(super) fn check_ports(&self, run: &Run<'_>) -> Result<(), Violation> {
-        for (direction, is_sender) in [("sent", true), ("received", false)] {
-            let spans = self.records.transfers.iter().enumerate().map(|(index, record)| Span {
-                device: if is_sender { record.route.from } else { record.route.to },
-                start: record.start,
-                end: record.end,
-                index,
-            });
+        self.check_one_at_a_time(run, |record| Some([(record.start, record.end); 2]))
+    }
+
+    /// A device's interface is busy with one transfer at a time that it injects, from the transfer's start on, and with one
+    /// that it takes in, until the transfer's end. What moves no bytes keeps none busy.
+    pub(super) fn check_gaps(&self, run: &Run<'_>) -> Result<(), Violation> {
+        self.check_one_at_a_time(run, |record| {
+            let bytes = record.route.tensor.map_or(0.0, |tensor| run.graph.tensor_bytes(tensor) as f64);
+            let gap = bytes / run.cluster.link(record.route.from, record.route.to).rate;
+            // Where the end is much later than the gap is long, the difference is off by rounding of the end.
+            let taken_from = (record.end - gap + TOLERANCE * record.end).min(record.end);
+            (gap > 0.0).then_some([(record.start, record.start + gap), (taken_from, record.end)])
+        })
+    }
+
+    /// Transfers do not overlap at their sender, nor at their receiver, while they keep these busy.
+    fn check_one_at_a_time(
+        &self,
+        run: &Run<'_>,
+        busy: impl Fn(&RouteRecord) -> Option<[(Time, Time); 2]>,
+    ) -> Result<(), Violation> {
+        for (end, direction) in ["sent", "received"].into_iter().enumerate() {
+            let span = |(index, record): (usize, &RouteRecord)| {
+                let (start, until) = busy(record)?[end];
+                Some(Span { device: [record.route.from, record.route.to][end], start, end: until, index })
+            };
+            let spans = self.records.transfers.iter().enumerate().filter_map(span);
             if let Some((first, second)) = first_overlap(spans.collect()) {
                 return Err(Violation::PortOverlap {
                     time: second.start,
@@ -223,7 +264,7 @@ impl<'a> Transfers<'a> {
     }
 }
 
-/// Whether each send or transfer could exist at all.
+/// Whether each send, transfer or receive could exist at all.
 fn check_routes(run: &Run<'_>, records: &[RouteRecord]) -> Result<(), Violation> {
     for record in records {
         let Route { source, tensor, from, to } = record.route;

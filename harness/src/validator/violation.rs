@@ -1,5 +1,6 @@
 //! What can be wrong with a run.
 
+use placebench_datasets::significant::excess_texts;
 use placebench_datasets::{Kind, KindSet, Time};
 
 /// The first rule that a run breaks, in one line.
@@ -57,7 +58,7 @@ pub enum Violation {
         /// End.
         end: Time,
     },
-    /// An op, send op or transfer took another time than the cluster says.
+    /// An op, send op, transfer or receive op took another time than the cluster says.
     #[error("{what} at {start} took {took} instead of {expected}")]
     WrongDuration {
         /// Op with device, send or transfer.
@@ -149,22 +150,22 @@ pub enum Violation {
         /// Start.
         start: Time,
     },
-    /// A transfer has no send op, or a send op no transfer, or there is one where sends cost nothing.
+    /// A transfer has no send or receive op, or one too many, or there is one where it would take no time.
     #[error("{what}: {reason}")]
-    UnmatchedSend {
-        /// The send or transfer.
+    UnmatchedTask {
+        /// The transfer.
         what: String,
         /// Why.
-        reason: &'static str,
+        reason: String,
     },
-    /// A send or transfer started before what it moves was there.
+    /// A send, transfer or receive started before what it moves was there.
     #[error("{what} started at {start}, but {after} ended only at {ready}")]
-    SentTooEarly {
-        /// The send or transfer.
+    MovedTooEarly {
+        /// The send, transfer or receive.
         what: String,
         /// When it started.
         start: Time,
-        /// The op or send op before it.
+        /// The op, send op or transfer before it.
         after: String,
         /// When that ended.
         ready: Time,
@@ -195,7 +196,7 @@ pub enum Violation {
         /// The other.
         second: String,
     },
-    /// Under `one_port`, a device sent or received two transfers at once.
+    /// Under `one_port` or `loggp`, a device sent or received two transfers at once.
     #[error("at {time} device '{device}' {direction} two transfers at once: {first} and {second}")]
     PortOverlap {
         /// When.
@@ -210,7 +211,11 @@ pub enum Violation {
         second: String,
     },
     /// A device's memory was exceeded during the run.
-    #[error("at time {time} device '{device}' held {bytes} bytes, more than its memory of {memory_bytes} bytes")]
+    #[error(
+        "at time {time} device '{device}' held {}, more than its memory of {}: the memory rule static refuses the run",
+        excess_texts(*.bytes, *.memory_bytes).0,
+        excess_texts(*.bytes, *.memory_bytes).1
+    )]
     OutOfMemory {
         /// When.
         time: Time,
@@ -222,7 +227,12 @@ pub enum Violation {
         memory_bytes: u64,
     },
     /// The static demands on a device are not below its memory (L §4.1).
-    #[error("the ops on device '{device}' demand {demand_bytes} bytes, not below its memory of {memory_bytes} bytes")]
+    #[error(
+        "the ops on device '{device}' demand {}, not below its memory of {}: the memory rule static counts every tensor as if it \
+         were never freed",
+        excess_texts(*.demand_bytes, *.memory_bytes).0,
+        excess_texts(*.demand_bytes, *.memory_bytes).1
+    )]
     DemandTooLarge {
         /// The device.
         device: String,

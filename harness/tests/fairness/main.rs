@@ -1,5 +1,6 @@
 //! The laws of fairness, for every placer of the registry: a change that should not matter must not change how good it looks.
 
+#[path = "../support/problem.rs"]
 mod problem;
 
 use std::collections::BTreeSet;
@@ -141,6 +142,22 @@ fn every_placer_keeps_every_law_of_fairness_but_for_the_exceptions_that_it_decla
     }
     assert!(wrong.is_empty(), "repair the placer, or declare an exception with its reason:\n{}", wrong.join("\n"));
     assert_eq!(given, needed, "exceptions that no placer needs");
+}
+
+/// An op that costs nothing has an overhead, too, so that one more is no law there; and relabelling needs many problems.
+#[test]
+fn the_exact_laws_are_kept_where_ops_and_transfers_have_overheads() {
+    let problems: Vec<Problem> = (0..4).map(|seed| random(seed, 24).with_overheads(seed)).collect();
+    let mut wrong = Vec::new();
+    for contender in contenders().iter().filter(|contender| contender.name != "optimal") {
+        for law in [Law::ScaledCosts, Law::UnusableDevice, Law::DoubledMemory] {
+            let declared = contender.exceptions.iter().any(|exception| exception.law == law);
+            if !declared && !is_kept(law, &ratios(contender, &problems, law, 1)) {
+                wrong.push(format!("{} breaks '{}'", contender.name, law.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The embedded graphs beside convnet; the searches, whose laws are those of their draws, are left out.

@@ -2,5 +2,6 @@
 #![allow(dead_code)] // Each test program uses its own part.
 
 pub(crate) mod naive;
+pub(crate) mod problem;
 pub(crate) mod random;
 pub(crate) mod water_filling;

@@ -44,6 +44,7 @@ impl State {
 enum Task {
     Op(usize),
     Send(usize),
+    Receive(usize),
 }
 
 struct Moved {
@@ -80,11 +81,23 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
 
     let mut ops = vec![State::Waiting; n];
     let mut sends = vec![State::Waiting; moved.len()];
+    let mut receives = vec![State::Waiting; moved.len()];
     let mut transfers = vec![State::Waiting; moved.len()];
     let mut waiting: Vec<usize> = Vec::new();
     let mut queues: Vec<Vec<Task>> = vec![Vec::new(); cluster.device_count()];
     let mut running: Vec<Option<Task>> = vec![None; cluster.device_count()];
-    let with_sends = cluster.send_ops() > 0.0;
+    let bytes = |x: &Moved| x.tensor.map_or(0.0, |tensor| graph.tensor_bytes(tensor) as f64);
+    let send_time = |x: &Moved| {
+        let (from, overheads) = (device(x.source), cluster.transfer_overheads(device(x.source), x.to));
+        cluster.send_ops() / cluster.device(from).speed + (overheads.send + bytes(x) * overheads.send_per_byte)
+    };
+    let receive_time = |x: &Moved| {
+        let overheads = cluster.transfer_overheads(device(x.source), x.to);
+        overheads.receive + bytes(x) * overheads.receive_per_byte
+    };
+    // Under loggp: when each message was injected, whether its receiver has begun to take it in, until when it does.
+    let mut injected: Vec<Option<Time>> = vec![None; moved.len()];
+    let mut taken: Vec<Option<Time>> = vec![None; moved.len()];
     let mut now = 0.0;
     loop {
         // What ends now, and the transfers that can start then, until nothing changes.
@@ -94,6 +107,7 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 let ended = match *slot {
                     Some(Task::Op(op)) => ops[op].end_if_due(now),
                     Some(Task::Send(send)) => sends[send].end_if_due(now),
+                    Some(Task::Receive(receive)) => receives[receive].end_if_due(now),
                     None => false,
                 };
                 if ended {
@@ -101,11 +115,25 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                     changed = true;
                 }
             }
+            // First bytes that arrive wait for what their receiver takes in already.
+            for id in 0..moved.len() {
+                let link = cluster.link(device(moved[id].source), moved[id].to);
+                let gap = bytes(&moved[id]) / link.rate;
+                if let (Some(start), None) = (injected[id], taken[id])
+                    && start + link.latency == now
+                {
+                    let others = (0..moved.len()).filter(|&other| moved[other].to == moved[id].to);
+                    let busy = others.filter_map(|other| taken[other]).fold(0.0, f64::max);
+                    let end = if busy <= now { (start + (link.latency + gap)).max(now) } else { busy + gap };
+                    (taken[id], transfers[id]) = (Some(end), State::Running(start, end));
+                    changed = true;
+                }
+            }
             for transfer in &mut transfers {
                 changed |= transfer.end_if_due(now);
             }
             for (id, x) in moved.iter().enumerate() {
-                let is_ready = if with_sends { sends[id].is_done() } else { ops[x.source].is_done() };
+                let is_ready = if send_time(x) > 0.0 { sends[id].is_done() } else { ops[x.source].is_done() };
                 if transfers[id] == State::Waiting && is_ready {
                     transfers[id] = State::Queued;
                     waiting.push(id);
@@ -120,10 +148,22 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 if network.name() == "one_port" && (0..moved.len()).any(is_busy) {
                     return true;
                 }
-                let bytes = x.tensor.map_or(0, |tensor| graph.tensor_bytes(tensor));
                 let link = cluster.link(device(x.source), x.to);
+                if network.name() == "loggp" {
+                    let gap = |of: &Moved| bytes(of) / cluster.link(device(of.source), of.to).rate;
+                    let injects = |other: usize| {
+                        device(moved[other].source) == device(x.source)
+                            && injected[other].is_some_and(|start| start + gap(&moved[other]) > now)
+                    };
+                    if (0..moved.len()).any(injects) {
+                        return true;
+                    }
+                    injected[id] = Some(now);
+                    changed = true;
+                    return false;
+                }
                 // What takes no time holds no port.
-                let end = now + (link.latency + bytes as f64 / link.rate);
+                let end = now + (link.latency + bytes(x) / link.rate);
                 transfers[id] = if end == now { State::Done(now, now) } else { State::Running(now, end) };
                 changed = true;
                 false
@@ -138,7 +178,8 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 if placement.device_of(input.op) == device(op) {
                     ops[input.op.index()].is_done()
                 } else {
-                    transfers[transfer_for(input.op.index(), input.tensor, device(op))].is_done()
+                    let id = transfer_for(input.op.index(), input.tensor, device(op));
+                    if receive_time(&moved[id]) > 0.0 { receives[id].is_done() } else { transfers[id].is_done() }
                 }
             };
             if ops[op] == State::Waiting && graph.predecessors(OpId::new(op)).all(is_there) {
@@ -147,9 +188,15 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
             }
         }
         for (id, x) in moved.iter().enumerate() {
-            if with_sends && sends[id] == State::Waiting && ops[x.source].is_done() {
+            if send_time(x) > 0.0 && sends[id] == State::Waiting && ops[x.source].is_done() {
                 sends[id] = State::Queued;
                 queues[device(x.source).index()].push(Task::Send(id));
+            }
+        }
+        for (id, x) in moved.iter().enumerate() {
+            if receive_time(x) > 0.0 && receives[id] == State::Waiting && transfers[id].is_done() {
+                receives[id] = State::Queued;
+                queues[x.to.index()].push(Task::Receive(id));
             }
         }
         // First in, first out.
@@ -162,14 +209,22 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                     Task::Op(op) => {
                         let measured = graph.measured_time(OpId::new(op), cluster.devices()[index].kind);
                         let time = measured.unwrap_or(graph.ops(OpId::new(op)) / speed);
+                        let time = time + cluster.op_overheads()[index];
                         ops[op] = State::Running(now, now + time);
                     }
-                    Task::Send(send) => sends[send] = State::Running(now, now + cluster.send_ops() / speed),
+                    Task::Send(send) => sends[send] = State::Running(now, now + send_time(&moved[send])),
+                    Task::Receive(id) => receives[id] = State::Running(now, now + receive_time(&moved[id])),
                 }
             }
         }
-        let all = ops.iter().chain(&sends).chain(&transfers);
-        match all.filter_map(|state| state.ends_at()).min_by(Time::total_cmp) {
+        let all = ops.iter().chain(&sends).chain(&receives).chain(&transfers);
+        let messages =
+            injected.iter().zip(&moved).filter_map(|(start, x)| Some(((*start)?, x))).flat_map(|(start, x)| {
+                let link = cluster.link(device(x.source), x.to);
+                [start + link.latency, start + bytes(x) / link.rate]
+            });
+        let instants = all.filter_map(|state| state.ends_at()).chain(messages.filter(|&time| time > now));
+        match instants.min_by(Time::total_cmp) {
             Some(next) => now = next,
             None => break,
         }
@@ -187,7 +242,14 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
     };
     Records {
         ops: (0..n).map(op_record).collect(),
-        sends: (0..moved.len()).filter(|_| with_sends).map(|id| route_record(id, sends[id])).collect(),
+        sends: (0..moved.len())
+            .filter(|&id| send_time(&moved[id]) > 0.0)
+            .map(|id| route_record(id, sends[id]))
+            .collect(),
+        receives: (0..moved.len())
+            .filter(|&id| receive_time(&moved[id]) > 0.0)
+            .map(|id| route_record(id, receives[id]))
+            .collect(),
         transfers: (0..moved.len()).map(|id| route_record(id, transfers[id])).collect(),
     }
 }

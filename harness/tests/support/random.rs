@@ -1,12 +1,12 @@
 //! Small random instances with everything that an instance can have, and random feasible placements.
 
-use placebench_datasets::{
-    AssignmentUnits, Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, Placement,
-};
+use placebench_datasets::{Device, DeviceId, Instance, Kind, KindSet, Link, Placement, TransferOverheads};
 use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+
+use super::problem::{Op, Problem};
 
 /// What a random instance looks like.
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +36,6 @@ pub(crate) struct Variant {
 
 pub(crate) const PLAIN: Variant = Variant { faster: 1.0, relabelled: false };
 
-struct RandomOp {
-    ops: f64,
-    memory: u64,
-    kinds: KindSet,
-    gpu_time: Option<f64>,
-    outputs: Vec<u64>,
-}
-
 /// An instance and a feasible placement of it.
 pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) {
     let mut rng = Pcg64::seed_from_u64(shape.seed);
@@ -53,17 +45,20 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
         false => rng.random_range(0.0..f64::from(most)),
     };
     let kinds = [KindSet::ALL, KindSet::ALL, KindSet::only(Kind::Cpu), KindSet::only(Kind::Gpu)];
-    let ops: Vec<RandomOp> = (0..n)
-        .map(|_| RandomOp {
+    let ops: Vec<Op> = (0..n)
+        .map(|_| Op {
             ops: number(&mut rng, 6),
-            memory: rng.random_range(0..20),
+            memory_bytes: rng.random_range(0..20),
             kinds: kinds[rng.random_range(0..kinds.len())],
-            gpu_time: rng.random_bool(0.2).then(|| number(&mut rng, 4)),
+            times: [None, rng.random_bool(0.2).then(|| number(&mut rng, 4) / variant.faster), None],
+            name: None,
+            op_type: None,
+            layer: None,
             outputs: (0..rng.random_range(0..=3)).map(|_| rng.random_range(0..12)).collect(),
         })
         .collect();
-    // Producer, port or control, consumer, in topological numbering; parallel edges happen.
-    let mut edges: Vec<(usize, Option<usize>, usize)> = Vec::new();
+    // Parallel edges happen.
+    let mut edges = Vec::new();
     for consumer in 1..n {
         for _ in 0..rng.random_range(0..=3) {
             let producer = rng.random_range(consumer.saturating_sub(12)..consumer);
@@ -72,8 +67,12 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
             edges.push((producer, port, consumer));
         }
     }
-    let colocated: Vec<(usize, usize)> =
-        (0..n / 8).map(|_| (rng.random_range(0..n), rng.random_range(0..n))).filter(|(a, b)| a < b).collect();
+    // Kinds within a group must not contradict.
+    let everywhere = |op: usize| ops[op].kinds == KindSet::ALL;
+    let colocated = (0..n / 8)
+        .map(|_| (rng.random_range(0..n), rng.random_range(0..n)))
+        .filter(|&(a, b)| a < b && everywhere(a) && everywhere(b))
+        .collect();
     let devices: Vec<Device> = (0..shape.devices.max(2))
         .map(|device| Device {
             name: format!("d{device}"),
@@ -93,67 +92,53 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
             latency: latency / variant.faster,
         })
         .collect();
-    let choices: Vec<u32> = (0..n).map(|_| rng.random()).collect();
-    let limits: Vec<Option<u64>> = (0..count).map(|_| rng.random_bool(0.7).then(|| rng.random_range(1..5))).collect();
-
-    let mut label: Vec<usize> = (0..n).collect();
-    if variant.relabelled {
-        label.shuffle(&mut rng);
-    }
-    let mut topological_of = vec![0; n];
-    for (topological, &label) in label.iter().enumerate() {
-        topological_of[label] = topological;
-    }
-    let mut builder = GraphBuilder::default();
-    for &topological in &topological_of {
-        let op = &ops[topological];
-        let spec = OpSpec {
-            ops: op.ops,
-            memory_bytes: op.memory,
-            kinds: op.kinds,
-            times: [None, op.gpu_time.map(|time| time / variant.faster), None],
-            ..OpSpec::default()
+    // Half of the clusters have overheads; drawn apart, so that the rest does not depend on them.
+    let mut apart = Pcg64::seed_from_u64(!shape.seed);
+    let most = if apart.random() { number(&mut apart, 2) } else { 0.0 };
+    let op_overheads = (0..count).map(|_| number(&mut apart, 2).min(most) / variant.faster).collect();
+    // A third has sends and receives that take time, some of them none or none but for their bytes.
+    let sparse = apart.random_range(0..3u32);
+    let mut overhead = || {
+        let value = |rng: &mut Pcg64, most: u32| match sparse > 0 || rng.random_range(0..3) == 0 {
+            true => 0.0,
+            false => number(rng, most) / variant.faster,
         };
-        builder.add_op(spec, &op.outputs);
-    }
-    let id = |op: usize| OpId::new(label[op]);
-    for &(producer, port, consumer) in &edges {
-        match port {
-            Some(port) => builder.add_edge(id(producer), port, id(consumer)).unwrap(),
-            None => builder.add_control_edge(id(producer), id(consumer)).unwrap(),
+        let per_byte = |rng: &mut Pcg64| value(rng, 4) / 4.0;
+        TransferOverheads {
+            send: value(&mut apart, 3),
+            send_per_byte: per_byte(&mut apart),
+            receive: value(&mut apart, 3),
+            receive_per_byte: per_byte(&mut apart),
         }
-    }
-    for &(a, b) in &colocated {
-        // Kinds within a group must not contradict.
-        if ops[a].kinds == KindSet::ALL && ops[b].kinds == KindSet::ALL {
-            builder.colocate(id(a), id(b)).unwrap();
-        }
-    }
-    let graph = builder.build().unwrap();
+    };
+    let transfer_overheads = (0..count * count).map(|_| overhead()).collect();
+    let send_ops = shape.send_ops;
+    let mut problem = Problem { ops, edges, colocated, devices, links, send_ops, op_overheads, transfer_overheads };
 
-    // Each unit goes to one of the devices allowed to it, by the draw of its topologically first member.
-    let units = AssignmentUnits::new(&graph);
+    // Each unit goes to one of the devices allowed to it.
+    let parts = problem.instance();
+    let units = parts.units();
     let mut device_of = vec![DeviceId(0); n];
     let mut demands = vec![0u64; count];
     for unit in units.ids() {
         let allowed: Vec<usize> =
-            (0..count).filter(|&device| units.kinds(unit).contains(devices[device].kind)).collect();
-        let first = units.members(unit).iter().map(|op| topological_of[op.index()]).min().unwrap();
-        let device = allowed[choices[first] as usize % allowed.len()];
+            (0..count).filter(|&device| units.kinds(unit).contains(problem.devices[device].kind)).collect();
+        let device = allowed[rng.random_range(0..allowed.len())];
         demands[device] += units.demand_bytes(unit);
         for op in units.members(unit) {
             device_of[op.index()] = DeviceId::new(device);
         }
     }
-    let devices = devices
-        .into_iter()
-        .enumerate()
-        .map(|(index, device)| Device { memory_bytes: limits[index].map(|spare| demands[index] + spare), ..device })
-        .collect();
-    let cluster = Cluster::new(devices, |from, to| links[from.index() * count + to.index()]).unwrap();
-    let cluster = cluster.with_send_ops(shape.send_ops).unwrap();
-    let instance = Instance::new(graph, cluster).unwrap();
-    let placement = Placement::new(device_of);
+    for (device, demand) in problem.devices.iter_mut().zip(demands) {
+        device.memory_bytes = rng.random_bool(0.7).then(|| demand + rng.random_range(1..5));
+    }
+
+    let mut order: Vec<usize> = (0..n).collect();
+    if variant.relabelled {
+        order.shuffle(&mut rng);
+    }
+    let instance = problem.with_ops(&order).instance();
+    let placement = Placement::new(order.iter().map(|&op| device_of[op]).collect());
     placement.check(&instance).unwrap();
     (instance, placement)
 }

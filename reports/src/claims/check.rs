@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::*;
 
-use super::{Claim, Repetitions, bootstrap};
+use super::bootstrap::Resamples;
+use super::{Claim, Repetitions};
 
 /// One ratio (or correlation) of a claim.
 ///
@@ -19,10 +20,26 @@ pub struct Group {
     /// The 95 % confidence interval of the value, by bootstrap over its repetitions (of a correlation, over its cells);
     /// `None` if nothing can be resampled.
     pub interval: Option<(f64, f64)>,
+    /// As `interval`, but one of those of all groups of the claim, which hold together with 95 % of confidence.
+    pub joint_interval: Option<(f64, f64)>,
     /// Rows that were compared.
     pub rows: usize,
     /// Repetitions behind the value; for a correlation, cells.
     pub samples: usize,
+}
+
+/// A group before it is known how many there are.
+type Sampled = (Group, Resamples);
+
+/// Groups with their intervals.
+fn with_intervals(sampled: Vec<Sampled>) -> Vec<Group> {
+    let count = sampled.len();
+    let group = |(group, resamples): Sampled| Group {
+        interval: resamples.interval(1),
+        joint_interval: resamples.interval(count),
+        ..group
+    };
+    sampled.into_iter().map(group).collect()
 }
 
 /// Digits of numbers that are compared.
@@ -42,8 +59,8 @@ pub(super) fn mean_interval(groups: &[Group], geometric: bool) -> (Option<f64>, 
         (!groups.is_empty()).then(|| values.sum::<f64>() / groups.len() as f64)
     };
     let values: Vec<Vec<f64>> = groups.iter().map(scaled).collect();
-    let interval = bootstrap::interval(&values, mean);
-    (mean(&values).map(back), interval.map(|(low, high)| (back(low), back(high))))
+    let interval = Resamples::new(&values, mean).map(back).interval(1);
+    (mean(&values).map(back), interval)
 }
 
 impl Claim {
@@ -81,7 +98,8 @@ impl Claim {
             return Ok(metric.expr());
         }
         let reference = when(self.relative_to.expr()).then(metric.expr()).otherwise(lit(NULL));
-        Ok(metric.expr() / reference.mean().over(["graph", "cluster", "scheduler", "network", "repetition"])?)
+        Ok(metric.expr()
+            / reference.mean().over(["graph", "cluster", "scheduler", "network", "executor", "repetition"])?)
     }
 
     fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
@@ -136,12 +154,13 @@ impl Claim {
                 add(label, Some(&denominators));
             }
         }
-        Ok(groups.into_iter().flat_map(|(label, samples)| samples.groups(label, self.repetitions)).collect())
+        let sampled = groups.into_iter().flat_map(|(label, samples)| samples.groups(label, self.repetitions));
+        Ok(with_intervals(sampled.collect()))
     }
 
     /// For each group the correlation of two metrics over its cells, each the mean over the cell's repetitions.
     fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
-        let cell = ["graph", "cluster", "placer", "scheduler", "network"];
+        let cell = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
         let frame = table
             .lazy()
             .filter(self.only.expr())
@@ -165,10 +184,10 @@ impl Claim {
         };
         let group = |(label, (cells, rows)): (String, (Vec<(f64, f64)>, usize))| {
             let (value, samples) = (correlation(&cells)?, cells.len());
-            let interval = bootstrap::interval(&[cells], |groups| correlation(&groups[0]));
-            Some(Group { label, value, interval, rows, samples })
+            let resamples = Resamples::new(&[cells], |groups| correlation(&groups[0]));
+            Some((Group { label, value, interval: None, joint_interval: None, rows, samples }, resamples))
         };
-        Ok(groups.into_iter().filter_map(group).collect())
+        Ok(with_intervals(groups.into_iter().filter_map(group).collect()))
     }
 }
 
@@ -186,16 +205,14 @@ impl Samples {
     }
 
     /// The groups that they make; ratios that are not finite and positive are none.
-    fn groups(self, label: String, repetitions: Repetitions) -> Vec<Group> {
+    fn groups(self, label: String, repetitions: Repetitions) -> Vec<Sampled> {
         let logs = self.sides.iter().map(|(a, b)| (a / b).ln()).zip(self.rows).enumerate();
         let logs: Vec<(usize, (f64, usize))> = logs.filter(|(_, (log, _))| log.is_finite()).collect();
         let rows = logs.iter().map(|(_, (_, rows))| rows).sum();
-        let group = |label: String, log: f64, interval: Option<(f64, f64)>, rows: usize, samples: usize| Group {
-            label,
-            value: rounded(log.exp()),
-            interval: interval.map(|(low, high)| (rounded(low.exp()), rounded(high.exp()))),
-            rows,
-            samples,
+        let group = |label: String, log: f64, resamples: Resamples, rows: usize, samples: usize| {
+            let value = rounded(log.exp());
+            let group = Group { label, value, interval: None, joint_interval: None, rows, samples };
+            (group, resamples.map(|log| rounded(log.exp())))
         };
         match repetitions {
             _ if logs.is_empty() => Vec::new(),
@@ -204,11 +221,13 @@ impl Samples {
                 let mean = |groups: &[Vec<f64>]| Some(groups[0].iter().sum::<f64>() / groups[0].len() as f64);
                 let value = samples.iter().sum::<f64>() / samples.len() as f64;
                 let (count, varies) = (samples.len(), samples.iter().any(|log| rounded(*log) != rounded(samples[0])));
-                let interval = if varies { bootstrap::interval(&[samples], mean) } else { None };
-                vec![group(label, value, interval, rows, count)]
+                let resamples = if varies { Resamples::new(&[samples], mean) } else { Resamples::default() };
+                vec![group(label, value, resamples, rows, count)]
             }
             Repetitions::Some => {
-                let one = |(repetition, (log, rows))| group(format!("{label} #{repetition}"), log, None, rows, 1);
+                let one = |(repetition, (log, rows))| {
+                    group(format!("{label} #{repetition}"), log, Resamples::default(), rows, 1)
+                };
                 logs.into_iter().map(one).collect()
             }
             Repetitions::Spread => {
@@ -219,7 +238,7 @@ impl Samples {
                     most / least
                 };
                 let log = (spread(|(a, _)| *a) / spread(|(_, b)| *b)).ln();
-                let finite = log.is_finite().then(|| group(label, log, None, rows, logs.len()));
+                let finite = log.is_finite().then(|| group(label, log, Resamples::default(), rows, logs.len()));
                 finite.into_iter().collect()
             }
         }

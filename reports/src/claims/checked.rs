@@ -33,7 +33,7 @@ pub enum CheckedError {
 }
 
 /// The first line of a file of groups.
-const HEADER: &str = "claim\treading\tgroup\tvalue\tlow\thigh\trows\tsamples";
+const HEADER: &str = "claim\treading\tgroup\tvalue\tlow\thigh\tjoint_low\tjoint_high\trows\tsamples";
 
 impl Checked {
     /// Checks all claims against the rows of a run; `steps` are the training steps of graphs that consist of them.
@@ -63,16 +63,19 @@ impl Checked {
         Standing::of(&outcomes)
     }
 
-    /// The groups as tab-separated values, one a line: claim (from 1), reading, label, value, interval, rows, samples.
+    /// The groups as tab-separated values, one a line: claim (from 1), reading, label, value, interval, joint interval, rows,
+    /// samples.
     pub fn to_tsv(&self, claims: &Claims) -> String {
         let mut text = format!("{HEADER}\n");
         for claim in 0..claims.claims.len() {
             for (reading, groups) in claims.readings.iter().zip(&self.groups) {
-                for Group { label, value, interval, rows, samples } in &groups[claim] {
-                    let (low, high) =
-                        interval.map_or_else(Default::default, |(low, high)| (low.to_string(), high.to_string()));
-                    let (number, name) = (claim + 1, &reading.name);
-                    text.push_str(&format!("{number}\t{name}\t{label}\t{value}\t{low}\t{high}\t{rows}\t{samples}\n"));
+                for Group { label, value, interval, joint_interval, rows, samples } in &groups[claim] {
+                    let ends = |interval: &Option<(f64, f64)>| match interval {
+                        Some((low, high)) => format!("{low}\t{high}"),
+                        None => "\t".to_owned(),
+                    };
+                    let (number, name, own, joint) = (claim + 1, &reading.name, ends(interval), ends(joint_interval));
+                    text.push_str(&format!("{number}\t{name}\t{label}\t{value}\t{own}\t{joint}\t{rows}\t{samples}\n"));
                 }
             }
         }
@@ -92,8 +95,9 @@ impl Checked {
         }
         for (number, line) in lines {
             let fields: Vec<&str> = line.split('\t').collect();
-            let &[claim, reading, label, value, low, high, rows, samples] = fields.as_slice() else {
-                return Err(refuse(number, format!("has {} fields, but must have 8", fields.len())));
+            let &[claim, reading, label, value, low, high, joint_low, joint_high, rows, samples] = fields.as_slice()
+            else {
+                return Err(refuse(number, format!("has {} fields, but must have 10", fields.len())));
             };
             let float = |text: &str| text.parse::<f64>().map_err(|_| refuse(number, format!("'{text}' is no number")));
             let count = |text: &str| text.parse::<usize>().map_err(|_| refuse(number, format!("'{text}' is no count")));
@@ -102,9 +106,19 @@ impl Checked {
             let position = position.ok_or_else(|| unknown("reading", reading))?;
             let index = count(claim)?.checked_sub(1).filter(|&index| index < claims.claims.len());
             let index = index.ok_or_else(|| unknown("claim", claim))?;
-            let interval = if low.is_empty() { None } else { Some((float(low)?, float(high)?)) };
+            let interval = |low: &str, high: &str| -> Result<Option<(f64, f64)>, CheckedError> {
+                if low.is_empty() { Ok(None) } else { Ok(Some((float(low)?, float(high)?))) }
+            };
+            let (interval, joint_interval) = (interval(low, high)?, interval(joint_low, joint_high)?);
             let (value, rows, samples) = (float(value)?, count(rows)?, count(samples)?);
-            groups[position][index].push(Group { label: label.to_owned(), value, interval, rows, samples });
+            groups[position][index].push(Group {
+                label: label.to_owned(),
+                value,
+                interval,
+                joint_interval,
+                rows,
+                samples,
+            });
         }
         Ok(Self { groups })
     }
@@ -142,7 +156,7 @@ pub(super) mod tests {
     fn groups_read_back_as_they_were_written_and_verdicts_follow_from_them() {
         let (claims, checked) = example();
         let text = checked.to_tsv(&claims);
-        assert_eq!(text.lines().nth(5), Some("1\tB\ta fifo\t4\t\t\t4\t2"), "{text}");
+        assert_eq!(text.lines().nth(5), Some("1\tB\ta fifo\t4\t\t\t\t\t4\t2"), "{text}");
         assert_eq!(Checked::from_tsv(&claims, &text, "f").unwrap(), checked);
         let outcomes: Vec<_> = checked.verdicts(&claims, 0).into_iter().map(|verdict| verdict.outcome).collect();
         assert_eq!(outcomes, [Outcome::Holds, Outcome::Fails]);
@@ -158,7 +172,7 @@ pub(super) mod tests {
         let text = checked.to_tsv(&claims);
         let cases = [
             ("claim\n".to_owned(), "f:1: no groups of claims: make the file with `placebench reproduce all`"),
-            (text.replacen("\t4\t2\n", "\n", 1), "f:2: has 6 fields, but must have 8"),
+            (text.replacen("\t4\t2\n", "\n", 1), "f:2: has 8 fields, but must have 10"),
             (text.replacen("\ta fifo\t2\t", "\ta fifo\ttwo\t", 1), "f:2: 'two' is no number"),
             (text.replacen("1\tA\t", "7\tA\t", 1), "f:2: there is no claim '7'"),
             (text.replacen("1\tA\t", "1\tZ\t", 1), "f:2: there is no reading 'Z'"),

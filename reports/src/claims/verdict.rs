@@ -96,12 +96,28 @@ enum Place {
 impl Claim {
     /// Judges the groups of a reading.
     ///
+    /// Where a verdict rests on several intervals, their number counts. That every group is within needs no correction: if one
+    /// is not, its own interval has to mislead (an intersection–union test). That some are, or that too many are outside, one
+    /// interval of all could say by chance: these go by the joint intervals, with Bonferroni's correction.
+    ///
+    /// # Reference
+    /// R. L. Berger, *Multiparameter hypothesis testing and acceptance sampling*, Technometrics 24(4), 1982, 295–300,
+    /// doi:10.2307/1267823.
+    ///
     /// # Complexity
     /// O(groups); for a claim about an average 1000 times that.
     pub fn judge(&self, groups: &[Group]) -> Verdict {
-        let places = || groups.iter().map(|group| self.place(group.interval.unwrap_or((group.value, group.value))));
-        let count = |wanted: Place| places().filter(|place| *place == wanted).count();
-        let (within, outside) = (count(Place::Within), count(Place::Outside));
+        let needed = match self.repetitions {
+            Repetitions::Some => 1.0,
+            _ => self.share * groups.len() as f64,
+        };
+        let count = |wanted: Place, interval: fn(&Group) -> Option<(f64, f64)>| {
+            let place = |group: &&Group| self.place(interval(group).unwrap_or((group.value, group.value)));
+            groups.iter().filter(|group| place(group) == wanted).count()
+        };
+        let all = needed >= groups.len() as f64;
+        let within = count(Place::Within, if all { |group| group.interval } else { |group| group.joint_interval });
+        let outside = count(Place::Outside, |group| group.joint_interval);
         let (mean, interval) = mean_interval(groups, self.correlates_with.is_none());
         let outcome = match (mean, self.on_average) {
             (None, _) => {
@@ -113,17 +129,11 @@ impl Claim {
                 Place::Across => Outcome::NotDecided,
                 Place::Outside => Outcome::Fails,
             },
-            (Some(_), false) => {
-                let needed = match self.repetitions {
-                    Repetitions::Some => 1.0,
-                    _ => self.share * groups.len() as f64,
-                };
-                match (within as f64 >= needed, ((groups.len() - outside) as f64) < needed) {
-                    (true, _) => Outcome::Holds,
-                    (false, true) => Outcome::Fails,
-                    (false, false) => Outcome::NotDecided,
-                }
-            }
+            (Some(_), false) => match (within as f64 >= needed, ((groups.len() - outside) as f64) < needed) {
+                (true, _) => Outcome::Holds,
+                (false, true) => Outcome::Fails,
+                (false, false) => Outcome::NotDecided,
+            },
         };
         Verdict { mean, within, outside, outcome }
     }
@@ -154,7 +164,21 @@ mod tests {
     }
 
     fn group(value: f64, interval: Option<(f64, f64)>) -> Group {
-        Group { label: String::new(), value, interval, rows: 2, samples: 1 }
+        Group { label: String::new(), value, interval, joint_interval: interval, rows: 2, samples: 1 }
+    }
+
+    #[test]
+    fn one_interval_of_many_must_be_further_outside_to_decide_but_not_further_within() {
+        let joint = |value, interval, joint| Group { joint_interval: Some(joint), ..group(value, Some(interval)) };
+        let outcome =
+            |text: &str, group: Group| claim(text).judge(&[group, joint(2.0, (1.9, 2.1), (1.8, 2.2))]).outcome;
+        assert_eq!(outcome("above = 1", joint(1.2, (1.1, 1.3), (0.9, 1.4))), Outcome::Holds);
+        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 1.1))), Outcome::NotDecided);
+        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 0.95))), Outcome::Fails);
+        // One of two suffices, and might be within by chance.
+        let half = "below = 1\nshare = 0.5";
+        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 1.1))), Outcome::NotDecided);
+        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 0.95))), Outcome::Holds);
     }
 
     #[test]

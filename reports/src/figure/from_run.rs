@@ -4,7 +4,7 @@ use placebench_datasets::{Cluster, DataflowGraph, OpId, PlacedGraph};
 use placebench_harness::timeline::Timeline;
 
 use super::executable_ops::ExecutableOps;
-use super::gantt::{Gantt, GanttDevice, Task};
+use super::gantt::{Gantt, GanttDevice, Task, TaskKind};
 use super::histogram::Histogram;
 use super::quantity::{Quantity, Unit};
 
@@ -18,14 +18,19 @@ pub fn gantt(placed: &PlacedGraph<'_>, timeline: &Timeline, time_unit: &str, tit
     let name = |op: OpId| graph.name(op).map_or_else(|| format!("op {op}"), ToString::to_string);
     for op in graph.op_ids() {
         let time = timeline.op(op);
-        let task = Task { name: name(op), send: false, start: time.start, end: time.end };
+        let task = Task { name: name(op), what: TaskKind::Op, start: time.start, end: time.end };
         tasks[placed.device_of(op).index()].push(task);
     }
     for (id, time) in timeline.sends() {
         let transfer = placed.transfer(id);
         let to = &cluster.device(transfer.to).name;
         let name = format!("{} to {to}", name(transfer.source));
-        tasks[transfer.from.index()].push(Task { name, send: true, start: time.start, end: time.end });
+        tasks[transfer.from.index()].push(Task { name, what: TaskKind::Send, start: time.start, end: time.end });
+    }
+    for (id, time) in timeline.receives() {
+        let transfer = placed.transfer(id);
+        let name = format!("{} from {}", name(transfer.source), cluster.device(transfer.from).name);
+        tasks[transfer.to.index()].push(Task { name, what: TaskKind::Receive, start: time.start, end: time.end });
     }
     let devices = cluster.devices().iter().zip(tasks).map(|(device, mut tasks)| {
         tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));

@@ -34,13 +34,45 @@ pub struct GanttDevice {
     pub tasks: Vec<Task>,
 }
 
+/// What sort of task a device executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// An op of the graph.
+    Op,
+    /// The send op of a transfer.
+    Send,
+    /// The receive op of a transfer.
+    Receive,
+}
+
+impl TaskKind {
+    const ALL: [Self; 3] = [Self::Op, Self::Send, Self::Receive];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Op => "op",
+            Self::Send => "send",
+            Self::Receive => "receive",
+        }
+    }
+
+    /// The name in texts.
+    fn label(self) -> &'static str {
+        match self {
+            Self::Op => "op",
+            Self::Send => "send op",
+            Self::Receive => "receive op",
+        }
+    }
+}
+
 /// Something that a device executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The op, or what is sent.
+    /// The op, or what is sent or received.
     pub name: String,
-    /// Whether it is a send op.
-    pub send: bool,
+    /// What sort of task it is.
+    pub what: TaskKind,
     /// When it began.
     pub start: f64,
     /// When it ended.
@@ -68,9 +100,10 @@ impl Figure for Gantt {
         let mut table = Table::new(header);
         for device in &self.devices {
             for task in &device.tasks {
-                let what = if task.send { "send" } else { "op" };
                 let times = [task.start, task.end].map(number_text);
-                table.push([device.name.clone(), task.name.clone(), what.to_owned()].into_iter().chain(times));
+                table.push(
+                    [device.name.clone(), task.name.clone(), task.what.name().to_owned()].into_iter().chain(times),
+                );
             }
         }
         table
@@ -110,8 +143,12 @@ impl Figure for Gantt {
             self.draw_tasks(&mut drawing, device, &axis, &lane);
         }
         drawing.height = area.bottom() + axis.below_room(style, true) + 1.0;
-        if self.devices.iter().any(|device| device.tasks.iter().any(|task| task.send)) {
-            drawing.height = draw_key(&mut drawing, area.x, style);
+        let has =
+            |kind: &TaskKind| self.devices.iter().any(|device| device.tasks.iter().any(|task| task.what == *kind));
+        let kinds: Vec<TaskKind> =
+            TaskKind::ALL.into_iter().filter(|kind| *kind == TaskKind::Op || has(kind)).collect();
+        if kinds.len() > 1 {
+            drawing.height = draw_key(&mut drawing, area.x, style, &kinds);
         }
         drawing
     }
@@ -129,38 +166,43 @@ impl Gantt {
             let mut end = first.end;
             while let Some(next) = rest.get(taken) {
                 let narrow = is_narrow(next) && is_narrow(&rest[taken - 1]);
-                if next.send != first.send || x(next.start) - x(end) > UNSEEN || !narrow {
+                if next.what != first.what || x(next.start) - x(end) > UNSEEN || !narrow {
                     break;
                 }
                 end = next.end;
                 taken += 1;
             }
-            let what = if first.send { "send ops" } else { "ops" };
-            let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what} from {}", first.name) };
+            let what = first.what.label();
+            let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what}s from {}", first.name) };
             let title =
                 format!("{name} on {}: {} to {}", device.name, self.unit.text(first.start), self.unit.text(end));
             let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(THINNEST), lane.height);
             let datum = Datum { key: format!("{}|{}", device.name, first.name), title };
-            drawing.mark(datum, bar(area, first.send));
+            drawing.mark(datum, bar(area, first.what));
             rest = &rest[taken..];
         }
     }
 }
 
-fn bar(area: Area, send: bool) -> Vec<Shape> {
+fn bar(area: Area, what: TaskKind) -> Vec<Shape> {
     // Edges between neighbours, as long as they leave something between them; not white, which is idle.
     let stroke = (area.width > 1.0).then_some(BETWEEN);
-    let fill = Some(if send { SEND } else { OP });
+    let (fill, hatch) = match what {
+        TaskKind::Op => (Some(OP), None),
+        TaskKind::Send => (Some(SEND), Some(Hatch::Rising)),
+        TaskKind::Receive => (Some(SEND), Some(Hatch::Falling)),
+    };
     let inside = Shape::Rect { area, fill, stroke };
-    let hatch = if send && area.width > 3.0 { Hatch::Rising.shape(&area, Paint::INK) } else { None };
+    let hatch = hatch.filter(|_| area.width > 3.0).and_then(|hatch| hatch.shape(&area, Paint::INK));
     std::iter::once(inside).chain(hatch).collect()
 }
 
-fn draw_key(drawing: &mut Drawing, left: f64, style: &Style) -> f64 {
+fn draw_key(drawing: &mut Drawing, left: f64, style: &Style, kinds: &[TaskKind]) -> f64 {
     let middle = drawing.height + style.line() / 2.0;
     let mut x = left;
-    for (name, send) in [("op", false), ("send op", true)] {
-        for shape in bar(Area::new(x, middle - 3.0, 14.0, 6.0), send) {
+    for &kind in kinds {
+        let name = kind.label();
+        for shape in bar(Area::new(x, middle - 3.0, 14.0, 6.0), kind) {
             drawing.add(shape);
         }
         drawing.text(x + 17.0, middle + style.half_capital(), style.font_pt, Anchor::Start, name);

@@ -53,7 +53,7 @@ impl Unit {
             (factor, symbol.to_owned())
         };
         match self {
-            Self::Seconds => pick(&[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
+            Self::Seconds => pick(&[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
             Self::Bytes => pick(&[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")]),
             Self::One if largest >= 1e7 => (1e6, "millions".to_owned()),
             Self::One if largest >= 1e4 => (1e3, "thousands".to_owned()),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use placebench_harness::results::Row;
+use placebench_harness::results::{Predictions, Row};
 use serde_json::Value;
 
 /// What a column holds, which decides its digits here and its unit on the page.
@@ -55,6 +55,17 @@ impl Content {
 /// What is said of a column: name, content, header, meaning.
 type About = (&'static str, Content, &'static str, &'static str);
 
+/// What a column of predictions begins with: prefix, content, header, meaning; the name of a network model follows.
+const PREDICTED: [About; 2] = [
+    (
+        "predicted_",
+        Content::Time,
+        "predicted by ",
+        "makespan that the model predicts for the measured placement and order",
+    ),
+    ("prediction_error_", Content::Ratio, "error of ", "predicted / measured makespan − 1"),
+];
+
 /// The columns that a reader is told about. A column that is not among them is shown as a ratio under its own name.
 const ABOUT: &[About] = &[
     ("suite", Content::Text, "suite", "name of the suite"),
@@ -67,6 +78,7 @@ const ABOUT: &[About] = &[
     ("placer_spec", Content::Text, "specification", "the placer with the parameters given, where the suite names it"),
     ("scheduler", Content::Text, "scheduler", "the scheduler with the parameters given"),
     ("network", Content::Text, "network", "makespans under different network models do not compare"),
+    ("executor", Content::Text, "executor", "what executed the placement; makespans of different ones do not compare"),
     ("repetition", Content::Count, "repetition", "from 0"),
     ("seed", Content::Text, "seed", "graphs, costs and random placers draw from it"),
     ("status", Content::Text, "status", "how the cell ended"),
@@ -75,6 +87,9 @@ const ABOUT: &[About] = &[
     ("edges", Content::Count, "edges", "of the graph"),
     ("time_unit", Content::Text, "time unit", "unit of the simulated times"),
     ("makespan", Content::Time, "makespan", "when the last device finishes"),
+    ("makespan_least", Content::Time, "least makespan", "of the repetitions, if measured"),
+    ("makespan_largest", Content::Time, "largest makespan", "of the repetitions, if measured"),
+    ("time_scale", Content::Ratio, "time scale", "real seconds that a time unit took, if measured"),
     ("slr", Content::Ratio, "SLR", "makespan / least time of the critical path"),
     ("speedup", Content::Ratio, "speedup", "makespan of single_device / makespan"),
     ("efficiency", Content::Share, "efficiency", "speedup / devices that ops may run on"),
@@ -99,22 +114,38 @@ const ABOUT: &[About] = &[
     ("peak_memory_bytes", Content::Bytes, "peak memory", "largest peak of a device"),
     ("devices_used", Content::Count, "devices used", "devices with at least one op"),
     ("executable_mean", Content::Ratio, "executable", "mean number of tasks that a device can choose from"),
+    ("hardware", Content::Text, "hardware", "what a measured run ran on"),
+    ("execution", Content::Text, "execution", "how a measured run ran"),
+    ("other_load", Content::Share, "other load", "processor time that others used while it was measured"),
+    ("warm_ups", Content::Count, "warm-ups", "runs before the first that counts, if measured"),
+    ("repetitions", Content::Count, "repetitions", "runs that count, if measured"),
     ("place_seconds", Content::Seconds, "time to place", "wall clock; the same for all schedulers of a placement"),
     ("simulate_seconds", Content::Seconds, "time to simulate", "wall clock"),
     ("peak_rss_bytes", Content::Bytes, "peak RSS", "resident memory of the whole process so far"),
 ];
 
-fn about(column: &'static str) -> About {
-    ABOUT.iter().copied().find(|about| about.0 == column).unwrap_or((column, Content::Ratio, column, ""))
+/// The names of all columns, in order.
+fn columns() -> Vec<String> {
+    Row::COLUMNS.iter().map(|&name| name.to_owned()).chain(Predictions::columns()).collect()
+}
+
+/// Content, header and meaning of a column.
+fn about(column: &str) -> (Content, String, String) {
+    let known = ABOUT.iter().find(|about| about.0 == column).map(|about| (*about, ""));
+    let predicted = || PREDICTED.iter().find_map(|about| Some((*about, column.strip_prefix(about.0)?)));
+    match known.or_else(predicted) {
+        Some(((_, content, header, meaning), model)) => (content, format!("{header}{model}"), meaning.to_owned()),
+        None => (Content::Ratio, column.to_owned(), String::new()),
+    }
 }
 
 /// What is said of each column, in order: `[[name, content, header, meaning], …]`.
 pub(super) fn about_json() -> String {
-    let list: Vec<[&str; 4]> = Row::COLUMNS
-        .iter()
-        .map(|column| about(column))
-        .map(|(name, content, header, meaning)| [name, content.name(), header, meaning])
-        .collect();
+    let said = |name: String| {
+        let (content, header, meaning) = about(&name);
+        [name, content.name().to_owned(), header, meaning]
+    };
+    let list: Vec<[String; 4]> = columns().into_iter().map(said).collect();
     serde_json::json!(list).to_string()
 }
 
@@ -123,9 +154,9 @@ pub(super) fn columns_json(rows: &[Row]) -> String {
     // By the row's own serialisation, so that a new column needs no line here.
     let rows: Vec<Value> = rows.iter().map(|row| serde_json::to_value(row).unwrap_or_default()).collect();
     let mut json = String::from("{");
-    for (index, column) in Row::COLUMNS.iter().enumerate() {
-        let content = about(column).1;
-        let values: Vec<String> = rows.iter().map(|row| value_text(&row[column], content)).collect();
+    for (index, column) in columns().iter().enumerate() {
+        let content = about(column).0;
+        let values: Vec<String> = rows.iter().map(|row| value_text(&row[column.as_str()], content)).collect();
         let comma = if index > 0 { "," } else { "" };
         // Writing to a string cannot fail.
         let _ = write!(json, "{comma}\"{column}\":{}", shortest(&values));
@@ -198,11 +229,11 @@ mod tests {
         rows[2].makespan = Some(1.0 / 3.0);
         rows[3].graph = "</script>\u{2028}\"".to_owned();
         let json: Value = serde_json::from_str(&columns_json(&rows)).unwrap();
-        for column in Row::COLUMNS {
+        for column in &columns() {
             for (index, row) in rows.iter().enumerate() {
-                let expected = serde_json::to_value(row).unwrap()[column].clone();
-                let found = decode(&json[column], index);
-                match about(column).1.digits() {
+                let expected = serde_json::to_value(row).unwrap()[column.as_str()].clone();
+                let found = decode(&json[column.as_str()], index);
+                match about(column).0.digits() {
                     _ if *column == "seed" => assert_eq!(found, expected.to_string()),
                     Some(digits) if expected.is_number() => {
                         let (found, expected) = (found.as_f64().unwrap(), expected.as_f64().unwrap());
@@ -216,8 +247,8 @@ mod tests {
 
     #[test]
     fn a_reader_is_told_what_every_column_means() {
-        for column in Row::COLUMNS {
-            assert!(!about(column).3.is_empty(), "say in ABOUT what {column} means");
+        for column in columns() {
+            assert!(!about(&column).2.is_empty(), "say in ABOUT what {column} means");
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 fn graph_alone(entry: &GraphEntry) -> Option<String> {
-    if entry.weights.is_some() || entry.ccr.is_some() || entry.leveled.is_some() {
+    if entry.costs.is_some() || entry.ccr.is_some() || entry.leveled.is_some() {
         return None;
     }
     let file = || entry.file.as_ref()?.to_str().map(str::to_owned);
@@ -125,7 +125,7 @@ mod tests {
             [[graph]]
             catalogue = "nmt"
             name = "drawn"
-            weights = "laich"
+            costs = "laich"
             [[cluster]]
             preset = "gtx1080x4"
             devices = 2

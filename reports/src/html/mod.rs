@@ -23,6 +23,7 @@ use serde_json::json;
 
 pub use timelines::Timelines;
 
+use crate::agreement_text::{EXPLANATION, HEADER, agreement_cells};
 use crate::{Summary, finding_sentences};
 use commands::{Commands, quoted};
 use escape::{escape, fill, json_in_script};
@@ -128,6 +129,7 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
             ("counts", &escape(&counts(&summary, cells, &input.only))),
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
+            ("agreement", &agreement(&table)?),
             ("environment", &environment(input)),
             ("timelines", &escape(&about_timelines(input, &made))),
             ("suite_text", &escape(input.suite_text.trim())),
@@ -141,6 +143,25 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
         ],
     );
     Ok(Report { html, timelines: made.strips.len() })
+}
+
+/// How far off predictions are: a table, or nothing if nothing was measured.
+fn agreement(table: &Table) -> PolarsResult<String> {
+    let rows = agreement_cells(table)?;
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    let line = |cells: &[String], tag: &str| {
+        let cells: String = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let body: String = rows.iter().map(|row| line(row, "td")).collect();
+    let header = line(&HEADER.map(str::to_owned), "th");
+    Ok(format!(
+        "<h3>How far off predictions are</h3>\n<div class=\"scroll\"><table class=\"plain\">\n<thead>{header}</thead>\n\
+         <tbody>{body}</tbody></table></div>\n<p class=\"note\">{}</p>\n",
+        escape(EXPLANATION)
+    ))
 }
 
 /// The rows in the suite's order. Those of an unfinished run are in the order in which they ended.

@@ -48,6 +48,9 @@ pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
     for (id, interval) in timeline.sends() {
         computing[placed.transfer(id).from.index()].add(interval);
     }
+    for (id, interval) in timeline.receives() {
+        computing[placed.transfer(id).to.index()].add(interval);
+    }
     let mut moving = Coverage::new(bins, timeline.makespan());
     for id in (0..placed.transfer_count()).map(TransferId::new) {
         moving.add(timeline.transfer(placed, id));

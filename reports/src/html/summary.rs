@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::{CellKey, Scenario, Status, Table, scenarios, values};
+use placebench_harness::results::{CellKey, SCENARIO, Scenario, Status, Table, scenarios, values};
 use polars::prelude::{Expr, PolarsResult, col, lit};
 use serde_json::{Value, json};
 
@@ -21,8 +21,9 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
     let failures = table.filter(col("status").neq(lit(Status::Ok.name())))?;
     let (first, failed) = (first_rows(table, col("scheduler"))?, first_rows(&failures, lit(""))?);
     let row = |placer: usize, column: usize| -> Option<u32> {
-        let Scenario { graph, cluster, network } = summary.scenarios[column].clone();
-        let placed = CellKey { graph, cluster, network, placer: summary.placers[placer].clone(), ..CellKey::default() };
+        let Scenario { graph, cluster, network, executor } = summary.scenarios[column].clone();
+        let name = summary.placers[placer].clone();
+        let placed = CellKey { graph, cluster, network, executor, placer: name, ..CellKey::default() };
         match &summary.entries[placer][column] {
             Some(entry) => first.get(&CellKey { scheduler: entry.scheduler.clone(), ..placed }).copied(),
             None => failed.get(&placed).copied(),
@@ -57,13 +58,14 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
 
 /// The first row of each placer in each scenario under each scheduler, or under any if `scheduler` is one text for all.
 fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, u32>> {
-    let by = ["graph", "cluster", "network", "placer", "scheduler"];
+    let by = [&SCENARIO[..], &["placer", "scheduler"]].concat();
     let rows = table.lazy().with_column(scheduler.alias("scheduler")).group_by_stable(by);
     let frame = rows.agg([col("row").first()]).collect()?;
     let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let keys = scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network }, names)| {
-        let (placer, scheduler) = names;
-        CellKey { graph, cluster, network, placer, scheduler, ..CellKey::default() }
-    });
+    let keys =
+        scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
+            let (placer, scheduler) = names;
+            CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
+        });
     Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
 }

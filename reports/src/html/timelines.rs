@@ -87,7 +87,7 @@ pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<usize>> {
         .lazy()
         .with_column(Metric::Makespan.expr())
         .filter(col("repetition").eq(lit(0)).and(col("makespan").is_not_null()))
-        .group_by_stable(["graph", "cluster", "network", "placer"])
+        .group_by_stable(["graph", "cluster", "network", "executor", "placer"])
         .agg([col("row").filter(least).first(), col("makespan").min()])
         .sort(["makespan", "row"], SortMultipleOptions::default())
         .collect()?;

@@ -5,6 +5,7 @@
 
 mod cells;
 mod compare;
+mod predicted;
 mod series;
 mod words;
 
@@ -48,6 +49,8 @@ pub enum FigureKind {
     Executable,
     /// Sizes of colocation groups.
     Colocation,
+    /// Predicted against measured makespans.
+    Prediction,
 }
 
 /// What is known of a kind.
@@ -87,11 +90,12 @@ const FAMILY: &str = "it needs a graph on clusters of one family, such as gtx108
 const GROUPS: &str = "none of its graphs has colocation groups";
 const INSTANCES: &str = "it needs at least two placers and two graphs or clusters";
 const CLUSTERS: &str = "it needs a graph on several clusters";
+const MEASURED: &str = "it needs cells of an executor that measures, such as threads";
 const PARAMETER: &str =
     "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)";
 
 /// All kinds, in the order of the enum. A new kind is one file that draws it, and a line here.
-static KINDS: [About; 11] = {
+static KINDS: [About; 12] = {
     use Draw::{Cell, Graphs, Rows};
     use FigureKind as Kind;
     use InReport::{Folded, Never, Open};
@@ -172,6 +176,14 @@ static KINDS: [About; 11] = {
             Graphs(colocation),
             GROUPS,
             "Sizes of the colocation groups of the run's graphs",
+        ),
+        about(
+            Kind::Prediction,
+            "prediction",
+            Open,
+            Rows(|_, table| predicted::prediction(table)),
+            MEASURED,
+            "Predicted against measured makespans, a figure a graph, cluster and executor",
         ),
     ]
 };

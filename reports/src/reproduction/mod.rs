@@ -193,7 +193,7 @@ impl Panel {
 }
 
 /// The columns in which the repetitions of a cell agree.
-const REPEATED: [&str; 5] = ["graph", "cluster", "placer", "scheduler", "network"];
+const REPEATED: [&str; 6] = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
 
 /// Rows that a figure shows as one number.
 struct Group {

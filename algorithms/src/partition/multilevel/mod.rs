@@ -92,7 +92,7 @@ impl Named for Coarsening {
 ///
 /// # Deviations
 /// A block has an upper bound only: blocks may stay empty where that cuts less. Acyclic blocks: the vertices' numbers must
-/// be a topological order (see [`TopologicalView`](super::TopologicalView)), and every edge leads to the same or a later
+/// be a topological order (see [`View`](placebench_datasets::View)), and every edge leads to the same or a later
 /// block. The partition begins with slabs, of the vertices' order and of orders that minimum cuts have changed. Then a
 /// vertex moves only between its predecessors' last block and its successors' first. On the finest level, and not with the
 /// preset `fast`, whole sets move: in graphs without hubs searches from single vertices take along up to 5 predecessors or

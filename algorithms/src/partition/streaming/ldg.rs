@@ -102,24 +102,4 @@ mod tests {
         let partition = Ldg::with_defaults().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 0, 1, 0, 1]);
     }
-
-    #[test]
-    fn edge_weights_count() {
-        let edges = [(0, 2, 1), (1, 2, 3)];
-        let graph = UndirectedGraph::from_edges(3, edges.into_iter(), None).unwrap();
-        let partition = Ldg::with_defaults().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
-        assert_eq!(partition.block_of, [0, 1, 1]);
-    }
-
-    #[test]
-    fn a_second_pass_knows_where_later_vertices_were() {
-        // 0 and 1 are joined only through 2, which comes last.
-        let graph = UndirectedGraph::from_edges(4, [(0, 2, 1), (1, 2, 1)].into_iter(), None).unwrap();
-        let blocks = |passes| {
-            let ldg = Ldg { passes, ..Ldg::with_defaults() };
-            ldg.partition(&graph, &Request::new(2, 0.5, 0)).unwrap().block_of
-        };
-        assert_eq!(blocks(1), [0, 1, 0, 1]);
-        assert_eq!(blocks(2), [0, 0, 0, 1]);
-    }
 }

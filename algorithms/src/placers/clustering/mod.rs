@@ -12,9 +12,18 @@ use super::coarse::cells::Cells;
 use super::coarse::placing::VertexAssignment;
 use super::coarse::readings::{Edges, Weight};
 use super::coarse::workers::Workers;
-use super::load::STOP_INTERVAL;
+use crate::fairness::{Assumption, Exception, Law};
 use crate::{Decision, Params, PlaceContext, PlaceError, SpecError};
 use contraction::{Contractible, Limits, Trial};
+
+/// What the three assume.
+pub(super) const ASSUMES: &[Assumption] = &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoMemory];
+
+/// The laws that the three do not keep.
+pub(super) const EXCEPTIONS: &[Exception] = &[
+    Exception::new(Law::RelabelledOps, "it contracts random edges between numbered ops: other numbers, other draws"),
+    Exception::new(Law::IsolatedOp, "every op is a vertex that weighs one, whatever it costs"),
+];
 
 /// What makes one contraction better than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,9 +147,7 @@ fn place_clusters(
     let mut assignment = VertexAssignment::new(instance, vertices, workers);
     let mut candidates = Vec::new();
     for (position, vertex) in order.into_iter().enumerate() {
-        if position % STOP_INTERVAL == 0 {
-            context.stop.check()?;
-        }
+        context.stop.check_at(position)?;
         let home = homes[clusters[vertex as usize] as usize];
         assignment.put_vertex_near(vertex, home, &mut candidates)?;
     }

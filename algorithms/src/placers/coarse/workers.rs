@@ -1,9 +1,9 @@
 //! Which devices compete for the ops: B's GPUs, generalised.
 
-use placebench_datasets::{Device, DeviceId, Instance};
+use placebench_datasets::{DeviceId, Instance};
 
 use crate::fairness::usable_devices;
-use crate::placers::load::Work;
+use crate::placers::load::{Fastest, Work};
 
 /// How many times as long as the best a device may take and still compete.
 const SLOWEST: f64 = 10.0;
@@ -29,33 +29,24 @@ fn by_slowness(instance: &Instance, slowness: &[f64]) -> Vec<DeviceId> {
 /// How many times as long as the fastest devices would each device needs for what it may run; 1 if that takes no time.
 fn slowness(instance: &Instance) -> Vec<f64> {
     let (cluster, units) = (instance.cluster(), instance.units());
-    let mut top_speeds = [None::<f64>; 3];
-    for device in cluster.devices() {
-        let top = &mut top_speeds[device.kind.index()];
-        *top = Some(top.map_or(device.speed, |top| top.max(device.speed)));
-    }
-    // Per kind, over the units that may run there: operations, measured time, and the least time anywhere.
-    let mut totals = [(0.0, 0.0, 0.0); 3];
+    let fastest = Fastest::of(cluster);
+    // Per kind, over the units that may run there: the work, and the least time anywhere.
+    let (mut all, mut least_times) = (Work::default(), [0.0; 3]);
     for unit in units.ids() {
         let (work, kinds) = (Work::of_unit(instance, unit), units.kinds(unit));
-        let least = kinds
-            .iter()
-            .filter_map(|kind| top_speeds[kind.index()].map(|speed| work.time(kind, speed)))
-            .fold(f64::INFINITY, f64::min);
+        let least = fastest.time(&work, kinds);
+        all.add(&work);
         for kind in kinds.iter() {
-            let total = &mut totals[kind.index()];
-            total.0 += work.ops(kind);
-            total.1 += work.measured(kind);
-            total.2 += least;
+            least_times[kind.index()] += least;
         }
     }
-    let of = |device: &Device| {
-        let (ops, measured, least) = totals[device.kind.index()];
-        let slowness = if least > 0.0 { (ops / device.speed + measured) / least } else { 1.0 };
+    let of = |device: DeviceId| {
+        let least = least_times[cluster.device(device).kind.index()];
+        let slowness = if least > 0.0 { all.time(cluster, device) / least } else { 1.0 };
         // Sums that differ by rounding alone are equal, or the unit of costs would decide between equally fast devices.
         (slowness * ROUNDING).round() / ROUNDING
     };
-    cluster.devices().iter().map(of).collect()
+    cluster.device_ids().map(of).collect()
 }
 
 /// The devices that share the work.

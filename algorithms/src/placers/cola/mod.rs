@@ -7,7 +7,7 @@ use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time};
 use super::coarse::Vertices;
 use super::coarse::cells::Cells;
 use super::coarse::workers::Workers;
-use super::load::Work;
+use super::load::{Fastest, Work};
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 use split::Splitter;
@@ -167,11 +167,7 @@ struct Problem<'a> {
 impl<'a> Problem<'a> {
     fn new(instance: &'a Instance, vertices: &'a Vertices, workers: &'a Workers) -> Self {
         let cluster = instance.cluster();
-        let mut top_speeds = [0.0_f64; 3];
-        for device in cluster.devices() {
-            let top = &mut top_speeds[device.kind.index()];
-            *top = top.max(device.speed);
-        }
+        let fastest = Fastest::of(cluster);
         let present: KindSet = cluster.devices().iter().map(|device| device.kind).collect();
         let work_of = |vertex: u32| {
             let mut work = Work::default();
@@ -181,10 +177,7 @@ impl<'a> Problem<'a> {
             work
         };
         let works: Vec<Work> = (0..vertices.count() as u32).map(work_of).collect();
-        let least_of = |(vertex, work): (u32, &Work)| {
-            let kinds = vertices.kinds(vertex).intersection(present);
-            kinds.iter().map(|kind| work.time(kind, top_speeds[kind.index()])).fold(f64::INFINITY, f64::min)
-        };
+        let least_of = |(vertex, work): (u32, &Work)| fastest.time(work, vertices.kinds(vertex));
         let least = (0..).zip(&works).map(least_of).collect();
         let worker_kinds = workers.by_speed().iter().map(|&id| cluster.device(id).kind).collect();
         Self { instance, vertices, workers, works, least, worker_kinds, present }
@@ -256,7 +249,7 @@ impl<'a> Problem<'a> {
         let mut used = vec![0u64; cluster.device_count()];
         for index in order {
             let element = &elements[index];
-            let time = |id: DeviceId| element.work.time(cluster.device(id).kind, cluster.device(id).speed);
+            let time = |id: DeviceId| element.work.time(cluster, id);
             let feasible = cluster.device_ids().filter(|&id| {
                 let device = cluster.device(id);
                 let together = used[id.index()].saturating_add(element.demand_bytes);

@@ -95,6 +95,17 @@ struct Program<'a> {
     position: Vec<u32>,
 }
 
+/// What bounds the starts of a window's ops, by their place in it.
+struct Earliest {
+    /// When inputs from before the window are there.
+    heads: Vec<Time>,
+    /// How long it takes from the end of an op to the end of all that comes after the window.
+    tails: Vec<Time>,
+    starts: Vec<Time>,
+    /// The least makespan.
+    finish: Time,
+}
+
 /// An op of a window that an arc within the window touches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
@@ -190,6 +201,38 @@ impl<'a> Program<'a> {
         Ok(favourites)
     }
 
+    /// When the ops of a window start at the earliest if transfers within it take no time.
+    fn earliest(&self, first: usize, end: usize, arcs: &[Arc]) -> Earliest {
+        let graph = self.instance.graph();
+        let outside = |other: OpId| !(first..end).contains(&(self.position[other.index()] as usize));
+        let head = |op: OpId| {
+            let inputs = graph.predecessors(op).filter(|edge| outside(edge.op)).map(|edge| {
+                self.before[edge.op.index()] + self.exec[edge.op.index()] + self.transfer.time(graph.edge_bytes(edge))
+            });
+            inputs.fold(0.0, f64::max)
+        };
+        let tail = |op: OpId| {
+            let outputs = graph.successors(op).filter(|edge| outside(edge.op));
+            let times = outputs.map(|edge| self.transfer.time(graph.edge_bytes(edge)) + self.behind[edge.op.index()]);
+            times.fold(0.0, f64::max)
+        };
+        let ops = &self.order[first..end];
+        let heads: Vec<Time> = ops.iter().map(|&op| head(op)).collect();
+        let tails: Vec<Time> = ops.iter().map(|&op| tail(op)).collect();
+        let (mut starts, mut finish) = (heads.clone(), 0.0f64);
+        // Arcs ascend by their source, and sources come before targets.
+        let mut arcs = arcs.iter().peekable();
+        for (at, &op) in ops.iter().enumerate() {
+            let ends = starts[at] + self.exec[op.index()];
+            while let Some(arc) = arcs.next_if(|arc| arc.from as usize == first + at) {
+                let to = arc.to as usize - first;
+                starts[to] = starts[to].max(ends);
+            }
+            finish = finish.max(ends + tails[at]);
+        }
+        Earliest { heads, tails, starts, finish }
+    }
+
     /// The x of the free arcs.
     fn solve(
         &self,
@@ -200,9 +243,13 @@ impl<'a> Program<'a> {
         members: &[Member],
         starts: usize,
     ) -> Result<Vec<f64>, PlaceError> {
-        let graph = self.instance.graph();
         let mut rows = Rows::default();
         let start = |at: usize| members[at - first].start.map(|start| free.len() + start);
+        let transfers: Time = free.iter().map(|arc| arc.transfer).sum();
+        let Earliest { heads, tails, starts: earliest, finish } = self.earliest(first, end, arcs);
+        // Starts count from the earliest ones without any transfer, which only transfers delay: by at most all of them together,
+        // so that no greater slack matters. Then however long ops are, all numbers are of the size of transfers.
+        let slack = |time: Time| time.min(transfers);
         let makespan = free.len() + starts;
         let mut next_free = 0;
         let (mut out_sums, mut in_sums) = (vec![Vec::new(); end - first], vec![Vec::new(); end - first]);
@@ -217,7 +264,8 @@ impl<'a> Program<'a> {
                 in_sums[to - first].push((next_free, -1.0));
                 next_free += 1;
             }
-            rows.push(&terms, -self.exec[self.order[from].index()]);
+            let end = earliest[from - first] + self.exec[self.order[from].index()];
+            rows.push(&terms, slack(earliest[to - first] - end));
         }
         for sum in out_sums.iter().chain(&in_sums).filter(|sum| sum.len() > 1) {
             rows.push(sum, 1.0 - sum.len() as f64);
@@ -228,25 +276,15 @@ impl<'a> Program<'a> {
         }
         for at in first..end {
             let Some(variable) = start(at) else { continue };
-            let (op, member) = (self.order[at], members[at - first]);
-            let outside = |other: OpId| !(first..end).contains(&(self.position[other.index()] as usize));
-            let head = graph.predecessors(op).filter(|edge| outside(edge.op)).map(|edge| {
-                self.before[edge.op.index()] + self.exec[edge.op.index()] + self.transfer.time(graph.edge_bytes(edge))
-            });
-            let head = head.fold(0.0, f64::max);
-            if !member.entered || head > 0.0 {
-                rows.push(&[(variable, -1.0)], -head);
+            let (at, exec) = (at - first, self.exec[self.order[at].index()]);
+            if !members[at].entered || heads[at] > 0.0 {
+                rows.push(&[(variable, -1.0)], slack(earliest[at] - heads[at]));
             }
-            let tail = graph
-                .successors(op)
-                .filter(|edge| outside(edge.op))
-                .map(|edge| self.transfer.time(graph.edge_bytes(edge)) + self.behind[edge.op.index()]);
-            let tail = tail.fold(0.0, f64::max);
-            if !member.left || tail > 0.0 {
-                rows.push(&[(variable, 1.0), (makespan, -1.0)], -self.exec[op.index()] - tail);
+            if !members[at].left || tails[at] > 0.0 {
+                let end = earliest[at] + exec + tails[at];
+                rows.push(&[(variable, 1.0), (makespan, -1.0)], slack(finish - end));
             }
         }
-        let transfers: Time = free.iter().map(|arc| arc.transfer).sum();
         rows.minimise(makespan, free.len(), transfers / free.len() as Time)
     }
 }

@@ -1,6 +1,6 @@
 //! Lookahead: the device from which an op's successors finish first.
 
-use placebench_datasets::{Cluster, DeviceId, Edge, Instance, OpId, Time, UnitId};
+use placebench_datasets::{DeviceId, Edge, Instance, OpId, Time, UnitId};
 
 use super::ready::positions;
 use super::schedule::{PartialSchedule, Select};
@@ -296,11 +296,11 @@ impl Trial {
         let base = &successors.ready[row * devices..][..devices];
         let exec = &successors.exec[row * devices..][..devices];
         self.ready.copy_from_slice(base);
-        add_arrival(cluster, (finish, from, bytes), &mut self.ready);
+        cluster.raise_to_arrivals(finish, from, bytes, &mut self.ready);
         let first = row.checked_sub(1).map_or(0, |before| successors.sibling_ends[before]);
         for &(sibling, bytes) in &successors.siblings[first..successors.sibling_ends[row]] {
             let (finish, from) = self.tried[sibling];
-            add_arrival(cluster, (finish, from, bytes), &mut self.ready);
+            cluster.raise_to_arrivals(finish, from, bytes, &mut self.ready);
         }
         let unit = units.unit_of(successors.ops[row].0);
         let fixed = schedule.assignment().device_of_unit(unit);
@@ -373,14 +373,5 @@ impl Trial {
         for unit in self.placed_groups.drain(..) {
             self.device_of_group[unit.index()] = None;
         }
-    }
-}
-
-/// Raises the `ready` time of each device to when something that is sent at a finish from a device is there.
-fn add_arrival(cluster: &Cluster, (finish, from, bytes): (Time, DeviceId, u64), ready: &mut [Time]) {
-    let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
-    for (ready, (&rate, &latency)) in ready.iter_mut().zip(links) {
-        let arrival = finish + (latency + bytes as f64 / rate);
-        *ready = if arrival > *ready { arrival } else { *ready };
     }
 }

@@ -30,7 +30,7 @@ pub use favourites::FavouriteChildren;
 pub use parts::{ListScheduling, Pick, Selection};
 pub use priority::Priority;
 
-use crate::{Decision, PlaceContext, PlaceError, Placer};
+use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 use lookahead::Lookahead;
 use oct::OptimisticCostTable;
 use parts::STOP_INTERVAL;
@@ -61,6 +61,10 @@ impl ListScheduling {
         }
     }
 
+    fn assignment<'a>(&self, instance: &'a Instance) -> Assignment<'a> {
+        if self.keeps_peaks { Assignment::within_peaks(instance) } else { Assignment::new(instance) }
+    }
+
     fn walk(
         &self,
         instance: &Instance,
@@ -68,7 +72,7 @@ impl ListScheduling {
         mut selection: impl Select,
         context: &PlaceContext,
     ) -> Result<Decision, PlaceError> {
-        let mut schedule = PartialSchedule::new(instance, self.insertion);
+        let mut schedule = PartialSchedule::new(instance, self.insertion, self.assignment(instance));
         for ops in order.chunks(STOP_INTERVAL) {
             context.stop.check()?;
             for &op in ops {

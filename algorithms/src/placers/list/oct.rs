@@ -7,9 +7,9 @@ use crate::ranks::{Average, AverageTransfer};
 /// For each op and device, the longest of the shortest ways to the end behind the op, if it is there and each successor
 /// is where that is best for it: what the op itself takes is not counted.
 ///
-/// A transfer between two devices costs the average in the table, so that devices of equal kind and speed share a column.
+/// A transfer between two devices costs the average in the table, so that devices on which all ops take equally long share a column.
 ///
-/// Memory: 8 bytes for each op and distinct pair of kind and speed.
+/// Memory: 8 bytes for each op and column.
 #[derive(Clone, Debug)]
 pub(super) struct OptimisticCostTable {
     column_of: Vec<usize>,
@@ -31,11 +31,7 @@ impl OptimisticCostTable {
         let column_of: Vec<usize> = cluster
             .device_ids()
             .map(|id| {
-                let device = cluster.device(id);
-                let same = |&other: &DeviceId| {
-                    let other = cluster.device(other);
-                    (other.kind, other.speed) == (device.kind, device.speed)
-                };
+                let same = |&other: &DeviceId| cluster.runs_alike(other, id);
                 first_of.iter().position(same).unwrap_or_else(|| {
                     first_of.push(id);
                     first_of.len() - 1

@@ -32,7 +32,7 @@ pub(super) fn schedule(
         }
         _ => None,
     };
-    let mut pairs = Pairs::new(parts.selection, instance, ranked, favourites);
+    let mut pairs = Pairs::new(parts, instance, ranked, favourites);
     let graph = instance.graph();
     let mut waiting = Waiting::new(graph);
     let mut after = Vec::new();
@@ -92,7 +92,8 @@ struct Wish {
 }
 
 impl<'a> Pairs<'a> {
-    fn new(selection: Selection, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
+    fn new(parts: &ListScheduling, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
+        let selection = parts.selection;
         let devices = instance.cluster().device_count();
         let position = positions(&ranked.order);
         let sources: Rc<[u32]> = sources(instance, &ranked.order).into();
@@ -110,7 +111,7 @@ impl<'a> Pairs<'a> {
             selection,
             position,
             ranked,
-            schedule: PartialSchedule::new(instance, false),
+            schedule: PartialSchedule::new(instance, false, parts.assignment(instance)),
             queues,
             idle_from: vec![0.0; devices],
             best: vec![None; devices],
@@ -320,18 +321,14 @@ fn sources(instance: &Instance, order: &[OpId]) -> Vec<u32> {
     (0..order.len() as u32).filter(is_source).collect()
 }
 
-/// A queue for each device with the sources in the order of their addends there, which devices of equal kind and speed
-/// share.
+/// A queue for each device with the sources in the order of their addends there, which devices share on which all ops take
+/// equally long.
 fn source_queues(selection: Selection, instance: &Instance, ranked: &Ranked, sources: &[u32]) -> Vec<DeviceQueue> {
     let cluster = instance.cluster();
     let mut keyed: Vec<(Time, u32)> = Vec::with_capacity(sources.len());
     let mut sorted: Vec<(DeviceId, Rc<[u32]>)> = Vec::new();
     let queue = |id: DeviceId| {
-        let device = cluster.device(id);
-        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| {
-            let other = cluster.device(*other);
-            (other.kind, other.speed) == (device.kind, device.speed)
-        };
+        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| cluster.runs_alike(*other, id);
         if let Some((_, first)) = sorted.iter().find(same) {
             return DeviceQueue::new(Rc::clone(first));
         }

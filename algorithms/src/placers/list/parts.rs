@@ -116,6 +116,8 @@ pub struct ListScheduling {
     pub average: Average,
     /// How favourite children are found, for [`Selection::FavouriteChild`].
     pub favourites: FavouriteChildren,
+    /// Whether devices have their memory under the memory rule `peak` too, as the authors of m-TOPO, m-ETF and m-SCT want.
+    pub keeps_peaks: bool,
 }
 
 impl Algorithm for ListScheduling {
@@ -139,9 +141,9 @@ impl Algorithm for ListScheduling {
             insertion => insertion == Insertion::Yes,
         };
         let average = Average::param(params, Average::Time)?;
-        // Only m_sct lets users choose these.
+        // Only m_sct lets users choose these, and only memory-constrained placers keep peaks.
         let favourites = FavouriteChildren::params(&mut Params::none())?;
-        let list = Self { priority, pick, selection, insertion, average, favourites };
+        let list = Self { priority, pick, selection, insertion, average, favourites, keeps_peaks: false };
         list.check()?;
         Ok(list)
     }

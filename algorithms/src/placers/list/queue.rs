@@ -1,10 +1,12 @@
 //! The ready ops of one device, the best pair first.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use placebench_datasets::Time;
+
+use crate::total::Total;
 
 /// An op and its value on the device: the start there plus an addend that does not change. Less is better; ties go to
 /// the lower position in the order of priorities.
@@ -15,49 +17,25 @@ pub(super) struct Candidate {
     pub(super) start: Time,
 }
 
-/// An op whose inputs were not there yet when the device was looked at.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An op whose inputs were not there yet when the device was looked at. The greatest is the best, as the heap wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pending {
     /// The value if the op starts as soon as its inputs are there.
-    value: Time,
-    ready: Time,
-    position: u32,
+    value: Reverse<Total>,
+    position: Reverse<u32>,
+    ready: Total,
 }
 
-/// An op that can start when the device is idle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An op that can start when the device is idle. The greatest is the best, as the heap wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Available {
-    addend: Time,
-    position: u32,
+    addend: Reverse<Total>,
+    position: Reverse<u32>,
 }
 
-impl Eq for Pending {}
-
-impl Ord for Pending {
-    /// The greatest is the best, as the heap wants it.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.value.total_cmp(&self.value).then(other.position.cmp(&self.position))
-    }
-}
-
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Eq for Available {}
-
-impl Ord for Available {
-    /// The greatest is the best, as the heap wants it.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.addend.total_cmp(&self.addend).then(other.position.cmp(&self.position))
-    }
-}
-
-impl PartialOrd for Available {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl Available {
+    fn new(addend: Time, position: u32) -> Self {
+        Self { addend: Reverse(Total(addend)), position: Reverse(position) }
     }
 }
 
@@ -89,11 +67,11 @@ impl DeviceQueue {
     /// O(log ops).
     pub(super) fn push(&mut self, ready: Time, addend: Time, position: u32, idle_from: Time) -> Candidate {
         if ready <= idle_from {
-            self.available.push(Available { addend, position });
+            self.available.push(Available::new(addend, position));
             return Candidate { value: idle_from + addend, position, start: idle_from };
         }
         let value = ready + addend;
-        self.pending.push(Pending { value, ready, position });
+        self.pending.push(Pending { value: Reverse(Total(value)), position: Reverse(position), ready: Total(ready) });
         Candidate { value, position, start: ready }
     }
 
@@ -109,27 +87,31 @@ impl DeviceQueue {
         valid: impl Fn(u32) -> bool,
     ) -> Option<Candidate> {
         loop {
-            while self.available.peek().is_some_and(|top| !valid(top.position)) {
+            while self.available.peek().is_some_and(|top| !valid(top.position.0)) {
                 self.available.pop();
             }
             while self.first.get(self.passed).is_some_and(|&position| !valid(position)) {
                 self.passed += 1;
             }
-            let first = self.first.get(self.passed).map(|&position| Available { addend: addend(position), position });
+            let first = self.first.get(self.passed).map(|&position| Available::new(addend(position), position));
             let now = self.available.peek().copied().max(first).map(|best| Candidate {
-                value: idle_from + best.addend,
-                position: best.position,
+                value: idle_from + best.addend.0.0,
+                position: best.position.0,
                 start: idle_from,
             });
-            let Some(&later) = self.pending.peek() else { return now };
-            if !valid(later.position) {
+            let Some(&Pending { value: Reverse(Total(value)), position: Reverse(position), ready: Total(ready) }) =
+                self.pending.peek()
+            else {
+                return now;
+            };
+            if !valid(position) {
                 self.pending.pop();
-            } else if later.ready > idle_from {
-                let later = Candidate { value: later.value, position: later.position, start: later.ready };
+            } else if ready > idle_from {
+                let later = Candidate { value, position, start: ready };
                 return Some(now.filter(|now| now.precedes(&later)).unwrap_or(later));
-            } else if now.is_none_or(|now| later.value <= now.value) {
+            } else if now.is_none_or(|now| value <= now.value) {
                 self.pending.pop();
-                self.available.push(Available { addend: addend(later.position), position: later.position });
+                self.available.push(Available::new(addend(position), position));
             } else {
                 return now;
             }

@@ -38,7 +38,8 @@ pub(crate) struct PartialSchedule<'a> {
     /// The ops in the order in which they were scheduled, if nothing is inserted.
     sequence: Option<Vec<OpId>>,
     makespan: Time,
-    speeds: Vec<f64>,
+    /// Speed and overhead of each device.
+    speeds: Vec<(f64, Time)>,
     kinds: Vec<Kind>,
     /// The devices of each set of kinds, ascending.
     devices_of: [Vec<DeviceId>; 8],
@@ -49,11 +50,11 @@ pub(crate) struct PartialSchedule<'a> {
 }
 
 impl<'a> PartialSchedule<'a> {
-    /// Nothing scheduled yet. With `insertion` an op may go into a gap, without it only behind all others on its device.
+    /// Nothing scheduled yet, and `assignment` has nothing placed. With `insertion` an op may go into a gap, without it only behind all others on its device.
     ///
     /// # Complexity
     /// O(ops · kinds + devices).
-    pub(crate) fn new(instance: &'a Instance, insertion: bool) -> Self {
+    pub(crate) fn new(instance: &'a Instance, insertion: bool, assignment: Assignment<'a>) -> Self {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let kinds: Vec<Kind> = cluster.devices().iter().map(|device| device.kind).collect();
         let devices_of = std::array::from_fn(|bits| {
@@ -63,13 +64,18 @@ impl<'a> PartialSchedule<'a> {
         let shortest = if insertion { shortest_exec_times(instance) } else { vec![NO_GAPS; cluster.device_count()] };
         Self {
             instance,
-            assignment: Assignment::new(instance),
+            assignment,
             timelines: shortest.into_iter().map(Timeline::new).collect(),
             slots: vec![Slot::default(); graph.op_count()],
             scheduled: vec![false; graph.op_count()],
             sequence: (!insertion).then(|| Vec::with_capacity(graph.op_count())),
             makespan: 0.0,
-            speeds: cluster.devices().iter().map(|device| device.speed).collect(),
+            speeds: cluster
+                .devices()
+                .iter()
+                .map(|device| device.speed)
+                .zip(cluster.op_overheads().iter().copied())
+                .collect(),
             kinds,
             devices_of,
             ready: vec![0.0; cluster.device_count()],
@@ -122,13 +128,12 @@ impl<'a> PartialSchedule<'a> {
     /// # Complexity
     /// O(devices · log ops), the logarithm only for devices that would win without waiting.
     pub(crate) fn earliest_finish(&self, unit: UnitId, extra: impl Fn(DeviceId) -> Time) -> Option<DeviceId> {
-        let demand = self.instance.units().demand_bytes(unit);
         let mut best: Option<(Time, DeviceId)> = None;
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             let extra = extra(device);
             // No gap can make it finish before this, and a tie goes to the lower id, which came before.
-            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.fits(demand, device) {
+            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.has_room(unit, device) {
                 continue;
             }
             let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra;
@@ -144,12 +149,12 @@ impl<'a> PartialSchedule<'a> {
     /// # Complexity
     /// As [`PartialSchedule::earliest_finish`].
     pub(crate) fn earliest_start(&self, unit: UnitId) -> Option<DeviceId> {
-        let demand = self.instance.units().demand_bytes(unit);
         let mut best: Option<((Time, Time), DeviceId)> = None;
         for &device in self.devices_of(unit) {
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
             // No gap can make it start or finish before this.
-            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.fits(demand, device) {
+            if best.is_some_and(|(least, _)| (ready, ready + exec) >= least) || !self.assignment.has_room(unit, device)
+            {
                 continue;
             }
             let start = self.timelines[device.index()].earliest(ready, exec);
@@ -214,7 +219,7 @@ impl<'a> PartialSchedule<'a> {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         let arrivals = graph.predecessors(op).map(|edge| {
             let slot = self.slots[edge.op.index()];
-            slot.finish + cluster.transfer_time(graph.edge_bytes(edge), slot.device, device)
+            slot.finish + cluster.communication_time(graph.edge_bytes(edge), slot.device, device)
         });
         arrivals.fold(0.0, f64::max)
     }
@@ -237,13 +242,7 @@ impl<'a> PartialSchedule<'a> {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         for edge in inputs {
             let slot = self.slots[edge.op.index()];
-            let bytes = graph.edge_bytes(edge) as f64;
-            // Divided, not multiplied by an inverse: the simulator must arrive at the same floats.
-            let row = cluster.rates_from(slot.device).iter().zip(cluster.latencies_from(slot.device));
-            for (ready, (&rate, &latency)) in ready.iter_mut().zip(row) {
-                let arrival = slot.finish + (latency + bytes / rate);
-                *ready = if arrival > *ready { arrival } else { *ready };
-            }
+            cluster.raise_to_arrivals(slot.finish, slot.device, graph.edge_bytes(edge), ready);
         }
     }
 
@@ -257,13 +256,14 @@ impl<'a> PartialSchedule<'a> {
     pub(crate) fn exec_times(&self, op: OpId, exec: &mut [Time]) {
         let graph = self.instance.graph();
         let ops = graph.ops(op);
-        for (exec, &speed) in exec.iter_mut().zip(&self.speeds) {
-            *exec = ops / speed;
+        for (exec, &(speed, overhead)) in exec.iter_mut().zip(&self.speeds) {
+            *exec = ops / speed + overhead;
         }
         for kind in Kind::ALL {
             if let Some(time) = graph.measured_time(op, kind) {
-                for (exec, _) in exec.iter_mut().zip(&self.kinds).filter(|(_, other)| **other == kind) {
-                    *exec = time;
+                let devices = exec.iter_mut().zip(&self.speeds).zip(&self.kinds);
+                for ((exec, &(_, overhead)), _) in devices.filter(|(_, other)| **other == kind) {
+                    *exec = time + overhead;
                 }
             }
         }
@@ -298,7 +298,8 @@ fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
     keyed.into_iter().map(|(_, _, _, op)| op).collect()
 }
 
-/// The least time that any op can take on each device, as exact as [`Instance::exec_time`]: division is monotone.
+/// The least time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition are
+/// monotone.
 fn shortest_exec_times(instance: &Instance) -> Vec<Time> {
     let graph = instance.graph();
     let mut least_ops = [f64::INFINITY; 3];
@@ -311,7 +312,9 @@ fn shortest_exec_times(instance: &Instance) -> Vec<Time> {
             }
         }
     }
-    let shortest =
-        |device: &Device| (least_ops[device.kind.index()] / device.speed).min(least_time[device.kind.index()]);
-    instance.cluster().devices().iter().map(shortest).collect()
+    let shortest = |(device, overhead): (&Device, &Time)| {
+        (least_ops[device.kind.index()] / device.speed).min(least_time[device.kind.index()]) + overhead
+    };
+    let cluster = instance.cluster();
+    cluster.devices().iter().zip(cluster.op_overheads()).map(shortest).collect()
 }

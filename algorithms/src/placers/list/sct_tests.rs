@@ -7,13 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::StopToken;
 use crate::placers::FavouriteChildren;
+use crate::random_instances::{Limits, instances};
 use crate::ranks::Average;
-
-#[path = "../../../tests/support/random.rs"]
-#[allow(unreachable_pub, reason = "shared with the tests of the crate's public face")]
-mod random;
-
-use random::{Limits, instances};
 
 fn defaults() -> FavouriteChildren {
     FavouriteChildren::params(&mut crate::Params::none()).unwrap()
@@ -147,14 +142,14 @@ proptest! {
 
     #[test]
     fn devices_wait_for_favourite_children_as_in_a_search_of_all_pairs(
-        instance in instances(Limits { ops: 16, devices: 4, edges: 30, memory: true })
+        instance in instances(Limits { ops: 16, devices: 4, edges: 30, memory: true, exact: false })
     ) {
         prop_assert_eq!(m_sct(&instance), slow_placement(&instance));
     }
 
     #[test]
     fn a_favourite_child_is_a_successor_and_that_of_one_op(
-        instance in instances(Limits { ops: 40, devices: 3, edges: 80, memory: false })
+        instance in instances(Limits { ops: 40, devices: 3, edges: 80, memory: false, exact: false })
     ) {
         let mut seen = vec![false; instance.graph().op_count()];
         for (op, child) in find(&instance).iter().enumerate() {
@@ -202,4 +197,20 @@ fn windows_cut_favourites_only_at_their_ends() {
     let windows = FavouriteChildren { window: 2, ..defaults() };
     let found = windows.find(&chain, Average::Time, &StopToken::default()).unwrap();
     assert_eq!(found, [Some(OpId(1)), Some(OpId(2)), None, Some(OpId(4)), Some(OpId(5)), None]);
+}
+
+#[test]
+fn favourite_children_are_the_same_however_long_ops_are() {
+    // A diamond whose one side takes fifty times as long to cut: cutting its edges by 1/51 makes both sides equally late.
+    let diamond = [(0, 1, 50), (0, 2, 1), (1, 3, 50), (2, 3, 1)];
+    for time in [1e-6, 1.0, 1e3, 1e8, 1e11, 1e13] {
+        assert_eq!(
+            find(&instance(&[time; 4], &diamond)),
+            [Some(OpId(1)), Some(OpId(3)), None, None],
+            "ops take {time}"
+        );
+    }
+    // Where paths differ by far more than transfers take, the longer one has the favourites.
+    let lengths = [1e11, 3e11, 2e11, 1e11];
+    assert_eq!(find(&instance(&lengths, &diamond))[0], Some(OpId(1)));
 }

@@ -116,6 +116,8 @@ pub(super) struct Fill {
     order: Vec<DeviceId>,
     /// How many of them are full.
     full: usize,
+    /// What the units on each device demand, by id.
+    filled: Vec<u64>,
 }
 
 impl Fill {
@@ -126,7 +128,12 @@ impl Fill {
         let total: u64 = demands().fold(0, u64::saturating_add);
         let order = devices_by_speed(instance);
         let mean = total / order.len().max(1) as u64;
-        Self { share: mean.saturating_add(demands().max().unwrap_or(0)), order, full: 0 }
+        Self {
+            share: mean.saturating_add(demands().max().unwrap_or(0)),
+            order,
+            full: 0,
+            filled: vec![0; instance.cluster().device_count()],
+        }
     }
 }
 
@@ -134,7 +141,8 @@ impl Select for Fill {
     fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let (unit, assignment) = (unit_of(schedule, op), schedule.assignment());
         let demand = schedule.instance().units().demand_bytes(unit);
-        let fits = |device: DeviceId| assignment.used_bytes(device).saturating_add(demand) <= self.share;
+        let filled = &self.filled;
+        let fits = |device: DeviceId| filled[device.index()].saturating_add(demand) <= self.share;
         // A device that is full stays behind for good; one that is of the wrong kind or too small is passed over once.
         while self.full + 1 < self.order.len() && !fits(self.order[self.full]) {
             self.full += 1;
@@ -143,6 +151,10 @@ impl Select for Fill {
         let feasible =
             || from_here.iter().chain(before).copied().filter(|&device| assignment.is_feasible(unit, device));
         let in_share = feasible().find(|&device| fits(device));
-        Ok(in_share.or_else(|| feasible().min_by_key(|&device| assignment.used_bytes(device))))
+        let device = in_share.or_else(|| feasible().min_by_key(|&device| filled[device.index()]));
+        if let Some(device) = device {
+            self.filled[device.index()] = self.filled[device.index()].saturating_add(demand);
+        }
+        Ok(device)
     }
 }

@@ -110,8 +110,10 @@ impl Mapping<'_> {
             if tensors == 0 {
                 return 0.0;
             }
-            let link = cluster.link(self.targets.devices[source], self.targets.devices[target]);
-            f64::from(tensors) * link.latency + bytes as f64 / link.rate
+            let (from, to) = (self.targets.devices[source], self.targets.devices[target]);
+            let (link, pair) = (cluster.link(from, to), cluster.transfer_overheads(from, to));
+            let (constant, per_byte) = (pair.send + pair.receive, pair.send_per_byte + pair.receive_per_byte);
+            f64::from(tensors) * (link.latency + constant) + (bytes as f64 / link.rate + bytes as f64 * per_byte)
         };
         one_way(a, b, at, bt) + one_way(b, a, bt, at)
     }

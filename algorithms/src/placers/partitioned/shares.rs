@@ -61,10 +61,7 @@ pub(super) fn targets(instance: &Instance, weight_of: impl Fn(UnitId) -> u64) ->
 
 /// Adds a class to what the devices do already, so that those that get some of it end together.
 fn pour(instance: &Instance, class: &Class, ends: &mut [Time], weights: &mut [f64]) {
-    let time = |device: DeviceId| {
-        let device = instance.cluster().device(device);
-        class.work.time(device.kind, device.speed)
-    };
+    let time = |device: DeviceId| class.work.time(instance.cluster(), device);
     let longest = class.devices.iter().map(|&device| time(device)).fold(0.0, Time::max);
     if longest == 0.0 {
         // It takes no time anywhere.

@@ -83,10 +83,7 @@ impl Groups {
     /// A distribution over the allowed devices of a group: proportional to how fast they are at its ops, as far as times
     /// differ up to a hundredfold; even if it takes no time.
     pub(in crate::placers) fn speed_shares(&self, group: usize, cluster: &Cluster) -> Vec<f64> {
-        let time = |device: &DeviceId| {
-            let device = cluster.device(*device);
-            self.work[group].time(device.kind, device.speed)
-        };
+        let time = |&device: &DeviceId| self.work[group].time(cluster, device);
         let times: Vec<Time> = self.allowed[group].iter().map(time).collect();
         let longest = times.iter().copied().fold(0.0, Time::max);
         let weight = |&time: &Time| if longest > 0.0 { 1.0 / (time / longest).max(0.01) } else { 1.0 };

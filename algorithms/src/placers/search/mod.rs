@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use self::groups::Groups;
 use super::{Hashing, Heft, SingleDevice};
 use crate::fairness::{Exception, Law};
-use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::{Algorithm, Decision, Judgement, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// The laws of fairness that no search keeps, since it draws.
 pub(super) const EXCEPTIONS: &[Exception] = &[
@@ -79,13 +79,14 @@ pub(super) struct Search<'a> {
     pub(super) groups: Groups,
     /// Evaluations left.
     left: usize,
-    best: (Time, Placement),
+    best: (Judgement, Placement),
     /// Makespan of the start.
     reference: Time,
 }
 
 impl<'a> Search<'a> {
-    /// Groups the units and evaluates the start: what `single_device` answers or, if it finds no room, `heft`, or `hashing`.
+    /// Groups the units and evaluates the start: what `single_device` answers or, if that finds no room or does not fit, `heft`,
+    /// or `hashing`; of those that do not fit the best.
     pub(super) fn new(
         name: &str,
         instance: &'a Instance,
@@ -98,12 +99,12 @@ impl<'a> Search<'a> {
             ))
         })?;
         context.stop.check()?;
-        let start = start(instance, context)?;
+        let mut left = budget.evaluations;
+        let best = start(instance, context, &*objective, &mut left)?;
         let groups = Groups::new(instance, budget.groups);
         context.stop.check()?;
-        let reference = objective.makespan(instance, &start, &context.stop)?;
-        let left = budget.evaluations.saturating_sub(1);
-        Ok(Self { instance, context, objective, groups, left, best: (reference, start), reference })
+        let reference = best.0.makespan;
+        Ok(Self { instance, context, objective, groups, left, best, reference })
     }
 
     /// Evaluations left; none where there is nothing to choose.
@@ -133,8 +134,8 @@ impl<'a> Search<'a> {
         self.groups.repair(&mut choice).then_some(choice)
     }
 
-    /// The makespan of a choice that is the best placement so far.
-    pub(super) fn best_if(&self, choice: &[DeviceId]) -> Option<Time> {
+    /// What a choice is worth that is the best placement so far.
+    pub(super) fn best_if(&self, choice: &[DeviceId]) -> Option<Judgement> {
         (self.groups.placement(choice) == self.best.1).then_some(self.best.0)
     }
 
@@ -144,24 +145,24 @@ impl<'a> Search<'a> {
         Pcg64::new(u128::from(high) << 64 | u128::from(splitmix64(high ^ sample)), u128::from(sample))
     }
 
-    /// Makespans of choices that fit in memory, in order, as far as the budget goes.
-    pub(super) fn evaluate(&mut self, choices: &[&[DeviceId]]) -> Result<Vec<Time>, PlaceError> {
+    /// Judges choices that keep the memory that placers see, in order, as far as the budget goes.
+    pub(super) fn evaluate(&mut self, choices: &[&[DeviceId]]) -> Result<Vec<Judgement>, PlaceError> {
         let choices = &choices[..choices.len().min(self.left)];
         self.left -= choices.len();
         let judge = |choice: &&[DeviceId]| {
             let placement = self.groups.placement(choice);
-            self.objective.makespan(self.instance, &placement, &self.context.stop)
+            self.objective.judge(self.instance, &placement, &self.context.stop)
         };
         // All results before the first error: which error that is must not depend on which thread was first.
-        let judged: Vec<Result<Time, PlaceError>> = choices.par_iter().map(judge).collect();
-        let makespans = judged.into_iter().collect::<Result<Vec<Time>, PlaceError>>()?;
-        for (&makespan, choice) in makespans.iter().zip(choices) {
-            if makespan < self.best.0 {
-                self.best = (makespan, self.groups.placement(choice));
+        let judged: Vec<Result<Judgement, PlaceError>> = choices.par_iter().map(judge).collect();
+        let judged = judged.into_iter().collect::<Result<Vec<Judgement>, PlaceError>>()?;
+        for (judgement, choice) in judged.iter().zip(choices) {
+            if judgement.compare(&self.best.0).is_lt() {
+                self.best = (*judgement, self.groups.placement(choice));
             }
         }
         self.context.stop.check()?;
-        Ok(makespans)
+        Ok(judged)
     }
 
     /// The best placement seen.
@@ -170,18 +171,34 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The first of three placements that is feasible.
-fn start(instance: &Instance, context: &PlaceContext) -> Result<Placement, PlaceError> {
+/// The first of three placements that fits, or the best of those that do not, with what it is worth. Each that is judged
+/// takes one of the evaluations `left`; the budget is at least one.
+fn start(
+    instance: &Instance,
+    context: &PlaceContext,
+    objective: &dyn Objective,
+    left: &mut usize,
+) -> Result<(Judgement, Placement), PlaceError> {
     let starters: [&dyn Placer; 3] = [&SingleDevice::with_defaults(), &Heft::with_defaults(), &Hashing];
+    let mut best: Option<(Judgement, Placement)> = None;
     let mut failure = None;
     for starter in starters {
         match starter.place(instance, context) {
-            Ok(decision) => return Ok(decision.placement),
+            Ok(decision) => {
+                let judgement = objective.judge(instance, &decision.placement, &context.stop)?;
+                *left = left.saturating_sub(1);
+                if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
+                    best = Some((judgement, decision.placement));
+                }
+                if judgement.excess_bytes == 0 || *left == 0 {
+                    break;
+                }
+            }
             Err(error @ PlaceError::Infeasible { .. }) => failure = Some(error),
             Err(error) => return Err(error),
         }
     }
-    Err(failure.unwrap_or(PlaceError::Stopped))
+    best.ok_or_else(|| failure.unwrap_or(PlaceError::Stopped))
 }
 
 /// A device for a group, drawn with the given probabilities of its allowed devices.

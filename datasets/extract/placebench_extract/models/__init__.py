@@ -47,6 +47,13 @@ class Model:
     layers: dict  # operation name -> layer
 
 
+def check_value(name, key, value, default):
+    """Refuses text for a number and a number for text."""
+    if isinstance(value, str) != isinstance(default, str):
+        wanted = "text" if isinstance(default, str) else "a number"
+        raise ModelError(f"{name}: {key} is {wanted}, not {value!r}")
+
+
 def parameters(name):
     """The parameters of a model with their defaults."""
     return {
@@ -67,6 +74,7 @@ def build(name, **overrides):
     for key in overrides:
         if key not in known:
             raise ModelError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+        check_value(name, key, overrides[key], known[key])
     chosen = {**known, **overrides}
     graph = tf.Graph()
     with graph.as_default():

@@ -10,13 +10,40 @@ use crate::format::FormatError;
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
 use crate::suggest::did_you_mean;
-use crate::{Cluster, Device, Kind, Link, Topology, TopologyLink};
+use crate::{Cluster, Device, Kind, Link, Time, Topology, TopologyLink, TransferOverheads};
 
 const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];
 
 const KEYS: Keys = Keys(&[
     ("send_ops", None),
-    ("device", Some(&Keys(&[("name", None), ("count", None), ("kind", None), ("memory", None), ("speed", None)]))),
+    ("op_overhead", None),
+    ("send_overhead", None),
+    ("send_overhead_per_byte", None),
+    ("receive_overhead", None),
+    ("receive_overhead_per_byte", None),
+    (
+        "overhead",
+        Some(&Keys(&[
+            ("between", None),
+            ("from", None),
+            ("to", None),
+            ("send_overhead", None),
+            ("send_overhead_per_byte", None),
+            ("receive_overhead", None),
+            ("receive_overhead_per_byte", None),
+        ])),
+    ),
+    (
+        "device",
+        Some(&Keys(&[
+            ("name", None),
+            ("count", None),
+            ("kind", None),
+            ("memory", None),
+            ("speed", None),
+            ("op_overhead", None),
+        ])),
+    ),
     ("link", Some(&Keys(LINK_KEYS))),
     ("pair", Some(&Keys(&[("between", None), ("from", None), ("to", None), ("rate", None), ("latency", None)]))),
     (
@@ -31,12 +58,36 @@ const KEYS: Keys = Keys(&[
 #[derive(Deserialize)]
 struct ClusterFile {
     send_ops: Option<Spanned<f64>>,
+    op_overhead: Option<Spanned<Quantity>>,
+    send_overhead: Option<Spanned<Quantity>>,
+    send_overhead_per_byte: Option<Spanned<Quantity>>,
+    receive_overhead: Option<Spanned<Quantity>>,
+    receive_overhead_per_byte: Option<Spanned<Quantity>>,
+    #[serde(default)]
+    overhead: Vec<Spanned<OverheadLine>>,
     #[serde(default)]
     device: Vec<Spanned<DeviceLine>>,
     link: Option<LinkLine>,
     #[serde(default)]
     pair: Vec<Spanned<PairLine>>,
     topology: Option<Spanned<TopologyTable>>,
+}
+
+impl ClusterFile {
+    /// Whether a speed, rate or latency has a unit: all of them are seconds and per second.
+    fn is_in_seconds(&self) -> bool {
+        let has_unit = |quantity: &Spanned<Quantity>| quantity.get_ref().has_unit();
+        let timed = |rate: &Spanned<Quantity>, latency: &Option<Spanned<Quantity>>| {
+            has_unit(rate) || latency.as_ref().is_some_and(has_unit)
+        };
+        let mut links = self.topology.iter().flat_map(|table| &table.get_ref().link);
+        let mut devices = self.device.iter().map(Spanned::get_ref);
+        self.op_overhead.as_ref().is_some_and(has_unit)
+            || devices.any(|line| has_unit(&line.speed) || line.op_overhead.as_ref().is_some_and(has_unit))
+            || self.link.as_ref().is_some_and(|line| timed(&line.rate, &line.latency))
+            || self.pair.iter().any(|line| timed(&line.get_ref().rate, &line.get_ref().latency))
+            || links.any(|line| timed(&line.rate, &line.latency))
+    }
 }
 
 #[derive(Deserialize)]
@@ -46,6 +97,7 @@ struct DeviceLine {
     kind: Spanned<String>,
     memory: Option<Spanned<Quantity>>,
     speed: Spanned<Quantity>,
+    op_overhead: Option<Spanned<Quantity>>,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +113,17 @@ struct PairLine {
     to: Option<Spanned<String>>,
     rate: Spanned<Quantity>,
     latency: Option<Spanned<Quantity>>,
+}
+
+#[derive(Deserialize)]
+struct OverheadLine {
+    between: Option<Spanned<[String; 2]>>,
+    from: Option<Spanned<String>>,
+    to: Option<Spanned<String>>,
+    send_overhead: Option<Spanned<Quantity>>,
+    send_overhead_per_byte: Option<Spanned<Quantity>>,
+    receive_overhead: Option<Spanned<Quantity>>,
+    receive_overhead_per_byte: Option<Spanned<Quantity>>,
 }
 
 #[derive(Deserialize)]
@@ -100,8 +163,12 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
     let file: ClusterFile = text.parse(&KEYS)?;
     let mut names = Names::default();
     let mut devices = Vec::new();
+    let mut op_overheads = Vec::new();
+    let op_overhead = overhead(&text, "op_overhead", file.op_overhead.as_ref())?.unwrap_or(0.0);
     for line in &file.device {
         add_devices(&text, line, &mut devices, &mut names)?;
+        let of_line = overhead(&text, "op_overhead", line.get_ref().op_overhead.as_ref())?;
+        op_overheads.resize(devices.len(), of_line.unwrap_or(op_overhead));
     }
     let fault = |error: crate::ClusterError| FormatError::file(text.path, error);
     let cluster = match &file.topology {
@@ -118,6 +185,16 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
             let links = links(&text, &file, &devices, &names)?;
             let n = devices.len();
             Cluster::new(devices, |from, to| links[from.index() * n + to.index()]).map_err(fault)?
+        }
+    };
+    let cluster = cluster.with_op_overheads(|device| op_overheads[device.index()]).map_err(fault)?;
+    let cluster = if file.is_in_seconds() { cluster.in_seconds() } else { cluster };
+    let overheads = transfer_overheads(&text, &file, cluster.device_count(), &names)?;
+    let cluster = match overheads {
+        None => cluster,
+        Some(all) => {
+            let n = cluster.device_count();
+            cluster.with_transfer_overheads(|from, to| all[from.index() * n + to.index()]).map_err(fault)?
         }
     };
     match &file.send_ops {
@@ -158,7 +235,7 @@ fn add_devices(
     devices: &mut Vec<Device>,
     names: &mut Names,
 ) -> Result<(), FormatError> {
-    let DeviceLine { name, count, kind, memory, speed } = line.get_ref();
+    let DeviceLine { name, count, kind, memory, speed, op_overhead: _ } = line.get_ref();
     let kind_of: Kind = kind.get_ref().parse().map_err(|error| text.at(kind.span(), error))?;
     let memory_bytes = memory.as_ref().map(|memory| value(text, memory, Quantity::bytes)).transpose()?;
     let speed = value(text, speed, Quantity::speed)?;
@@ -191,6 +268,15 @@ fn value<T>(
     convert(quantity.get_ref()).map_err(|message| text.at(quantity.span(), message))
 }
 
+/// The overhead that a key sets, if it is there.
+fn overhead(text: &TomlText<'_>, key: &str, at: Option<&Spanned<Quantity>>) -> Result<Option<Time>, FormatError> {
+    let Some(at) = at else { return Ok(None) };
+    match value(text, at, Quantity::duration)? {
+        time if time.is_finite() && time >= 0.0 => Ok(Some(time)),
+        time => Err(text.at(at.span(), format!("{key} is {time}")).remedy("it must be a finite number ≥ 0")),
+    }
+}
+
 fn link(
     text: &TomlText<'_>,
     rate: &Spanned<Quantity>,
@@ -211,15 +297,24 @@ fn link(
     }
 }
 
-/// Rate and latency of every ordered pair, row-major.
-fn links(text: &TomlText<'_>, file: &ClusterFile, devices: &[Device], names: &Names) -> Result<Vec<Link>, FormatError> {
-    let n = devices.len();
-    let default = file.link.as_ref().map(|line| link(text, &line.rate, line.latency.as_ref())).transpose()?;
-    let mut links = vec![default; n * n];
-    for line in &file.pair {
-        let PairLine { between, from, to, rate, latency } = line.get_ref();
-        let link = link(text, rate, latency.as_ref())?;
-        let (from, to, both) = match (between, from, to) {
+/// The keys that say which pairs of devices a line is about.
+struct Ends<'a> {
+    between: &'a Option<Spanned<[String; 2]>>,
+    from: &'a Option<Spanned<String>>,
+    to: &'a Option<Spanned<String>>,
+}
+
+impl Ends<'_> {
+    /// The ordered pairs; `what` is the line, at `span`.
+    fn pairs(
+        &self,
+        text: &TomlText<'_>,
+        names: &Names,
+        devices: usize,
+        what: &str,
+        span: std::ops::Range<usize>,
+    ) -> Result<Vec<(usize, usize)>, FormatError> {
+        let (from, to, both) = match (self.between, self.from, self.to) {
             (Some(ends), None, None) => {
                 let [a, b] = ends.get_ref();
                 (names.get(text, ends, a)?, names.get(text, ends, b)?, true)
@@ -228,17 +323,65 @@ fn links(text: &TomlText<'_>, file: &ClusterFile, devices: &[Device], names: &Na
                 (names.get(text, from, from.get_ref())?, names.get(text, to, to.get_ref())?, false)
             }
             _ => {
-                let error = text.at(line.span(), "a [[pair]] has either 'between', or 'from' and 'to'");
+                let error = text.at(span, format!("{what} has either 'between', or 'from' and 'to'"));
                 return Err(error.remedy("between = [\"a\", \"b\"]"));
             }
         };
-        for &from in from {
-            for &to in to {
-                links[from * n + to] = Some(link);
-                if both {
-                    links[to * n + from] = Some(link);
-                }
-            }
+        if from.iter().chain(to).any(|&vertex| vertex >= devices) {
+            return Err(text
+                .at(span, format!("{what} is for devices, and this one names a switch"))
+                .remedy("name devices"));
+        }
+        let there = from.iter().flat_map(|&from| to.iter().map(move |&to| (from, to)));
+        let back = there.clone().filter(|_| both).map(|(from, to)| (to, from));
+        Ok(there.clone().chain(back).collect())
+    }
+}
+
+/// What the transfers of every ordered pair cost the devices, row-major; `None` if no key says anything of it.
+fn transfer_overheads(
+    text: &TomlText<'_>,
+    file: &ClusterFile,
+    devices: usize,
+    names: &Names,
+) -> Result<Option<Vec<TransferOverheads>>, FormatError> {
+    let values = |keys: [&Option<Spanned<Quantity>>; 4], others: TransferOverheads| {
+        let mut values = others.values();
+        for ((value, name), key) in values.iter_mut().zip(TransferOverheads::NAMES).zip(keys) {
+            *value = overhead(text, name, key.as_ref())?.unwrap_or(*value);
+        }
+        Ok::<_, FormatError>(TransferOverheads::from_values(values))
+    };
+    let keys =
+        [&file.send_overhead, &file.send_overhead_per_byte, &file.receive_overhead, &file.receive_overhead_per_byte];
+    if file.overhead.is_empty() && keys.iter().all(|key| key.is_none()) {
+        return Ok(None);
+    }
+    let default = values(keys, TransferOverheads::NONE)?;
+    let mut all = vec![default; devices * devices];
+    for line in &file.overhead {
+        let OverheadLine { between, from, to, .. } = line.get_ref();
+        let of = line.get_ref();
+        let keys = [&of.send_overhead, &of.send_overhead_per_byte, &of.receive_overhead, &of.receive_overhead_per_byte];
+        let pair = values(keys, default)?;
+        for (from, to) in (Ends { between, from, to }).pairs(text, names, devices, "an [[overhead]]", line.span())? {
+            all[from * devices + to] = pair;
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Rate and latency of every ordered pair, row-major.
+fn links(text: &TomlText<'_>, file: &ClusterFile, devices: &[Device], names: &Names) -> Result<Vec<Link>, FormatError> {
+    let n = devices.len();
+    let default = file.link.as_ref().map(|line| link(text, &line.rate, line.latency.as_ref())).transpose()?;
+    let mut links = vec![default; n * n];
+    for line in &file.pair {
+        let PairLine { between, from, to, rate, latency } = line.get_ref();
+        let link = link(text, rate, latency.as_ref())?;
+        let ends = Ends { between, from, to };
+        for (from, to) in ends.pairs(text, names, n, "a [[pair]]", line.span())? {
+            links[from * n + to] = Some(link);
         }
     }
     // The diagonal is never asked for.

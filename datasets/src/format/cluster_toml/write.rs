@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
+use std::hash::Hash;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::quantity::memory_text;
 use crate::format::text::Number;
-use crate::{Cluster, Device, Link, Topology};
+use crate::{Cluster, Device, Link, Time, Topology, TransferOverheads};
 
 /// Writes a cluster as TOML.
 ///
@@ -45,12 +46,25 @@ fn check_names(cluster: &Cluster, topology: &Topology) -> Result<(), String> {
 
 fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
     if cluster.send_ops() != 0.0 {
-        writeln!(text, "send_ops = {}\n", Number(cluster.send_ops()))?;
+        writeln!(text, "send_ops = {}", Number(cluster.send_ops()))?;
+    }
+    let ordered = || {
+        let others = |from| cluster.device_ids().filter(move |&to| to != from).map(move |to| (from, to));
+        cluster.device_ids().flat_map(others)
+    };
+    let common = most_common(ordered().map(|(from, to)| cluster.transfer_overheads(from, to)), |pair| {
+        pair.values().map(f64::to_bits)
+    });
+    let common = common.unwrap_or_default();
+    write_overheads(text, common, TransferOverheads::NONE)?;
+    if !text.is_empty() {
+        writeln!(text)?;
     }
     let mut rest = cluster.devices();
+    let mut op_overheads = cluster.op_overheads();
     let taken: HashSet<&str> = names(cluster).collect();
     while let Some(first) = rest.first() {
-        let (line, count) = numbered_run(rest, &taken);
+        let (line, count) = numbered_run(rest, op_overheads, &taken);
         writeln!(text, "[[device]]\nname = {}", quoted(line))?;
         if count > 1 {
             writeln!(text, "count = {count}")?;
@@ -59,12 +73,32 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
         if let Some(bytes) = first.memory_bytes {
             writeln!(text, "memory = \"{}\"", memory_text(bytes))?;
         }
-        writeln!(text, "speed = {}\n", Number(first.speed))?;
-        rest = &rest[count..];
+        match cluster.is_in_seconds() {
+            true => writeln!(text, "speed = \"{} ops/s\"", Number(first.speed))?,
+            false => writeln!(text, "speed = {}", Number(first.speed))?,
+        }
+        if op_overheads[0] != 0.0 {
+            writeln!(text, "op_overhead = {}", Number(op_overheads[0]))?;
+        }
+        writeln!(text)?;
+        (rest, op_overheads) = (&rest[count..], &op_overheads[count..]);
     }
     match cluster.topology() {
         Some(topology) => write_topology(text, cluster, topology)?,
         None => write_links(text, cluster)?,
+    }
+    for (from, to) in ordered() {
+        let (there, back) = (cluster.transfer_overheads(from, to), cluster.transfer_overheads(to, from));
+        let (name_from, name_to) = (quoted(&cluster.device(from).name), quoted(&cluster.device(to).name));
+        if there == common || there == back && from > to {
+            continue;
+        }
+        match there == back {
+            true => writeln!(text, "[[overhead]]\nbetween = [{name_from}, {name_to}]")?,
+            false => writeln!(text, "[[overhead]]\nfrom = {name_from}\nto = {name_to}")?,
+        }
+        write_overheads(text, there, common)?;
+        writeln!(text)?;
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
@@ -76,8 +110,9 @@ fn names(cluster: &Cluster) -> impl Iterator<Item = &str> {
     cluster.devices().iter().map(|device| device.name.as_str()).chain(vertices.iter().map(String::as_str))
 }
 
-/// The longest start of `devices` that one line with a count can say, and the name of that line.
-fn numbered_run<'a>(devices: &'a [Device], taken: &HashSet<&str>) -> (&'a str, usize) {
+/// The longest start of `devices`, with what they add to each op, that one line with a count can say, and the name of that
+/// line.
+fn numbered_run<'a>(devices: &'a [Device], op_overheads: &[Time], taken: &HashSet<&str>) -> (&'a str, usize) {
     let first = &devices[0];
     let Some(prefix) = first.name.strip_suffix('0').filter(|prefix| !taken.contains(prefix)) else {
         return (&first.name, 1);
@@ -86,6 +121,7 @@ fn numbered_run<'a>(devices: &'a [Device], taken: &HashSet<&str>) -> (&'a str, u
         let Device { kind, memory_bytes, speed, name } = device;
         name.strip_prefix(prefix) == Some(number.to_string().as_str())
             && (*kind, *memory_bytes, *speed) == (first.kind, first.memory_bytes, first.speed)
+            && op_overheads[number] == op_overheads[0]
     };
     match devices.iter().enumerate().take_while(is_next).count() {
         count @ 2.. => (prefix, count),
@@ -101,20 +137,36 @@ fn write_link(text: &mut String, link: Link) -> fmt::Result {
     writeln!(text)
 }
 
+/// The overheads that are not as all others.
+fn write_overheads(text: &mut String, pair: TransferOverheads, others: TransferOverheads) -> fmt::Result {
+    for ((name, value), other) in TransferOverheads::NAMES.into_iter().zip(pair.values()).zip(others.values()) {
+        if value != other {
+            writeln!(text, "{name} = {}", Number(value))?;
+        }
+    }
+    Ok(())
+}
+
+/// The item that comes most often, by a key; of several the one that is first to come so often.
+fn most_common<T: Copy, K: Eq + Hash>(items: impl Iterator<Item = T>, key: impl Fn(T) -> K) -> Option<T> {
+    let mut counts = HashMap::new();
+    let mut common: Option<(usize, T)> = None;
+    for item in items {
+        let count = counts.entry(key(item)).or_insert(0);
+        *count += 1;
+        if common.is_none_or(|(most, _)| *count > most) {
+            common = Some((*count, item));
+        }
+    }
+    common.map(|(_, item)| item)
+}
+
 fn write_links(text: &mut String, cluster: &Cluster) -> fmt::Result {
     let pairs =
         || cluster.device_ids().flat_map(move |a| cluster.device_ids().filter(move |&b| b > a).map(move |b| (a, b)));
-    let key = |link: Link| (link.rate.to_bits(), link.latency.to_bits());
-    let mut counts = HashMap::new();
-    let mut common: Option<(usize, Link)> = None;
-    for link in pairs().flat_map(|(a, b)| [cluster.link(a, b), cluster.link(b, a)]) {
-        let count = counts.entry(key(link)).or_insert(0);
-        *count += 1;
-        if common.is_none_or(|(most, _)| *count > most) {
-            common = Some((*count, link));
-        }
-    }
-    let Some((_, common)) = common else { return Ok(()) };
+    let both_ways = pairs().flat_map(|(a, b)| [cluster.link(a, b), cluster.link(b, a)]);
+    let common = most_common(both_ways, |link| (link.rate.to_bits(), link.latency.to_bits()));
+    let Some(common) = common else { return Ok(()) };
     writeln!(text, "[link]")?;
     write_link(text, common)?;
     for (a, b) in pairs() {

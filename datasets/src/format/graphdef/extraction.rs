@@ -3,7 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `graph.pb` | the GraphDef |
-//! | `ops.csv` | `name,layer,cpu_seconds,gpu_seconds,memory_bytes`, a row a node; an empty field is unknown |
+//! | `ops.csv` | `name,layer,cpu_seconds,gpu_seconds,memory_bytes`, a row a node; an empty field is unknown. A last column `operations` is optional: what an op costs if its time on the CPU is unknown |
 //! | `tensors.csv` | `op,port,bytes`, a row an output port |
 //! | `provenance.toml` | where the graph comes from, and the counts and sums of the other files |
 
@@ -26,7 +26,7 @@ use crate::{DataflowGraph, Kind, parse_toml};
 pub(in crate::format) static FORMAT: Format = Format {
     name: "extraction",
     mark: Mark::Folder(GRAPH_FILE),
-    title: "a GraphDef with measured costs beside it, as the TensorFlow extractor writes it",
+    title: "a GraphDef with costs beside it, as the extractor writes it from TensorFlow or JAX",
     lacks: "",
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph { read: Some(read_file), write: None },
@@ -35,7 +35,9 @@ pub(in crate::format) static FORMAT: Format = Format {
 /// The file that makes a folder an extraction.
 const GRAPH_FILE: &str = "graph.pb";
 
-const OPS_HEADER: [&str; 5] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes"];
+const OPS_HEADER: [&str; 6] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes", "operations"];
+/// The columns of [`OPS_HEADER`] that must be there.
+const OPS_REQUIRED: usize = 5;
 const TENSORS_HEADER: [&str; 3] = ["op", "port", "bytes"];
 
 /// An operation is a nanosecond of the core on which graphs are traced.
@@ -45,7 +47,7 @@ const OPERATIONS_PER_SECOND: f64 = 1e9;
 #[derive(Clone, Debug)]
 pub struct Extraction {
     /// The graph with measured times in seconds; an op costs as many operations as it took nanoseconds on the traced
-    /// CPU core.
+    /// CPU core. If that was not measured, it costs what the column `operations` says.
     pub graph: DataflowGraph,
     /// What the reader found.
     pub report: ImportReport,
@@ -82,7 +84,7 @@ pub fn read_extraction(folder: &Path, options: &ReadOptions) -> Result<Extractio
 
 fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
     let mut seen = vec![false; structure.ops.len()];
-    read_table(path, &OPS_HEADER, |row| {
+    read_table(path, &OPS_HEADER, OPS_REQUIRED, |row| {
         let op = row.op(structure)?;
         if std::mem::replace(&mut seen[op], true) {
             return Err(format!("op '{}' has a row already: keep one", &row.record[0]));
@@ -102,13 +104,16 @@ fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
         if let Some(bytes) = row.field(4)? {
             costs.memory_bytes = bytes;
         }
+        if let (Some(operations), None) = (row.operations()?, costs.times[Kind::Cpu.index()]) {
+            costs.ops = Some(operations);
+        }
         Ok(())
     })
 }
 
 fn read_tensors(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
     let mut seen: Vec<Vec<bool>> = vec![Vec::new(); structure.ops.len()];
-    read_table(path, &TENSORS_HEADER, |row| {
+    read_table(path, &TENSORS_HEADER, TENSORS_HEADER.len(), |row| {
         let op = row.op(structure)?;
         let port: u32 = row.field(1)?.ok_or("the port is missing: expected a number from 0")?;
         let bytes: u64 = row.field(2)?.ok_or("the size is missing: expected a number of bytes")?;
@@ -131,10 +136,11 @@ fn read_provenance(path: &Path) -> Result<toml::Table, FormatError> {
     parse_toml(&text).map_err(|fault| FormatError::toml(path, fault))
 }
 
-/// Reads a table with a fixed header, row by row.
+/// Reads a table with a fixed header, row by row. The header's columns after the `required` ones may be left out.
 fn read_table(
     path: &Path,
     header: &[&'static str],
+    required: usize,
     mut take: impl FnMut(Row<'_>) -> Result<(), String>,
 ) -> Result<(), FormatError> {
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_path(path).map_err(|error| {
@@ -146,6 +152,7 @@ fn read_table(
     })?;
     let mut record = StringRecord::new();
     let mut first = true;
+    let mut header = header;
     loop {
         let line = reader.position().line();
         let more = reader.read_record(&mut record).map_err(|error| match error.into_kind() {
@@ -155,10 +162,12 @@ fn read_table(
         })?;
         let line = record.position().map_or(line, csv::Position::line);
         if std::mem::take(&mut first) {
-            if record.iter().ne(header.iter().copied()) {
-                let message = format!("the first line must be '{}'", header.join(","));
+            let columns = record.len().clamp(required, header.len());
+            if record.iter().ne(header[..columns].iter().copied()) {
+                let message = format!("the first line must be '{}'", header[..required].join(","));
                 return Err(FormatError::at_line(path, 1, message));
             }
+            header = &header[..columns];
         } else if !more {
             return Ok(());
         } else if record.len() != header.len() {
@@ -196,12 +205,21 @@ impl Row<'_> {
 
     /// A field with a time in seconds.
     fn seconds(&self, column: usize) -> Result<Option<f64>, String> {
+        self.amount(column, "seconds")
+    }
+
+    /// The optional last column of [`OPS_HEADER`].
+    fn operations(&self) -> Result<Option<f64>, String> {
+        if self.header.len() > OPS_REQUIRED { self.amount(OPS_REQUIRED, "operations") } else { Ok(None) }
+    }
+
+    fn amount(&self, column: usize, unit: &str) -> Result<Option<f64>, String> {
         match self.field::<f64>(column)? {
-            Some(seconds) if !(seconds.is_finite() && seconds >= 0.0) => Err(format!(
-                "column '{}' holds '{}': expected seconds, at least 0",
+            Some(amount) if !(amount.is_finite() && amount >= 0.0) => Err(format!(
+                "column '{}' holds '{}': expected {unit}, at least 0",
                 self.header[column], &self.record[column]
             )),
-            seconds => Ok(seconds),
+            amount => Ok(amount),
         }
     }
 }

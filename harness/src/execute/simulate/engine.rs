@@ -11,6 +11,9 @@ use crate::timeline::{Choice, Interval, Timeline};
 /// How many rounds pass between two looks at the stop token.
 const STOP_INTERVAL: u32 = 4096;
 
+/// The time of a transfer that has not started.
+pub(super) const NEVER: Interval = Interval { start: Time::NAN, end: Time::NAN };
+
 /// Chooses the device of each op, and on each device the next task. Which transfers a run needs follows from the devices.
 pub(super) trait DevicePolicy {
     /// Before anything happens.
@@ -34,7 +37,8 @@ pub(super) trait DevicePolicy {
     /// A transfer has started. Alone in the network it would end at `end`.
     fn transfer_started(&mut self, id: TransferId, end: Time);
 
-    /// What a transfer carries is there at `time`. That is now, or later if it is known before.
+    /// What a transfer carries can be used at `time`: the transfer has ended or, where that takes time, been received. That is
+    /// now, or later if it is known before.
     fn transfer_arrives(&mut self, run: &mut Run<'_>, id: TransferId, time: Time);
 
     /// A task became executable on a device. All that become executable at an instant are announced in ascending order.
@@ -62,6 +66,10 @@ pub(super) struct Run<'a> {
     ends: Events,
     /// Ops whose last input is under way, at its arrival.
     arrivals: Events,
+    /// Whether transfers can have send ops, and receive ops; ends of transfers that have the latter.
+    sends_cost: bool,
+    receives_cost: bool,
+    receivable: Events,
     /// `None` if every transfer starts when it is ready and takes latency + bytes / rate.
     network: Option<Box<dyn Network + 'a>>,
     /// Tasks that became executable at this instant.
@@ -122,6 +130,9 @@ impl<'a> Run<'a> {
             executable: vec![0; devices],
             ends: Events::default(),
             arrivals: Events::default(),
+            sends_cost: instance.cluster().sends_cost(),
+            receives_cost: instance.cluster().receives_cost(),
+            receivable: Events::default(),
             network,
             ready: Vec::new(),
             ready_transfers: Vec::new(),
@@ -140,7 +151,8 @@ impl<'a> Run<'a> {
 
     fn next_time(&self) -> Option<Time> {
         let network = self.network.as_ref().map_or(u64::MAX, |network| network.next_bits());
-        let bits = self.ends.next_bits().min(self.arrivals.next_bits()).min(network);
+        let arrivals = self.arrivals.next_bits().min(self.receivable.next_bits());
+        let bits = self.ends.next_bits().min(arrivals).min(network);
         (bits != u64::MAX).then(|| Time::from_bits(bits))
     }
 
@@ -152,6 +164,9 @@ impl<'a> Run<'a> {
             }
             while let Some(op) = self.arrivals.pop_at(self.now) {
                 self.ready.push(Task::Op(OpId(op)));
+            }
+            while let Some(transfer) = self.receivable.pop_at(self.now) {
+                self.ready.push(Task::Receive(TransferId(transfer)));
             }
             if !self.settle_network(policy) {
                 break;
@@ -166,6 +181,7 @@ impl<'a> Run<'a> {
         match self.running[device.index()] {
             Task::Op(op) => policy.op_finished(self, op),
             Task::Send(transfer) => self.transfer_ready(policy, transfer),
+            Task::Receive(transfer) => policy.transfer_arrives(self, transfer, self.now),
         }
     }
 
@@ -174,7 +190,7 @@ impl<'a> Run<'a> {
         let Some(mut network) = self.network.take() else { return false };
         while let Some(id) = network.end(self.now) {
             self.timeline.transfers[id.index()].end = self.now;
-            policy.transfer_arrives(self, id, self.now);
+            self.transfer_ends(policy, id, self.now);
         }
         self.ready_transfers.sort_unstable();
         for id in self.ready_transfers.drain(..) {
@@ -233,7 +249,28 @@ impl<'a> Run<'a> {
         if let Some(recorded) = self.timeline.transfers.get_mut(id.index()) {
             *recorded = Interval { start: self.now, end };
         }
-        policy.transfer_arrives(self, id, end);
+        self.transfer_ends(policy, id, end);
+    }
+
+    /// A transfer ends at `time`, which may be later: what it carries is there then, or can be received.
+    fn transfer_ends<P: DevicePolicy>(&mut self, policy: &mut P, id: TransferId, time: Time) {
+        if !self.receives_cost || self.receive_time(policy, id) == 0.0 {
+            policy.transfer_arrives(self, id, time);
+        } else if time > self.now {
+            self.receivable.push(time, id.0);
+        } else {
+            self.ready.push(Task::Receive(id));
+        }
+    }
+
+    fn send_time<P: DevicePolicy>(&self, policy: &P, id: TransferId) -> Time {
+        let time = |of: &Transfer| self.instance.cluster().send_time(of.bytes, of.from, of.to);
+        policy.transfer(id).map_or(0.0, time)
+    }
+
+    fn receive_time<P: DevicePolicy>(&self, policy: &P, id: TransferId) -> Time {
+        let time = |of: &Transfer| self.instance.cluster().receive_time(of.bytes, of.from, of.to);
+        policy.transfer(id).map_or(0.0, time)
     }
 
     #[inline]
@@ -254,6 +291,7 @@ impl<'a> Run<'a> {
             let device = match task {
                 Task::Op(op) => policy.device_of(op),
                 Task::Send(id) => policy.transfer(id).map_or(DeviceId(0), |transfer| transfer.from),
+                Task::Receive(id) => policy.transfer(id).map_or(DeviceId(0), |transfer| transfer.to),
             };
             self.executable[device.index()] += 1;
             if !self.busy[device.index()] {
@@ -303,8 +341,13 @@ impl<'a> Run<'a> {
                 end
             }
             Task::Send(transfer) => {
-                let end = self.now + self.instance.cluster().send_time(device);
-                self.timeline.sends[transfer.index()] = Interval { start: self.now, end };
+                let end = self.now + self.send_time(policy, transfer);
+                self.timeline.sends[transfer.index()] = Some(Interval { start: self.now, end });
+                end
+            }
+            Task::Receive(transfer) => {
+                let end = self.now + self.receive_time(policy, transfer);
+                self.timeline.receives[transfer.index()] = Some(Interval { start: self.now, end });
                 end
             }
         };
@@ -327,11 +370,31 @@ impl<'a> Run<'a> {
                     && self.timeline.op_finish[index].is_nan()
             }
             Task::Send(id) => {
-                let has_not_started = self.timeline.sends.get(id.index()).is_some_and(|send| send.start.is_nan());
+                let has_not_started = self.timeline.sends.get(id.index()).is_some_and(Option::is_none);
                 let is_produced = |transfer: &Transfer| self.timeline.op_finish[transfer.source.index()] <= self.now;
                 has_not_started
+                    && self.send_time(policy, id) > 0.0
                     && policy.transfer(id).is_some_and(|transfer| transfer.from == device && is_produced(transfer))
             }
+            Task::Receive(id) => {
+                let has_not_started = self.timeline.receives.get(id.index()).is_some_and(Option::is_none);
+                let has_ended = self.timeline.transfers.get(id.index()).is_some_and(|at| at.end <= self.now);
+                has_not_started
+                    && has_ended
+                    && self.receive_time(policy, id) > 0.0
+                    && policy.transfer(id).is_some_and(|transfer| transfer.to == device)
+            }
+        }
+    }
+
+    /// Makes room for one more transfer, with a send and a receive op if such take time.
+    pub(super) fn add_transfer(&mut self) {
+        self.timeline.transfers.push(NEVER);
+        if self.sends_cost {
+            self.timeline.sends.push(None);
+        }
+        if self.receives_cost {
+            self.timeline.receives.push(None);
         }
     }
 
@@ -349,6 +412,12 @@ impl<'a> Run<'a> {
                     format!("the send from {} to device '{}'", graph.label(*source), self.device_name(*to))
                 }
                 None => format!("send {id}"),
+            },
+            Task::Receive(id) => match policy.transfer(id) {
+                Some(Transfer { source, from, .. }) => {
+                    format!("the receive from {} on device '{}'", graph.label(*source), self.device_name(*from))
+                }
+                None => format!("receive {id}"),
             },
         }
     }

@@ -3,10 +3,10 @@
 use placebench_algorithms::{Policy, SimulationState, Task};
 use placebench_datasets::{DeviceId, OpId, PlacedGraph, Time, Transfer, TransferId};
 
-use super::engine::{DevicePolicy, Run};
+use super::engine::{DevicePolicy, NEVER, Run};
 use super::network::NetworkModel;
 use crate::execute::ExecutionError;
-use crate::timeline::{Interval, Timeline};
+use crate::timeline::Timeline;
 
 /// Devices and transfers as the placed graph has them.
 pub(super) struct Fixed<'a> {
@@ -22,17 +22,23 @@ impl<'a> Fixed<'a> {
     /// A run of a placed graph in which nothing has happened.
     pub(super) fn run(placed: &'a PlacedGraph<'a>, network: &dyn NetworkModel, record_choices: bool) -> Run<'a> {
         let cluster = placed.instance().cluster();
-        let (sends_cost, network) = (cluster.send_ops() > 0.0, network.start(cluster));
+        let (sends_cost, receives_cost) = (cluster.sends_cost(), cluster.receives_cost());
+        let network = network.start(cluster);
         let has_contention = network.is_some();
-        // Without contention and with free sends, all arrivals follow from the ends of the producers.
-        let mut run = Run::new(placed.instance(), network, has_contention || sends_cost);
-        let unknown = Interval { start: Time::NAN, end: Time::NAN };
-        let (transfers, sends) = (placed.transfer_count(), if sends_cost { placed.transfer_count() } else { 0 });
-        run.total += sends;
+        // Without contention and with free sends and receives, all arrivals follow from the ends of the producers.
+        let mut run = Run::new(placed.instance(), network, has_contention || sends_cost || receives_cost);
+        if sends_cost {
+            run.total += placed.transfer_ids().filter(|&id| placed.has_send(id)).count();
+        }
+        if receives_cost {
+            run.total += placed.transfer_ids().filter(|&id| placed.has_receive(id)).count();
+        }
         let tasks = run.total;
+        let transfers_if = |are_recorded| if are_recorded { placed.transfer_count() } else { 0 };
         run.timeline = Timeline {
-            sends: vec![unknown; sends],
-            transfers: vec![unknown; if has_contention { transfers } else { 0 }],
+            sends: vec![None; transfers_if(sends_cost)],
+            receives: vec![None; transfers_if(receives_cost)],
+            transfers: vec![NEVER; transfers_if(has_contention || receives_cost)],
             choices: record_choices.then(|| Vec::with_capacity(tasks)),
             ..run.timeline
         };
@@ -84,7 +90,7 @@ impl DevicePolicy for Fixed<'_> {
             for &consumer in placed.remote_consumers(transfer) {
                 run.finish_input(consumer);
             }
-            if run.timeline.sends.is_empty() {
+            if run.timeline.sends.is_empty() || !placed.has_send(transfer) {
                 run.transfer_ready(self, transfer);
             } else {
                 run.ready.push(Task::Send(transfer));

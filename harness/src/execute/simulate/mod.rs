@@ -7,11 +7,13 @@ pub mod network;
 mod online;
 
 use placebench_algorithms::{OnlinePlacer, Plan, Scheduler, StopToken};
+#[cfg(doc)]
+use placebench_datasets::Cluster;
 use placebench_datasets::{Instance, PlacedGraph};
 
 use fixed::Fixed;
 pub use network::{
-    ContentionFree, FairShare, NETWORK_MODELS, NetworkModel, OnePort, UnknownNetworkModel, network_model,
+    ContentionFree, FairShare, LogGp, NETWORK_MODELS, NetworkModel, OnePort, UnknownNetworkModel, network_model,
 };
 
 use super::{ExecutionError, Executor, OnlineRun, Order};
@@ -21,10 +23,12 @@ use crate::validator::Demands;
 /// Executes placed graphs in simulated time.
 ///
 /// An op is executable when all its inputs are on its device: local ones from the end of their producer, others from the
-/// end of their transfer. Where sends cost nothing, a transfer is ready to go when its producer ends; where they cost
-/// something, each transfer has a send op that is executable when the producer ends, occupies the sender like any op and
-/// is scheduled like any op, and the transfer is ready to go when the send op ends. The [`NetworkModel`] decides when a
-/// transfer that is ready starts, and when it ends. Receives cost nothing.
+/// end of their transfer. Where a send takes no time, the transfer is ready to go when its producer ends; where it takes
+/// time ([`Cluster::send_time`]), the transfer has a send op that is executable when the producer ends, occupies the sender
+/// like any op and is scheduled like any op, and the transfer is ready to go when the send op ends. The [`NetworkModel`]
+/// decides when a transfer that is ready starts, and when it ends. Where a receive takes time ([`Cluster::receive_time`]),
+/// the transfer has a receive op on the receiver, which is executable when the transfer ends and is scheduled like any op,
+/// and the tensor is there when the receive op ends.
 ///
 /// # Instants
 /// At an instant, everything that ends there is taken in first: tasks, then transfers, and transfers that take no time
@@ -36,7 +40,7 @@ use crate::validator::Demands;
 /// An online placer is asked before tasks are announced. It may give devices to ops whose predecessors have all finished.
 /// The inputs of an op that are on other devices are sent when the op is given to its device: a tensor once for each
 /// device, so that one that is there or on its way is not sent again. A device executes its ops in the order in which they
-/// were given to it, each as soon as its inputs are there; where sends cost something, what it has to send comes first.
+/// were given to it, each as soon as its inputs are there; what it has to send and to receive comes first.
 /// [`Timeline::decisions`] is 0 then: no device chooses.
 ///
 /// # Complexity
@@ -46,7 +50,7 @@ use crate::validator::Demands;
 ///
 /// # Memory
 /// Besides the [`Timeline`]: 4 bytes an op, and 16 for each op all of whose inputs are produced but not all there. Where
-/// sends cost something, or transfers can wait or slow each other: 4 bytes an op more, and what the network model keeps.
+/// sends or receives take time, or transfers can wait or slow each other: 4 bytes an op more, and what the network model keeps.
 ///
 /// # Example
 /// ```

@@ -8,7 +8,7 @@ use placebench_datasets::{DeviceId, Edge, Instance, OpId, PlacedGraph, TensorId,
 use super::engine::{self, DevicePolicy, Run};
 use super::network::NetworkModel;
 use crate::execute::{ExecutionError, OnlineRun};
-use crate::timeline::{Interval, Timeline};
+use crate::timeline::Timeline;
 
 /// Ends a list.
 const NONE: u32 = u32::MAX;
@@ -60,7 +60,8 @@ struct Given<'a> {
     is_executable: Vec<bool>,
     /// What each device was given and has not started.
     queues: Vec<VecDeque<OpId>>,
-    sends: Vec<VecDeque<TransferId>>,
+    /// Sends and receives that each device can execute.
+    others: Vec<VecDeque<Task>>,
     /// When each device is expected to have executed that.
     free_at: Vec<Time>,
     moved: Vec<Moved>,
@@ -89,7 +90,7 @@ impl OnlineState for View<'_, '_> {
 
     fn is_idle(&self, device: DeviceId) -> bool {
         let index = device.index();
-        !self.busy[index] && self.given.queues[index].is_empty() && self.given.sends[index].is_empty()
+        !self.busy[index] && self.given.queues[index].is_empty() && self.given.others[index].is_empty()
     }
 
     fn free_at(&self, device: DeviceId) -> Time {
@@ -102,10 +103,13 @@ impl OnlineState for View<'_, '_> {
         let mut row = vec![0.0; times.len()];
         for edge in graph.predecessors(op) {
             let Some(from) = self.given.assignment.device_of(edge.op) else { continue };
-            let (bytes, delay) = (graph.edge_bytes(edge) as f64, cluster.send_time(from));
+            let (bytes, delay) = (graph.edge_bytes(edge), cluster.send_ops_time(from));
             let links = cluster.rates_from(from).iter().zip(cluster.latencies_from(from));
             for (time, (&rate, &latency)) in row.iter_mut().zip(links) {
-                *time = self.now + delay + (latency + bytes / rate);
+                *time = self.now + delay + (latency + bytes as f64 / rate);
+            }
+            for (time, pair) in row.iter_mut().zip(cluster.transfer_overheads_from(from).into_iter().flatten()) {
+                *time += pair.send_time(bytes) + pair.receive_time(bytes);
             }
             row[from.index()] = self.now;
             for moved in self.given.moved_of(edge) {
@@ -159,7 +163,9 @@ impl DevicePolicy for Online<'_> {
     }
 
     fn transfer_started(&mut self, id: TransferId, end: Time) {
-        self.given.moved[id.index()].end = end;
+        let moved = &mut self.given.moved[id.index()];
+        let Transfer { bytes, from, to, .. } = moved.transfer;
+        moved.end = end + self.given.instance.cluster().receive_time(bytes, from, to);
     }
 
     fn transfer_arrives(&mut self, run: &mut Run<'_>, id: TransferId, time: Time) {
@@ -172,18 +178,20 @@ impl DevicePolicy for Online<'_> {
         }
     }
 
-    fn ready(&mut self, _: DeviceId, task: Task, _: &SimulationState<'_>) {
-        // Sends stand in their queue since their op was given.
-        if let Task::Op(op) = task {
-            self.given.is_executable[op.index()] = true;
+    fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
+        match task {
+            Task::Op(op) => self.given.is_executable[op.index()] = true,
+            Task::Receive(_) => self.given.others[device.index()].push_back(task),
+            // It stands in its queue since its op was given.
+            Task::Send(_) => {}
         }
     }
 
-    /// Sends first, then ops in the order in which they were given.
+    /// Sends and receives first, in the order in which they became known, then ops in the order in which they were given.
     fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
         let given = &mut self.given;
-        if let Some(id) = given.sends[device.index()].pop_front() {
-            return Some(Task::Send(id));
+        if let Some(task) = given.others[device.index()].pop_front() {
+            return Some(task);
         }
         let queue = &mut given.queues[device.index()];
         queue.pop_front_if(|op| given.is_executable[op.index()]).map(Task::Op)
@@ -240,22 +248,25 @@ impl Online<'_> {
         // A producer has finished, so it has a device.
         let from = given.assignment.device_of(edge.op).unwrap_or(to);
         let bytes = graph.edge_bytes(edge);
-        let (time, delay) = (cluster.transfer_time(bytes, from, to), cluster.send_time(from));
+        let (time, delay) = (cluster.transfer_time(bytes, from, to), cluster.send_time(bytes, from, to));
+        let after = cluster.receive_time(bytes, from, to);
         let id = TransferId::new(given.moved.len());
         let transfer = Transfer { source: edge.op, tensor: edge.tensor, from, to, bytes, time };
-        let end = run.now + delay + time;
+        let end = run.now + delay + time + after;
         given.moved.push(Moved { transfer, end, is_certain: false, next: first, waiters: NONE });
         match edge.tensor {
             Some(tensor) => given.first_of_tensor[tensor.index()] = id.0,
             None => given.first_of_control[edge.op.index()] = id.0,
         }
-        let unknown = Interval { start: Time::NAN, end: Time::NAN };
-        run.timeline.transfers.push(unknown);
-        if cluster.send_ops() > 0.0 {
-            run.timeline.sends.push(unknown);
+        run.add_transfer();
+        if after > 0.0 {
+            run.total += 1;
+            given.free_at[to.index()] = given.free_at[to.index()].max(run.now) + after;
+        }
+        if delay > 0.0 {
             run.total += 1;
             given.free_at[from.index()] = given.free_at[from.index()].max(run.now) + delay;
-            given.sends[from.index()].push_back(id);
+            given.others[from.index()].push_back(Task::Send(id));
             run.ready.push(Task::Send(id));
         } else {
             run.transfer_ready(self, id);
@@ -277,7 +288,7 @@ impl<'a> Given<'a> {
             given: 0,
             is_executable: vec![false; ops],
             queues: vec![VecDeque::new(); devices],
-            sends: vec![VecDeque::new(); devices],
+            others: vec![VecDeque::new(); devices],
             free_at: vec![0.0; devices],
             moved: Vec::new(),
             first_of_tensor: vec![NONE; graph.tensor_count()],
@@ -348,10 +359,13 @@ impl<'a> Given<'a> {
             (source, tensor.map_or(u32::MAX, |TensorId(tensor)| tensor), to)
         });
         debug_assert_eq!(order.len(), PlacedGraph::new(self.instance, &placement).transfer_count());
-        let in_order = |times: &[Interval]| order.iter().filter_map(|&id| times.get(id).copied()).collect();
+        fn in_order<T: Copy>(order: &[usize], times: &[T]) -> Vec<T> {
+            order.iter().filter_map(|&id| times.get(id).copied()).collect()
+        }
         let timeline = Timeline {
-            sends: in_order(&run.timeline.sends),
-            transfers: in_order(&run.timeline.transfers),
+            sends: in_order(&order, &run.timeline.sends),
+            receives: in_order(&order, &run.timeline.receives),
+            transfers: in_order(&order, &run.timeline.transfers),
             decisions: 0,
             executable_sum: 0,
             ..run.timeline

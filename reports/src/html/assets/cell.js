@@ -1,10 +1,14 @@
 // The page of a cell: all that is known of it, the command that repeats it, its timeline.
 
+// What each network model predicts for a measured cell.
+const PREDICTED = Object.keys(COLUMNS).filter((name) => name.startsWith("predict"));
+
 const GROUPS = [
   ["Makespan", ["makespan", "relative", "slr", "gap", "lower_bound", "bound", "speedup", "efficiency", "planned_makespan"]],
+  ["Measured, and predicted", ["makespan_least", "makespan_largest", ...PREDICTED, "time_scale", "warm_ups", "repetitions", "hardware", "execution", "other_load"]],
   ["Communication", ["traffic_bytes", "transfers", "cut_bytes", "cut_edges"]],
   ["Devices", ["devices", "devices_used", "utilization", "load_imbalance", "idle_time", "peak_memory_bytes", "executable_mean"]],
-  ["Problem", ["graph", "ops", "edges", "cluster", "kinds", "memory", "network", "placer", "placer_spec", "scheduler", "repetition", "seed"]],
+  ["Problem", ["graph", "ops", "edges", "cluster", "kinds", "memory", "network", "executor", "placer", "placer_spec", "scheduler", "repetition", "seed"]],
   ["Running it", ["place_seconds", "simulate_seconds", "peak_rss_bytes", "repaired", "assumptions_broken"]],
 ];
 // Told elsewhere on the page.
@@ -20,7 +24,7 @@ function svg(name, attributes = {}, ...children) {
 }
 
 const sameBut = (row, free) =>
-  ["graph", "cluster", "placer", "scheduler", "network", "repetition"].filter((name) => !free.includes(name));
+  ["graph", "cluster", "placer", "scheduler", "network", "executor", "repetition"].filter((name) => !free.includes(name));
 
 // Rows that differ from a row in these columns only.
 function siblings(row, ...free) {
@@ -58,6 +62,7 @@ function subtitle(row) {
     `cluster ${COLUMNS.cluster[row]}`,
     `scheduler ${COLUMNS.scheduler[row]}`,
     `network ${COLUMNS.network[row]}`,
+    ...(isMeasured(row) ? [`executed by ${COLUMNS.executor[row]}`] : []),
     `repetition ${COLUMNS.repetition[row]}`,
   ];
   return parts.join(" · ");
@@ -122,7 +127,7 @@ function valueGroups(row) {
   return [el("div", { class: "groups" }, groups)];
 }
 
-// The same cell under other schedulers and in other repetitions.
+// The same cell under other schedulers, in other repetitions, under other network models and by other executors.
 function siblingBlock(row) {
   const list = (title, column, rows) => {
     if (rows.length < 2) return null;
@@ -136,6 +141,7 @@ function siblingBlock(row) {
     list("Under the other schedulers", "scheduler", siblings(row, "scheduler")),
     list("In the other repetitions", "repetition", siblings(row, "repetition")),
     list("Under the other network models", "network", siblings(row, "network")),
+    list("By the other executors", "executor", siblings(row, "executor")),
   ];
 }
 

@@ -14,7 +14,7 @@ for (const [name, content, header, meaning] of DATA.about) {
       name: "relative",
       content: "ratio",
       header: "× best",
-      meaning: "makespan / the least of its graph, cluster, network model and repetition",
+      meaning: "makespan / the least of its graph, cluster, network model, executor and repetition",
     });
   }
 }
@@ -28,9 +28,12 @@ function decode(column) {
 const COLUMNS = {};
 for (const name in DATA.columns) COLUMNS[name] = decode(DATA.columns[name]);
 
+// Whether something else than the simulator executed a cell.
+const isMeasured = (row) => COLUMNS.executor[row] !== "simulate";
+
 // What makes makespans comparable: rows that differ only in placer and scheduler.
 const scenarioOf = (row) =>
-  JSON.stringify([COLUMNS.graph[row], COLUMNS.cluster[row], COLUMNS.network[row], COLUMNS.repetition[row]]);
+  JSON.stringify(["graph", "cluster", "network", "executor", "repetition"].map((name) => COLUMNS[name][row]));
 
 const SCENARIOS = new Map();
 for (let row = 0; row < ROWS; row++) {
@@ -126,7 +129,7 @@ function commandOf(row) {
     : [...parts.map((part) => part.in_run), commands.run];
   const late = COLUMNS.status[row] === "timed_out" && commands.time_limit !== null;
   return [
-    "placebench place",
+    isMeasured(row) ? `placebench execute --executor ${shellWord(COLUMNS.executor[row])}` : "placebench place",
     ...words,
     `--scheduler ${shellWord(COLUMNS.scheduler[row])}`,
     `--network ${shellWord(COLUMNS.network[row])}`,

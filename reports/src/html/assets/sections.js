@@ -185,7 +185,8 @@ class Figures {
     this.rows = new Map();
     for (let row = ROWS - 1; row >= 0; row--) {
       const key = ["network", "graph", "cluster", "placer"].map((name) => COLUMNS[name][row]).join("|");
-      this.rows.set(`${key}|${COLUMNS.scheduler[row]}`, row);
+      const executor = isMeasured(row) ? `|${COLUMNS.executor[row]}` : "";
+      this.rows.set(`${key}|${COLUMNS.scheduler[row]}${executor}`, row);
       if (!isOk(row)) this.rows.set(`${key}|`, row);
     }
     for (const figure of place.querySelectorAll("svg[role=img]")) this.enliven(figure);

@@ -1,10 +1,10 @@
 // The table of all cells: sorted by any column, filtered by text and by column, a page at a time.
 
-const FILTERS = ["graph", "cluster", "placer", "scheduler", "network", "repetition", "status"];
+const FILTERS = ["graph", "cluster", "placer", "scheduler", "network", "executor", "repetition", "status"];
 const SEARCHED = ["graph", "cluster", "placer", "scheduler", "network", "status", "error", "bound"];
 // What people look at first; the others are a click away.
 const FIRST_COLUMNS = [
-  "graph", "cluster", "placer", "scheduler", "network", "repetition", "status", "makespan", "relative", "slr", "gap",
+  "graph", "cluster", "placer", "scheduler", "network", "executor", "repetition", "status", "makespan", "relative", "slr", "gap",
   "traffic_bytes", "utilization", "place_seconds",
 ];
 const PAGE_ROWS = 50;

@@ -1,31 +1,18 @@
 //! Rebalancing: vertices leave blocks that are too heavy, at the least loss for their weight.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::exchange::exchange;
 use super::partitioned_graph::PartitionedGraph;
+use crate::total::Total;
 
 /// A vertex that could leave: the smaller the loss for its weight, the better; then the heavier, which is harder to place.
-#[derive(PartialEq)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Leaver {
-    loss_per_weight: f64,
+    loss_per_weight: Reverse<Total>,
     weight: i64,
-    vertex: u32,
-}
-
-impl Eq for Leaver {}
-
-impl Ord for Leaver {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let by_loss = other.loss_per_weight.total_cmp(&self.loss_per_weight);
-        by_loss.then(self.weight.cmp(&other.weight)).then(other.vertex.cmp(&self.vertex))
-    }
-}
-
-impl PartialOrd for Leaver {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+    vertex: Reverse<u32>,
 }
 
 /// Where a vertex of an overloaded block would go: the block with room that it is most connected to, or else the one with
@@ -42,7 +29,7 @@ fn refuge(partition: &PartitionedGraph<'_, '_>, vertex: u32, anywhere: bool) -> 
     let room = |block: u32| partition.max_block_weights[block as usize] - partition.block_weights[block as usize];
     let roomiest = (0..partition.max_block_weights.len() as u32)
         .filter(|&block| block != own && (first..=last).contains(&block))
-        .max_by_key(|&block| (room(block), std::cmp::Reverse(block)))?;
+        .max_by_key(|&block| (room(block), Reverse(block)))?;
     (room(roomiest) >= partition.graph.weight(vertex)).then(|| (roomiest, partition.connection_to(vertex, own)))
 }
 
@@ -68,19 +55,25 @@ pub(crate) fn rebalance(partition: &mut PartitionedGraph<'_, '_>, anywhere: bool
             let weight = partition.graph.weight(vertex);
             // A vertex without weight cannot help. Gains are worth most for many light vertices.
             let loss_per_weight = if loss > 0 { loss as f64 / weight as f64 } else { loss as f64 * weight as f64 };
-            (weight > 0).then_some(Leaver { loss_per_weight, weight, vertex })
+            (weight > 0).then_some(Leaver {
+                loss_per_weight: Reverse(Total(loss_per_weight)),
+                weight,
+                vertex: Reverse(vertex),
+            })
         };
         let mut leavers: BinaryHeap<Leaver> = (0..partition.graph.len() as u32)
             .filter(|&vertex| partition.block_of[vertex as usize] == block)
             .filter_map(|vertex| leaver(partition, vertex))
             .collect();
         while excess(partition) > 0 {
-            let Some(Leaver { loss_per_weight: known, vertex, .. }) = leavers.pop() else { break };
+            let Some(Leaver { loss_per_weight: Reverse(known), vertex: Reverse(vertex), .. }) = leavers.pop() else {
+                break;
+            };
             if partition.block_of[vertex as usize] != block {
                 continue;
             }
             match leaver(partition, vertex) {
-                Some(now) if now.loss_per_weight > known => leavers.push(now),
+                Some(now) if now.loss_per_weight.0 > known => leavers.push(now),
                 Some(_) => {
                     let Some((to, _)) = refuge(partition, vertex, anywhere) else { continue };
                     let mut woken = Vec::new();

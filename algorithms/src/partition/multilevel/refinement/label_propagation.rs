@@ -13,12 +13,7 @@ const STRETCH: usize = 1024;
 /// Where a vertex moves: to where the cut falls, or to a lighter block at the same cut.
 fn wish(partition: &PartitionedGraph<'_, '_>, vertex: u32) -> Option<Target> {
     let target = partition.best_move(vertex)?;
-    let from = partition.block_of[vertex as usize];
-    let levels_out = || {
-        partition.block_weights[from as usize] - partition.block_weights[target.block as usize]
-            > partition.graph.weight(vertex)
-    };
-    (target.gain > 0 || (target.gain == 0 && levels_out())).then_some(target)
+    (target.gain > 0 || (target.gain == 0 && partition.balances(vertex, target.block))).then_some(target)
 }
 
 /// Passes over the boundary until one moves nothing. Moves without gain are made where they level the blocks out.

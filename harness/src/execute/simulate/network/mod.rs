@@ -2,6 +2,7 @@
 
 mod contention_free;
 mod fair_share;
+mod loggp;
 mod model;
 mod one_port;
 
@@ -9,11 +10,12 @@ use placebench_datasets::nearest;
 
 pub use contention_free::ContentionFree;
 pub use fair_share::FairShare;
+pub use loggp::LogGp;
 pub use model::{Network, NetworkModel};
 pub use one_port::OnePort;
 
 /// All network models, in the order in which tables list them.
-pub static NETWORK_MODELS: [&dyn NetworkModel; 3] = [&ContentionFree, &OnePort, &FairShare];
+pub static NETWORK_MODELS: [&dyn NetworkModel; 4] = [&ContentionFree, &OnePort, &FairShare, &LogGp];
 
 /// No network model has the name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +77,7 @@ mod tests {
         );
         assert_eq!(
             error("token_ring"),
-            "unknown network model 'token_ring': use contention_free, one_port or fair_share"
+            "unknown network model 'token_ring': use contention_free, one_port, fair_share or loggp"
         );
     }
 }

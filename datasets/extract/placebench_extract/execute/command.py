@@ -1,0 +1,64 @@
+"""`execute DRIVER --problem FILE`, `calibrate DRIVER …` and `worker DRIVER …`.
+
+A driver is a module here and a line in each table.
+"""
+
+import argparse
+import importlib
+import sys
+
+from .protocol import ExecuteError, event, read_problem
+
+DRIVERS = {"jax": ".jax_driver", "tensorflow": ".tensorflow_driver"}
+CALIBRATIONS = {"jax": ".jax_calibrate"}
+WORKERS = {"jax": ".jax_worker", "tensorflow": ".tensorflow_worker"}
+
+
+def execute(arguments):
+    """Runs a problem. Answers 0, or 1 after an event that says why not."""
+    parser = argparse.ArgumentParser(prog="placebench_extract execute", description="Run a placement for real.")
+    parser.add_argument("driver", choices=DRIVERS)
+    parser.add_argument(
+        "--problem", required=True, action="append", metavar="FILE",
+        help="the placement, as JSON; jax: several of one graph take turns, step about",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    try:
+        problems = [read_problem(path) for path in options.problem]
+        driver = importlib.import_module(DRIVERS[options.driver], __package__)
+        if len(problems) == 1:
+            driver.run(problems[0])
+        elif hasattr(driver, "run_rounds"):
+            driver.run_rounds(problems)
+        else:
+            raise ExecuteError("unsupported", f"{options.driver} runs one problem at a time")
+    except ExecuteError as error:
+        event("error", kind=error.kind, message=str(error))
+        return 1
+    return 0
+
+
+def calibrate(arguments):
+    """Measures devices. Answers 0, or 1 after an event that says why not."""
+    if not arguments or arguments[0] not in CALIBRATIONS:
+        print(f"error: calibrate what? One of: {', '.join(CALIBRATIONS)}", file=sys.stderr)
+        return 2
+    try:
+        importlib.import_module(CALIBRATIONS[arguments[0]], __package__).main(arguments[1:])
+    except ExecuteError as error:
+        event("error", kind=error.kind, message=str(error))
+        return 1
+    return 0
+
+
+def worker(arguments):
+    """Serves a worker until it is stopped."""
+    if not arguments or arguments[0] not in WORKERS:
+        print(f"error: which worker? One of: {', '.join(WORKERS)}", file=sys.stderr)
+        return 2
+    try:
+        importlib.import_module(WORKERS[arguments[0]], __package__).main(arguments[1:])
+    except ExecuteError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0

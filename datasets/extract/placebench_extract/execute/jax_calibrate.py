@@ -1,0 +1,211 @@
+"""Measures what a simulation needs to predict steps on these devices, by the processes that run steps.
+
+One event `calibration` has
+
+- `devices`: name, kind, memory, and the seconds of a call that computes next to nothing;
+- `equations`: each distinct equation of the graphs: type, operations, bytes, and for each device its seconds, alone
+  (least, median) and within a step that runs on this device only (median);
+- `graphs`: for each graph the equation of each op (null: an argument, which takes no time), the seconds of the whole
+  step on each device, and what the step takes beyond its equations, for each op;
+- `transfers`: for each ordered pair and size the processor time of a tensor at the sender and at the receiver, and the
+  time from the end of the op that made it until an op can read it (least, median);
+- `flows`: several pairs at once, each sending without pause: seconds a tensor. If two take as long as one, they do
+  not share.
+"""
+
+import argparse
+import secrets
+import statistics
+import tomllib
+from pathlib import Path
+
+from .jax_driver import LEAD, Run, gather
+from .protocol import ExecuteError, event
+
+SIZES = [1 << power for power in range(10, 25, 2)]
+FLOW_BYTES, FLOW_COUNT = 1 << 22, 8
+WARM_UP, STEPS, TRACED = 2, 5, 5
+GRAPHS = ["gpt2", "unet"]
+
+
+def main(arguments):
+    options = _parser().parse_args(arguments)
+    kinds = ["cpu"] * options.devices + ["gpu"] * options.gpus
+    hosts = options.hosts.split(",") if options.hosts else []
+    if hosts and len(hosts) != len(kinds):
+        raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(kinds)} devices: name one for each device")
+    if not kinds:
+        raise ExecuteError("problem", "there is no device: use --devices or --gpus")
+    import os
+
+    token = os.environ.get("PLACEBENCH_TOKEN") if hosts else secrets.token_hex(16)
+    if not token:
+        raise ExecuteError("problem", "with --hosts, the environment variable PLACEBENCH_TOKEN has the workers' token")
+    count = {}
+    devices = []
+    for kind in kinds:
+        devices.append({"name": f"{kind}:{count.setdefault(kind, 0)}", "kind": kind})
+        count[kind] += 1
+    measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "flows": []}
+    index = {}
+    for number, graph in enumerate(options.graph or GRAPHS):
+        with Run(devices, hosts, token) as run:
+            _graph(run, graph, measured, index)
+            if number == 0:
+                event("ready", hardware=run.hardware())
+                measured["transfers"] = _transfers(run)
+                measured["flows"] = _flows(run)
+    event("calibration", **measured)
+
+
+def _graph(run, graph, measured, index):
+    """Measures the equations of a graph and its step on each device alone."""
+    from .jax_worker import model
+
+    parameters = _parameters(graph)
+    program, flat = model(graph, parameters)
+    ops = range(len(flat.ops))
+    plans = []
+    for device in range(len(run.devices)):
+        order = [list(ops) if d == device else [] for d in range(len(run.devices))]
+        plans.append({"placement": [device] * len(ops), "order": order, "transfers": [], "mode": "replay"})
+    run.setup(graph, [op.name for op in flat.ops], parameters, plans)
+
+    keys = list(dict.fromkeys(op.equation.key for op in flat.ops if op.equation))
+    position = {key: k for k, key in enumerate(keys)}
+    which = [position[op.equation.key] if op.equation else None for op in flat.ops]
+    alone, within, steps, calls = [], [], [], []
+    for device, worker in enumerate(run.workers):
+        answer = worker.ask({"do": "measure", "what": "equations"})[0]
+        alone.append(answer["equations"])
+        calls.append(answer["call"])
+        for _ in range(WARM_UP):
+            run.step(device, False)
+        steps.append([run.step(device, False)["makespan_us"] / 1e6 for _ in range(STEPS)])
+        samples = [[] for _ in keys]
+        for _ in range(TRACED):
+            for op, begin, end in run.step(device, True)["answers"][device]["ops"]:
+                if which[op] is not None:
+                    samples[which[op]].append((end - begin) / 1e9)
+        within.append([statistics.median(times) for times in samples])
+    if measured["devices"] is None:
+        measured["devices"] = [
+            {**device, "memory_bytes": described["memory"], "call_seconds": call}
+            for device, described, call in zip(run.devices, run.described, calls)
+        ]
+    _add_equations(flat, keys, which, alone, within, measured, index)
+    names = [device["name"] for device in run.devices]
+    measured["graphs"].append({
+        "graph": graph,
+        "parameters": {key: str(value) for key, value in program.parameters.items()},
+        "ops": [None if k is None else index[keys[k]] for k in which],
+        "step_seconds": dict(zip(names, steps)),
+        "op_overhead_seconds": {
+            name: (statistics.median(step) - sum(times[k] for k in which if k is not None)) / len(which)
+            for name, step, times in zip(names, steps, within)
+        },
+    })  # fmt: skip
+
+
+def _add_equations(flat, keys, which, alone, within, measured, index):
+    from ..jaxgraph import costs
+
+    first = {}
+    for op, k in zip(flat.ops, which):
+        if k is not None:
+            first.setdefault(k, op.equation)
+    names = [device["name"] for device in measured["devices"]]
+    for k, key in enumerate(keys):
+        if key in index:
+            continue
+        index[key] = len(measured["equations"])
+        measured["equations"].append({
+            "type": first[k].primitive.name,
+            "operations": costs.operations(first[k]),
+            "bytes": costs.bytes_moved(first[k]),
+            "alone_seconds": {name: times[k] for name, times in zip(names, alone)},
+            "step_seconds": {name: times[k] for name, times in zip(names, within)},
+        })  # fmt: skip
+
+
+def _transfers(run):
+    found = []
+    for sender in range(len(run.devices)):
+        for receiver in range(len(run.devices)):
+            if sender == receiver:
+                continue
+            for size in SIZES:
+                gap = 1_000_000 + 6 * size  # longer than the tensor takes at 0.5 GB/s
+                count = 30 if size < 1 << 20 else 10
+                answers = _flow(run, [[sender, receiver]], size, count, gap)
+                put, arrived = answers[sender]["put"], dict(answers[receiver]["arrived"])
+                apart = run.offsets[receiver] - run.offsets[sender]
+                took = sorted((arrived[transfer] - at - apart) / 1e9 for transfer, at in put)
+                found.append({
+                    "from": sender, "to": receiver, "bytes": size, "count": count,
+                    "sender_seconds": answers[sender]["busy"] / 1e9,
+                    "receiver_seconds": answers[receiver]["busy"] / 1e9,
+                    "one_way_seconds": [took[0], took[len(took) // 2]],
+                })  # fmt: skip
+    return found
+
+
+def _flows(run):
+    """Which pairs share: one alone, both ways, from one device to two, from two to one, and two apart."""
+    count = len(run.devices)
+    sets = [[[0, 1]], [[0, 1], [1, 0]]] if count > 1 else []
+    sets += [[[0, 1], [0, 2]], [[0, 2], [1, 2]]] if count > 2 else []
+    sets += [[[0, 1], [2, 3]]] if count > 3 else []
+    found = []
+    for pairs in sets:
+        begun, ended = [], []
+        for device, answer in enumerate(_flow(run, pairs, FLOW_BYTES, FLOW_COUNT, 0)):
+            begun += [at - run.offsets[device] for _, at in answer["put"]] if answer else []
+            ended += [at - run.offsets[device] for _, at in answer["arrived"]] if answer else []
+        found.append({"pairs": pairs, "bytes": FLOW_BYTES, "seconds": (max(ended) - min(begun)) / 1e9 / FLOW_COUNT})
+    return found
+
+
+def _flow(run, pairs, size, count, gap):
+    """The answers of the devices, None for those that take no part."""
+    import time
+
+    run.number += 1
+    start = time.monotonic_ns() + LEAD + count * gap + 20_000_000  # senders first time their pauses
+    answers = [None] * len(run.devices)
+    part = sorted({device for pair in pairs for device in pair})
+    for device in part:
+        run.workers[device].tell({
+            "do": "measure", "what": "flow", "number": run.number, "bytes": size, "count": count, "gap": gap,
+            "sends": [[k, to] for k, (source, to) in enumerate(pairs) if source == device],
+            "receives": [[k, source] for k, (source, to) in enumerate(pairs) if to == device],
+            "at": start + run.offsets[device],
+        })  # fmt: skip
+    for device, answer in zip(part, gather([run.workers[device] for device in part])):
+        answers[device] = answer
+    return answers
+
+
+def _parameters(graph):
+    """The parameters that a folder of the extractor was made with; those of a model's name are its defaults."""
+    provenance = Path(graph) / "provenance.toml"
+    if not provenance.is_file():
+        from .. import jax_models
+
+        name = jax_models.model_of(Path(graph).name)
+        mode = {"mode": "inference"} if name and name != Path(graph).name else {}
+        return mode
+    try:
+        table = tomllib.loads(provenance.read_text()).get("parameters", {})
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ExecuteError("problem", f"{provenance}: {error}") from None
+    return {key: str(value) for key, value in table.items()}
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="placebench_extract calibrate jax", description="Measure devices and their connections.")
+    parser.add_argument("--devices", type=int, default=2, metavar="N", help="CPU devices, a core each (default: %(default)s)")
+    parser.add_argument("--gpus", type=int, default=0, metavar="N", help="GPUs (default: %(default)s)")
+    parser.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
+    parser.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(GRAPHS)})")
+    return parser

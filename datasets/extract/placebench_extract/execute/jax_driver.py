@@ -1,0 +1,397 @@
+"""Runs a placement on processes of JAX: each device is a process with a core, or a GPU, of its own.
+
+The devices of one JAX process share a pool of threads, so they would not be devices. Processes of this host are
+started here and listen on loopback. Those of other hosts (`hosts`) were started there with
+`python -m placebench_extract worker jax --listen HOST:PORT --serve` and the same token in PLACEBENCH_TOKEN.
+"""
+
+import math
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from .protocol import ExecuteError, OtherLoad, event
+from .wire import Channel, Closed, Refused, dial
+
+START_SECONDS = 120
+LEAD = 3_000_000  # nanoseconds between the command and the start of a step
+TRIES = 5  # steps that a process joined too late are run again
+LARGEST_TENSOR = 1 << 40
+# What a placed step may differ from the unplaced one, relative to the largest entry of a result, or to FLOOR if that is
+# larger. Both run the same primitives, one by one, so cores of one kind agree bit for bit. A GPU, or a device of several
+# cores, adds up in another order.
+FLOOR = 1e-3
+TOLERANCE = {"cpu": 1e-6, "gpu": 1e-3}
+
+
+def run(problem):
+    """Runs a problem, and says what happened as events."""
+    run_rounds([problem])
+
+
+def run_rounds(problems):
+    """Runs several placements of one graph on the same devices, step about.
+
+    A machine drifts within minutes. Placements that take turns meet the same conditions, so their makespans compare.
+    """
+    first = problems[0]
+    for name in ("graph", "graph_ops", "parameters", "devices", "hosts"):
+        if any(getattr(problem, name) != getattr(first, name) for problem in problems):
+            raise ExecuteError("problem", f"the problems differ in {name}: placements that take turns have one graph and the same devices")
+    plans = [
+        {"placement": problem.placement, "order": problem.order, "transfers": problem.transfers, "mode": problem.mode}
+        for problem in problems
+    ]
+    with Run(first.devices, first.hosts, first.token) as devices, Reference(first) as reference:
+        devices.setup(first.graph, first.graph_ops, first.parameters, plans)
+        event("ready", hardware=devices.hardware())
+        reference.wait()
+        load = OtherLoad(devices.pids())
+
+        def steps(kind, counts, after=lambda number: None):
+            found = [[] for _ in problems]
+            for index in range(max(counts)):
+                for number, count in enumerate(counts):
+                    if index < count:
+                        found[number].append(_step(devices, number, kind, index, load))
+                    if index == count - 1:
+                        after(number)
+            return found
+
+        checked = [None] * len(problems)
+
+        def compare(number):
+            checked[number] = check(devices, problems[number].placement, reference)
+
+        steps("warm_up", [problem.warm_up or 1 for problem in problems], compare)
+        reference.close()
+        measured = steps("measured", [problem.repetitions for problem in problems])
+        traced = steps("traced", [problem.traced for problem in problems])
+    for number, problem in enumerate(problems):
+        makespans = [step["makespan_us"] for step in measured[number]]
+        event("result", problem=number, makespans_us=makespans, checked=checked[number], **timeline(problem, traced[number]))
+
+
+def _step(devices, number, kind, index, load):
+    step = devices.step(number, kind == "traced")
+    load_others, makespan = load.read(), step["makespan_us"]
+    event("step", problem=number, kind=kind, index=index, makespan_us=makespan, load_others=load_others, late=step["late"])
+    return step
+
+
+def timeline(problem, traced):
+    """Ops, transfers, and what the devices did for transfers, from the median of the traced steps."""
+    by_time = sorted(traced, key=lambda step: step["makespan_us"])
+    step = by_time[(len(by_time) - 1) // 2]
+    ops = [None] * len(problem.graph_ops)
+    sends, receives = [None] * len(problem.transfers), [None] * len(problem.transfers)
+    for answer, micros in zip(step["answers"], step["clocks"]):
+        for op, begin, end in answer["ops"]:
+            ops[op] = [micros(begin), micros(end)]
+        for transfers, times in ((sends, answer["sends"]), (receives, answer["receives"])):
+            for transfer, (begin, end) in times:
+                transfers[transfer] = [micros(begin), micros(end)]
+    return {
+        "ops": ops,
+        "transfers": [[send[0], receive[1]] for send, receive in zip(sends, receives)],
+        "sends": sends,
+        "receives": receives,
+        "bytes": sum(answer["bytes"] for answer in step["answers"]),
+    }
+
+
+def check(devices, placement, reference):
+    """Compares every result of the last step with the unplaced step's. Returns what to say of it."""
+    import numpy as np
+
+    largest = 0.0
+    tolerance = TOLERANCE["gpu" if any(device["kind"] == "gpu" for device in devices.devices) else "cpu"]
+    described = devices.described[0]
+    for leaf, (result, name) in enumerate(zip(described["results"], described["result_names"])):
+        if result is None:
+            continue  # a constant, which no device makes
+        mine = _array(*devices.workers[placement[result[0]]].ask({"do": "result", "leaf": leaf}, LARGEST_TENSOR))
+        true = _array(*reference.ask({"do": "result", "leaf": leaf}, LARGEST_TENSOR))
+        if mine.shape != true.shape or mine.dtype != true.dtype:
+            message = f"result {name} is {mine.dtype}{list(mine.shape)}, but {true.dtype}{list(true.shape)} if unplaced"
+            raise ExecuteError("kernel", message)
+        if not mine.size:
+            continue
+        wide = (mine.astype(np.float64), true.astype(np.float64))
+        if not np.array_equal(np.isnan(wide[0]), np.isnan(wide[1])):
+            raise ExecuteError("kernel", f"result {name} is not a number where the unplaced step's is, or the other way round")
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(wide[0] - wide[1])
+        apart = float(np.max(np.where(wide[0] == wide[1], 0.0, np.nan_to_num(apart, nan=0.0))))
+        scale = float(np.max(np.abs(np.nan_to_num(wide[1]))))
+        if apart > tolerance * max(scale, FLOOR):
+            raise ExecuteError("kernel", f"result {name} differs from the unplaced step's by {apart:.3g}; its largest entry is {scale:.3g}")
+        largest = max(largest, apart)
+    return f"results equal the unplaced step's (max abs difference {largest:.3g})"
+
+
+def _array(message, content):
+    import numpy as np
+
+    try:
+        dtype = np.dtype(message["dtype"])
+    except TypeError:
+        import ml_dtypes
+
+        dtype = np.dtype(getattr(ml_dtypes, message["dtype"]))
+    return np.frombuffer(content, np.uint8).view(dtype).reshape(message["shape"])
+
+
+class Run:
+    """The processes of a run. Used with `with`: whatever happens, none is left."""
+
+    def __init__(self, devices, hosts, token):
+        if hosts and len(hosts) != len(devices):
+            raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
+        devices = [{**device, "kind": device["kind"].lower()} for device in devices]
+        for device in devices:
+            if device["kind"] not in ("cpu", "gpu"):
+                raise ExecuteError("unsupported", f"device {device['name']} is a {device['kind']}: this executor has devices of kind cpu or gpu")
+        self.devices, self.hosts, self.token = devices, hosts, token
+        self.workers, self.number = [], 0
+
+    def __enter__(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(number, _stop)
+        try:
+            cores = _shares(self.devices)
+            self.cores_shared = not self.hosts and sum(d["kind"] == "cpu" for d in self.devices) > len(_cores())
+            gpus = 0
+            for rank, device in enumerate(self.devices):
+                if self.hosts:
+                    self.workers.append(Worker(device["name"], self.token, address=self.hosts[rank]))
+                    continue
+                options = ["--kind", device["kind"], "--cores", ",".join(map(str, cores[rank]))]
+                if device["kind"] == "gpu":
+                    options += ["--gpu", str(gpus)]
+                    gpus += 1
+                self.workers.append(Worker(device["name"], self.token, options))
+            for worker in self.workers:
+                worker.connect()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for worker in self.workers:
+            worker.close()
+
+    def setup(self, graph, graph_ops, parameters, plans):
+        """Hands every device its part of the plans, and waits until all have compiled it."""
+        addresses = [worker.address for worker in self.workers]
+        for rank, worker in enumerate(self.workers):
+            worker.tell({
+                "do": "setup", "rank": rank, "graph": graph, "graph_ops": graph_ops, "parameters": parameters,
+                "plans": plans, "addresses": addresses,
+            })  # fmt: skip
+        self.described = gather(self.workers)
+        self.offsets = [_offset(worker) for worker in self.workers]
+
+    def step(self, plan, traced):
+        """Runs a step of a plan. Its makespan runs from the common start to the end of the last device."""
+        lead = LEAD
+        for _ in range(TRIES):
+            start = time.monotonic_ns() + lead
+            self.number += 1
+            for worker, offset in zip(self.workers, self.offsets):
+                worker.tell({"do": "step", "plan": plan, "number": self.number, "traced": traced, "at": start + offset})
+            answers = gather(self.workers)
+            late = any(answer["late"] for answer in answers)
+            if not late:
+                break
+            lead *= 3
+        micros = [lambda t, begin=start + offset: round((t - begin) / 1e3, 3) for offset in self.offsets]
+        end = max(clock(answer["end"]) for clock, answer in zip(micros, answers))
+        return {"makespan_us": end, "answers": answers, "clocks": micros, "late": late}
+
+    def hardware(self):
+        first = self.described[0]
+        gpus = [described["gpu"] for described in self.described if described["gpu"]]
+        cores = sum(len(described["cores"] or [0]) for described in self.described if not described["gpu"])
+        hardware = {"model": first["model"], "cores": cores, "gpus": gpus, "software": first["software"]}
+        return {**hardware, "cores_shared": True} if self.cores_shared else hardware
+
+    def pids(self):
+        return [worker.process.pid for worker in self.workers if worker.process]
+
+
+class Worker:
+    """A process of the run, and the connection to it. A thread listens, so that a process that dies is noticed."""
+
+    def __init__(self, name, token, options=(), address=None):
+        self.name, self.token, self.address = name, token, address
+        self.process, self.channel, self.errors = None, None, []
+        self.answers = queue.SimpleQueue()
+        if address is None:
+            self._start(options)
+
+    def _start(self, options):
+        package = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+        command = [sys.executable, "-m", "placebench_extract", "worker", "jax", "--listen", "127.0.0.1:0", *options]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": path, "PLACEBENCH_TOKEN": self.token},
+        )  # fmt: skip
+        self.reader = threading.Thread(target=self._read_errors, daemon=True)
+        self.reader.start()
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            self.errors.append(line)
+            del self.errors[:-20]
+
+    def connect(self):
+        """Greets the process."""
+        if self.process:
+            port = self.process.stdout.readline().strip()
+            if not port:
+                raise ExecuteError("worker_died", self._death())
+            self.address = f"127.0.0.1:{port}"
+        try:
+            self.channel = Channel(dial(self.token, self.address, "driver", START_SECONDS))
+        except Refused as error:
+            raise ExecuteError("worker_died", f"device {self.name}: {error}") from None
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        try:
+            while True:
+                self.answers.put(self.channel.receive(LARGEST_TENSOR))
+        except (Closed, ValueError):
+            self.answers.put(None)
+
+    def tell(self, command):
+        try:
+            self.channel.send(command)
+        except Closed:
+            raise ExecuteError("worker_died", self._death()) from None
+
+    def ask(self, command, largest=0):
+        self.tell(command)
+        return self.answer()
+
+    def answer(self, timeout=None):
+        """The next answer, as message and bytes. Raises `queue.Empty` after `timeout` seconds."""
+        answer = self.answers.get(timeout=timeout)
+        if answer is None:
+            raise ExecuteError("worker_died", self._death())
+        if "error" in answer[0]:
+            raise ExecuteError(answer[0]["error"]["kind"], f"device {self.name}: {answer[0]['error']['message']}")
+        return answer
+
+    def _death(self):
+        text = f"device {self.name}: "
+        if not self.process:
+            return f"{text}the connection to {self.address} ended: see what its worker says"
+        try:
+            code = self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            return f"{text}process {self.process.pid} closed its connection"
+        text += f"process {self.process.pid} "
+        if code < 0:
+            text += f"was killed by signal {-code}"
+            text += " (9: by somebody, or by the system for want of memory)" if code == -9 else ""
+        else:
+            text += f"ended with {code}"
+        last = [line.strip() for line in self.errors if line.strip()]
+        return f"{text}: {last[-1]}" if last else text
+
+    def close(self):
+        if self.channel:
+            self.channel.close()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            self.reader.join()
+            self.process.stderr.close()
+
+
+class Reference(Worker):
+    """The process that computes the unplaced step, beside the others while they compile."""
+
+    def __init__(self, problem):
+        # On one core, as the devices: with more, XLA adds up in another order.
+        super().__init__("reference", problem.token, ["--cores", str(_cores()[-1])])
+        self.command = {"do": "reference", "graph": problem.graph, "parameters": problem.parameters}
+
+    def __enter__(self):
+        try:
+            self.connect()
+            self.tell(self.command)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def wait(self):
+        self.answer()
+
+
+def gather(workers):
+    """The next answer of every process, as soon as one fails its failure."""
+    answers = [None] * len(workers)
+    waiting = set(range(len(workers)))
+    while waiting:
+        for rank in sorted(waiting):
+            try:
+                answers[rank] = workers[rank].answer(timeout=0.05 if len(waiting) > 1 else None)[0]
+                waiting.discard(rank)
+            except queue.Empty:
+                pass
+    return answers
+
+
+def _offset(worker):
+    """A process's clock less ours, in nanoseconds: 0 on this host, else from the shortest of many round trips."""
+    from .jax_worker import boot_id
+
+    best, offset = math.inf, 0
+    for _ in range(50):
+        begin = time.monotonic_ns()
+        answer = worker.ask({"do": "clock"})[0]
+        end = time.monotonic_ns()
+        if answer["boot"] and answer["boot"] == boot_id():
+            return 0
+        if end - begin < best:
+            best, offset = end - begin, answer["clock"] - (begin + end) // 2
+    return offset
+
+
+def _cores():
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def _shares(devices):
+    """The cores of each process: one for a CPU device, what is left for the processes of GPUs."""
+    cores = _cores()
+    cpus = sum(device["kind"] == "cpu" for device in devices)
+    left = cores[cpus:] or cores
+    shares, taken = [], 0
+    for device in devices:
+        if device["kind"] == "cpu":
+            shares.append([cores[taken % len(cores)]])
+            taken += 1
+        else:
+            shares.append(left)
+    return shares
+
+
+def _stop(number, _frame):
+    raise SystemExit(128 + number)

@@ -1,0 +1,173 @@
+"""The models in JAX. A model is one file here and one line in `CATALOGUE`.
+
+A model's file has a function `build(**sizes)` that returns a `Network`. Its keyword defaults are the model's
+parameters. Besides them every model has `mode` (`training` or `inference`) and, where `trains` says how, `optimizer`
+(`adam` or `sgd`). Layers are named with `jax.named_scope`.
+
+The folder in the environment variable PLACEBENCH_JAX_MODELS holds models of one's own: `NAME.py` there is the model
+NAME.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..models import ModelError, check_value
+
+CATALOGUE = {
+    "gpt2": "Decoder like GPT-2: learned positions, layer norm, GELU (Radford 2019)",
+    "llama": "Decoder like Llama: grouped queries, rotary positions, RMS norm, SwiGLU (Touvron 2023)",
+    "moe": "Decoder with a mixture of experts, top-2 routing by dense dispatch (Lepikhin 2021)",
+    "vit": "Vision transformer (Dosovitskiy 2021)",
+    "unet": "U-Net of a diffusion model: convolutions, group norm, attention, time embedding (Ho 2020)",
+}
+TITLE = "a model of one's own"
+OWN_MODELS = "PLACEBENCH_JAX_MODELS"
+MODES = ("training", "inference")
+STEP = {"mode": "training", "optimizer": "adam"}  # parameters that every model has
+
+
+@dataclass(frozen=True)
+class Array:
+    """An argument of the step: shape, type, and how its value is drawn.
+
+    `value` is `("normal", scale)`, `("constant", number)` or `("integers", below)`.
+    """
+
+    shape: tuple
+    dtype: str
+    value: tuple
+
+
+def weight(*shape, scale=0.02):
+    """A weight drawn from a normal distribution."""
+    return Array(shape, "float32", ("normal", scale))
+
+
+def constant(*shape, value=0.0):
+    """A weight that begins as a constant."""
+    return Array(shape, "float32", ("constant", value))
+
+
+def integers(*shape, below):
+    """An input of integers in [0, below)."""
+    return Array(shape, "int32", ("integers", below))
+
+
+@dataclass
+class Network:
+    """What a model's file returns: trees of `Array`, and pure functions of their values."""
+
+    params: dict
+    inputs: dict
+    forward: object  # (params, inputs) -> the answer in inference
+    loss: object  # (params, inputs) -> scalar
+
+
+@dataclass
+class Program:
+    """A step to extract or to run.
+
+    `function` takes the trees of `arguments` in order and returns a dict of trees. Arguments named in `resident` stay
+    in memory between steps. A result with the name of a resident argument replaces it after the step.
+    """
+
+    name: str
+    title: str
+    parameters: dict
+    function: object
+    arguments: dict
+    resident: tuple
+
+
+def names():
+    """All models: those of the catalogue, then one's own."""
+    return [*CATALOGUE, *(path.stem for path in _own_files())]
+
+
+def parameters(name):
+    """The parameters of a model with their defaults."""
+    own = {
+        key: p.default
+        for key, p in inspect.signature(_module(name).build).parameters.items()
+        if p.default is not inspect.Parameter.empty
+    }
+    return {**own, **STEP}
+
+
+def build(name, **overrides):
+    """The step of a model. The same arguments give the same step."""
+    known = parameters(name)
+    for key, value in overrides.items():
+        if key not in known:
+            raise ModelError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+        check_value(name, key, value, known[key])
+    chosen = {**known, **overrides}
+    mode, optimizer = chosen["mode"], chosen["optimizer"]
+    if mode not in MODES:
+        raise ModelError(f"{name}: mode is {mode!r}; it is one of {', '.join(MODES)}")
+    network = _module(name).build(**{key: value for key, value in chosen.items() if key not in STEP})
+    function, arguments, resident = _step(name, network, mode, optimizer)
+    title = CATALOGUE.get(name, TITLE)
+    title += f", training step, {optimizer}" if mode == "training" else ", inference"
+    return Program(name, title, chosen, function, arguments, resident)
+
+
+def folder_name(program):
+    """The name of the graph: that of the model, and of the mode if it does not train."""
+    return program.name if program.parameters["mode"] == "training" else f"{program.name}_inference"
+
+
+def model_of(graph_name):
+    """The model of a graph's name, if there is one."""
+    return next((name for name in (graph_name, graph_name.removesuffix("_inference")) if name in names()), None)
+
+
+def read_settings(name, texts):
+    """Parameters from text, as provenance and the command line have them."""
+    known = parameters(name)
+    unknown = next((key for key in texts if key not in known), None)
+    if unknown is not None:
+        raise ModelError(f"{name} has no parameter {unknown!r}; it has {', '.join(known)}")
+    try:
+        return {key: type(known[key])(text) for key, text in texts.items()}
+    except ValueError as error:
+        raise ModelError(f"{name}: a parameter has a value that is no number: {error}") from None
+
+
+def _step(name, network, mode, optimizer):
+    from . import optimizers
+
+    if mode == "inference":
+        def infer(params, inputs):
+            return {"answer": network.forward(params, inputs)}
+
+        return infer, {"params": network.params, "inputs": network.inputs}, ("params",)
+    if optimizer not in optimizers.OPTIMIZERS:
+        raise ModelError(f"{name}: optimizer is {optimizer!r}; it is one of {', '.join(optimizers.OPTIMIZERS)}")
+    return optimizers.training_step(network, optimizer)
+
+
+def _own_files():
+    folder = os.environ.get(OWN_MODELS)
+    if not folder:
+        return []
+    if not Path(folder).is_dir():
+        raise ModelError(f"{OWN_MODELS} is {folder!r}, which is no folder")
+    return sorted(path for path in Path(folder).glob("*.py") if path.stem not in CATALOGUE)
+
+
+def _module(name):
+    if name in CATALOGUE:
+        return importlib.import_module(f"{__name__}.{name}")
+    path = next((path for path in _own_files() if path.stem == name), None)
+    if path is None:
+        raise ModelError(f"unknown model {name!r}; known: {', '.join(names())}")
+    spec = importlib.util.spec_from_file_location(f"{__name__}.own_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    module.__package__ = __name__
+    spec.loader.exec_module(module)
+    return module

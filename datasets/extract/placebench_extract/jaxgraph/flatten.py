@@ -1,0 +1,305 @@
+"""A function becomes a flat list of operations: one for each argument, each constant and each equation.
+
+`jax.make_jaxpr` traces the function with abstract arguments, so a model of any size takes no memory. Calls (jit,
+checkpoint, custom derivatives) are replaced by what they call. Loops and conditionals (`scan`, `while`, `cond`) stay
+one operation: how often they run is known only when they run. Equations whose results nobody reads are dropped.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..neighbours import follow_neighbours
+
+CALLS = {
+    "jit", "pjit", "closed_call", "core_call", "call", "named_call", "remat", "remat2", "checkpoint",
+    "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin",
+}  # fmt: skip
+
+
+class TraceError(Exception):
+    """A function that cannot become a graph."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """The output `port` of operation `op`."""
+
+    op: int
+    port: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """Shape and type of an output."""
+
+    shape: tuple
+    dtype: np.dtype
+
+    @property
+    def bytes(self):
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def elements(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+class Equation:
+    """A primitive with its parameters, and its inputs as shapes or as literal values.
+
+    Equations of equal `key` compute the same function of their inputs.
+    """
+
+    def __init__(self, primitive, params, inputs, outputs):
+        self.primitive = primitive
+        self.params = params
+        self.inputs = inputs  # an Output for each input, or a literal's value
+        self.outputs = outputs
+        self.key = _key(self)
+
+    def function(self):
+        """The function of the inputs that are no literals. It returns a tuple."""
+        literals = [None if isinstance(value, Output) else value for value in self.inputs]
+        primitive, params = self.primitive, self.params
+
+        def call(*given):
+            given = iter(given)
+            inputs = [next(given) if literal is None else literal for literal in literals]
+            found = primitive.bind(*inputs, **params)
+            return tuple(found) if primitive.multiple_results else (found,)
+
+        return call
+
+    @property
+    def arrays(self):
+        """The inputs that are no literals."""
+        return [value for value in self.inputs if isinstance(value, Output)]
+
+
+@dataclass
+class Op:
+    """An operation: an argument, a constant or an equation."""
+
+    type: str
+    inputs: list  # of Ref, in order; literals are part of the equation
+    outputs: list  # of Output
+    equation: Equation = None
+    argument: int = None  # position among the leaves of the arguments
+    constant: object = None  # the value
+    memory_bytes: int = 0
+    layer: str = None
+    colocated: int = None  # the operation whose device this one has to share
+    name: str = ""
+
+
+@dataclass
+class Flat:
+    """A flat graph. `results` are the leaves of what the function returns: a Ref or a literal's value."""
+
+    ops: list
+    results: list
+    result_names: list
+    argument_names: list = field(default_factory=list)
+
+
+def flatten(function, arguments, resident=()):
+    """The graph of `function(*arguments.values())`.
+
+    `arguments` maps names to trees of arrays or `jax.ShapeDtypeStruct`. Arguments named in `resident` stay in memory
+    between steps. If the function returns a dict, a result with the name of a resident argument replaces it: the
+    operation that makes it is colocated with the argument. So is every other resident argument whose path ends with
+    the path of an argument of the first name in `resident`: an optimizer's state stands beside its weight.
+    """
+    import jax
+
+    leaves, names = [], []
+    for name, tree in arguments.items():
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+            leaves.append((name, leaf))
+            names.append("/".join([name, *map(_step_name, path)]))
+    try:
+        closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments.values())
+    except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        raise TraceError(f"the function does not take these arguments: {str(error).splitlines()[0]}") from error
+    result_names = ["/".join(map(_step_name, path)) or "result" for path, _ in jax.tree_util.tree_leaves_with_path(shape)]
+    builder = _Builder()
+    sources = []
+    for position, (variable, (name, _)) in enumerate(zip(closed.jaxpr.invars, leaves)):
+        output = _output(variable.aval, names[position])
+        stays = name in resident
+        kind = "input" if not stays else "parameter" if name == resident[0] else "state"
+        op = Op(kind, [], [output], argument=position, memory_bytes=output.bytes if stays else 0, name=names[position])
+        sources.append(builder.add(op))
+    results = builder.inline(closed.jaxpr, closed.consts, [Ref(op, 0) for op in sources], [])
+    flat = Flat(builder.ops, results, result_names, names)
+    _colocate(flat, sources, resident)
+    flat = _needed(flat)
+    _spread_layers(flat)
+    _name(flat)
+    return flat
+
+
+class _Builder:
+    def __init__(self):
+        self.ops = []
+
+    def add(self, op):
+        self.ops.append(op)
+        return len(self.ops) - 1
+
+    def inline(self, jaxpr, constants, inputs, scopes):
+        """Adds the equations of a jaxpr. Returns what its results are: a Ref or a literal's value each."""
+        from jax.extend import core
+
+        values = dict(zip(jaxpr.invars, inputs, strict=True))
+        for variable, value in zip(jaxpr.constvars, constants, strict=True):
+            values[variable] = value if isinstance(value, (Ref, _Literal)) else self._constant(variable, value)
+        read = lambda v: _Literal(v.val) if isinstance(v, core.Literal) else values[v]  # noqa: E731
+        for equation in jaxpr.eqns:
+            inputs = [read(variable) for variable in equation.invars]
+            inner = _called(equation)
+            where = scopes + _scopes(equation.source_info.name_stack)
+            if inner is not None:
+                outputs = self.inline(inner.jaxpr, inner.consts, inputs, where)
+            else:
+                outputs = self._equation(equation, inputs, where)
+            values.update(zip(equation.outvars, outputs, strict=True))
+        return [read(variable) for variable in jaxpr.outvars]
+
+    def _equation(self, equation, inputs, scopes):
+        name = equation.primitive.name
+        if equation.effects:
+            raise TraceError(f"the function has an effect ({name}), which a graph cannot hold: take it out")
+        outputs = [_output(variable.aval, name) for variable in equation.outvars]
+        described = [
+            value.value if isinstance(value, _Literal) else self.ops[value.op].outputs[value.port] for value in inputs
+        ]
+        refs = [value for value in inputs if isinstance(value, Ref)]
+        op = Op(name, refs, outputs, Equation(equation.primitive, equation.params, described, outputs))
+        op.layer = scopes[0] if scopes else None
+        position = self.add(op)
+        return [Ref(position, port) for port in range(len(outputs))]
+
+    def _constant(self, variable, value):
+        output = _output(variable.aval, "a constant")
+        return Ref(self.add(Op("constant", [], [output], constant=value, memory_bytes=output.bytes)), 0)
+
+
+@dataclass(frozen=True)
+class _Literal:
+    value: object
+
+
+def _called(equation):
+    """The closed jaxpr that a call runs, or None for what stays one operation."""
+    from jax.extend import core
+
+    if equation.primitive.name not in CALLS:
+        return None
+    for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        inner = equation.params.get(key)
+        if inner is not None:
+            return inner if isinstance(inner, core.ClosedJaxpr) else core.ClosedJaxpr(inner, ())
+    return None
+
+
+def _scopes(stack):
+    """The names given by `jax.named_scope`, outermost first. Transformations such as `jvp` are left out."""
+    return [entry.name for entry in stack.stack if type(entry).__name__ == "Scope"]
+
+
+def _step_name(entry):
+    for attribute in ("key", "idx", "name"):
+        if hasattr(entry, attribute):
+            return str(getattr(entry, attribute))
+    return str(entry)
+
+
+def _output(aval, what):
+    try:
+        return Output(tuple(int(size) for size in aval.shape), np.dtype(aval.dtype))
+    except (AttributeError, TypeError):
+        raise TraceError(f"{what} has the type {aval}, which is no array of numbers: use plain arrays") from None
+
+
+def _colocate(flat, sources, resident):
+    """Colocates weights with their optimizer state and both with the operations that make their next values."""
+    if not resident:
+        return
+    position = {flat.ops[op].name: op for op in sources}
+    first = f"{resident[0]}/"
+    weights = {name[len(first):]: op for name, op in position.items() if name.startswith(first)}
+    for name, op in position.items():
+        parts = name.split("/")
+        if parts[0] in resident[1:]:
+            ends = ("/".join(parts[k:]) for k in range(1, len(parts)))
+            flat.ops[op].colocated = next((weights[end] for end in ends if end in weights), None)
+    for name, result in zip(flat.result_names, flat.results):
+        if name.split("/")[0] in resident and name in position and isinstance(result, Ref):
+            target = position[name]
+            target = flat.ops[target].colocated if flat.ops[target].colocated is not None else target
+            op = flat.ops[result.op]
+            if result.op != target and op.equation is not None:
+                op.colocated = target
+
+
+def _needed(flat):
+    """The graph without operations whose results nobody reads."""
+    needed = set()
+    todo = [result.op for result in flat.results if isinstance(result, Ref)]
+    while todo:
+        op = todo.pop()
+        if op not in needed:
+            needed.add(op)
+            todo.extend(ref.op for ref in flat.ops[op].inputs)
+    kept = sorted(needed)
+    position = {op: k for k, op in enumerate(kept)}
+    ops = [flat.ops[op] for op in kept]
+    for op in ops:
+        op.inputs = [Ref(position[ref.op], ref.port) for ref in op.inputs]
+        op.colocated = position.get(op.colocated)
+    results = [
+        Ref(position[result.op], result.port) if isinstance(result, Ref) else result.value for result in flat.results
+    ]
+    return Flat(ops, results, flat.result_names, flat.argument_names)
+
+
+def _spread_layers(flat):
+    """Gives a layer to what has none: weights, updates, and what stands between operations of one layer."""
+    layers = {k: op.layer for k, op in enumerate(flat.ops) if op.layer is not None}
+    producers = {k: [ref.op for ref in op.inputs] for k, op in enumerate(flat.ops)}
+    # A weight belongs to the layer that first reads it, though the optimizer reads it too.
+    for op, sources in producers.items():
+        for source in sources:
+            if flat.ops[source].type == "parameter" and op in layers:
+                layers.setdefault(source, layers[op])
+    for k, op in enumerate(flat.ops):
+        if op.colocated in layers:
+            layers.setdefault(k, layers[op.colocated])
+    follow_neighbours(producers, layers)
+    for k, op in enumerate(flat.ops):
+        op.layer = layers.get(k)
+
+
+def _name(flat):
+    """Names equations `layer/primitive_index`, counted in each layer, so that other layers do not change a name."""
+    counts = {}
+    for op in flat.ops:
+        if op.argument is None:
+            stem = f"{op.layer or 'step'}/{op.type}"
+            op.name = f"{stem}_{counts.setdefault(stem, 0)}"
+            counts[stem] += 1
+
+
+def _key(equation):
+    inputs = []
+    for value in equation.inputs:
+        if isinstance(value, Output):
+            inputs.append(f"{value.dtype}{list(value.shape)}")
+        else:
+            array = np.asarray(value)
+            inputs.append(f"={array.dtype}{list(array.shape)}{hashlib.sha256(array.tobytes()).hexdigest()[:16]}")
+    params = [f"{key}={equation.params[key]}" for key in sorted(equation.params)]
+    return f"{equation.primitive.name}({', '.join(inputs)}; {'; '.join(params)})"

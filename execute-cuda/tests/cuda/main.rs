@@ -1,0 +1,8 @@
+//! What can be known of the executor without a GPU.
+
+mod clocks;
+mod driver;
+mod kernel;
+mod machine;
+mod plan;
+mod random;

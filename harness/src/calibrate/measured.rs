@@ -1,0 +1,79 @@
+//! What a driver measured of the devices that it runs steps on.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What `python3 -m placebench_extract calibrate NAME` answers. All times are seconds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Measured {
+    /// The devices, in the order of their ids.
+    pub devices: Vec<MeasuredDevice>,
+    /// Each distinct equation of the graphs.
+    pub equations: Vec<Equation>,
+    /// The graphs.
+    pub graphs: Vec<MeasuredGraph>,
+    /// What a tensor takes from one device to another, one entry an ordered pair and size.
+    pub transfers: Vec<MeasuredTransfer>,
+    /// Several pairs of devices that send at once, without pause.
+    pub flows: Vec<Flow>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct MeasuredDevice {
+    /// Its name.
+    pub name: String,
+    /// Its kind: `cpu`, `gpu` or `tpu`.
+    pub kind: String,
+    /// Its memory, if it is known.
+    pub memory_bytes: Option<u64>,
+}
+
+/// An equation: what ops compute that have the same type, shapes and parameters.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Equation {
+    /// The operations that it counts.
+    pub operations: f64,
+    /// By device name, its median time within a step that runs on this device alone.
+    pub step_seconds: BTreeMap<String, f64>,
+}
+
+/// A graph whose step was measured.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct MeasuredGraph {
+    /// A name of the catalogue, or a folder of the extractor.
+    pub graph: String,
+    /// The equation of each op; `None` for an argument, which takes no time.
+    pub ops: Vec<Option<usize>>,
+    /// By device name, what a step takes there beyond its equations, for each op. Noise can make it negative.
+    pub op_overhead_seconds: BTreeMap<String, f64>,
+}
+
+/// Tensors of one size from one device to another, sent one by one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct MeasuredTransfer {
+    /// The sender.
+    pub from: usize,
+    /// The receiver.
+    pub to: usize,
+    /// The size.
+    pub bytes: u64,
+    /// Time that a tensor takes of the sender's processor.
+    pub sender_seconds: f64,
+    /// Time that a tensor takes of the receiver's processor.
+    pub receiver_seconds: f64,
+    /// Least and median time from the end of the op that made a tensor until an op can read it.
+    pub one_way_seconds: [f64; 2],
+}
+
+/// Pairs that send at once.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Flow {
+    /// Sender and receiver of each.
+    pub pairs: Vec<[usize; 2]>,
+    /// Size of a tensor.
+    pub bytes: u64,
+    /// Time of a tensor, while all pairs send.
+    pub seconds: f64,
+}

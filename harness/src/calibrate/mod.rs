@@ -1,0 +1,287 @@
+//! Makes a cluster, and graphs with their times, of what was measured on a machine.
+
+mod fit;
+mod measured;
+mod run;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use placebench_datasets::{
+    Cluster, ClusterError, DataflowGraph, Device, DeviceId, GraphError, Kind, Link, TransferOverheads,
+};
+
+pub use fit::Line;
+pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredTransfer};
+pub use run::{CalibrateSettings, measure};
+
+use crate::compare::statistics::mean;
+
+/// Why measurements make no cluster.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CalibrationError {
+    /// The driver did not answer.
+    #[error("{0}")]
+    Driver(String),
+    /// The answer contradicts itself.
+    #[error("the driver's answer is unusable: {0}")]
+    Answer(String),
+    /// The numbers make no cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The times do not fit the graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
+/// What a machine's devices take, as far as lines say it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// The cluster, in seconds, bytes and operations.
+    pub cluster: Cluster,
+    /// By device: equations' times over their operations. Its inverse slope is the device's speed.
+    pub speeds: Vec<Line>,
+    /// By ordered pair.
+    pub pairs: Vec<PairFit>,
+    /// How pairs that send at once slow each other: for each set of pairs, its time / that of the first pair alone.
+    pub sharing: Vec<(Vec<[usize; 2]>, f64)>,
+}
+
+/// What a transfer takes between two devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairFit {
+    /// Sender.
+    pub from: DeviceId,
+    /// Receiver.
+    pub to: DeviceId,
+    /// Of the sender's time.
+    pub send: Line,
+    /// Of the receiver's time.
+    pub receive: Line,
+    /// Between the two: what is left of the least time from producer to consumer.
+    pub link: Line,
+    /// From producer to consumer.
+    pub one_way: Line,
+}
+
+impl Calibration {
+    /// Fits lines to measurements.
+    ///
+    /// The overhead of an op is the mean over the graphs of what a step takes beyond its equations. A transfer takes what
+    /// its sender and its receiver are busy for, and the link takes the rest of the least time from producer to consumer;
+    /// sender and receiver can overlap, and then nothing is left for the link.
+    ///
+    /// # Errors
+    /// If devices or pairs are missing, or the numbers make no cluster.
+    pub fn of(measured: &Measured) -> Result<Self, CalibrationError> {
+        let count = measured.devices.len();
+        let mut devices = Vec::with_capacity(count);
+        let mut speeds = Vec::with_capacity(count);
+        let mut overheads = Vec::with_capacity(count);
+        for device in &measured.devices {
+            let named = |name: &str| format!("device '{name}'");
+            let kind = device.kind.to_uppercase();
+            let kind: Kind = kind.parse().map_err(|_| {
+                CalibrationError::Answer(format!("{} is of the unknown kind '{}'", named(&device.name), device.kind))
+            })?;
+            let times: Vec<(f64, f64)> = measured
+                .equations
+                .iter()
+                .filter_map(|equation| Some((equation.operations, *equation.step_seconds.get(&device.name)?)))
+                .collect();
+            let line = Line::through(&times);
+            if line.per_unit <= 0.0 {
+                let name = named(&device.name);
+                return Err(CalibrationError::Answer(format!("{name} has no equations whose times grow")));
+            }
+            let beyond = measured.graphs.iter().filter_map(|graph| graph.op_overhead_seconds.get(&device.name));
+            overheads.push(mean(beyond.copied()).unwrap_or(0.0).max(0.0));
+            let (name, memory_bytes) = (device.name.clone(), device.memory_bytes);
+            devices.push(Device { name, kind, memory_bytes, speed: 1.0 / line.per_unit });
+            speeds.push(line);
+        }
+        let mut pairs = Vec::new();
+        for from in 0..count {
+            for to in (0..count).filter(|&to| to != from) {
+                pairs.push(pair_fit(measured, from, to)?);
+            }
+        }
+        let of = |from: DeviceId, to: DeviceId| pairs.iter().find(|pair| (pair.from, pair.to) == (from, to));
+        let link = |from, to| {
+            let line = of(from, to).map_or(Line::default(), |pair| pair.link);
+            Link { rate: 1.0 / line.per_unit, latency: line.constant }
+        };
+        let beside = |from, to| {
+            let lines = of(from, to).map(|pair| (pair.send, pair.receive)).unwrap_or_default();
+            TransferOverheads {
+                send: lines.0.constant,
+                send_per_byte: lines.0.per_unit,
+                receive: lines.1.constant,
+                receive_per_byte: lines.1.per_unit,
+            }
+        };
+        let cluster = Cluster::new(devices, link)?
+            .with_op_overheads(|device| overheads[device.index()])?
+            .with_transfer_overheads(beside)?;
+        let alone = measured.flows.iter().find(|flow| flow.pairs.len() == 1).map(|flow| flow.seconds);
+        let sharing = match alone {
+            Some(alone) if alone > 0.0 => {
+                let several = measured.flows.iter().filter(|flow| flow.pairs.len() > 1);
+                several.map(|flow| (flow.pairs.clone(), flow.seconds / alone)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Ok(Self { cluster, speeds, pairs, sharing })
+    }
+
+    /// A graph with the times that its ops' equations took on these devices: for each kind, the mean over the devices of
+    /// the kind.
+    ///
+    /// # Errors
+    /// If the graph has other ops than the measured one.
+    pub fn timed(
+        measured: &Measured,
+        of: &MeasuredGraph,
+        graph: &DataflowGraph,
+    ) -> Result<DataflowGraph, CalibrationError> {
+        let mut names: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+        for device in &measured.devices {
+            if let Ok(kind) = device.kind.to_uppercase().parse() {
+                names.entry(kind).or_default().push(&device.name);
+            }
+        }
+        let mut timed = graph.clone();
+        for (kind, names) in names {
+            let time = |op: &Option<usize>| match op {
+                None => Some(0.0),
+                Some(equation) => {
+                    let times = &measured.equations.get(*equation)?.step_seconds;
+                    mean(names.iter().filter_map(|&name| times.get(name)).copied())
+                }
+            };
+            timed = timed.with_measured_times(kind, of.ops.iter().map(time).collect())?;
+        }
+        Ok(timed)
+    }
+}
+
+fn pair_fit(measured: &Measured, from: usize, to: usize) -> Result<PairFit, CalibrationError> {
+    let of_pair = || measured.transfers.iter().filter(|transfer| (transfer.from, transfer.to) == (from, to));
+    if of_pair().count() < 2 {
+        return Err(CalibrationError::Answer(format!("fewer than two sizes were sent from device {from} to {to}")));
+    }
+    let line = |time: fn(&MeasuredTransfer) -> f64| {
+        Line::through(&of_pair().map(|transfer| (transfer.bytes as f64, time(transfer))).collect::<Vec<_>>())
+    };
+    Ok(PairFit {
+        from: DeviceId::new(from),
+        to: DeviceId::new(to),
+        send: line(|transfer| transfer.sender_seconds),
+        receive: line(|transfer| transfer.receiver_seconds),
+        link: line(|transfer| transfer.one_way_seconds[0] - transfer.sender_seconds - transfer.receiver_seconds),
+        one_way: line(|transfer| transfer.one_way_seconds[0]),
+    })
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} µs + {:.4} ns/B (± {:.0} %)", self.constant * 1e6, self.per_unit * 1e9, self.residual * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two CPUs that compute 1e9 operations a second and add 20 µs; a transfer takes 10 µs + 1 ns a byte of the sender,
+    /// 30 µs of the receiver, and 5 µs + 0.5 ns a byte between.
+    fn measured() -> Measured {
+        let device = |name: &str| MeasuredDevice { name: name.into(), kind: "cpu".into(), memory_bytes: Some(1 << 30) };
+        let by_device = |seconds: f64| [("a".to_owned(), seconds), ("b".to_owned(), seconds)].into();
+        let equation = |operations: f64| Equation { operations, step_seconds: by_device(operations * 1e-9) };
+        let transfer = |(from, to), bytes: u64| {
+            let size = bytes as f64;
+            let (sender_seconds, receiver_seconds) = (10e-6 + 1e-9 * size, 30e-6);
+            let least = sender_seconds + receiver_seconds + 5e-6 + 0.5e-9 * size;
+            MeasuredTransfer {
+                from,
+                to,
+                bytes,
+                sender_seconds,
+                receiver_seconds,
+                one_way_seconds: [least, 2.0 * least],
+            }
+        };
+        let sizes = [1u64 << 10, 1 << 16, 1 << 22];
+        Measured {
+            devices: vec![device("a"), device("b")],
+            equations: vec![equation(1e6), equation(1e7)],
+            graphs: vec![MeasuredGraph {
+                graph: "toy".into(),
+                ops: vec![None, Some(1), Some(0)],
+                op_overhead_seconds: by_device(20e-6),
+            }],
+            transfers: [(0, 1), (1, 0)].into_iter().flat_map(|pair| sizes.map(|size| transfer(pair, size))).collect(),
+            flows: vec![
+                Flow { pairs: vec![[0, 1]], bytes: 1 << 22, seconds: 1e-3 },
+                Flow { pairs: vec![[0, 1], [1, 0]], bytes: 1 << 22, seconds: 1.8e-3 },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_machine_that_obeys_the_model_is_found_again() {
+        let found = Calibration::of(&measured()).unwrap();
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * b.abs(), "{a} is not {b}");
+        let (a, b) = (DeviceId(0), DeviceId(1));
+        near(found.cluster.device(a).speed, 1e9);
+        near(found.cluster.op_overhead(b), 20e-6);
+        let overheads = found.cluster.transfer_overheads(a, b);
+        near(overheads.send, 10e-6);
+        near(overheads.send_per_byte, 1e-9);
+        near(overheads.receive, 30e-6);
+        assert!(overheads.receive_per_byte < 1e-15);
+        near(found.cluster.link(b, a).latency, 5e-6);
+        near(found.cluster.link(b, a).rate, 2e9);
+        assert_eq!(found.sharing, [(vec![[0, 1], [1, 0]], 1.8)]);
+        assert!(found.pairs.iter().all(|pair| pair.one_way.residual < 1e-9));
+    }
+
+    #[test]
+    fn ends_that_overlap_leave_nothing_for_the_link() {
+        let mut measured = measured();
+        measured.transfers.iter_mut().for_each(|transfer| transfer.one_way_seconds[0] *= 0.5);
+        let found = Calibration::of(&measured).unwrap();
+        let link = found.cluster.link(DeviceId(0), DeviceId(1));
+        assert_eq!((link.latency, link.rate), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn ops_get_the_times_of_their_equations() {
+        let mut builder = placebench_datasets::GraphBuilder::default();
+        for _ in 0..3 {
+            builder.add_op(placebench_datasets::OpSpec::cost(1.0), &[]);
+        }
+        let graph = builder.build().unwrap();
+        let measured = measured();
+        let timed = Calibration::timed(&measured, &measured.graphs[0], &graph).unwrap();
+        let times: Vec<_> = timed.op_ids().map(|op| timed.measured_time(op, Kind::Cpu)).collect();
+        assert_eq!(times, [Some(0.0), Some(0.01), Some(0.001)]);
+        assert!(
+            Calibration::timed(&measured, &MeasuredGraph { ops: vec![None], ..measured.graphs[0].clone() }, &graph)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let refused = |change: fn(&mut Measured)| {
+            let mut measured = measured();
+            change(&mut measured);
+            Calibration::of(&measured).unwrap_err().to_string()
+        };
+        assert!(refused(|measured| measured.transfers.truncate(3)).contains("from device 1 to 0"));
+        assert!(refused(|measured| measured.devices[1].kind = "abacus".into()).contains("unknown kind 'abacus'"));
+        assert!(refused(|measured| measured.equations.clear()).contains("device 'a' has no equations"));
+    }
+}

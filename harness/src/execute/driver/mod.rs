@@ -1,0 +1,172 @@
+//! Executors in Python: a driver runs the real ops of a graph, and says what it measured.
+//!
+//! The suite starts `python3 -m placebench_extract execute NAME --problem FILE` and reads JSON from its standard output,
+//! one object a line. docs/FORMATS.md has the protocol.
+
+mod answer;
+mod problem;
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+use placebench_algorithms::StopToken;
+use placebench_datasets::PlacedGraph;
+use placebench_datasets::significant::bytes_text;
+
+use super::setup::{Notify, Progress, Setup};
+use super::simulate::{NetworkModel, Simulator};
+use super::token::token;
+use super::{ExecuteSettings, ExecutionError, Executor, Order, order_of};
+use crate::measurement::Measurement;
+use crate::process::{self, Ending, Limits};
+use crate::timeline::Timeline;
+use crate::validator::Demands;
+use answer::Answer;
+use problem::{DriverProblem, Source};
+
+/// The variable that names the Python to start drivers with.
+pub const PYTHON_VARIABLE: &str = "PLACEBENCH_PYTHON";
+
+/// What a driver may write.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Executes placed graphs with a driver in Python, which runs the graph's real ops on real devices.
+///
+/// The makespans are those of steps that nothing disturbs; the timeline comes from separate traced steps. The driver and
+/// all that it started are killed when its time is up or the run is told to stop.
+#[derive(Clone)]
+pub struct Driver {
+    name: &'static str,
+    network: &'static dyn NetworkModel,
+    settings: ExecuteSettings,
+    source: Source,
+    notify: Notify,
+}
+
+impl Driver {
+    /// The driver of this name.
+    ///
+    /// # Errors
+    /// If the graph has no real ops, or its times are no seconds.
+    pub fn new(name: &'static str, setup: &Setup<'_>) -> Result<Self, String> {
+        if setup.time_unit != "seconds" {
+            return Err(format!(
+                "graph '{}' has times in {}, which do not compare with measured seconds: use a graph with measured times",
+                setup.graph.label(),
+                setup.time_unit
+            ));
+        }
+        let source = Source::of(setup.graph)?;
+        let (settings, notify) = (setup.settings.clone(), setup.notify.clone());
+        Ok(Self { name, network: setup.network, settings, source, notify })
+    }
+
+    fn failed(&self, reason: String) -> ExecutionError {
+        ExecutionError::Failed { executor: self.name, reason }
+    }
+
+    /// Runs the driver to its end, and reads what it wrote.
+    fn drive(&self, problem: &DriverProblem, stop: &StopToken) -> Result<String, ExecutionError> {
+        let fault = |error: io::Error| self.failed(error.to_string());
+        let folder = tempfile::Builder::new().prefix("placebench-execute-").tempdir().map_err(fault)?;
+        let file = folder.path().join("problem.json");
+        let out = private_file(&file).map_err(fault)?;
+        serde_json::to_writer(out, problem).map_err(|error| fault(error.into()))?;
+        let (python, mut command) = python();
+        command.args(["execute", self.name, "--problem"]).arg(&file);
+        let limits = Limits { time: None, memory_bytes: None, output_bytes: MOST_BYTES, stop };
+        let finished = process::run(&mut command, &limits).map_err(|error| {
+            self.failed(format!(
+                "cannot start {python}: {error}; set {PYTHON_VARIABLE} to a Python that has the driver"
+            ))
+        })?;
+        let text = String::from_utf8_lossy(&finished.stdout).into_owned();
+        let runs = self.settings.runs();
+        let how = match finished.ending {
+            Ending::Exited(0) => return Ok(text),
+            Ending::TimedOut | Ending::Stopped => {
+                let done = text.lines().filter(|line| line.contains("\"step\"")).count() as u32;
+                return Err(ExecutionError::Interrupted { executor: self.name, done: done.min(runs), runs });
+            }
+            // It says why.
+            Ending::Exited(_) if text.lines().any(|line| line.contains("\"error\"")) => return Ok(text),
+            Ending::Exited(code) => format!("ended with exit code {code}"),
+            Ending::Signalled(signal) => format!("was killed by signal {signal}"),
+            Ending::Overflowed => format!("wrote more than {MOST_BYTES} bytes"),
+            Ending::OutputHeldOpen => "ended, but left a process that holds its output open".to_owned(),
+        };
+        let stderr = String::from_utf8_lossy(&finished.stderr).into_owned();
+        let said = stderr.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
+        Err(self.failed(format!("the driver {how}{}", said.unwrap_or_default())))
+    }
+}
+
+impl Executor for Driver {
+    fn demands(&self) -> Demands {
+        Demands::Order
+    }
+
+    fn execute(
+        &self,
+        placed: &PlacedGraph<'_>,
+        order: Order<'_>,
+        stop: &StopToken,
+    ) -> Result<Timeline, ExecutionError> {
+        let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
+        let token = token(&self.settings.hosts).map_err(|reason| self.failed(reason))?;
+        let tasks = order_of(placed, &simulated);
+        let problem = DriverProblem::new(placed, &tasks, &self.source, &self.settings, token)
+            .map_err(|reason| self.failed(reason))?;
+        (self.notify)(Progress::Begin { runs: self.settings.runs(), seconds: None });
+        let text = self.drive(&problem, stop)?;
+        let answer = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
+        let Answer { hardware, software, checked, bytes, other_load, makespans, ops, mut sends, transfers } = answer;
+        // A driver may measure none of them, or all.
+        let mut ids = placed.transfer_ids();
+        sends.retain(|_| ids.next().is_some_and(|id| placed.has_send(id)));
+        let moved = format!("{} moved", bytes_text(bytes as f64));
+        let parts = [software, format!("order {}", self.settings.order), moved, checked];
+        let measurement = Measurement {
+            hardware,
+            execution: parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", "),
+            other_load,
+            warm_ups: self.settings.warm_up,
+            makespans,
+            time_scale: 1.0,
+        };
+        Ok(Timeline::measured(placed, ops, sends, transfers).with_measurement(measurement))
+    }
+}
+
+/// Python with the package of the drivers, and its name.
+pub(crate) fn python() -> (String, Command) {
+    let python = env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(&python);
+    command.args(["-m", "placebench_extract"]);
+    if let Some(path) = python_path() {
+        command.env("PYTHONPATH", path);
+    }
+    (python, command)
+}
+
+/// A new file that nobody else can read: it holds the token of the run.
+fn private_file(path: &std::path::Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// `PYTHONPATH` with the package of a checkout that the command, or its working directory, is in. Installed commands find
+/// the installed package.
+fn python_path() -> Option<std::ffi::OsString> {
+    let places = [env::current_exe().ok(), env::current_dir().ok()];
+    let folders = places.iter().flatten().flat_map(|path| path.ancestors()).map(|path| path.join("datasets/extract"));
+    let package: PathBuf = { folders }.find(|folder| folder.join("placebench_extract/__main__.py").is_file())?;
+    let given = env::var_os("PYTHONPATH").unwrap_or_default();
+    env::join_paths(env::split_paths(&given).filter(|path| !path.as_os_str().is_empty()).chain([package])).ok()
+}

@@ -1,0 +1,126 @@
+//! Replays an order: what each device executes, one task after the other.
+
+use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use placebench_datasets::{DeviceId, PlacedGraph};
+
+use crate::timeline::{Interval, Timeline};
+
+/// The tasks of each device, in the order of a timeline: by start, then by end, then topologically. No device waits for
+/// ever when all devices follow it, since a task never comes before one that it needs.
+///
+/// # Complexity
+/// O(tasks log tasks).
+pub fn order_of(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Vec<Vec<Task>> {
+    let graph = placed.instance().graph();
+    let positions = graph.topological_positions();
+    let mut tasks: Vec<Vec<(Interval, u32, Task)>> = vec![Vec::new(); placed.instance().cluster().device_count()];
+    for op in graph.op_ids() {
+        tasks[placed.device_of(op).index()].push((timeline.op(op), positions[op.index()], Task::Op(op)));
+    }
+    for (id, at) in timeline.sends() {
+        let transfer = placed.transfer(id);
+        tasks[transfer.from.index()].push((at, positions[transfer.source.index()], Task::Send(id)));
+    }
+    for (id, at) in timeline.receives() {
+        let transfer = placed.transfer(id);
+        tasks[transfer.to.index()].push((at, positions[transfer.source.index()], Task::Receive(id)));
+    }
+    let sorted = |mut tasks: Vec<(Interval, u32, Task)>| {
+        tasks.sort_by(|(a, a_position, a_task), (b, b_position, b_task)| {
+            let by_time = a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end));
+            by_time.then(a_position.cmp(b_position)).then(a_task.cmp(b_task))
+        });
+        tasks.into_iter().map(|(_, _, task)| task).collect()
+    };
+    tasks.into_iter().map(sorted).collect()
+}
+
+/// A scheduler that follows a given order: an idle device waits until its next task is executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// For each device its tasks, such as [`order_of`] gives them.
+    pub order: Vec<Vec<Task>>,
+}
+
+impl Scheduler for Replay {
+    fn start<'a>(
+        &self,
+        placed: &'a PlacedGraph<'a>,
+        _: Option<&'a Plan>,
+    ) -> Result<Box<dyn Policy + 'a>, SchedulerError> {
+        let next = self.order.iter().map(|tasks| tasks.clone().into_iter().peekable()).collect();
+        let (ops, transfers) = (placed.instance().graph().op_count(), placed.transfer_count());
+        Ok(Box::new(Following { next, is_ready: vec![false; ops + 2 * transfers], ops, transfers }))
+    }
+}
+
+struct Following {
+    next: Vec<std::iter::Peekable<std::vec::IntoIter<Task>>>,
+    /// Ops, then sends, then receives.
+    is_ready: Vec<bool>,
+    ops: usize,
+    transfers: usize,
+}
+
+impl Following {
+    fn index(&self, task: Task) -> usize {
+        match task {
+            Task::Op(op) => op.index(),
+            Task::Send(transfer) => self.ops + transfer.index(),
+            Task::Receive(transfer) => self.ops + self.transfers + transfer.index(),
+        }
+    }
+}
+
+impl Policy for Following {
+    fn ready(&mut self, _: DeviceId, task: Task, _: &SimulationState<'_>) {
+        let index = self.index(task);
+        self.is_ready[index] = true;
+    }
+
+    fn next(&mut self, device: DeviceId, _: &SimulationState<'_>) -> Option<Task> {
+        let task = *self.next[device.index()].peek()?;
+        if !self.is_ready[self.index(task)] {
+            return None;
+        }
+        self.next[device.index()].next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_algorithms::StopToken;
+    use placebench_algorithms::schedulers::{Fifo, Pct};
+    use placebench_datasets::{Instance, Placement, TransferOverheads};
+
+    use super::*;
+    use crate::execute::simulate::{NETWORK_MODELS, simulate};
+    use crate::execute::{Executor, Order, simulate::Simulator};
+    use crate::problem::{ClusterEntry, GraphEntry, Problem};
+
+    #[test]
+    fn a_replayed_timeline_is_the_one_that_gave_the_order_under_each_network_model() {
+        let graph = GraphEntry::named("convnet").unwrap();
+        for (send_ops, receive) in [(0.0, 0.0), (1000.0, 0.0), (0.0, 1e-6), (1000.0, 1e-6)] {
+            let cluster = ClusterEntry { send_ops: Some(send_ops), ..ClusterEntry::named("gtx1080x4").unwrap() };
+            let instance = Problem::new(&graph, &cluster, 0).unwrap().instance;
+            let overheads = TransferOverheads { receive, ..TransferOverheads::NONE };
+            let cluster = instance.cluster().clone().with_transfer_overheads(|_, _| overheads).unwrap();
+            let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
+            let devices = instance.cluster().device_count();
+            let placement =
+                Placement::new(instance.graph().op_ids().map(|op| DeviceId::new(op.index() % devices)).collect());
+            let placed = PlacedGraph::new(&instance, &placement);
+            for network in NETWORK_MODELS {
+                for scheduler in [&Fifo as &dyn Scheduler, &Pct] {
+                    let simulated = simulate(&placed, scheduler, None, network).unwrap();
+                    let replay = Replay { order: order_of(&placed, &simulated) };
+                    let order = Order { scheduler: &replay, plan: None };
+                    let replayed = Simulator::new(network).execute(&placed, order, &StopToken::default()).unwrap();
+                    assert_eq!(replayed.makespan(), simulated.makespan(), "{network}");
+                    assert!(instance.graph().op_ids().all(|op| replayed.op(op) == simulated.op(op)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The executors by name: one line each in [`EXECUTORS`].
+
+use std::fmt;
+
+use placebench_datasets::nearest;
+use serde::{Deserialize, Serialize};
+
+use super::Executor;
+use super::driver::Driver;
+use super::setup::Setup;
+use super::simulate::Simulator;
+use super::threads::Threads;
+
+/// A kind of executor.
+#[derive(Clone, Copy)]
+pub struct ExecutorEntry {
+    /// Its name in tables, in suites and on the command line.
+    pub name: &'static str,
+    /// One line for people.
+    pub doc: &'static str,
+    /// Whether clocks measure its times. Such cells run alone, one after the other.
+    pub measures: bool,
+    /// Makes one.
+    pub make: fn(&Setup<'_>) -> Result<Box<dyn Executor>, String>,
+}
+
+impl fmt::Debug for ExecutorEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All executors, in the order in which tables list them; the first is the default.
+pub static EXECUTORS: &[ExecutorEntry] = &[
+    ExecutorEntry {
+        name: "simulate",
+        doc: "discrete events in simulated time; the default",
+        measures: false,
+        make: |setup| Ok(Box::new(Simulator::new(setup.network))),
+    },
+    ExecutorEntry {
+        name: "threads",
+        doc: "a thread or process a device, waiting or computing for each op, moving real bytes",
+        measures: true,
+        make: |setup| Ok(Box::new(Threads::new(setup))),
+    },
+    ExecutorEntry {
+        name: "jax",
+        doc: "the real ops of a JAX function, a process a device; needs Python with JAX",
+        measures: true,
+        make: |setup| Ok(Box::new(Driver::new("jax", setup)?)),
+    },
+    ExecutorEntry {
+        name: "tensorflow",
+        doc: "the real ops of a TensorFlow graph, a worker a device; needs Python with TensorFlow",
+        measures: true,
+        make: |setup| Ok(Box::new(Driver::new("tensorflow", setup)?)),
+    },
+];
+
+/// No executor has the name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown executor '{name}': {remedy}")]
+pub struct UnknownExecutor {
+    /// The name given.
+    pub name: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// The executor of a name.
+///
+/// # Errors
+/// If there is none.
+///
+/// # Example
+/// ```
+/// use placebench_harness::execute::executor;
+/// assert!(executor("threads").unwrap().measures);
+/// assert_eq!(executor("thread").unwrap_err().to_string(), "unknown executor 'thread': did you mean 'threads'?");
+/// ```
+pub fn executor(name: &str) -> Result<&'static ExecutorEntry, UnknownExecutor> {
+    let names = || EXECUTORS.iter().map(|entry| entry.name);
+    EXECUTORS.iter().find(|entry| entry.name == name.trim()).ok_or_else(|| UnknownExecutor {
+        name: name.trim().to_owned(),
+        remedy: match nearest(name.trim(), names()) {
+            Some(nearest) => format!("did you mean '{nearest}'?"),
+            None => format!("use one of {}", names().collect::<Vec<_>>().join(", ")),
+        },
+    })
+}
+
+/// The name of an executor in tables: of one in [`EXECUTORS`], or of one's own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExecutorName(String);
+
+impl ExecutorName {
+    /// The name as a text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the simulator's.
+    pub fn is_simulator(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for ExecutorName {
+    /// The simulator, which all tables had before there were others.
+    fn default() -> Self {
+        Self(EXECUTORS[0].name.to_owned())
+    }
+}
+
+impl From<&str> for ExecutorName {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
+impl fmt::Display for ExecutorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}

@@ -1,0 +1,57 @@
+//! How well predictions agree with measurements, as a table.
+
+use comfy_table::{CellAlignment, Table as TextTable};
+use placebench_harness::compare::{ModelAgreement, agreements};
+use placebench_harness::results::Table;
+use polars::prelude::PolarsResult;
+
+/// The header of [`agreement_cells`].
+pub(crate) const HEADER: [&str; 7] =
+    ["graph", "executor", "predicted by", "placers", "tau [95 %]", "tau of halves", "mean error"];
+
+/// A row an instance that was measured, and network model; none if nothing was measured.
+///
+/// # Errors
+/// If Polars refuses the rows.
+pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 7]>> {
+    Ok(agreements(&table.rows()?).iter().map(cells).collect())
+}
+
+fn cells(line: &ModelAgreement) -> [String; 7] {
+    let ModelAgreement { graph, cluster, executor, model, agreement } = line;
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+    let interval = agreement.tau_interval.map(|(low, high)| format!(" [{low:.2}, {high:.2}]")).unwrap_or_default();
+    [
+        format!("{graph}@{cluster}"),
+        executor.to_string(),
+        (*model).to_owned(),
+        agreement.candidates.to_string(),
+        number(agreement.tau) + &interval,
+        number(agreement.tau_of_halves),
+        format!("{:.1} %", 100.0 * agreement.mean_error),
+    ]
+}
+
+/// The table for a terminal, with a heading and an explanation; empty if nothing was measured.
+///
+/// # Errors
+/// If Polars refuses the rows.
+pub fn agreement_table(table: &Table) -> PolarsResult<String> {
+    let rows = agreement_cells(table)?;
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    let mut text = TextTable::new();
+    text.load_preset(comfy_table::presets::NOTHING).set_header(HEADER);
+    rows.into_iter().for_each(|row| {
+        text.add_row(row);
+    });
+    for column in text.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    Ok(format!("How far off predictions are\n{text}\n{EXPLANATION}\n"))
+}
+
+/// What the columns mean.
+pub(crate) const EXPLANATION: &str = "tau: Kendall's rank correlation of the predicted and the measured order of placers, over the pairs\n\
+that the measurement tells apart; of halves: between every other repetition and the rest.";

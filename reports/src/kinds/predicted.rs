@@ -1,0 +1,47 @@
+//! Figures of what was predicted and what was measured.
+
+use placebench_harness::compare::agreements;
+use placebench_harness::results::{Row, Status, Table};
+use polars::prelude::PolarsResult;
+
+use crate::figure::{NamedFigure, PredictedPoint, Prediction, Unit};
+
+/// A figure a graph, cluster and executor that was measured: against the network model of the least mean error.
+pub(super) fn prediction(table: &Table) -> PolarsResult<Vec<NamedFigure>> {
+    let rows = table.rows()?;
+    let all = agreements(&rows);
+    let mut figures = Vec::new();
+    for of_instance in all.chunk_by(|a, b| (&a.graph, &a.cluster, &a.executor) == (&b.graph, &b.cluster, &b.executor)) {
+        let nearest = of_instance
+            .iter()
+            .reduce(|best, other| if other.agreement.mean_error < best.agreement.mean_error { other } else { best });
+        let Some(nearest) = nearest else { continue };
+        let is_here = |row: &&Row| {
+            (&row.graph, &row.cluster, &row.executor) == (&nearest.graph, &nearest.cluster, &nearest.executor)
+                && row.status == Status::Ok.name()
+        };
+        let point = |row: &Row| {
+            let measured = [row.makespan_least?, row.makespan?, row.makespan_largest?];
+            let predicted = row.predictions.get(nearest.model)?.makespan?;
+            let usable = predicted > 0.0 && measured[0] > 0.0;
+            usable.then(|| PredictedPoint { name: row.placer.clone(), predicted, measured, key: row.key().mark() })
+        };
+        let points: Vec<PredictedPoint> = rows.iter().filter(is_here).filter_map(point).collect();
+        let Some(unit) = rows.iter().find(is_here).map(|row| Unit::of_time(&row.time_unit)) else { continue };
+        let (graph, cluster, executor, model) = (&nearest.graph, &nearest.cluster, &nearest.executor, nearest.model);
+        figures.push(NamedFigure {
+            name: format!("prediction-{graph}-{cluster}-{executor}"),
+            caption: format!(
+                "Makespans on {graph} and {cluster}: measured by {executor} (median, with the least and the largest) against \
+                 predicted by {model}, the network model of the least mean error. On the dashed line the prediction is exact."
+            ),
+            figure: Box::new(Prediction {
+                title: format!("{graph} on {cluster}, measured by {executor}"),
+                unit,
+                model: model.to_owned(),
+                points,
+            }),
+        });
+    }
+    Ok(figures)
+}

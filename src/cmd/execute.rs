@@ -1,0 +1,110 @@
+//! `placebench execute`: one placement that really runs, measured and compared with its prediction.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressStyle};
+use placebench::harness::execute::{
+    ExecuteSettings, ExecutorEntry, Kernel, Notify, OrderMode, Progress, RealTime, Transport, executor,
+};
+
+use super::place::{self, Executing, place_and_execute};
+
+/// Arguments of `execute`.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: place::Args,
+
+    /// What executes the placement: see 'placebench list executors'.
+    #[arg(long, short, value_name = "NAME", default_value = "threads", value_parser = executor)]
+    executor: &'static ExecutorEntry,
+
+    /// Runs before the first that counts.
+    #[arg(long, value_name = "N", default_value_t = ExecuteSettings::default().warm_up)]
+    warm_up: u32,
+
+    /// Runs that count; the median of their makespans is the result.
+    #[arg(long, value_name = "N", default_value_t = ExecuteSettings::default().repetitions)]
+    repetitions: u32,
+
+    /// In which order devices execute their tasks: replay (as simulated) or dynamic (the scheduler decides during the run).
+    #[arg(long, value_name = "MODE", default_value_t)]
+    order: OrderMode,
+
+    /// threads: what a device does while an op takes time: wait, or compute.
+    #[arg(long, value_name = "KERNEL", default_value_t)]
+    kernel: Kernel,
+
+    /// threads: how tensors move: memory (in one process), or tcp (a process a device).
+    #[arg(long, value_name = "TRANSPORT", default_value_t)]
+    transport: Transport,
+
+    /// threads: how long the mean op takes, as in 3ms; the scale of time follows.
+    #[arg(long, value_name = "TIME", default_value_t = ExecuteSettings::default().mean_op)]
+    mean_op: RealTime,
+
+    /// threads: lets the kernel compute run more devices than there are cores.
+    #[arg(long)]
+    oversubscribe: bool,
+
+    /// Processes on other hosts, one a device, as ADDRESS:PORT, separated by commas.
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    hosts: Vec<String>,
+
+    /// Writes the row to this file: .csv, .json or .parquet. A run that fails is a row, too.
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+
+    /// Shows no progress.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    let settings = ExecuteSettings {
+        warm_up: args.warm_up,
+        repetitions: args.repetitions,
+        order: args.order,
+        kernel: args.kernel,
+        transport: args.transport,
+        mean_op: args.mean_op,
+        oversubscribe: args.oversubscribe,
+        hosts: args.hosts.clone(),
+    };
+    settings.check().map_err(|(name, reason)| anyhow!("--{}: {reason}", name.replace('_', "-")))?;
+    let bar = Arc::new(Mutex::new(ProgressBar::hidden()));
+    let executing = Executing {
+        executor: args.executor,
+        settings,
+        notify: if args.quiet { Arc::new(|_| ()) } else { progress(Arc::clone(&bar)) },
+        table: args.table.as_deref(),
+    };
+    let result = place_and_execute(&args.place, &executing);
+    bar.lock().unwrap_or_else(PoisonError::into_inner).finish_and_clear();
+    result
+}
+
+/// Says in advance how long it will take, and shows a bar on a terminal.
+fn progress(bar: Arc<Mutex<ProgressBar>>) -> Notify {
+    Arc::new(move |progress| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Progress::Begin { runs, seconds } => {
+                let about = seconds.map_or_else(String::new, |seconds| format!(", about {seconds:.1} s"));
+                eprintln!("{runs} runs{about}");
+                if std::io::stderr().is_terminal() {
+                    *bar = ProgressBar::new(u64::from(runs));
+                    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left") {
+                        bar.set_style(style);
+                    }
+                }
+            }
+            Progress::Run => bar.inc(1),
+        }
+    })
+}

@@ -1,0 +1,273 @@
+//! `placebench execute`: placements that really run, and what happens when they cannot.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{assert_one_line_error, placebench, text};
+use placebench::harness::results::{Row, read_table};
+
+/// Short enough for a test, and far below what is accurate.
+const FAST: [&str; 6] = ["--mean-op", "200us", "--repetitions", "3", "--warm-up", "1"];
+
+/// Runs that take minutes.
+const LONG: [&str; 4] = ["--mean-op", "2ms", "--repetitions", "500"];
+
+fn execute(folder: &Path, args: &[&str]) -> Output {
+    placebench(folder, &[&["execute", "convnet", "-c", "gtx1080x2"], args].concat())
+}
+
+fn row(folder: &Path, args: &[&str]) -> (Output, Row) {
+    let output = execute(folder, &[args, &["--table", "row.json"]].concat());
+    let mut rows = read_table(&folder.join("row.json")).unwrap();
+    assert_eq!(rows.len(), 1);
+    (output, rows.remove(0))
+}
+
+#[test]
+fn a_placement_is_executed_measured_and_compared_with_predictions_over_memory_and_over_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    for transport in ["memory", "tcp"] {
+        let (output, row) = row(folder.path(), &[&FAST[..], &["--transport", transport]].concat());
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{err}");
+        assert!(err.starts_with("4 runs, about "), "{err}");
+        for expected in ["measured on", "by contention_free", "by one_port", "by fair_share", "3 after 1 to warm up"] {
+            assert!(out.contains(expected), "{out}\n   lacks   {expected}");
+        }
+        assert_eq!((row.executor.as_str(), row.status.as_str()), ("threads", "ok"));
+        assert_eq!((row.warm_ups, row.repetitions), (Some(1), Some(3)));
+        let (least, median, largest) = (row.makespan_least, row.makespan, row.makespan_largest);
+        assert!(least <= median && median <= largest && least > Some(0.0), "{least:?} {median:?} {largest:?}");
+        assert!(row.execution.unwrap().contains(&format!("transport {transport}")));
+        for (model, prediction) in row.predictions.iter() {
+            let (predicted, error) = (prediction.makespan.unwrap(), prediction.error.unwrap());
+            assert!((error - (predicted / median.unwrap() - 1.0)).abs() < 1e-12, "{model}");
+        }
+        // Nobody is faster than the critical path; how much slower depends on what else the machine does.
+        let free = row.predictions.get("contention_free").unwrap();
+        assert!(free.error.unwrap() < 0.001, "{free:?}");
+    }
+}
+
+#[test]
+fn a_trace_shows_each_device_measured_above_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = execute(folder.path(), &[&FAST[..], &["--placer", "hashing", "--trace", "t.json"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let trace: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("t.json")).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |event: &&serde_json::Value| event["name"] == "process_name";
+    let name = |event: &serde_json::Value| event["args"]["name"].as_str().unwrap().to_owned();
+    let mut names: Vec<(u64, String)> =
+        events.iter().filter(named).map(|event| (event["pid"].as_u64().unwrap(), name(event))).collect();
+    names.sort();
+    assert_eq!(names.len(), 8);
+    for pair in names.chunks(2) {
+        assert!(
+            pair[0].1.ends_with("), measured") && pair[1].1.ends_with("), predicted by contention_free"),
+            "{pair:?}"
+        );
+    }
+    let ops = |process: u64| events.iter().filter(|e| e["cat"] == "op" && e["pid"] == process).count();
+    assert!((0..4).all(|device| ops(2 * device) == ops(2 * device + 1)));
+    assert_eq!((0..8).map(ops).sum::<usize>(), 450);
+}
+
+#[test]
+fn sends_that_cost_something_are_tasks_of_the_sender() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = r#"
+name = "sends"
+placers = ["hashing"]
+schedulers = ["fifo"]
+executors = ["simulate", "threads"]
+
+[execute]
+mean_op = "100 us"
+repetitions = 1
+warm_up = 1
+
+[[graph]]
+catalogue = "convnet"
+
+[[cluster]]
+preset = "gtx1080x2"
+send_ops = 10000.0
+"#;
+    std::fs::write(folder.path().join("sends.toml"), suite).unwrap();
+    let output = placebench(folder.path(), &["run", "sends.toml", "--out", "run", "-q", "--table", "t.csv"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows = read_table(&folder.path().join("t.csv")).unwrap();
+    assert!(rows.iter().all(Row::is_ok));
+    let names: Vec<&str> = rows.iter().map(|row| row.executor.as_str()).collect();
+    assert_eq!(names, ["simulate", "threads"]);
+    // The order is that of the simulated run, so that its makespan is what its network model predicts.
+    let predicted = rows[1].predictions.get("contention_free").unwrap().makespan.unwrap();
+    assert!((predicted / rows[0].makespan.unwrap() - 1.0).abs() < 1e-9);
+    assert_eq!(rows[0].predictions.get("contention_free").unwrap().makespan, None);
+    assert_eq!(rows[0].traffic_bytes, rows[1].traffic_bytes);
+}
+
+#[test]
+fn what_cannot_be_executed_is_one_line_with_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str], expected: &str| assert_one_line_error(&execute(folder.path(), args), expected);
+    refused(&["--repetitions", "0"], "--repetitions: must be from 1 to 1000000");
+    refused(&["--warm-up", "0"], "--warm-up: must be");
+    refused(&["--placer", "cats"], "needs a placement before the run");
+    refused(&["--order", "dynamic", "--transport", "tcp"], "the order dynamic needs the transport memory");
+    refused(&["--hosts", "127.0.0.1:1"], "hosts need the transport tcp");
+    refused(&["--transport", "tcp", "--hosts", "127.0.0.1:1", "-q"], "1 hosts are given for 4 devices");
+    refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
+    refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
+    let compute = ["execute", "convnet", "-c", "t_fast210", "--kernel", "compute"];
+    assert_one_line_error(
+        &placebench(folder.path(), &compute),
+        "needs an idle core a device, and there are 210 devices",
+    );
+    for (args, expected) in [
+        (["--executor", "thread"], "did you mean 'threads'?"),
+        (["--mean-op", "3"], "write a number and s, ms or us"),
+        (["--transport", "tpc"], "did you mean 'tcp'?"),
+    ] {
+        let output = execute(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_run_that_would_take_too_long_is_a_row_and_the_suite_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = r#"
+name = "late"
+time_limit_seconds = 20
+placers = ["heft", "single_device"]
+schedulers = ["pct"]
+executors = ["threads", "simulate"]
+execute = { mean_op = "1 s", repetitions = 100 }
+
+[[graph]]
+catalogue = "convnet"
+
+[[cluster]]
+preset = "gtx1080x2"
+"#;
+    std::fs::write(folder.path().join("late.toml"), suite).unwrap();
+    let output = placebench(folder.path(), &["run", "late.toml", "--out", "run", "-q", "--table", "t.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows = read_table(&folder.path().join("t.json")).unwrap();
+    let status: Vec<(&str, &str)> = rows.iter().map(|row| (row.executor.as_str(), row.status.as_str())).collect();
+    assert_eq!(status, [("threads", "error"), ("simulate", "ok"), ("threads", "error"), ("simulate", "ok")]);
+    assert!(rows[0].error.as_ref().unwrap().contains("left of the time limit"), "{:?}", rows[0].error);
+}
+
+/// A command that runs until something happens to it.
+struct Running {
+    child: Child,
+}
+
+impl Running {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(["execute", "convnet", "-c", "gtx1080x2"]).args(args).args(LONG).current_dir(folder);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It says how long it will take before it begins.
+        let mut line = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        assert!(line.starts_with("502 runs"), "{line}");
+        child.stderr = Some(stderr.into_inner());
+        Self { child }
+    }
+
+    /// The processes that it started, as soon as there are so many.
+    fn children(&self, count: usize) -> Vec<u32> {
+        let id = self.child.id();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let list = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+            let children: Vec<u32> = list.split_whitespace().map(|id| id.parse().unwrap()).collect();
+            if children.len() == count {
+                return children;
+            }
+            assert!(Instant::now() < deadline, "{children:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn signal(id: u32, signal: &str) {
+        assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
+    }
+
+    /// How it ended, and what it said; nothing that it started is left.
+    fn end(self, children: &[u32]) -> (Option<i32>, String) {
+        let output = self.child.wait_with_output().unwrap();
+        for child in children {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            assert!(stat.is_empty() || stat.contains(") Z"), "process {child} is left: {stat}");
+        }
+        (output.status.code(), text(&output.stderr))
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_it_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    for (transport, processes) in [("memory", 0), ("tcp", 4)] {
+        let running = Running::start(folder.path(), &["--transport", transport]);
+        let children = running.children(processes);
+        Running::signal(running.child.id(), "-INT");
+        let (code, said) = running.end(&children);
+        assert_eq!(code, Some(130), "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_dies_or_hangs_is_one_line_and_nothing_is_left_running() {
+    let folder = tempfile::tempdir().unwrap();
+    for (signal, expected) in [("-KILL", "it died"), ("-STOP", "no answer within")] {
+        let running = Running::start(folder.path(), &["--transport", "tcp"]);
+        let children = running.children(4);
+        // The run has begun by then.
+        std::thread::sleep(Duration::from_secs(4));
+        Running::signal(children[2], signal);
+        let (code, said) = running.end(&children);
+        assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
+        assert!(said.starts_with("error: error: threads: device '") && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn processes_that_were_started_by_hand_need_the_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let worker = |token: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(["execute-worker", "--once"]).env("PLACEBENCH_TOKEN", token);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (child, line.trim().strip_prefix("listening ").unwrap().to_owned())
+    };
+    let run = |token: &str, hosts: &[String]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(["execute", "convnet", "-c", "gtx1080x2", "--transport", "tcp", "--hosts", &hosts.join(",")]);
+        command.args(FAST).arg("-q").env("PLACEBENCH_TOKEN", token).current_dir(folder.path()).output().unwrap()
+    };
+    let token = "a token of this test";
+    let (mut children, addresses): (Vec<Child>, Vec<String>) = (0..4).map(|_| worker(token)).unzip();
+    assert_one_line_error(&run("short", &addresses), "hosts need a token of at least 16 characters");
+    assert_one_line_error(&run("another token of this test", &addresses), "does not know the token of this run");
+    let output = run(token, &addresses);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+}
