@@ -13,8 +13,5 @@ mod objective;
 #[allow(unreachable_pub, reason = "shared with other tests")]
 mod random;
 mod search;
-#[path = "../support/simulator.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
-mod simulator;
 mod state;
 mod sweep;

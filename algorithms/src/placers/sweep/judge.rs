@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpSpec, Placement, Time};
 
-use crate::{Decision, Objective, PlaceContext, PlaceError};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError};
 
 /// Compares decisions.
 pub(super) struct Judge<'c> {
@@ -27,7 +27,8 @@ impl<'c> Judge<'c> {
             Some(objective) => do_transfers_wait(&**objective, context)?,
             None => false,
         };
-        let is_exact = !is_contended && instance.cluster().send_ops() == 0.0;
+        let cluster = instance.cluster();
+        let is_exact = !is_contended && !cluster.sends_cost() && !cluster.receives_cost();
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
         Ok(Self { context, is_contended, is_exact, can_refuse: limited && instance.memory_rule() == MemoryRule::Peak })
     }
@@ -41,18 +42,19 @@ impl<'c> Judge<'c> {
     /// unless the model's is exact, then the plan's, then the order given.
     pub(super) fn best(&self, instance: &Instance, decisions: Vec<Decision>) -> Option<Decision> {
         let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
-        let mut best: Option<((bool, Time, Time), Decision)> = None;
+        let mut best: Option<((u64, Time, Time), Decision)> = None;
         for decision in decisions {
             let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-            let judged =
-                objective.map(|objective| objective.makespan(instance, &decision.placement, &self.context.stop));
+            let judged = objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop));
             let key = match judged {
-                None => (false, 0.0, planned),
-                Some(Ok(makespan)) => (false, if self.is_exact { 0.0 } else { makespan }, planned),
+                None => (0, 0.0, planned),
+                Some(Ok(Judgement { excess_bytes, makespan })) => {
+                    (excess_bytes, if self.is_exact { 0.0 } else { makespan }, planned)
+                }
                 // Told to stop: what was judged so far counts.
                 Some(Err(PlaceError::Stopped)) if best.is_some() => break,
-                Some(Err(PlaceError::Stopped)) => (false, f64::INFINITY, planned),
-                Some(Err(_)) => (true, f64::INFINITY, planned),
+                Some(Err(PlaceError::Stopped)) => (0, f64::INFINITY, planned),
+                Some(Err(_)) => (u64::MAX, f64::INFINITY, planned),
             };
             if best.as_ref().is_none_or(|(least, _)| compare(&key, least).is_lt()) {
                 best = Some((key, decision));
@@ -62,7 +64,7 @@ impl<'c> Judge<'c> {
     }
 }
 
-fn compare(a: &(bool, Time, Time), b: &(bool, Time, Time)) -> Ordering {
+fn compare(a: &(u64, Time, Time), b: &(u64, Time, Time)) -> Ordering {
     a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
 }
 
@@ -82,6 +84,6 @@ fn do_transfers_wait(objective: &dyn Objective, context: &PlaceContext) -> Resul
     let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, link).map_err(|error| unsupported(&error))?;
     let instance = Instance::new(graph, cluster).map_err(|error| unsupported(&error))?;
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
-    let makespan = objective.makespan(&instance, &placement, &context.stop)?;
-    Ok(makespan > 1.5 * bytes as f64)
+    let judged = objective.judge(&instance, &placement, &context.stop)?;
+    Ok(judged.makespan > 1.5 * bytes as f64)
 }

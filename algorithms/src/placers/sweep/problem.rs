@@ -38,7 +38,7 @@ pub(super) struct Links {
 
 impl Links {
     /// Links from `fixed` to each device; with `reversed` those from each device to `fixed`. A transfer takes `factor`
-    /// times as long as on an idle network, and its send op comes on top.
+    /// times as long as on an idle network, and its send and receive ops come on top.
     fn new(instance: &Instance, reversed: bool, factor: f64) -> Self {
         let cluster = instance.cluster();
         let devices = cluster.device_count();
@@ -47,9 +47,15 @@ impl Links {
             for other in cluster.device_ids() {
                 let (from, to) = if reversed { (other, fixed) } else { (fixed, other) };
                 let link = cluster.link(from, to);
-                let send = if from == to { 0.0 } else { cluster.send_time(from) };
-                latencies.push(factor * link.latency + send);
-                inverse_rates.push(factor / link.rate);
+                if from == to {
+                    latencies.push(0.0);
+                    inverse_rates.push(0.0);
+                    continue;
+                }
+                let of_pair = cluster.transfer_overheads(from, to);
+                let ends = cluster.send_time(0, from, to) + cluster.receive_time(0, from, to);
+                latencies.push(factor * link.latency + ends);
+                inverse_rates.push(factor / link.rate + of_pair.send_per_byte + of_pair.receive_per_byte);
             }
         }
         Self { devices, latencies, inverse_rates }
@@ -85,6 +91,8 @@ pub(super) struct Problem<'a> {
     measured: Vec<[Time; 3]>,
     kinds: Vec<u8>,
     speeds: Vec<f64>,
+    /// What each device adds to each op.
+    op_overheads: &'a [Time],
     /// The devices of each set of kinds, ascending.
     allowed: [Vec<u32>; 8],
     /// Memory that a device has, and whether any has a limit.
@@ -119,6 +127,7 @@ impl<'a> Problem<'a> {
             measured: if has_measured { graph.op_ids().map(measured).collect() } else { Vec::new() },
             kinds,
             speeds: cluster.devices().iter().map(|device| device.speed).collect(),
+            op_overheads: cluster.op_overheads(),
             allowed: std::array::from_fn(|bits| {
                 let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
                 let devices = cluster.device_ids().filter(|&device| set.contains(cluster.device(device).kind));
@@ -151,10 +160,10 @@ impl<'a> Problem<'a> {
         if let Some(times) = self.measured.get(op) {
             let time = times[usize::from(self.kinds[device as usize])];
             if !time.is_nan() {
-                return time;
+                return time + self.op_overheads[device as usize];
             }
         }
-        self.work[op] / self.speeds[device as usize]
+        self.work[op] / self.speeds[device as usize] + self.op_overheads[device as usize]
     }
 
     /// Writes the time that an op takes on each device.
@@ -188,7 +197,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Makespan, starts and finish times of a linear extension on given devices, as the network model `contention_free` has
-    /// them to the last bit; send ops count as part of their transfers.
+    /// them to the last bit; send and receive ops count as part of their transfers.
     pub(super) fn exact_times(&self, devices: &[u32], order: &[u32]) -> (Time, Vec<Time>, Vec<Time>) {
         let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
         let (mut starts, mut finish) = (vec![0.0; self.ops], vec![0.0; self.ops]);
@@ -197,8 +206,12 @@ impl<'a> Problem<'a> {
             let device = DeviceId(devices[op as usize]);
             let arrivals = graph.predecessors(OpId(op)).map(|edge| {
                 let from = DeviceId(devices[edge.op.index()]);
-                let send = if from == device { 0.0 } else { cluster.send_time(from) };
-                finish[edge.op.index()] + send + cluster.transfer_time(graph.edge_bytes(edge), from, device)
+                let bytes = graph.edge_bytes(edge);
+                let ends = match from == device {
+                    true => 0.0,
+                    false => cluster.send_time(bytes, from, device) + cluster.receive_time(bytes, from, device),
+                };
+                finish[edge.op.index()] + ends + cluster.transfer_time(bytes, from, device)
             });
             let start = arrivals.fold(free[device.index()], Time::max);
             let end = start + self.instance.exec_time(OpId(op), device);

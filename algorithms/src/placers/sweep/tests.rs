@@ -15,7 +15,7 @@ use super::random::Random;
 use super::schedule::Schedule;
 use super::seeds::Seed;
 use super::sweeps::{Noise, Sweeper};
-use crate::{Decision, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
 
 #[path = "../../../tests/support/random.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
@@ -24,7 +24,7 @@ mod random_instances;
 use random_instances::{Limits, instances};
 
 fn small(memory: bool) -> impl Strategy<Value = Instance> {
-    instances(Limits { ops: 40, devices: 5, edges: 90, memory })
+    instances(Limits { ops: 40, devices: 5, edges: 90, memory, exact: false })
 }
 
 /// A schedule to start from, if there is room for one.
@@ -162,7 +162,7 @@ fn the_search_comes_within_two_percent_of_proven_optima_in_the_mean() {
     let mut runner = TestRunner::deterministic();
     let (mut sum, mut count) = (0.0, 0.0);
     for _ in 0..60 {
-        let limits = Limits { ops: 12, devices: 3, edges: 24, memory: false };
+        let limits = Limits { ops: 12, devices: 3, edges: 24, memory: false, exact: false };
         let instance = instances(limits).new_tree(&mut runner).unwrap().current();
         let Ok(optimum) = exact::solve(&instance, 50_000, &StopToken::default()) else { continue };
         let problem = Problem::new(&instance, 1.0);
@@ -186,12 +186,12 @@ struct Fake {
 }
 
 impl Objective for Fake {
-    fn makespan(&self, instance: &Instance, placement: &Placement, _: &StopToken) -> Result<Time, PlaceError> {
+    fn judge(&self, instance: &Instance, placement: &Placement, _: &StopToken) -> Result<Judgement, PlaceError> {
         if instance.graph().op_count() == 3 {
-            return Ok(self.two_transfers);
+            return Ok(Judgement::fits(self.two_transfers));
         }
         let refused = || PlaceError::Unsupported("it does not fit".to_owned());
-        self.by_device[placement.device_of(OpId(0)).index()].ok_or_else(refused)
+        self.by_device[placement.device_of(OpId(0)).index()].map(Judgement::fits).ok_or_else(refused)
     }
 }
 
