@@ -14,3 +14,4 @@ mod objective;
 mod random;
 mod search;
 mod state;
+mod sweep;

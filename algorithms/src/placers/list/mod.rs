@@ -38,6 +38,7 @@ use priority::Ranked;
 use ready::most_urgent_first;
 use schedule::{PartialSchedule, Select};
 use select::{CriticalPathProcessor, EarliestFinish, EarliestStart, Fill, FinishPlusCost};
+pub(crate) use timeline::Timeline;
 
 impl ListScheduling {
     fn pick_ops(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {

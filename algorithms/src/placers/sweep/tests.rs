@@ -1,0 +1,241 @@
+//! What the parts of the search keep: exact path lengths, makespans that do not rise, constraints.
+
+use std::sync::Arc;
+
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Placement, Time,
+};
+use proptest::prelude::*;
+
+use super::annealing::Annealing;
+use super::judge::Judge;
+use super::passes::{Guide, informed_pass, list_pass};
+use super::problem::Problem;
+use super::random::Random;
+use super::schedule::Schedule;
+use super::seeds::Seed;
+use super::sweeps::{Noise, Sweeper};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
+
+#[path = "../../../tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
+mod random_instances;
+
+use random_instances::{Limits, instances};
+
+fn small(memory: bool) -> impl Strategy<Value = Instance> {
+    instances(Limits { ops: 40, devices: 5, edges: 90, memory, exact: false })
+}
+
+/// A schedule to start from, if there is room for one.
+fn start(problem: &Problem<'_>) -> Option<Schedule> {
+    Seed::Appended.make(problem, &PlaceContext::default()).unwrap()
+}
+
+/// Kinds, groups and memory, and that the order is a linear extension.
+fn check(instance: &Instance, schedule: &Schedule) -> Result<(), TestCaseError> {
+    let placement = Placement::new(schedule.devices.iter().map(|&device| DeviceId(device)).collect());
+    prop_assert_eq!(placement.check(instance), Ok(()));
+    let mut is_listed = vec![false; schedule.order.len()];
+    for &op in &schedule.order {
+        let inputs = instance.graph().predecessor_ops(OpId(op));
+        prop_assert!(inputs.iter().all(|before| is_listed[before.index()]));
+        prop_assert!(!std::mem::replace(&mut is_listed[op as usize], true));
+    }
+    prop_assert!(is_listed.into_iter().all(|listed| listed));
+    Ok(())
+}
+
+fn is_near(a: Time, b: Time) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_makespan_of_a_schedule_is_that_of_the_reversed_schedule_on_the_reversed_graph(instance in small(false)) {
+        let problem = Problem::new(&instance, 1.0);
+        let Some(schedule) = start(&problem) else { return Ok(()) };
+        let (exact, _, _) = problem.exact_times(&schedule.devices, &schedule.order);
+        prop_assert!(is_near(schedule.makespan, exact));
+        let mut tails = vec![0.0; problem.ops];
+        let order = schedule.order.iter().rev().copied();
+        let reversed = problem.backward().finish_times(&schedule.devices, order, &mut tails);
+        prop_assert!(is_near(schedule.makespan, reversed));
+    }
+
+    #[test]
+    fn sweeps_without_noise_never_lengthen_a_schedule_and_every_sweep_keeps_all_constraints(
+        instance in small(true), seed in any::<u64>()
+    ) {
+        let problem = Problem::new(&instance, 1.0);
+        let Some(mut schedule) = start(&problem) else { return Ok(()) };
+        let has_groups = instance.units().group_count() > 0;
+        let mut sweeper = Sweeper::new(problem.ops, problem.devices);
+        let mut memory = problem.memory_of(&schedule.devices);
+        let mut noise = Noise { temperature: 0.0, random: Random::new(seed, 0) };
+        for sweep in 0..6 {
+            let before = schedule.makespan;
+            // Noise in the last two, to come by other schedules.
+            noise.temperature = if sweep < 4 { 0.0 } else { 0.1 * before };
+            let is_backward = sweep % 2 == 0;
+            if is_backward {
+                schedule.reverse();
+            }
+            let way = if is_backward { problem.backward() } else { problem.forward() };
+            sweeper.sweep(way, &mut schedule, &mut memory, &mut noise);
+            if is_backward {
+                schedule.reverse();
+            }
+            check(&instance, &schedule)?;
+            prop_assert!(is_near(schedule.makespan, schedule.on(&problem).makespan));
+            if noise.temperature == 0.0 && !has_groups {
+                prop_assert!(schedule.makespan <= before * (1.0 + 1e-9), "{before} became {}", schedule.makespan);
+            }
+        }
+    }
+
+    #[test]
+    fn after_every_accepted_change_finish_times_and_tails_are_what_they_are_from_scratch(
+        instance in small(true), seed in any::<u64>()
+    ) {
+        let problem = Problem::new(&instance, 1.0);
+        let Some(schedule) = start(&problem) else { return Ok(()) };
+        let mut annealing = Annealing::new(&problem, &schedule);
+        let mut random = Random::new(seed, 0);
+        for _ in 0..60 {
+            let heat = 0.05 * schedule.makespan;
+            annealing.run(40, heat, heat / 2.0, &mut random, &StopToken::default());
+            let now = annealing.present();
+            check(&instance, &now)?;
+            let (finish, tails) = annealing.times();
+            let (mut finish_again, mut tails_again) = (vec![0.0; problem.ops], vec![0.0; problem.ops]);
+            let makespan = problem.forward().finish_times(&now.devices, now.order.iter().copied(), &mut finish_again);
+            problem.backward().finish_times(&now.devices, now.order.iter().rev().copied(), &mut tails_again);
+            prop_assert_eq!(now.makespan, makespan);
+            prop_assert_eq!(finish, finish_again.as_slice());
+            prop_assert_eq!(tails, tails_again.as_slice());
+        }
+        let best = annealing.finish();
+        check(&instance, &best)?;
+        prop_assert!(best.makespan <= schedule.makespan);
+        prop_assert!(is_near(best.makespan, best.on(&problem).makespan));
+    }
+
+    #[test]
+    fn list_passes_in_both_directions_keep_all_constraints(instance in small(true)) {
+        let problem = Problem::new(&instance, 1.0);
+        for seed in Seed::ALL {
+            let Some(schedule) = seed.make(&problem, &PlaceContext::default()).unwrap() else { continue };
+            check(&instance, &schedule)?;
+            let mut reversed = schedule.clone();
+            reversed.reverse();
+            if let Some(mut next) = informed_pass(problem.backward(), &reversed) {
+                next.reverse();
+                check(&instance, &next)?;
+                prop_assert!(is_near(next.makespan, next.on(&problem).makespan));
+            }
+        }
+    }
+}
+
+#[test]
+fn ops_without_duration_are_not_put_into_early_gaps() {
+    // 0 (10) runs on device 0 from the start. 1 takes no time: put before 0, it would keep 2 (10), its successor, there.
+    let mut builder = GraphBuilder::default();
+    for cost in [10.0, 0.0, 10.0] {
+        builder.add_op(OpSpec::cost(cost), &[100]);
+    }
+    builder.add_edge(OpId(1), 0, OpId(2)).unwrap();
+    let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let problem = Problem::new(&instance, 1.0);
+    let schedule = list_pass(problem.forward(), &[0, 1, 2], &Guide::None, true).unwrap();
+    assert_eq!((schedule.devices, schedule.makespan), (vec![0, 1, 1], 10.0));
+}
+
+#[test]
+fn the_search_comes_within_two_percent_of_proven_optima_in_the_mean() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let (mut sum, mut count) = (0.0, 0.0);
+    for _ in 0..60 {
+        let limits = Limits { ops: 12, devices: 3, edges: 24, memory: false, exact: false };
+        let instance = instances(limits).new_tree(&mut runner).unwrap().current();
+        let Ok(optimum) = exact::solve(&instance, 50_000, &StopToken::default()) else { continue };
+        let problem = Problem::new(&instance, 1.0);
+        let context = PlaceContext::default();
+        let search =
+            super::Search { problem: &problem, context: &context, effort: super::Preset::Default.effort(), bound: 0.0 };
+        let best = search.run(Vec::new(), None).unwrap()[0].makespan;
+        assert!(best >= optimum.makespan * (1.0 - 1e-9));
+        if optimum.makespan > 0.0 {
+            (sum, count) = (sum + best / optimum.makespan, count + 1.0);
+        }
+    }
+    assert!(count > 40.0 && sum / count < 1.02, "{sum} {count}");
+}
+
+/// Judges by the device of the first op; a graph of two transfers takes as long as it says.
+#[derive(Debug)]
+struct Fake {
+    two_transfers: Time,
+    by_device: [Option<Time>; 2],
+}
+
+impl Objective for Fake {
+    fn judge(&self, instance: &Instance, placement: &Placement, _: &StopToken) -> Result<Judgement, PlaceError> {
+        if instance.graph().op_count() == 3 {
+            return Ok(Judgement::fits(self.two_transfers));
+        }
+        let refused = || PlaceError::Unsupported("it does not fit".to_owned());
+        self.by_device[placement.device_of(OpId(0)).index()].map(Judgement::fits).ok_or_else(refused)
+    }
+}
+
+/// The device that is chosen for one op of 1 that the plan finishes at 1 on device 0 and at 2 on device 1.
+fn judged(objective: Fake, memory_rule: MemoryRule) -> u32 {
+    let mut builder = GraphBuilder::default();
+    builder.add_op(OpSpec::cost(1.0), &[]);
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(100), speed: 1.0 };
+    let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, memory_rule).unwrap();
+    let context = PlaceContext { objective: Some(Arc::new(objective)), ..PlaceContext::default() };
+    let decision = |device: u32| Decision {
+        plan: Some(Plan { order: vec![OpId(0)], makespan: f64::from(device) + 1.0 }),
+        ..Decision::placement(Placement::new(vec![DeviceId(device)]))
+    };
+    let judge = Judge::new(&instance, &context).unwrap();
+    judge.best(&instance, vec![decision(0), decision(1)]).unwrap().placement.device_of(OpId(0)).0
+}
+
+#[test]
+fn the_objective_decides_where_transfers_hold_each_other_up_and_else_the_plan() {
+    let by_device = [Some(9.0), Some(8.0)];
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Static), 0);
+    assert_eq!(judged(Fake { two_transfers: 2002.0, by_device }, MemoryRule::Static), 1);
+}
+
+#[test]
+fn what_the_objective_refuses_comes_last_under_the_memory_rule_peak() {
+    let by_device = [None, Some(8.0)];
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Peak), 1);
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Static), 0);
+    assert_eq!(judged(Fake { two_transfers: 1002.0, by_device: [None, None] }, MemoryRule::Peak), 0);
+}
+
+/// 21 bytes on two devices that hold at most 11 each.
+#[test]
+fn where_list_schedules_find_no_room_units_are_packed_by_size() {
+    let mut builder = GraphBuilder::default();
+    for memory_bytes in [2, 4, 4, 4, 5, 2] {
+        builder.add_op(OpSpec { memory_bytes, ..OpSpec::cost(1.0) }, &[]);
+    }
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(12), speed: 1.0 };
+    let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let packed = super::seeds::packed(&Problem::new(&instance, 1.0)).unwrap();
+    check(&instance, &packed).unwrap();
+}
