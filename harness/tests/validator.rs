@@ -538,7 +538,7 @@ fn too_much_in_memory_at_an_instant_is_found() {
     assert_violation!(
         case.check().unwrap_err(),
         Violation::OutOfMemory { .. },
-        "at time 1 device 'd0' held 16 bytes, more than its memory of 15 bytes"
+        "at time 1 device 'd0' held 16.0 B, more than its memory of 15.0 B: the memory rule static refuses the run"
     );
 }
 
@@ -549,7 +549,8 @@ fn static_demands_that_are_not_below_the_memory_are_found() {
     assert_violation!(
         case.check().unwrap_err(),
         Violation::DemandTooLarge { .. },
-        "the ops on device 'd0' demand 24 bytes, not below its memory of 24 bytes"
+        "the ops on device 'd0' demand 24 bytes, not below its memory of 24 bytes: \
+         the memory rule static counts every tensor as if it were never freed"
     );
 }
 

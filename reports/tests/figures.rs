@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::registry;
-use placebench_harness::results::{Metric, Row, Table as Results};
+use placebench_harness::results::{Metric, Predictions, Row, Table as Results};
 use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
@@ -61,13 +61,35 @@ fn rows() -> Vec<Row> {
     rows
 }
 
+/// The same on one cluster under one scheduler, as if they had been measured, some of them far from what was predicted.
+fn measured_rows() -> Vec<Row> {
+    let is_kept = |row: &Row| row.cluster == "gtx1080x2" && row.scheduler == "pct" && row.repetition == 0;
+    let measured = |(index, row): (usize, Row)| {
+        let makespan = row.makespan?;
+        let predicted = [1.0, 0.9, 1.1, 0.4].map(|factor| makespan * factor * (1.0 + (index % 7) as f64 / 10.0));
+        Some(Row {
+            executor: "threads".into(),
+            makespan_least: Some(0.9 * makespan),
+            makespan_largest: Some(1.3 * makespan),
+            makespan_odd: Some(makespan),
+            makespan_even: Some(1.01 * makespan),
+            predictions: Predictions::of(&predicted, makespan),
+            ..row
+        })
+    };
+    rows().into_iter().filter(is_kept).enumerate().filter_map(measured).collect()
+}
+
 /// Every kind of figure, crowded.
 fn all_figures() -> Vec<NamedFigure> {
     let table = Results::new(&rows()).unwrap();
+    let measured = Results::new(&measured_rows()).unwrap();
     let mut figures: Vec<NamedFigure> = FigureKind::all()
         .filter(|kind| kind.is_of_rows())
         .flat_map(|kind| {
-            let figures = kind.of_rows(&table, Metric::Makespan).unwrap();
+            let kind = &kind;
+            let table = if *kind == FigureKind::Prediction { &measured } else { &table };
+            let figures = kind.of_rows(table, Metric::Makespan).unwrap();
             assert!(!figures.is_empty(), "{}", kind.name());
             // Of one a graph and cluster, some are enough.
             figures.into_iter().step_by(3)

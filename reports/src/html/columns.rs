@@ -89,6 +89,8 @@ const ABOUT: &[About] = &[
     ("makespan", Content::Time, "makespan", "when the last device finishes"),
     ("makespan_least", Content::Time, "least makespan", "of the repetitions, if measured"),
     ("makespan_largest", Content::Time, "largest makespan", "of the repetitions, if measured"),
+    ("makespan_odd", Content::Time, "odd makespan", "median of the first, third, … repetition, if measured"),
+    ("makespan_even", Content::Time, "even makespan", "median of the second, fourth, … repetition, if measured"),
     ("time_scale", Content::Ratio, "time scale", "real seconds that a time unit took, if measured"),
     ("slr", Content::Ratio, "SLR", "makespan / least time of the critical path"),
     ("speedup", Content::Ratio, "speedup", "makespan of single_device / makespan"),
