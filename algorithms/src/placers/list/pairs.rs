@@ -10,7 +10,7 @@ use super::priority::{Priority, Ranked};
 use super::queue::{Candidate, DeviceQueue};
 use super::ready::{Waiting, positions};
 use super::schedule::PartialSchedule;
-use crate::{Decision, PlaceContext, PlaceError};
+use crate::{Decision, PlaceContext, PlaceError, StopToken};
 
 /// Schedules the best pair, step by step.
 ///
@@ -32,7 +32,7 @@ pub(super) fn schedule(
         }
         _ => None,
     };
-    let mut pairs = Pairs::new(parts, instance, ranked, favourites);
+    let mut pairs = Pairs::new(parts, instance, ranked, favourites, &context.stop)?;
     let graph = instance.graph();
     let mut waiting = Waiting::new(graph);
     let mut after = Vec::new();
@@ -92,14 +92,20 @@ struct Wish {
 }
 
 impl<'a> Pairs<'a> {
-    fn new(parts: &ListScheduling, instance: &'a Instance, ranked: Ranked, favourites: Option<Favourites>) -> Self {
+    fn new(
+        parts: &ListScheduling,
+        instance: &'a Instance,
+        ranked: Ranked,
+        favourites: Option<Favourites>,
+        stop: &StopToken,
+    ) -> Result<Self, PlaceError> {
         let selection = parts.selection;
         let devices = instance.cluster().device_count();
         let position = positions(&ranked.order);
         let sources: Rc<[u32]> = sources(instance, &ranked.order).into();
         let queues = match selection {
             Selection::EarliestFinish | Selection::DynamicLevel => {
-                source_queues(selection, instance, &ranked, &sources)
+                source_queues(selection, instance, &ranked, &sources, stop)?
             }
             _ => (0..devices).map(|_| DeviceQueue::new(Rc::clone(&sources))).collect(),
         };
@@ -107,7 +113,7 @@ impl<'a> Pairs<'a> {
         for queue in favourites.iter_mut().flat_map(|favourites| &mut favourites.urgent) {
             *queue = DeviceQueue::new(Rc::clone(&sources));
         }
-        Self {
+        Ok(Self {
             selection,
             position,
             ranked,
@@ -117,7 +123,7 @@ impl<'a> Pairs<'a> {
             best: vec![None; devices],
             stale: vec![true; devices],
             favourites,
-        }
+        })
     }
 
     /// Adds an op whose predecessors are all scheduled.
@@ -323,15 +329,25 @@ fn sources(instance: &Instance, order: &[OpId]) -> Vec<u32> {
 
 /// A queue for each device with the sources in the order of their addends there, which devices share on which all ops take
 /// equally long.
-fn source_queues(selection: Selection, instance: &Instance, ranked: &Ranked, sources: &[u32]) -> Vec<DeviceQueue> {
+///
+/// # Errors
+/// [`PlaceError::Stopped`]: sorting tens of thousands of sources for each of many devices takes long.
+fn source_queues(
+    selection: Selection,
+    instance: &Instance,
+    ranked: &Ranked,
+    sources: &[u32],
+    stop: &StopToken,
+) -> Result<Vec<DeviceQueue>, PlaceError> {
     let cluster = instance.cluster();
     let mut keyed: Vec<(Time, u32)> = Vec::with_capacity(sources.len());
     let mut sorted: Vec<(DeviceId, Rc<[u32]>)> = Vec::new();
     let queue = |id: DeviceId| {
         let same = |(other, _): &&(DeviceId, Rc<[u32]>)| cluster.runs_alike(*other, id);
         if let Some((_, first)) = sorted.iter().find(same) {
-            return DeviceQueue::new(Rc::clone(first));
+            return Ok(DeviceQueue::new(Rc::clone(first)));
         }
+        stop.check()?;
         keyed.clear();
         keyed.extend(
             sources
@@ -341,7 +357,7 @@ fn source_queues(selection: Selection, instance: &Instance, ranked: &Ranked, sou
         keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let first: Rc<[u32]> = keyed.iter().map(|&(_, position)| position).collect();
         sorted.push((id, Rc::clone(&first)));
-        DeviceQueue::new(first)
+        Ok(DeviceQueue::new(first))
     };
     cluster.device_ids().map(queue).collect()
 }
