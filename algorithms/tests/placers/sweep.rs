@@ -89,7 +89,7 @@ fn a_time_that_is_none_is_refused_with_what_it_must_be() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(30))]
 
     #[test]
     fn its_plan_is_no_longer_than_that_of_heft(

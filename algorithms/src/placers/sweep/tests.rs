@@ -17,11 +17,7 @@ use super::seeds::Seed;
 use super::sweeps::{Noise, Sweeper};
 use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
 
-#[path = "../../../tests/support/random.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the tests of the crate's public face")]
-mod random_instances;
-
-use random_instances::{Limits, instances};
+use crate::random_instances::{Limits, instances};
 
 fn small(memory: bool) -> impl Strategy<Value = Instance> {
     instances(Limits { ops: 40, devices: 5, edges: 90, memory, exact: false })
