@@ -99,7 +99,7 @@ mod tests {
     use crate::problem::{ClusterEntry, GraphEntry, Problem};
 
     #[test]
-    fn a_replayed_timeline_is_the_one_that_gave_the_order_under_each_network_model() {
+    fn a_replayed_timeline_is_the_one_that_gave_the_order_and_near_it_where_transfers_wait() {
         let graph = GraphEntry::named("convnet").unwrap();
         for (send_ops, receive) in [(0.0, 0.0), (1000.0, 0.0), (0.0, 1e-6), (1000.0, 1e-6)] {
             let cluster = ClusterEntry { send_ops: Some(send_ops), ..ClusterEntry::named("gtx1080x4").unwrap() };
@@ -119,7 +119,7 @@ mod tests {
                     let replayed = Simulator::new(network).execute(&placed, order, &StopToken::default()).unwrap();
                     // Tasks that take no time have no order among themselves in a timeline. Where transfers wait for
                     // each other, that can change who waits.
-                    if receive > 0.0 && network.name() != ContentionFree.name() {
+                    if network.name() != ContentionFree.name() {
                         let ratio = replayed.makespan() / simulated.makespan();
                         assert!((0.99..1.01).contains(&ratio), "{network}: {ratio}");
                         continue;
