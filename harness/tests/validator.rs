@@ -115,7 +115,7 @@ fn shift(record: &mut RouteRecord, by: f64) {
 }
 
 macro_rules! assert_violation {
-    ($violation:expr, $pattern:pat, $message:literal) => {
+    ($violation:expr, $pattern:pat, $message:expr) => {
         let violation: Violation = $violation;
         assert!(matches!(violation, $pattern), "{violation:?}");
         assert_eq!(violation.to_string(), $message);
