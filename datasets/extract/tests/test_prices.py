@@ -1,3 +1,9 @@
+"""The analytic model of GPU times, and traces.
+
+Runs after test_models (unittest goes by name): once the analytic model has run in a process, TensorFlow fuses convolutions
+of later sessions whatever their settings, so that a trace lacks them.
+"""
+
 import unittest
 
 import numpy as np
