@@ -53,8 +53,6 @@ struct Outcome {
     bytes: u64,
     #[serde(default)]
     checked: String,
-    #[serde(default)]
-    sends: Vec<[f64; 2]>,
 }
 
 /// What a driver measured; times in seconds.
@@ -68,7 +66,6 @@ pub(super) struct Answer {
     pub(super) other_load: Option<f64>,
     pub(super) makespans: Vec<f64>,
     pub(super) ops: Vec<Interval>,
-    pub(super) sends: Vec<Interval>,
     pub(super) transfers: Vec<Interval>,
 }
 
@@ -108,20 +105,18 @@ pub(super) fn read(text: &str, placed: &PlacedGraph<'_>, repetitions: u32) -> Re
         other_load: (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64),
         makespans: outcome.makespans_us.iter().map(|time| time / MICROSECONDS).collect(),
         ops: intervals(&outcome.ops),
-        sends: intervals(&outcome.sends),
         transfers: intervals(&outcome.transfers),
     })
 }
 
 /// Whether a result fits what was asked.
 fn check(outcome: &Outcome, placed: &PlacedGraph<'_>, repetitions: u32) -> Result<(), String> {
-    let Outcome { makespans_us, ops, transfers, sends, .. } = outcome;
+    let Outcome { makespans_us, ops, transfers, .. } = outcome;
     let moved = placed.transfer_count();
     for (what, found, expected) in [
         ("makespans", makespans_us.len(), repetitions as usize),
         ("ops", ops.len(), placed.instance().graph().op_count()),
         ("transfers", transfers.len(), moved),
-        ("sends", sends.len(), if sends.is_empty() { 0 } else { moved }),
     ] {
         if found != expected {
             return Err(format!("the driver's result has {found} {what}, not {expected}"));
@@ -131,7 +126,7 @@ fn check(outcome: &Outcome, placed: &PlacedGraph<'_>, repetitions: u32) -> Resul
         return Err(format!("the driver's result has a makespan of {time} µs"));
     }
     let is_wrong = |&&[start, end]: &&[f64; 2]| !(start.is_finite() && end.is_finite() && start >= 0.0 && end >= start);
-    if let Some([start, end]) = ops.iter().chain(transfers).chain(sends).find(is_wrong) {
+    if let Some([start, end]) = ops.iter().chain(transfers).find(is_wrong) {
         return Err(format!("the driver's result has a time from {start} to {end} µs"));
     }
     Ok(())

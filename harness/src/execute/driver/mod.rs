@@ -123,10 +123,7 @@ impl Executor for Driver {
         (self.notify)(Progress::Begin { runs: self.settings.runs(), seconds: None });
         let text = self.drive(&problem, stop)?;
         let answer = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
-        let Answer { hardware, software, checked, bytes, other_load, makespans, ops, mut sends, transfers } = answer;
-        // A driver may measure none of them, or all.
-        let mut ids = placed.transfer_ids();
-        sends.retain(|_| ids.next().is_some_and(|id| placed.has_send(id)));
+        let Answer { hardware, software, checked, bytes, other_load, makespans, ops, transfers } = answer;
         let moved = format!("{} moved", bytes_text(bytes as f64));
         let parts = [software, format!("order {}", self.settings.order), moved, checked];
         let measurement = Measurement {
@@ -137,7 +134,8 @@ impl Executor for Driver {
             makespans,
             time_scale: 1.0,
         };
-        Ok(Timeline::measured(placed, ops, sends, transfers).with_measurement(measurement))
+        // Drivers send beside the ops of a device, not as tasks of its order.
+        Ok(Timeline::measured(placed, ops, Vec::new(), transfers).with_measurement(measurement))
     }
 }
 
