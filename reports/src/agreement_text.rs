@@ -6,24 +6,25 @@ use placebench_harness::results::Table;
 use polars::prelude::PolarsResult;
 
 /// The header of [`agreement_cells`].
-pub(crate) const HEADER: [&str; 7] =
-    ["graph", "executor", "predicted by", "placers", "tau [95 %]", "tau of halves", "mean error"];
+pub(crate) const HEADER: [&str; 8] =
+    ["graph", "executor", "order of", "predicted by", "placers", "tau [95 %]", "tau of halves", "mean error"];
 
 /// A row an instance that was measured, and network model; none if nothing was measured.
 ///
 /// # Errors
 /// If Polars refuses the rows.
-pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 7]>> {
+pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 8]>> {
     Ok(agreements(&table.rows()?).iter().map(cells).collect())
 }
 
-fn cells(line: &ModelAgreement) -> [String; 7] {
-    let ModelAgreement { graph, cluster, executor, model, agreement } = line;
+fn cells(line: &ModelAgreement) -> [String; 8] {
+    let ModelAgreement { graph, cluster, network, executor, model, agreement } = line;
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let interval = agreement.tau_interval.map(|(low, high)| format!(" [{low:.2}, {high:.2}]")).unwrap_or_default();
     [
         format!("{graph}@{cluster}"),
         executor.to_string(),
+        network.clone(),
         (*model).to_owned(),
         agreement.candidates.to_string(),
         number(agreement.tau) + &interval,
@@ -46,7 +47,7 @@ pub fn agreement_table(table: &Table) -> PolarsResult<String> {
     rows.into_iter().for_each(|row| {
         text.add_row(row);
     });
-    for column in text.column_iter_mut().skip(3) {
+    for column in text.column_iter_mut().skip(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     Ok(format!("How far off predictions are\n{text}\n{EXPLANATION}\n"))

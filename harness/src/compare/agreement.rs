@@ -43,6 +43,8 @@ pub struct ModelAgreement {
     pub graph: String,
     /// The cluster.
     pub cluster: String,
+    /// The network model of the rows, which gave the runs their order.
+    pub network: String,
     /// What was measured.
     pub executor: ExecutorName,
     /// What predicted.
@@ -51,7 +53,7 @@ pub struct ModelAgreement {
     pub agreement: Agreement,
 }
 
-/// The agreement of each network model with each graph, cluster and executor that was measured, in the order of the rows.
+/// The agreement of each network model with each graph, cluster, network and executor that was measured, in the order of the rows.
 /// Candidates are placers with schedulers that were measured at least twice; repetitions of a suite count apart.
 ///
 /// # Complexity
@@ -59,7 +61,15 @@ pub struct ModelAgreement {
 pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
     let is_measured = |row: &&Row| !row.executor.is_simulator() && row.status == Status::Ok.name();
     let instance = |row: &Row| {
-        (row.graph.clone(), row.cluster.clone(), row.executor.clone(), row.kinds, row.memory.clone(), row.repetition)
+        (
+            row.graph.clone(),
+            row.cluster.clone(),
+            row.network.clone(),
+            row.executor.clone(),
+            row.kinds,
+            row.memory.clone(),
+            row.repetition,
+        )
     };
     let mut instances = Vec::new();
     for row in rows.iter().filter(is_measured) {
@@ -80,8 +90,8 @@ pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
             };
             let outcomes: Vec<Outcome> = of_instance().filter_map(outcome).collect();
             if let Some(agreement) = Agreement::of(&outcomes) {
-                let (graph, cluster, executor, ..) = own.clone();
-                found.push(ModelAgreement { graph, cluster, executor, model, agreement });
+                let (graph, cluster, network, executor, ..) = own.clone();
+                found.push(ModelAgreement { graph, cluster, network, executor, model, agreement });
             }
         }
     }
@@ -184,6 +194,26 @@ mod tests {
         found[2].halves = [2.0, 4.0];
         let found = Agreement::of(&found).unwrap();
         assert_eq!((found.decided_pairs, found.tau), (1, Some(1.0)), "3 ± 2 cannot be told from 1 nor 2");
+    }
+
+    #[test]
+    fn runs_in_the_order_of_different_network_models_are_not_one_instance() {
+        let row = |network: &str, placer: &str, makespan: f64| Row {
+            network: network.to_owned(),
+            placer: placer.to_owned(),
+            executor: "threads".into(),
+            status: Status::Ok.name().to_owned(),
+            makespan: Some(makespan),
+            makespan_odd: Some(makespan),
+            makespan_even: Some(makespan),
+            predictions: crate::results::Predictions::of(&[makespan; NETWORK_MODELS.len()], makespan),
+            ..Row::default()
+        };
+        let rows = [row("a", "x", 1.0), row("b", "x", 5.0), row("a", "y", 2.0), row("b", "y", 6.0)];
+        let found = agreements(&rows);
+        assert_eq!(found.len(), 2 * NETWORK_MODELS.len());
+        assert!(found.iter().all(|line| line.agreement.candidates == 2 && line.agreement.tau == Some(1.0)));
+        assert_eq!((found[0].network.as_str(), found[NETWORK_MODELS.len()].network.as_str()), ("a", "b"));
     }
 
     #[test]

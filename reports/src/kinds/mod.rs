@@ -181,7 +181,7 @@ static KINDS: [About; 12] = {
             Kind::Prediction,
             "prediction",
             Open,
-            Rows(|_, table| predicted::prediction(table)),
+            Rows(predicted::prediction),
             MEASURED,
             "Predicted against measured makespans, a figure a graph, cluster and executor",
         ),
