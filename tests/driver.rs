@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use common::{assert_one_line_error, placebench, text};
 use placebench::datasets::significant::bytes_text;
-use placebench::harness::results::read_table;
+use placebench::harness::results::{Row, read_table};
 
 /// A driver that answers as its first argument says.
 const DRIVER: &str = r#"
 import json, os, subprocess, sys, time
 assert sys.argv[2:4] == ["-m", "placebench_extract"] and sys.argv[4] == "execute" and sys.argv[6] == "--problem", sys.argv
 mode, name = sys.argv[1], sys.argv[5]
-assert os.stat(sys.argv[7]).st_mode & 0o077 == 0, "the token is for nobody else"
-problem = json.load(open(sys.argv[7]))
+assert all(os.stat(path).st_mode & 0o077 == 0 for path in sys.argv[7::2]), "the token is for nobody else"
+problems = [json.load(open(path)) for path in sys.argv[7::2]]
 def say(event, **values):
     print(json.dumps({"event": event, **values}), flush=True)
 if mode == "dies":
@@ -40,40 +40,54 @@ gpu = {"name": "H100", "driver": "550.1", "clock_mhz": 1980}
 say("ready", hardware={"model": "M", "cores": 2, "gpus": [gpu], "software": f"{name} 1.0"})
 if mode == "silent":
     sys.exit(0)
-n, moves = len(problem["graph_ops"]), problem["transfers"]
-assert problem["version"] == 1 and len(problem["token"]) == 64 and problem["hosts"] == [] and problem["traced"] == 3
-assert problem["graph"] == "convnet" and problem["mode"] == "replay"
-assert sorted(op for ops in problem["order"] for op in ops) == list(range(n))
-assert all(problem["placement"][op] == device for device, ops in enumerate(problem["order"]) for op in ops)
-assert all(set(t) == {"source", "output", "from", "to", "bytes"} for t in moves)
-assert len(problem["devices"]) == 4 and problem["devices"][2]["kind"] == "gpu"
-# One op after the other, in an order that all devices follow.
-preds = {}
-position = {op: i for ops in problem["order"] for i, op in enumerate(ops)}
-for line in open("edges.csv").read().split():
-    a, b = map(int, line.split(","))
-    preds.setdefault(b, []).append(a)
-queues, done, clock, ops = [list(ops) for ops in problem["order"]], set(), 0, [None] * n
-while len(done) < n:
-    for queue in queues:
-        while queue and all(p in done for p in preds.get(queue[0], [])):
-            op = queue.pop(0)
-            ops[op], clock = [clock, clock + 10], clock + 20
-            done.add(op)
-transfers = [[ops[t["source"]][1], ops[t["source"]][1] + 5] for t in moves]
-if mode == "wrong_ops":
-    ops = ops[1:]
-if mode == "early":
-    transfers = [[0, 0] for _ in moves]
+results = []
+for problem in problems:
+    n, moves = len(problem["graph_ops"]), problem["transfers"]
+    assert problem["version"] == 1 and len(problem["token"]) == 64 and problem["hosts"] == [] and problem["traced"] == 3
+    assert problem["graph"] == "convnet" and problem["mode"] == "replay"
+    assert sorted(op for ops in problem["order"] for op in ops) == list(range(n))
+    assert all(problem["placement"][op] == device for device, ops in enumerate(problem["order"]) for op in ops)
+    assert all(set(t) == {"source", "output", "from", "to", "bytes"} for t in moves)
+    assert len(problem["devices"]) == 4 and problem["devices"][2]["kind"] == "gpu"
+    if mode == "one_fails" and not moves:
+        say("error", kind="kernel", message="op 7 is a fake")
+        sys.exit(1)
+    # One op after the other, in an order that all devices follow.
+    preds = {}
+    for line in open("edges.csv").read().split():
+        a, b = map(int, line.split(","))
+        preds.setdefault(b, []).append(a)
+    queues, done, clock, ops = [list(ops) for ops in problem["order"]], set(), 0, [None] * n
+    while len(done) < n:
+        for queue in queues:
+            while queue and all(p in done for p in preds.get(queue[0], [])):
+                op = queue.pop(0)
+                ops[op], clock = [clock, clock + 10], clock + 20
+                done.add(op)
+    transfers = [[ops[t["source"]][1], ops[t["source"]][1] + 5] for t in moves]
+    if mode == "wrong_ops":
+        ops = ops[1:]
+    if mode == "early":
+        transfers = [[0, 0] for _ in moves]
+    results.append((ops, transfers, sum(t["bytes"] for t in moves)))
 for kind, count in [("warm_up", problem["warm_up"]), ("measured", problem["repetitions"]), ("traced", 3)]:
     for index in range(count):
-        say("step", kind=kind, index=index, makespan_us=1e6 + index, load_others=0.25)
-say("result", makespans_us=[1e6 + i for i in range(problem["repetitions"])], ops=ops, transfers=transfers,
-    bytes=sum(t["bytes"] for t in moves), checked="results equal")
+        for number in range(len(problems)):
+            say("step", problem=number, kind=kind, index=index, makespan_us=1e6 + index, load_others=0.25)
+for number, (ops, transfers, size) in enumerate(results):
+    number += mode == "wrong_number"
+    say("result", problem=number, makespans_us=[1e6 * (1 + number) + i for i in range(problem["repetitions"])], ops=ops,
+        transfers=transfers, bytes=size, checked="results equal")
 "#;
 
 /// Executes convnet with the driver in this mode.
 fn drive(folder: &Path, mode: &str, args: &[&str]) -> Output {
+    let execute = ["execute", "convnet", "-c", "gtx1080x2", "--executor", "jax", "-q"];
+    with_driver(folder, mode).args(execute).args(args).output().unwrap()
+}
+
+/// The command with the driver in this mode.
+fn with_driver(folder: &Path, mode: &str) -> Command {
     let (driver, python) = (folder.join("driver.py"), folder.join("python"));
     std::fs::write(&driver, DRIVER).unwrap();
     std::fs::write(&python, format!("#!/bin/sh\nexec python3 '{}' {mode} \"$@\"\n", driver.display())).unwrap();
@@ -83,8 +97,8 @@ fn drive(folder: &Path, mode: &str, args: &[&str]) -> Output {
     let edges = graph.op_ids().flat_map(|op| graph.successor_ops(op).iter().map(move |to| format!("{op},{to}\n")));
     std::fs::write(folder.join("edges.csv"), edges.collect::<String>()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
-    command.args(["execute", "convnet", "-c", "gtx1080x2", "--executor", "jax", "-q"]).args(args);
-    command.env("PLACEBENCH_PYTHON", &python).current_dir(folder).output().unwrap()
+    command.env("PLACEBENCH_PYTHON", &python).current_dir(folder);
+    command
 }
 
 #[test]
@@ -101,6 +115,48 @@ fn what_a_driver_measures_is_a_row() {
     assert_eq!(times, (Some(1.0), Some(1.000002), Some(1.000004)));
     assert_eq!((row.other_load, row.time_scale, row.repetitions), (Some(0.25), Some(1.0), Some(5)));
     assert!(row.predictions.get("one_port").unwrap().makespan.unwrap() > 0.0);
+}
+
+/// A suite whose three placements take turns, with the driver in this mode.
+fn rounds(mode: &str) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = r#"
+        name = "rounds"
+        placers = ["single_device", "heft", "random"]
+        schedulers = ["pct"]
+        executors = ["simulate", "jax"]
+        [[graph]]
+        catalogue = "convnet"
+        [[cluster]]
+        preset = "gtx1080x2"
+    "#;
+    std::fs::write(folder.path().join("rounds.toml"), suite).unwrap();
+    let output = with_driver(folder.path(), mode).args(["run", "rounds.toml", "-q", "--out", "r"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows = read_table(&folder.path().join("r/results.parquet")).unwrap();
+    rows.into_iter().filter(|row| row.executor.as_str() == "jax").collect()
+}
+
+#[test]
+fn placements_of_one_graph_take_turns_in_one_run_of_the_driver() {
+    let rows = rounds("answers");
+    let makespans: Vec<_> = rows.iter().map(|row| (row.placer.as_str(), row.makespan)).collect();
+    let expected = [("single_device", 1.000004), ("heft", 2.000004), ("random", 3.000004)];
+    assert_eq!(makespans, expected.map(|(placer, makespan)| (placer, Some(makespan))));
+    for row in rows {
+        let execution = row.execution.unwrap();
+        assert!(execution.contains("order replay, in turns with 2 others, "), "{execution}");
+    }
+}
+
+#[test]
+fn where_one_of_several_fails_the_others_are_measured_alone() {
+    let rows = rounds("one_fails");
+    assert_eq!(rows[0].error.as_deref(), Some("jax: kernel: op 7 is a fake"));
+    for row in &rows[1..] {
+        assert_eq!((row.is_ok(), row.makespan), (true, Some(1.000004)), "{:?}", row.error);
+        assert!(!row.execution.as_ref().unwrap().contains("in turns"));
+    }
 }
 
 #[test]
@@ -121,6 +177,7 @@ fn a_driver_that_fails_is_one_line() {
         ("silent", "jax: the driver ended without a result"),
         ("wrong_ops", "jax: the driver's result has 224 ops, not 225"),
         ("early", "transfer"),
+        ("wrong_number", "jax: line 16 of the driver's output is of problem 1; there are 1"),
     ] {
         assert_one_line_error(&drive(folder.path(), mode, &[]), expected);
     }

@@ -267,17 +267,7 @@ impl Evaluator<'_> {
         executor: &dyn Executor,
     ) -> Result<Evaluation, EvaluationError> {
         match placed {
-            Placed::Before { decision, took } => {
-                decision.placement.check(self.instance)?;
-                let scheduler = scheduler.ok_or(EvaluationError::NoScheduler)?;
-                let started = Instant::now();
-                let graph = PlacedGraph::new(self.instance, &decision.placement);
-                let order = Order { scheduler, plan: decision.plan.as_ref() };
-                let timeline = executor.execute(&graph, order, self.stop)?;
-                let executed_in = started.elapsed();
-                let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
-                Ok(Evaluation { placed_in: *took, executed_in: Some(executed_in), ..evaluation })
-            }
+            Placed::Before { .. } => self.execute_all(&[(placed, scheduler)], executor).remove(0),
             Placed::During(online) => {
                 let started = Instant::now();
                 let OnlineRun { placement, timeline } = executor.execute_online(self.instance, *online, self.stop)?;
@@ -288,6 +278,43 @@ impl Evaluator<'_> {
                 Ok(Evaluation { placed_in, ..self.measure(&graph, timeline, decision, executor)? })
             }
         }
+    }
+
+    /// Executes several placements together ([`Executor::execute_all`]), validates their timelines and measures them. One
+    /// answer for each, in order. A placer that decides during the run cannot take part.
+    pub fn execute_all(
+        &self,
+        placed: &[(&Placed<'_>, Option<&dyn Scheduler>)],
+        executor: &dyn Executor,
+    ) -> Vec<Result<Evaluation, EvaluationError>> {
+        let prepared: Vec<_> = placed.iter().map(|&(placed, scheduler)| self.prepared(placed, scheduler)).collect();
+        let orders = prepared.iter().zip(placed).filter_map(|(prepared, &(_, scheduler))| {
+            let (graph, decision, _) = prepared.as_ref().ok()?;
+            Some((graph, Order { scheduler: scheduler?, plan: decision.plan.as_ref() }))
+        });
+        let orders: Vec<_> = orders.collect();
+        let started = Instant::now();
+        let mut timelines = executor.execute_all(&orders, self.stop).into_iter();
+        let executed_in = started.elapsed() / orders.len().max(1) as u32;
+        let evaluation = |prepared: Result<(PlacedGraph<'_>, &Decision, Duration), EvaluationError>| {
+            let (graph, decision, placed_in) = prepared?;
+            let timeline = timelines.next().unwrap_or(Err(ExecutionError::NotOnline))?;
+            let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
+            Ok(Evaluation { placed_in, executed_in: Some(executed_in), ..evaluation })
+        };
+        prepared.into_iter().map(evaluation).collect()
+    }
+
+    /// What an executor gets of a placement that passes its check, with how long placing took.
+    fn prepared<'d>(
+        &'d self,
+        placed: &'d Placed<'_>,
+        scheduler: Option<&dyn Scheduler>,
+    ) -> Result<(PlacedGraph<'d>, &'d Decision, Duration), EvaluationError> {
+        let Placed::Before { decision, took } = placed else { return Err(ExecutionError::NotOnline.into()) };
+        decision.placement.check(self.instance)?;
+        scheduler.ok_or(EvaluationError::NoScheduler)?;
+        Ok((PlacedGraph::new(self.instance, &decision.placement), decision, *took))
     }
 
     /// What a violation means: under the rule `peak` nobody but the run can know that memory is short, so that this is no

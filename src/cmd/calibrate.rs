@@ -6,9 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
-use placebench::datasets::format;
+use placebench::datasets::format::{self, GraphHeader};
+use placebench::datasets::{DataflowGraph, MemoryRule};
 use placebench::harness::calibrate::{CalibrateSettings, Calibration, measure};
-use placebench::harness::problem::GraphEntry;
+use placebench::harness::execute::ExecuteSettings;
+use placebench::harness::problem::{ClusterEntry, GraphEntry};
+use placebench::harness::suite::{BuiltIn, Suite};
 
 use crate::interrupt::stop_on_ctrl_c;
 use crate::output::print;
@@ -38,7 +41,7 @@ pub(crate) struct Args {
     graph: Vec<String>,
 
     /// The cluster file to write. The measurements go beside it as JSON, and the graphs with the times measured here into a
-    /// folder: machine.toml, machine.json, machine/.
+    /// folder, with the suite 'reality' that executes them: machine.toml, machine.json, machine/, machine/reality.toml.
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
 
@@ -75,6 +78,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         header.provenance.insert("times".to_owned(), format!("measured by 'calibrate', {}", args.executor).into());
         graphs.push((header, timed));
     }
+    let suite = reality(&graphs, args)?.to_toml().context("the suite")?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     for (header, graph) in &graphs {
         let path = folder.join(name_of(&header.name));
@@ -82,8 +86,37 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     format::write_whole(&raw, |error| anyhow!("{}: {error}", raw.display()), |out| Ok(writeln!(out, "{value:#}")?))?;
     format::write_cluster(&args.out, &calibration.cluster)?;
+    let file = folder.join("reality.toml");
+    format::write_whole(&file, |error| anyhow!("{}: {error}", file.display()), |out| Ok(out.write_all(suite.as_bytes())?))?;
     print(&report(&calibration, &args.out))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The suite `reality` for what was measured: the graphs on this machine, predicted and executed.
+fn reality(graphs: &[(GraphHeader, DataflowGraph)], args: &Args) -> anyhow::Result<Suite> {
+    let base = BuiltIn::find("reality").context("no built-in suite reality")?.suite()?;
+    let graph = |(header, _): &(GraphHeader, DataflowGraph)| GraphEntry {
+        file: Some(name_of(&header.name).into()),
+        ..GraphEntry::default()
+    };
+    let cluster = args.out.file_name().context("the cluster file has no name")?;
+    let cluster = ClusterEntry {
+        file: Some(Path::new("..").join(cluster)),
+        memory: MemoryRule::Unlimited,
+        ..ClusterEntry::default()
+    };
+    Ok(Suite {
+        title: format!("predicted and measured steps of the executor {} on this machine", args.executor),
+        analysis: "The graphs and the cluster are those that 'placebench calibrate' measured here; docs/REALITY.md says how to \
+                   read the outcome."
+            .to_owned(),
+        networks: vec!["loggp".to_owned()],
+        executors: vec!["simulate".to_owned(), args.executor.clone()],
+        execute: ExecuteSettings { hosts: args.hosts.clone(), ..ExecuteSettings::default() },
+        graphs: graphs.iter().map(graph).collect(),
+        clusters: vec![cluster],
+        ..base
+    })
 }
 
 fn name_of(graph: &str) -> &str {
@@ -111,5 +144,6 @@ fn report(calibration: &Calibration, out: &Path) -> String {
             pairs.iter().map(|pair| pair.map(|device| cluster.devices()[device].name.as_str()).join(" to ")).collect();
         text += &format!("  {} at once take {ratio:.2} times as long as one alone\n", pairs.join(" and "));
     }
-    text + &format!("\nwritten: {}\n", out.display())
+    let suite = out.with_extension("").join("reality.toml");
+    text + &format!("\nwritten: {}\nhow well it predicts: placebench run {}\n", out.display(), suite.display())
 }

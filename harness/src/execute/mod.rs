@@ -77,6 +77,18 @@ pub trait Executor: Send + Sync {
     fn execute(&self, placed: &PlacedGraph<'_>, order: Order<'_>, stop: &StopToken)
     -> Result<Timeline, ExecutionError>;
 
+    /// Executes several placements of one instance, each as [`Executor::execute`] does. One answer for each, in order.
+    ///
+    /// An executor that measures may let them take turns, run about: a machine drifts within minutes, and placements that
+    /// take turns meet the same conditions. By default they run one after the other.
+    fn execute_all(
+        &self,
+        runs: &[(&PlacedGraph<'_>, Order<'_>)],
+        stop: &StopToken,
+    ) -> Vec<Result<Timeline, ExecutionError>> {
+        runs.iter().map(|&(placed, order)| self.execute(placed, order, stop)).collect()
+    }
+
     /// Executes an instance and lets a placer choose the device of each op once the op's predecessors have finished.
     ///
     /// # Errors

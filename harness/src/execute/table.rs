@@ -20,6 +20,9 @@ pub struct ExecutorEntry {
     pub doc: &'static str,
     /// Whether clocks measure its times. Such cells run alone, one after the other.
     pub measures: bool,
+    /// Whether placements of one graph take turns in a suite, so that their makespans compare
+    /// ([`Executor::execute_all`]). Their rows come together.
+    pub takes_turns: bool,
     /// Makes one.
     pub make: fn(&Setup<'_>) -> Result<Box<dyn Executor>, String>,
 }
@@ -36,24 +39,28 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         name: "simulate",
         doc: "discrete events in simulated time; the default",
         measures: false,
+        takes_turns: false,
         make: |setup| Ok(Box::new(Simulator::new(setup.network))),
     },
     ExecutorEntry {
         name: "threads",
         doc: "a thread or process a device, waiting or computing for each op, moving real bytes",
         measures: true,
+        takes_turns: false,
         make: |setup| Ok(Box::new(Threads::new(setup))),
     },
     ExecutorEntry {
         name: "jax",
         doc: "the real ops of a JAX function, a process a device; needs Python with JAX",
         measures: true,
+        takes_turns: true,
         make: |setup| Ok(Box::new(Driver::new("jax", setup)?)),
     },
     ExecutorEntry {
         name: "tensorflow",
         doc: "the real ops of a TensorFlow graph, a worker a device; needs Python with TensorFlow",
         measures: true,
+        takes_turns: false,
         make: |setup| Ok(Box::new(Driver::new("tensorflow", setup)?)),
     },
 ];

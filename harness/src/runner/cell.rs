@@ -1,14 +1,15 @@
 //! Runs one job: a placement, and the cells that share it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::Assumption;
+use placebench_algorithms::{Scheduler, StopToken};
 use placebench_datasets::Instance;
 use rayon::ThreadPool;
 
-use crate::evaluate::{EvaluationError, Evaluator, Placed, Reference};
-use crate::execute::{ExecutionError, Setup};
+use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
+use crate::execute::{ExecutionError, Executor, Setup};
 use crate::results::{Row, Status};
 use crate::suite::{Cell, Plan};
 
@@ -41,13 +42,13 @@ pub(super) fn run(
     };
     let rows = cells.iter().map(|&cell| {
         let blank = bounded_row(plan, cell, prepared);
+        let reference = Some(&prepared.references[cell.network]);
         match &placed {
             Ok(placed) => {
-                let simulated = &prepared.references[cell.network];
-                // A simulated makespan is no measure for a measured one.
-                let measured = Reference { single_device: None, ..simulated.clone() };
-                let reference = Some(if plan.executors[cell.executor].measures { &measured } else { simulated });
-                execute(plan, prepared, &Evaluator { reference, ..evaluator }, cell, placed, blank)
+                let found = executor(plan, prepared, cell).and_then(|executor| {
+                    Evaluator { reference, ..evaluator }.execute(placed, scheduler(plan, cell), &*executor)
+                });
+                row(blank, placed, found)
             }
             Err(error) => row_of_error(blank, error),
         }
@@ -55,16 +56,46 @@ pub(super) fn run(
     rows.collect()
 }
 
-/// The row of a cell that is placed; `None` if the run was stopped meanwhile.
-fn execute(
-    plan: &Plan,
-    prepared: &Prepared,
-    evaluator: &Evaluator<'_>,
-    cell: Cell,
-    placed: &Placed<'_>,
-    blank: Row,
-) -> Option<Row> {
-    let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
+/// Measures cells of one group, executor and network model together, so that their placements can take turns; `None` if
+/// the whole run was stopped meanwhile. Each placer has the time limit of a cell.
+pub(super) fn measure(plan: &Plan, prepared: &Prepared, cells: &[Cell], stop: &StopToken) -> Option<Vec<Row>> {
+    let first = cells[0];
+    // A simulated makespan is no measure for a measured one.
+    let reference = Reference { single_device: None, ..prepared.references[first.network].clone() };
+    let seed = plan.groups[first.group].seed;
+    let evaluator = Evaluator { instance: &prepared.instance, reference: Some(&reference), seed, stop };
+    let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
+    let place = |&cell: &Cell| {
+        let stop = limit.map_or_else(|| stop.clone(), |limit| stop.until(Instant::now() + limit));
+        Evaluator { stop: &stop, ..evaluator }.place(&*plan.placers[cell.placer].1, plan.networks[cell.network].1)
+    };
+    let placed: Vec<Result<Placed<'_>, EvaluationError>> = cells.iter().map(place).collect();
+    let runs = placed.iter().zip(cells);
+    let runs: Vec<_> = runs.filter_map(|(placed, &cell)| Some((placed.as_ref().ok()?, scheduler(plan, cell)))).collect();
+    let mut found = match executor(plan, prepared, first) {
+        Ok(executor) => evaluator.execute_all(&runs, &*executor),
+        Err(error) => vec![Err(error); runs.len()],
+    }
+    .into_iter();
+    let rows = cells.iter().zip(&placed).map(|(&cell, placed)| {
+        let blank = bounded_row(plan, cell, prepared);
+        match placed {
+            Ok(placed) => row(blank, placed, found.next()?),
+            Err(error) if error.is_stop() && !stop.is_stopped() => {
+                let limit = limit.unwrap_or_default().as_secs_f64();
+                Some(failed(blank, Status::TimedOut, &format!("not placed within {limit} s")))
+            }
+            Err(error) => row_of_error(blank, error),
+        }
+    });
+    rows.collect()
+}
+
+fn scheduler(plan: &Plan, cell: Cell) -> Option<&dyn Scheduler> {
+    cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1)
+}
+
+fn executor(plan: &Plan, prepared: &Prepared, cell: Cell) -> Result<Box<dyn Executor>, EvaluationError> {
     let setup = Setup {
         network: plan.networks[cell.network].1,
         settings: &plan.suite.execute,
@@ -72,13 +103,18 @@ fn execute(
         time_unit: &prepared.time_unit,
         notify: Arc::new(|_| ()),
     };
-    let executor = &plan.executors[cell.executor];
+    let entry = &plan.executors[cell.executor];
+    let failed = |reason| ExecutionError::Failed { executor: entry.name, reason }.into();
+    (entry.make)(&setup).map_err(failed)
+}
+
+/// The row of a cell that was placed; `None` if the run was stopped meanwhile.
+fn row(blank: Row, placed: &Placed<'_>, found: Result<Evaluation, EvaluationError>) -> Option<Row> {
     let took = match placed {
         Placed::Before { took, .. } => Some(took.as_secs_f64()),
         Placed::During(_) => None,
     };
-    let made = (executor.make)(&setup).map_err(|reason| ExecutionError::Failed { executor: executor.name, reason });
-    match made.map_err(EvaluationError::from).and_then(|made| evaluator.execute(placed, scheduler, &*made)) {
+    match found {
         Ok(evaluation) => Some(evaluation.row(blank)),
         Err(error) => row_of_error(Row { place_seconds: took, ..blank }, &error),
     }

@@ -62,7 +62,8 @@ pub enum RunOutcome {
 }
 
 /// Runs all cells of a plan that are not in `done`, on the current rayon pool. Cells that are measured run when all others
-/// are done, one at a time: they would disturb each other.
+/// are done, one at a time: they would disturb each other. Where the executor lets placements take turns, those of one
+/// instance do.
 ///
 /// Each row goes to `record` as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the same
 /// on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like
@@ -84,8 +85,8 @@ pub fn run<E: Send>(
     });
     observer.begin(plan.cells.len(), rows.len());
     let is_measured = |cell: &Cell| plan.executors[cell.executor].measures;
-    let jobs = missing_jobs(plan, &rows, |cell| !is_measured(cell));
-    let measured = missing_jobs(plan, &rows, is_measured);
+    let jobs = missing_jobs(plan, &rows, |cell| !is_measured(cell), |a, b| shares_placement(plan, a, b));
+    let measured = missing_jobs(plan, &rows, is_measured, |a, b| takes_turns(plan, a, b));
     let pool = search_pool(plan, &jobs);
     let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
     let keep = |row: Row| -> Result<(), E> {
@@ -95,9 +96,8 @@ pub fn run<E: Send>(
         Ok(())
     };
     jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
-    // Each cell is a job: the time limit is for one.
-    for &cell in measured.iter().flatten().flatten() {
-        run_group(plan, &[vec![cell]], None, stop, &keep)?;
+    for job in measured.into_iter().flatten() {
+        run_group(plan, &[job], None, stop, &keep)?;
     }
     for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         rows.insert(row.key(), row);
@@ -119,17 +119,22 @@ fn search_pool(plan: &Plan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
     searches.then(|| threads.build().ok().map(Arc::new)).flatten()
 }
 
-/// The cells of one placement: same group, same placer and, if the placer searches, same network model.
+/// Cells that run together: those of one placement, or those whose placements take turns.
 type Job = Vec<Cell>;
 
-/// The missing cells that are `wanted`, by group, then by placer.
-fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>, wanted: impl Fn(&Cell) -> bool) -> Vec<Vec<Job>> {
+/// The missing cells that are `wanted`, by group. Those that belong `together` are a job, in the order of its first.
+fn missing_jobs(
+    plan: &Plan,
+    rows: &HashMap<CellKey, Row>,
+    wanted: impl Fn(&Cell) -> bool,
+    together: impl Fn(Cell, Cell) -> bool,
+) -> Vec<Vec<Job>> {
     let mut groups: Vec<Vec<Job>> = Vec::new();
     let is_missing = |cell: &Cell| wanted(cell) && !rows.contains_key(&plan.key(*cell));
     for cell in plan.cells.iter().copied().filter(is_missing) {
         match groups.last_mut() {
-            Some(jobs) if jobs[0][0].group == cell.group => match jobs.last_mut() {
-                Some(job) if shares_placement(plan, job[0], cell) => job.push(cell),
+            Some(jobs) if jobs[0][0].group == cell.group => match jobs.iter_mut().rfind(|job| together(job[0], cell)) {
+                Some(job) => job.push(cell),
                 _ => jobs.push(vec![cell]),
             },
             _ => groups.push(vec![vec![cell]]),
@@ -141,6 +146,11 @@ fn missing_jobs(plan: &Plan, rows: &HashMap<CellKey, Row>, wanted: impl Fn(&Cell
 /// Whether two cells of a group get the same placement: one that was searched for under another network model is not it.
 fn shares_placement(plan: &Plan, a: Cell, b: Cell) -> bool {
     a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.needs_objective())
+}
+
+/// Whether the placements of two measured cells of a group take turns.
+fn takes_turns(plan: &Plan, a: Cell, b: Cell) -> bool {
+    plan.executors[a.executor].takes_turns && (a.executor, a.network) == (b.executor, b.network)
 }
 
 fn run_group<E: Send>(
@@ -191,10 +201,16 @@ fn run_job<E>(
     if stop.is_stopped() {
         return Ok(());
     }
-    let limit = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
+    // The limit is for a cell. Placements that take turns share what they have together.
+    let measures = plan.executors[job[0].executor].measures;
+    let turns = if measures { job.len() } else { 1 };
+    let limit = plan.suite.time_limit_seconds.map(|seconds| Duration::from_secs_f64(seconds * turns as f64));
     let work = {
         let (plan, prepared, cells, pool) = (Arc::clone(plan), prepared.clone(), job.to_vec(), pool.cloned());
-        move |token: StopToken| cell::run(&plan, &prepared, &cells, pool.as_deref(), &token)
+        move |token: StopToken| match measures {
+            true => cell::measure(&plan, &prepared, &cells, &token),
+            false => cell::run(&plan, &prepared, &cells, pool.as_deref(), &token),
+        }
     };
     let describe = |cell: Cell| cell::blank_row(plan, cell, Some(prepared));
     match guarded(limit, stop, work) {
@@ -208,7 +224,7 @@ fn run_job<E>(
             rows.into_iter().try_for_each(keep)
         }
         Outcome::Late(_) | Outcome::TimedOut => {
-            let message = format!("not done within {} s", plan.suite.time_limit_seconds.unwrap_or_default());
+            let message = format!("not done within {} s", limit.unwrap_or_default().as_secs_f64());
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::TimedOut, &message)))
         }
     }

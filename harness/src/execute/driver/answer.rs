@@ -18,6 +18,8 @@ enum Event {
         software: String,
     },
     Step {
+        #[serde(default)]
+        problem: usize,
         load_others: Option<f64>,
         kind: String,
     },
@@ -47,6 +49,9 @@ struct Gpu {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct Outcome {
+    /// Which of the problems, from 0.
+    #[serde(default)]
+    problem: usize,
     makespans_us: Vec<f64>,
     ops: Vec<[f64; 2]>,
     transfers: Vec<[f64; 2]>,
@@ -69,44 +74,61 @@ pub(super) struct Answer {
     pub(super) transfers: Vec<Interval>,
 }
 
-/// Reads what a driver wrote, and checks that it fits what was asked.
+/// Reads what a driver wrote, and checks that it fits what was asked: an answer for each placed graph.
 ///
 /// # Errors
 /// One line: the driver's own error, or what is wrong with which line.
-pub(super) fn read(text: &str, placed: &PlacedGraph<'_>, repetitions: u32) -> Result<Answer, String> {
-    let (mut hardware, mut loads, mut outcome) = (None, Vec::new(), None);
+pub(super) fn read(text: &str, placed: &[&PlacedGraph<'_>], repetitions: u32) -> Result<Vec<Answer>, String> {
+    let mut hardware = None;
+    let mut loads = vec![Vec::new(); placed.len()];
+    let mut outcomes = vec![None; placed.len()];
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let event = serde_json::from_str(line)
             .map_err(|error| format!("line {} of the driver's output is no event: {error}", index + 1))?;
-        match event {
+        let (problem, what) = match event {
             // Drivers say it in either place.
             Event::Ready { hardware: found, software } if found.software.is_empty() => {
                 hardware = Some(Hardware { software, ..found });
+                continue;
             }
-            Event::Ready { hardware: found, .. } => hardware = Some(found),
-            Event::Step { kind, load_others } if kind == "measured" => loads.extend(load_others),
-            Event::Step { .. } => {}
-            Event::Result(found) => outcome = Some(found),
+            Event::Ready { hardware: found, .. } => {
+                hardware = Some(found);
+                continue;
+            }
             Event::Error { kind, message } => return Err(format!("{kind}: {}", message.replace('\n', " "))),
-        }
+            Event::Step { kind, .. } if kind != "measured" => continue,
+            Event::Step { problem, load_others, .. } => {
+                (problem, loads.get_mut(problem).map(|loads| loads.extend(load_others)))
+            }
+            Event::Result(found) => {
+                (found.problem, outcomes.get_mut(found.problem).map(|outcome| *outcome = Some(found)))
+            }
+        };
+        what.ok_or_else(|| {
+            format!("line {} of the driver's output is of problem {problem}; there are {}", index + 1, placed.len())
+        })?;
     }
     let hardware: Hardware = hardware.ok_or("the driver did not say on what it runs")?;
-    let outcome: Outcome = outcome.ok_or("the driver ended without a result")?;
-    check(&outcome, placed, repetitions)?;
-    let intervals = |times: &[[f64; 2]]| {
-        let interval = |&[start, end]: &[f64; 2]| Interval { start: start / MICROSECONDS, end: end / MICROSECONDS };
-        times.iter().map(interval).collect()
+    let answer = |((outcome, loads), placed): ((Option<Outcome>, Vec<f64>), &&PlacedGraph<'_>)| {
+        let outcome = outcome.ok_or("the driver ended without a result")?;
+        check(&outcome, placed, repetitions)?;
+        Ok(Answer {
+            hardware: hardware.to_string(),
+            software: hardware.software.clone(),
+            checked: outcome.checked.replace('\n', " "),
+            bytes: outcome.bytes,
+            other_load: (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64),
+            makespans: outcome.makespans_us.iter().map(|time| time / MICROSECONDS).collect(),
+            ops: intervals(&outcome.ops),
+            transfers: intervals(&outcome.transfers),
+        })
     };
-    Ok(Answer {
-        hardware: hardware.to_string(),
-        software: hardware.software,
-        checked: outcome.checked.replace('\n', " "),
-        bytes: outcome.bytes,
-        other_load: (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64),
-        makespans: outcome.makespans_us.iter().map(|time| time / MICROSECONDS).collect(),
-        ops: intervals(&outcome.ops),
-        transfers: intervals(&outcome.transfers),
-    })
+    outcomes.into_iter().zip(loads).zip(placed).map(answer).collect()
+}
+
+/// In seconds.
+fn intervals(times: &[[f64; 2]]) -> Vec<Interval> {
+    times.iter().map(|&[start, end]| Interval { start: start / MICROSECONDS, end: end / MICROSECONDS }).collect()
 }
 
 /// Whether a result fits what was asked.

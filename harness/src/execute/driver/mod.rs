@@ -69,14 +69,17 @@ impl Driver {
     }
 
     /// Runs the driver to its end, and reads what it wrote.
-    fn drive(&self, problem: &DriverProblem, stop: &StopToken) -> Result<String, ExecutionError> {
+    fn drive(&self, problems: &[DriverProblem], stop: &StopToken) -> Result<String, ExecutionError> {
         let fault = |error: io::Error| self.failed(error.to_string());
         let folder = tempfile::Builder::new().prefix("placebench-execute-").tempdir().map_err(fault)?;
-        let file = folder.path().join("problem.json");
-        let out = private_file(&file).map_err(fault)?;
-        serde_json::to_writer(out, problem).map_err(|error| fault(error.into()))?;
         let (python, mut command) = python();
-        command.args(["execute", self.name, "--problem"]).arg(&file);
+        command.args(["execute", self.name]);
+        for (number, problem) in problems.iter().enumerate() {
+            let file = folder.path().join(format!("problem{number}.json"));
+            let out = private_file(&file).map_err(fault)?;
+            serde_json::to_writer(out, problem).map_err(|error| fault(error.into()))?;
+            command.arg("--problem").arg(&file);
+        }
         let limits = Limits { time: None, memory_bytes: None, output_bytes: MOST_BYTES, stop };
         let finished = process::run(&mut command, &limits).map_err(|error| {
             self.failed(format!(
@@ -84,7 +87,7 @@ impl Driver {
             ))
         })?;
         let text = String::from_utf8_lossy(&finished.stdout).into_owned();
-        let runs = self.settings.runs();
+        let runs = self.settings.runs().saturating_mul(problems.len() as u32);
         let how = match finished.ending {
             Ending::Exited(0) => return Ok(text),
             Ending::TimedOut | Ending::Stopped => {
@@ -102,6 +105,50 @@ impl Driver {
         let said = stderr.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
         Err(self.failed(format!("the driver {how}{}", said.unwrap_or_default())))
     }
+
+    /// What a driver has to do for a placed graph.
+    fn problem(
+        &self,
+        placed: &PlacedGraph<'_>,
+        order: Order<'_>,
+        stop: &StopToken,
+    ) -> Result<DriverProblem, ExecutionError> {
+        let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
+        let token = token(&self.settings.hosts).map_err(|reason| self.failed(reason))?;
+        let tasks = order_of(placed, &simulated);
+        DriverProblem::new(placed, &tasks, &self.source, &self.settings, token).map_err(|reason| self.failed(reason))
+    }
+
+    /// Lets the driver run placed graphs of one instance in turns. All fail if one does.
+    fn run(
+        &self,
+        placed: &[&PlacedGraph<'_>],
+        problems: &[DriverProblem],
+        stop: &StopToken,
+    ) -> Result<Vec<Timeline>, ExecutionError> {
+        let runs = self.settings.runs().saturating_mul(problems.len() as u32);
+        (self.notify)(Progress::Begin { runs, seconds: None });
+        let text = self.drive(problems, stop)?;
+        let answers = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
+        let turns = (placed.len() > 1).then(|| format!("in turns with {} others", placed.len() - 1));
+        let timeline = |(placed, answer): (&&PlacedGraph<'_>, Answer)| {
+            let Answer { hardware, software, checked, bytes, other_load, makespans, ops, transfers } = answer;
+            let moved = format!("{} moved", bytes_text(bytes as f64));
+            let order = format!("order {}", self.settings.order);
+            let parts = [software, order, turns.clone().unwrap_or_default(), moved, checked];
+            let measurement = Measurement {
+                hardware,
+                execution: parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", "),
+                other_load,
+                warm_ups: self.settings.warm_up,
+                makespans,
+                time_scale: 1.0,
+            };
+            // Drivers send beside the ops of a device, not as tasks of its order.
+            Timeline::measured(placed, ops, Vec::new(), transfers).with_measurement(measurement)
+        };
+        Ok(placed.iter().zip(answers).map(timeline).collect())
+    }
 }
 
 impl Executor for Driver {
@@ -115,27 +162,32 @@ impl Executor for Driver {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
-        let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
-        let token = token(&self.settings.hosts).map_err(|reason| self.failed(reason))?;
-        let tasks = order_of(placed, &simulated);
-        let problem = DriverProblem::new(placed, &tasks, &self.source, &self.settings, token)
-            .map_err(|reason| self.failed(reason))?;
-        (self.notify)(Progress::Begin { runs: self.settings.runs(), seconds: None });
-        let text = self.drive(&problem, stop)?;
-        let answer = answer::read(&text, placed, self.settings.repetitions).map_err(|reason| self.failed(reason))?;
-        let Answer { hardware, software, checked, bytes, other_load, makespans, ops, transfers } = answer;
-        let moved = format!("{} moved", bytes_text(bytes as f64));
-        let parts = [software, format!("order {}", self.settings.order), moved, checked];
-        let measurement = Measurement {
-            hardware,
-            execution: parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", "),
-            other_load,
-            warm_ups: self.settings.warm_up,
-            makespans,
-            time_scale: 1.0,
-        };
-        // Drivers send beside the ops of a device, not as tasks of its order.
-        Ok(Timeline::measured(placed, ops, Vec::new(), transfers).with_measurement(measurement))
+        self.execute_all(&[(placed, order)], stop).remove(0)
+    }
+
+    fn execute_all(
+        &self,
+        runs: &[(&PlacedGraph<'_>, Order<'_>)],
+        stop: &StopToken,
+    ) -> Vec<Result<Timeline, ExecutionError>> {
+        let problems: Vec<_> = runs.iter().map(|&(placed, order)| self.problem(placed, order, stop)).collect();
+        let able = || runs.iter().zip(&problems).filter(|(_, problem)| problem.is_ok());
+        let placed: Vec<&PlacedGraph<'_>> = able().map(|(&(placed, _), _)| placed).collect();
+        let asked: Vec<DriverProblem> = able().filter_map(|(_, problem)| problem.as_ref().ok().cloned()).collect();
+        let mut found = match self.run(&placed, &asked, stop) {
+            Ok(timelines) => timelines.into_iter().map(Ok).collect(),
+            Err(error @ ExecutionError::Interrupted { .. }) => vec![Err(error); placed.len()],
+            // One of them fails: each alone shows which.
+            Err(_) if placed.len() > 1 => {
+                let alone = |(placed, problem): (&&PlacedGraph<'_>, &DriverProblem)| {
+                    Ok(self.run(&[placed], std::slice::from_ref(problem), stop)?.remove(0))
+                };
+                placed.iter().zip(&asked).map(alone).collect()
+            }
+            Err(error) => vec![Err(error); placed.len()],
+        }
+        .into_iter();
+        problems.into_iter().filter_map(|problem| problem.map_or_else(|error| Some(Err(error)), |_| found.next())).collect()
     }
 }
 
