@@ -111,7 +111,7 @@ fn reality(graphs: &[(GraphHeader, DataflowGraph)], args: &Args) -> anyhow::Resu
                    read the outcome."
             .to_owned(),
         networks: vec!["loggp".to_owned()],
-        executors: vec!["simulate".to_owned(), args.executor.clone()],
+        executors: vec![args.executor.clone()],
         execute: ExecuteSettings { hosts: args.hosts.clone(), ..ExecuteSettings::default() },
         graphs: graphs.iter().map(graph).collect(),
         clusters: vec![cluster],

@@ -54,7 +54,7 @@ def flow(device, command):
     device.expected = {
         _transfer(pair, k): (k, peer, output) for pair, peer in command["receives"] for k in range(count)
     }
-    device.traced = False
+    device.sent, device.received, device.traced = {}, {}, True  # to know when the last one was sent
     device.number = command["number"]
     value = device.jax.device_put(np.ones(size, np.uint8), device.device)
     value.block_until_ready()
@@ -72,6 +72,8 @@ def flow(device, command):
         if isinstance(item, Exception):
             raise item
         arrived.append((item[1], now()))
+    while len(device.sent) < count * len(command["sends"]):
+        time.sleep(0.005)
     busy = max(0, time.process_time_ns() - busy - idle)
     return {"busy": busy / count, "put": put, "arrived": arrived}
 
