@@ -21,6 +21,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     quiet_contained_panics();
+    #[cfg(feature = "cuda")]
+    placebench::harness::execute::provide_cuda(|setup| {
+        Ok(Box::new(placebench::execute_cuda::CudaExecutor::of_setup(setup)?))
+    });
     let verb = Cli::parse().verb.unwrap_or_default();
     exit_code(verb.execute())
 }

@@ -125,6 +125,23 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
     refused(&["--transport", "tcp", "--hosts", "127.0.0.1:1", "-q"], "1 hosts are given for 4 devices");
     refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
     refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
+    refused(&["--virtual", "2"], "--virtual: devices of the executor threads are not virtual");
+    #[cfg(not(feature = "cuda"))]
+    refused(
+        &["--executor", "cuda"],
+        "cuda: this placebench was built without it: build it with 'cargo build --release",
+    );
+    #[cfg(feature = "cuda")]
+    {
+        refused(&["--executor", "cuda", "--order", "dynamic"], "cuda: the order dynamic is not possible on GPUs");
+        refused(&["--executor", "cuda", "--hosts", "127.0.0.1:1"], "cuda: it uses the GPUs of this host alone");
+        let driver = ["libcuda.so.1", "libcuda.so"].iter().any(|name| {
+            ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"].iter().any(|at| Path::new(at).join(name).exists())
+        });
+        if !driver {
+            refused(&["--executor", "cuda", "--virtual", "4"], "cuda: no CUDA driver was found (libcuda.so.1)");
+        }
+    }
     let compute = ["execute", "convnet", "-c", "t_fast210", "--kernel", "compute"];
     assert_one_line_error(
         &placebench(folder.path(), &compute),
@@ -270,4 +287,63 @@ fn processes_that_were_started_by_hand_need_the_token() {
     for child in &mut children {
         assert!(child.wait().unwrap().success());
     }
+}
+
+#[test]
+fn a_run_keeps_what_measured_cells_did_when_and_figures_and_reports_show_it_above_the_prediction() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = r#"
+name = "kept"
+placers = ["hashing"]
+schedulers = ["fifo"]
+executors = ["simulate", "threads"]
+repetitions = 2
+execute = { mean_op = "100 us", repetitions = 2, warm_up = 1 }
+
+[[graph]]
+catalogue = "convnet"
+
+[[cluster]]
+preset = "gtx1080x2"
+send_ops = 10000.0
+"#;
+    std::fs::write(folder.path().join("kept.toml"), suite).unwrap();
+    let command = |args: &[&str]| {
+        let output = placebench(folder.path(), args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    command(&["run", "kept.toml", "--out", "run", "-q"]);
+    let files: Vec<_> = std::fs::read_dir(folder.path().join("run/timelines")).unwrap().map(|f| f.unwrap()).collect();
+    assert_eq!(files.len(), 1, "one measured cell in its first repetition");
+
+    command(&["figure", "run", "--kind", "gantt", "--cell", "convnet/hashing/fifo/threads"]);
+    let name = "run/figures/gantt-convnet-gtx1080x2-hashing-fifo-threads.csv";
+    let csv = std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let count = |run: &str, what: &str| {
+        csv.lines().filter(|line| line.starts_with(run) && line.contains(&format!(",{what},"))).count()
+    };
+    assert!(csv.starts_with("run,device,task,what,start_"), "{csv}");
+    assert_eq!((count("measured: ", "op"), count("predicted by contention_free: ", "op")), (450, 450));
+    assert!(count("measured: ", "send") > 0);
+    assert_eq!(count("measured: ", "send"), count("predicted by contention_free: ", "send"));
+
+    let page = |folder: &Path| {
+        command(&["report", "run"]);
+        let html = std::fs::read_to_string(folder.join("run/report.html")).unwrap();
+        let (_, data) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+        serde_json::from_str::<serde_json::Value>(data.split_once("</script>").unwrap().0).unwrap()
+    };
+    // Rows are in the suite's order: both executors of the first repetition come first.
+    let data = page(folder.path());
+    let (simulated, measured) = (&data["timelines"]["0"], &data["timelines"]["1"]);
+    assert_eq!(measured["measured"]["devices"].as_array().unwrap().len(), 4, "{measured}");
+    assert!(measured["predicted"]["bins"] == measured["measured"]["bins"] && measured["span"].as_f64().unwrap() > 0.0);
+    assert!(simulated["devices"].is_array() && simulated["measured"].is_null());
+
+    std::fs::remove_file(files[0].path()).unwrap();
+    let data = page(folder.path());
+    assert!(data["refused"]["1"].as_str().unwrap().contains("keeps no measured timeline"), "{}", data["refused"]);
+    let output = placebench(folder.path(), &["figure", "run", "-k", "gantt", "--cell", "convnet/hashing/fifo/threads"]);
+    assert_one_line_error(&output, "keeps no measured timeline");
 }

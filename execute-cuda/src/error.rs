@@ -25,7 +25,7 @@ pub enum CudaError {
     #[error("the binding of the CUDA driver failed: {0}")]
     Binding(String),
     /// cuBLAS cannot be loaded.
-    #[error("the kernel real needs cuBLAS, and libcublas.so.12 was not found: install it, or use the kernel spin")]
+    #[error("the kernel compute needs cuBLAS, and libcublas.so.12 was not found: install it, or use the kernel wait")]
     NoCublas,
     /// cuBLAS refused.
     #[error("cuBLAS failed: {0}")]

@@ -14,7 +14,7 @@
 //!
 //! # Virtual devices
 //! [`Devices::Virtual`] stands several devices on one GPU, each with streams of its own. They share its memory bandwidth,
-//! its copy engines and, with [`Kernel::Real`], its multiprocessors: an emulation, which [`Hardware`] says.
+//! its copy engines and, with [`Kernel::Compute`], its multiprocessors: an emulation, which [`Hardware`] says.
 //! More streams than hardware queues wait for each other without need: set `CUDA_DEVICE_MAX_CONNECTIONS=32`.
 
 pub mod clocks;
@@ -27,12 +27,13 @@ pub mod plan;
 pub mod step;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use placebench_algorithms::{StopToken, Task};
 use placebench_datasets::{Kind, OpId, PlacedGraph, Time};
-use placebench_harness::execute::simulate::Simulator;
-use placebench_harness::execute::{ExecutionError, Executor, Order};
+use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, Simulator};
+use placebench_harness::execute::{ExecutionError, Executor, Kernel, Notify, Order, OrderMode, Progress, Setup};
+use placebench_harness::measurement::{LoadMeter, Measurement};
 use placebench_harness::timeline::{Interval, Timeline};
 use placebench_harness::validator::Demands;
 
@@ -60,23 +61,15 @@ pub enum Devices {
     Virtual(usize),
 }
 
-/// What an op does on the GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    /// Lets the time pass that the op takes in the cluster's model, on one multiprocessor.
-    #[default]
-    Spin,
-    /// Computes matrix products of as many floating-point operations as the op has operations, and then reads and writes as
-    /// many bytes as its inputs and outputs have. The times of the model play no part.
-    Real,
-}
-
 /// How to execute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// What stands for the devices.
     pub devices: Devices,
-    /// What ops do.
+    /// What ops do: with [`Kernel::Wait`] they let the time pass that the op takes in the cluster's model, on one
+    /// multiprocessor. With [`Kernel::Compute`] they compute matrix products of as many floating-point operations as the op
+    /// has operations, and then read and write as many bytes as its inputs and outputs have; the times of the model play no
+    /// part.
     pub kernel: Kernel,
     /// Seconds that a unit of the instance's time takes: 1 where costs are in seconds. Ops are scaled; transfers take what
     /// they take, so that only graphs with costs in seconds, at 1, keep their relation.
@@ -93,7 +86,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             devices: Devices::Visible,
-            kernel: Kernel::Spin,
+            kernel: Kernel::Wait,
             seconds_per_unit: 1.0,
             warm_ups: 2,
             repetitions: 9,
@@ -105,6 +98,8 @@ impl Default for Options {
 /// Executes placed graphs on GPUs, in the order in which the simulator executes them.
 pub struct CudaExecutor {
     options: Options,
+    network: &'static dyn NetworkModel,
+    notify: Notify,
     gpus: Mutex<Vec<Gpu>>,
     hardware: Hardware,
 }
@@ -146,8 +141,33 @@ impl CudaExecutor {
                 }
             };
             let hardware = Hardware::ask(&gpus, virtual_devices)?;
-            Ok(Self { options, gpus: Mutex::new(gpus), hardware })
+            let (network, notify): (_, Notify) = (&ContentionFree, Arc::new(|_| ()));
+            Ok(Self { options, network, notify, gpus: Mutex::new(gpus), hardware })
         })
+    }
+
+    /// The executor `cuda` of suites and of the command.
+    ///
+    /// # Errors
+    /// As [`CudaExecutor::new`]; and if the graph's times are no seconds, or a setting is none of this executor.
+    pub fn of_setup(setup: &Setup<'_>) -> Result<Self, String> {
+        let settings = setup.settings;
+        setup.check_seconds()?;
+        if settings.order != OrderMode::Replay {
+            return Err(format!("the order {} is not possible on GPUs: use the order replay", settings.order));
+        }
+        if !settings.hosts.is_empty() {
+            return Err("it uses the GPUs of this host alone: leave out hosts".to_owned());
+        }
+        let options = Options {
+            devices: settings.virtual_devices.map_or(Devices::Visible, |count| Devices::Virtual(count as usize)),
+            kernel: settings.kernel,
+            warm_ups: settings.warm_up,
+            repetitions: settings.repetitions,
+            ..Options::default()
+        };
+        let executor = Self::new(options).map_err(|error| error.to_string())?;
+        Ok(Self { network: setup.network, notify: setup.notify.clone(), ..executor })
     }
 
     /// What it runs on, as it was when the GPUs were opened.
@@ -205,6 +225,7 @@ impl CudaExecutor {
                     return Err(error);
                 }
             };
+            (self.notify)(Progress::Run);
             if finished >= self.options.warm_ups {
                 steps.push(step);
             }
@@ -224,14 +245,29 @@ impl Executor for CudaExecutor {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
-        let simulated = Simulator::default().execute(placed, order, stop)?;
+        let Options { kernel, seconds_per_unit, warm_ups, repetitions, graph, .. } = self.options;
+        let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
+        let runs = warm_ups.saturating_add(repetitions);
+        (self.notify)(Progress::Begin { runs, seconds: None });
+        let before = LoadMeter::now(&[]);
         let run = self.measure(placed, &plan::order_of(placed, &simulated), stop);
-        run.map(|run| run.timeline).map_err(|error| match error {
+        let run = run.map_err(|error| match error {
             CudaError::Stopped { finished, total } => {
                 ExecutionError::Interrupted { executor: NAME, done: finished, runs: total }
             }
             error => ExecutionError::Failed { executor: NAME, reason: error.to_string() },
-        })
+        })?;
+        let other_load = before.zip(LoadMeter::now(&[])).map(|(before, after)| before.others_until(&after));
+        let launched = if graph { "launched as a CUDA graph" } else { "launched one by one" };
+        let measurement = Measurement {
+            hardware: self.hardware.to_string(),
+            execution: format!("kernel {kernel}, order replay, {} commands a step, {launched}", run.commands),
+            other_load,
+            warm_ups,
+            makespans: run.steps.iter().map(|step| step.makespan() / seconds_per_unit).collect(),
+            time_scale: seconds_per_unit,
+        };
+        Ok(run.timeline.with_measurement(measurement))
     }
 }
 
@@ -291,8 +327,8 @@ fn work(placed: &PlacedGraph<'_>, options: Options) -> Result<Vec<Work>, CudaErr
         Work::Real(Products::of(graph.ops(op)), bytes.fold(0, u64::saturating_add))
     };
     match options.kernel {
-        Kernel::Spin => graph.op_ids().map(spin).collect(),
-        Kernel::Real => Ok(graph.op_ids().map(real).collect()),
+        Kernel::Wait => graph.op_ids().map(spin).collect(),
+        Kernel::Compute => Ok(graph.op_ids().map(real).collect()),
     }
 }
 

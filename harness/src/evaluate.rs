@@ -13,6 +13,7 @@ use placebench_datasets::process::peak_rss_bytes;
 use placebench_datasets::significant::{excess_texts, time_text};
 use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
 
+use crate::MeasuredTimeline;
 use crate::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, OnlineRun, Order, Replay, order_of};
 use crate::measurement::Measurement;
@@ -390,7 +391,9 @@ impl Evaluation {
         let metrics = &self.metrics;
         let measurement = self.timeline.measurement();
         let halves = measurement.and_then(Measurement::halves);
+        let kept = MeasuredTimeline::of(blank.key(), &self.decision.placement, &self.timeline);
         Row {
+            timeline: kept.map(Box::new),
             status: Status::Ok.name().to_owned(),
             makespan: Some(metrics.makespan),
             makespan_least: measurement.map(Measurement::least),

@@ -6,6 +6,7 @@ pub mod command_placer;
 pub mod compare;
 pub mod evaluate;
 pub mod execute;
+mod measured_timeline;
 pub mod measurement;
 pub mod memory;
 pub mod metrics;
@@ -18,3 +19,5 @@ pub mod suite;
 pub mod timeline;
 pub mod trace;
 pub mod validator;
+
+pub use measured_timeline::MeasuredTimeline;

@@ -198,6 +198,12 @@ impl Timeline {
         }
     }
 
+    /// How long an op was executed: of a simulated one exactly its cost, without the rounding of instants.
+    #[inline]
+    pub fn op_time(&self, placed: &PlacedGraph<'_>, op: OpId) -> Time {
+        if self.is_measured { self.finish(op) - self.start(op) } else { placed.exec_time(op) }
+    }
+
     /// How long each device executed ops, send ops and receive ops.
     ///
     /// # Complexity
@@ -206,8 +212,7 @@ impl Timeline {
         let mut busy = vec![0.0; placed.instance().cluster().device_count()];
         let length = |at: Interval| at.end - at.start;
         for op in placed.instance().graph().op_ids() {
-            let time = if self.is_measured { length(self.op(op)) } else { placed.exec_time(op) };
-            busy[placed.device_of(op).index()] += time;
+            busy[placed.device_of(op).index()] += self.op_time(placed, op);
         }
         for (id, at) in self.sends() {
             let time = if self.is_measured { length(at) } else { placed.send_time(id) };

@@ -107,6 +107,79 @@ fn a_run_against_itself_has_no_change_at_all() {
     }
 }
 
+/// Every other cell was measured: nine repetitions within 10 % of their median.
+fn partly_measured(repetitions: u64) -> RunTable {
+    let mut run = run(1);
+    for row in run.rows.iter_mut().step_by(2) {
+        row.executor = "threads".into();
+        row.repetitions = Some(repetitions);
+        row.load_imbalance = Some(1.5);
+        row.makespan_least = row.makespan.map(|makespan| 0.95 * makespan);
+        row.makespan_largest = row.makespan.map(|makespan| 1.1 * makespan);
+    }
+    run
+}
+
+/// A measured row with all its makespans, and what is in proportion to them, times a factor.
+fn scale(row: &mut Row, factor: f64) {
+    let numbers = [&mut row.makespan, &mut row.makespan_least, &mut row.makespan_largest, &mut row.slr, &mut row.gap];
+    for number in numbers {
+        *number = number.map(|value| value * factor);
+    }
+}
+
+#[test]
+fn changes_of_measured_cells_count_beyond_their_noise() {
+    let (old, mut new) = (partly_measured(9), partly_measured(9));
+    // From 0.95 to 1.1: 1.15 times as long, the intervals meet; 1.2 times as long, they do not.
+    for (index, factor) in [(0, 1.15), (2, 0.87), (4, 1.04)] {
+        scale(&mut new.rows[index], factor);
+    }
+    new.rows[6].load_imbalance = Some(1.9);
+    let options = || Options { metrics: vec![Metric::Makespan, Metric::Gap, Metric::LoadImbalance], ..all_metrics() };
+    let comparison = Comparison::new(&old, &new, &options()).unwrap();
+    assert!(!comparison.is_regression() && comparison.warnings.is_empty(), "{:?}", comparison.regressions);
+    assert_eq!([0, 1].map(|metric| comparison.quality[metric].total.equal), [40, 40]);
+
+    scale(&mut new.rows[8], 1.2);
+    scale(&mut new.rows[10], 0.8);
+    // What does not depend on the clock is compared exactly, and so is what was simulated.
+    new.rows[12].traffic_bytes = new.rows[12].traffic_bytes.map(|bytes| bytes * 2);
+    scale(&mut new.rows[13], 1.01);
+    let comparison =
+        Comparison::new(&old, &new, &Options { metrics: vec![Metric::Makespan, Metric::TrafficBytes], ..options() })
+            .unwrap();
+    let changes: Vec<(u64, String)> = comparison.quality[0]
+        .changes
+        .iter()
+        .map(|change| ((change.ratio * 100.0).round() as u64, change.cell.executor.to_string()))
+        .collect();
+    let expected = [(120, "threads"), (101, "simulate"), (80, "threads")];
+    assert_eq!(changes, expected.map(|(ratio, executor)| (ratio, executor.to_owned())));
+    assert_eq!(comparison.quality[1].changes.len(), 1);
+
+    // Intervals that are apart by less than runs differ as a whole.
+    let (mut old, mut new) = (partly_measured(9), partly_measured(9));
+    for run in [&mut old, &mut new] {
+        (run.rows[0].makespan_least, run.rows[0].makespan_largest) = (run.rows[0].makespan, run.rows[0].makespan);
+    }
+    scale(&mut new.rows[0], 1.049);
+    assert!(!compare(&old, &new).is_regression());
+    scale(&mut new.rows[0], 1.01);
+    assert!(compare(&old, &new).is_regression());
+}
+
+#[test]
+fn measured_cells_of_few_repetitions_are_not_judged() {
+    let (old, mut new) = (partly_measured(9), partly_measured(4));
+    new.rows.iter_mut().step_by(2).for_each(|row| scale(row, 3.0));
+    let comparison = compare(&old, &new);
+    assert!(!comparison.is_regression(), "{:?}", comparison.regressions);
+    assert_eq!(comparison.quality[0].total.cells, 20);
+    let warning = &comparison.warnings[0];
+    assert!(warning.starts_with("20 measured cells have fewer than 5 repetitions"), "{warning}");
+}
+
 #[test]
 fn a_single_changed_makespan_is_found_and_named() {
     let (old, mut new) = (run(3), run(3));

@@ -7,7 +7,7 @@ use placebench_harness::results::{Metric, Predictions, Row, Table as Results};
 use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
-    Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GroupedBars, HeatCell, HeatMap,
+    Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GanttRun, GroupedBars, HeatCell, HeatMap,
     Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, TaskKind, Theme,
     Unit,
 };
@@ -105,6 +105,7 @@ fn all_figures() -> Vec<NamedFigure> {
     };
     for devices in [1, 7, 100] {
         more(&format!("gantt-{devices}"), Box::new(gantt(devices)));
+        more(&format!("gantt-measured-{devices}"), Box::new(measured_above_predicted(devices)));
         more(&format!("executable-{devices}"), Box::new(executable(devices)));
     }
     let sizes = |graph: usize| (0..200u64).map(|group| 1 + (group * group * (graph as u64 + 1)) % 3000).collect();
@@ -125,7 +126,19 @@ fn gantt(devices: usize) -> Gantt {
     };
     let device = |index| GanttDevice { name: format!("/job:worker/task:0/device:GPU:{index}"), tasks: tasks(index) };
     let title = "a run of a graph with a name that is so long that a title of one line does not hold it ".repeat(3);
-    Gantt { title, unit: Unit::Seconds, makespan: 20.0, devices: (0..devices).map(device).collect() }
+    let run = GanttRun { name: String::new(), makespan: 20.0, devices: (0..devices).map(device).collect() };
+    Gantt { title, unit: Unit::Seconds, runs: vec![run] }
+}
+
+fn measured_above_predicted(devices: usize) -> Gantt {
+    let gantt = gantt(devices);
+    let [run] = &gantt.runs[..] else { panic!("one run") };
+    let name = "predicted by contention_free: 18 s".into();
+    let mut shorter = GanttRun { name, makespan: 18.0, devices: run.devices.clone() };
+    for device in &mut shorter.devices {
+        device.tasks.truncate(17);
+    }
+    Gantt { runs: vec![GanttRun { name: "measured: 20 s".into(), ..run.clone() }, shorter], ..gantt }
 }
 
 fn executable(devices: usize) -> ExecutableOps {
@@ -317,6 +330,13 @@ fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
     let drawing = few.draw(&Style::double_column());
     assert_eq!(drawing.marks().count(), 7 * 20);
     assert_eq!(drawing.table().rows.len(), 7 * 20);
+    let both = measured_above_predicted(3).draw(&Style::double_column());
+    assert_eq!(both.marks().count(), 3 * (20 + 17));
+    assert_eq!(both.table().header[0], "run");
+    let runs: Vec<&str> = both.table().rows.iter().map(|row| row[0].as_str()).collect();
+    assert!(
+        runs[..60].iter().all(|&run| run == "measured: 20 s") && runs[60..].iter().all(|run| run.starts_with("pred"))
+    );
     let task = |index: usize| Task {
         name: index.to_string(),
         what: TaskKind::Op,
@@ -326,8 +346,11 @@ fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
     let without_gaps = |count: usize| Gantt {
         title: String::new(),
         unit: Unit::Seconds,
-        makespan: count as f64,
-        devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..count).map(task).collect() }],
+        runs: vec![GanttRun {
+            name: String::new(),
+            makespan: count as f64,
+            devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..count).map(task).collect() }],
+        }],
     };
     assert_eq!(without_gaps(30).draw(&Style::single_column()).marks().count(), 30);
     let drawing = without_gaps(100_000).draw(&Style::single_column());
@@ -385,7 +408,11 @@ fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
     let nothing: Vec<Box<dyn Figure>> = vec![
         Box::new(bars(&[])),
         Box::new(bars(&[None])),
-        Box::new(Gantt { title: String::new(), unit: Unit::Seconds, makespan: 0.0, devices: vec![] }),
+        Box::new(Gantt {
+            title: String::new(),
+            unit: Unit::Seconds,
+            runs: vec![GanttRun { name: String::new(), makespan: 0.0, devices: vec![] }],
+        }),
         Box::new(ExecutableOps { title: String::new(), devices: vec![] }),
         Box::new(PerformanceProfile { title: String::new(), metric: "makespan".into(), profiles: vec![] }),
         Box::new(Histogram {

@@ -9,7 +9,7 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{DataflowGraph, MemoryRule};
 use placebench::harness::calibrate::{CalibrateSettings, Calibration, measure};
-use placebench::harness::execute::ExecuteSettings;
+use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use placebench::harness::suite::{BuiltIn, Suite};
 
@@ -19,9 +19,13 @@ use crate::output::print;
 /// Arguments of `calibrate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What executes: jax. The devices of `threads` are made up, and so need no measuring.
-    #[arg(long, short, value_name = "NAME", default_value = "jax", value_parser = ["jax"])]
+    /// What executes: jax, tensorflow or threads.
+    #[arg(long, short, value_name = "NAME", default_value = "jax", value_parser = ["jax", "tensorflow", "threads"])]
     executor: String,
+
+    /// threads: how tensors move: memory (in one process), or tcp (a process a device).
+    #[arg(long, value_name = "TRANSPORT", default_value_t)]
+    transport: Transport,
 
     /// CPU devices, a process with a core of its own each.
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -35,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     hosts: Vec<String>,
 
-    /// A graph whose step is measured on each device, for the times of its ops: a JAX model of the catalogue, or a folder of
+    /// jax: a graph whose step is measured on each device, for the times of its ops: a JAX model of the catalogue, or a folder of
     /// the extractor; may be repeated [default: gpt2 and unet].
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
@@ -50,7 +54,16 @@ pub(crate) struct Args {
     force: bool,
 }
 
+/// Types of ops that are printed: those that took longest.
+const MOST_TYPES: usize = 6;
+
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    if !args.graph.is_empty() && args.executor != "jax" {
+        bail!("--graph: {} measures kernels, not steps of graphs: leave it out, or use --executor jax", args.executor);
+    }
+    if args.transport != Transport::default() && args.executor != "threads" {
+        bail!("--transport: {} has its own: leave it out, or use --executor threads", args.executor);
+    }
     if args.out.extension().is_none_or(|extension| extension != "toml") {
         bail!("{}: a cluster file ends with .toml", args.out.display());
     }
@@ -60,6 +73,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let settings = CalibrateSettings {
         driver: args.executor.clone(),
+        transport: args.transport,
         cpus: args.devices,
         gpus: args.gpus,
         hosts: args.hosts.clone(),
@@ -78,17 +92,23 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         header.provenance.insert("times".to_owned(), format!("measured by 'calibrate', {}", args.executor).into());
         graphs.push((header, timed));
     }
-    let suite = reality(&graphs, args)?.to_toml().context("the suite")?;
-    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    if !graphs.is_empty() {
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
     for (header, graph) in &graphs {
         let path = folder.join(name_of(&header.name));
         format::write_graph(&path, header, graph)?;
     }
     format::write_whole(&raw, |error| anyhow!("{}: {error}", raw.display()), |out| Ok(writeln!(out, "{value:#}")?))?;
     format::write_cluster(&args.out, &calibration.cluster)?;
-    let file = folder.join("reality.toml");
-    format::write_whole(&file, |error| anyhow!("{}: {error}", file.display()), |out| Ok(out.write_all(suite.as_bytes())?))?;
     print(&report(&calibration, &args.out))?;
+    if !graphs.is_empty() {
+        let file = folder.join("reality.toml");
+        let text = reality(&graphs, args)?.to_toml().context("the suite")?;
+        let fault = |error| anyhow!("{}: {error}", file.display());
+        format::write_whole(&file, fault, |out| Ok(out.write_all(text.as_bytes())?))?;
+        print(&format!("how well it predicts: placebench run {}\n", file.display()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,6 +152,11 @@ fn report(calibration: &Calibration, out: &Path) -> String {
         let overhead = cluster.op_overhead(device) * 1e6;
         text += &format!("  {}: {speed:.3e} operations/s (± {off:.0} %); {overhead:.1} µs\n", name(device));
     }
+    text.push_str("\ntype of op: operations/s of each device\n");
+    for (kind, rates) in calibration.types.iter().take(MOST_TYPES) {
+        let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.3e}")).collect();
+        text += &format!("  {kind}: {}\n", rates.join("; "));
+    }
     text.push_str(
         "\ntransfer: time of the sender; of the receiver; between them; in all (how far points are off the line)\n",
     );
@@ -144,6 +169,10 @@ fn report(calibration: &Calibration, out: &Path) -> String {
             pairs.iter().map(|pair| pair.map(|device| cluster.devices()[device].name.as_str()).join(" to ")).collect();
         text += &format!("  {} at once take {ratio:.2} times as long as one alone\n", pairs.join(" and "));
     }
-    let suite = out.with_extension("").join("reality.toml");
-    text + &format!("\nwritten: {}\nhow well it predicts: placebench run {}\n", out.display(), suite.display())
+    if let [(nearest, off), others @ ..] = &calibration.networks[..] {
+        let others: Vec<String> = others.iter().map(|(name, off)| format!("{name} {:.0} %", off * 100.0)).collect();
+        let off = off * 100.0;
+        text += &format!("  nearest network model: {nearest}, off by {off:.0} % ({})\n", others.join(", "));
+    }
+    text + &format!("\nwritten: {}\n", out.display())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use placebench::harness::execute::{
     ExecuteSettings, ExecutorEntry, Kernel, Notify, OrderMode, Progress, RealTime, Transport, executor,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODE", default_value_t)]
     order: OrderMode,
 
-    /// threads: what a device does while an op takes time: wait, or compute.
+    /// threads, cuda: what a device does while an op takes time: wait, or compute.
     #[arg(long, value_name = "KERNEL", default_value_t)]
     kernel: Kernel,
 
@@ -51,6 +51,10 @@ pub(crate) struct Args {
     /// threads: lets the kernel compute run more devices than there are cores.
     #[arg(long)]
     oversubscribe: bool,
+
+    /// cuda: makes so many devices of one GPU, each with streams of its own.
+    #[arg(long = "virtual", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    virtual_devices: Option<u32>,
 
     /// Processes on other hosts, one a device, as ADDRESS:PORT, separated by commas.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
@@ -74,8 +78,15 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         transport: args.transport,
         mean_op: args.mean_op,
         oversubscribe: args.oversubscribe,
+        virtual_devices: args.virtual_devices,
         hosts: args.hosts.clone(),
     };
+    if args.virtual_devices.is_some() && args.executor.name != "cuda" {
+        bail!(
+            "--virtual: devices of the executor {} are not virtual: leave it out, or use --executor cuda",
+            args.executor.name
+        );
+    }
     settings.check().map_err(|(name, reason)| anyhow!("--{}: {reason}", name.replace('_', "-")))?;
     let bar = Arc::new(Mutex::new(ProgressBar::hidden()));
     let executing = Executing {

@@ -32,8 +32,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     only: Where,
 
-    /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler; may be given
-    /// several times [default: the least makespan on the run's first graph].
+    /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler, and /executor
+    /// behind it where several execute it; may be given several times [default: the least makespan on the run's first graph].
     #[arg(long, value_name = "CELL")]
     cell: Vec<String>,
 

@@ -10,9 +10,9 @@ use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, splitmix64,
 };
 use placebench_execute_cuda::plan::order_of;
-use placebench_execute_cuda::{CudaError, CudaExecutor, CudaRun, Devices, Kernel, Options};
+use placebench_execute_cuda::{CudaError, CudaExecutor, CudaRun, Devices, Options};
 use placebench_harness::execute::simulate::{ContentionFree, simulate};
-use placebench_harness::execute::{ExecutionError, Executor, Order};
+use placebench_harness::execute::{ExecutionError, Executor, Kernel, Order};
 use placebench_harness::timeline::Interval;
 use placebench_harness::validator::{Demands, validate};
 use proptest::strategy::{Strategy, ValueTree};
@@ -164,6 +164,11 @@ fn random_graphs_run_validly_on_gpus_and_virtual_devices() {
             let executor = CudaExecutor::new(Options { devices, graph: round % 4 < 2, ..once }).unwrap();
             let order = Order { scheduler: &Fifo, plan: None };
             let timeline = executor.execute(&placed, order, &StopToken::default()).unwrap();
+            let measurement = timeline.measurement().unwrap();
+            assert_eq!((measurement.makespans.len(), measurement.time_scale), (2, 1e-3));
+            assert!(measurement.hardware.contains("Fake GPU 0"), "{measurement:?}");
+            let ratio = measurement.least() / timeline.makespan();
+            assert!((1.0 - 1e-9..1.0 + 1e-9).contains(&ratio), "{ratio}");
             assert_eq!(executor.demands(), Demands::Order);
             validate(&instance, &placement, &timeline.records(&placed), executor.demands()).unwrap();
             let lasts = |op| timeline.finish(op) - timeline.start(op) - placed.exec_time(op);
@@ -254,7 +259,7 @@ fn clusters_that_do_not_fit_are_refused() {
         assert!(measure(virtual_devices(2), &instance, &placement).is_ok());
         let error = measure_chain(Options { seconds_per_unit: 1e7, ..virtual_devices(2) }).unwrap_err();
         assert_eq!(error, CudaError::TooLong { task: "op 0".to_owned(), seconds: 1e4, most: 3600.0 });
-        let error = measure_chain(Options { kernel: Kernel::Real, ..virtual_devices(2) }).map(|_| ());
+        let error = measure_chain(Options { kernel: Kernel::Compute, ..virtual_devices(2) }).map(|_| ());
         assert!(matches!(error, Err(CudaError::NoCublas | CudaError::Cublas(_))), "{error:?}");
     });
 }
@@ -320,7 +325,7 @@ fn real_kernels_take_what_products_and_copies_take() {
         let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
         let placement = Placement::new(vec![DeviceId(0), DeviceId(1)]);
         for graph in [false, true] {
-            let options = Options { kernel: Kernel::Real, graph, ..virtual_devices(2) };
+            let options = Options { kernel: Kernel::Compute, graph, ..virtual_devices(2) };
             let step = &measure(options, &instance, &placement).unwrap().steps[0];
             // 1 TFLOP/s; a copy of half of the bytes at 10 GB/s after 1 µs; the transfer.
             assert_close(step.ops[0], 0.0, 2e-6 + 1.5e-6);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// What `python3 -m placebench_extract calibrate NAME` answers. All times are seconds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// What `python3 -m placebench_extract calibrate NAME` answers, and what is measured of `threads`. All times are seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The devices, in the order of their ids.
     pub devices: Vec<MeasuredDevice>,
-    /// Each distinct equation of the graphs.
+    /// Each distinct equation of the graphs, or kernel and size.
     pub equations: Vec<Equation>,
     /// The graphs.
     pub graphs: Vec<MeasuredGraph>,
@@ -20,7 +20,7 @@ pub struct Measured {
 }
 
 /// A device.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredDevice {
     /// Its name.
     pub name: String,
@@ -28,11 +28,17 @@ pub struct MeasuredDevice {
     pub kind: String,
     /// Its memory, if it is known.
     pub memory_bytes: Option<u64>,
+    /// What an op takes beside its kernel, where no step of a graph says it.
+    #[serde(default)]
+    pub op_overhead_seconds: Option<f64>,
 }
 
 /// An equation: what ops compute that have the same type, shapes and parameters.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Equation {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
     /// The operations that it counts.
     pub operations: f64,
     /// By device name, its median time within a step that runs on this device alone.
@@ -40,7 +46,7 @@ pub struct Equation {
 }
 
 /// A graph whose step was measured.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredGraph {
     /// A name of the catalogue, or a folder of the extractor.
     pub graph: String,
@@ -51,7 +57,7 @@ pub struct MeasuredGraph {
 }
 
 /// Tensors of one size from one device to another, sent one by one.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredTransfer {
     /// The sender.
     pub from: usize,
@@ -68,7 +74,7 @@ pub struct MeasuredTransfer {
 }
 
 /// Pairs that send at once.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Sender and receiver of each.
     pub pairs: Vec<[usize; 2]>,

@@ -3,6 +3,8 @@
 mod fit;
 mod measured;
 mod run;
+mod sharing;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +16,7 @@ use placebench_datasets::{
 pub use fit::Line;
 pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredTransfer};
 pub use run::{CalibrateSettings, measure};
+pub use sharing::network_errors;
 
 use crate::compare::statistics::mean;
 
@@ -41,8 +44,12 @@ pub struct Calibration {
     pub cluster: Cluster,
     /// By device: equations' times over their operations. Its inverse slope is the device's speed.
     pub speeds: Vec<Line>,
+    /// By type of op, those that took longest first: the operations a second of each device.
+    pub types: Vec<(String, Vec<f64>)>,
     /// By ordered pair.
     pub pairs: Vec<PairFit>,
+    /// How far network models are off how pairs share: see [`network_errors`].
+    pub networks: Vec<(&'static str, f64)>,
     /// How pairs that send at once slow each other: for each set of pairs, its time / that of the first pair alone.
     pub sharing: Vec<(Vec<[usize; 2]>, f64)>,
 }
@@ -67,7 +74,8 @@ pub struct PairFit {
 impl Calibration {
     /// Fits lines to measurements.
     ///
-    /// The overhead of an op is the mean over the graphs of what a step takes beyond its equations. A transfer takes what
+    /// The overhead of an op is the mean over the graphs of what a step takes beyond its equations, or what was measured of ops
+    /// that do nothing. A transfer takes what
     /// its sender and its receiver are busy for, and the link takes the rest of the least time from producer to consumer;
     /// sender and receiver can overlap, and then nothing is left for the link.
     ///
@@ -95,7 +103,8 @@ impl Calibration {
                 return Err(CalibrationError::Answer(format!("{name} has no equations whose times grow")));
             }
             let beyond = measured.graphs.iter().filter_map(|graph| graph.op_overhead_seconds.get(&device.name));
-            overheads.push(mean(beyond.copied()).unwrap_or(0.0).max(0.0));
+            let beyond = mean(beyond.copied()).or(device.op_overhead_seconds);
+            overheads.push(beyond.unwrap_or(0.0).max(0.0));
             let (name, memory_bytes) = (device.name.clone(), device.memory_bytes);
             devices.push(Device { name, kind, memory_bytes, speed: 1.0 / line.per_unit });
             speeds.push(line);
@@ -131,7 +140,8 @@ impl Calibration {
             }
             _ => Vec::new(),
         };
-        Ok(Self { cluster, speeds, pairs, sharing })
+        let networks = network_errors(&pairs, &measured.flows);
+        Ok(Self { cluster, speeds, types: types(measured), pairs, networks, sharing })
     }
 
     /// A graph with the times that its ops' equations took on these devices: for each kind, the mean over the devices of
@@ -165,6 +175,25 @@ impl Calibration {
     }
 }
 
+/// Operations a second of each device, by type of op.
+fn types(measured: &Measured) -> Vec<(String, Vec<f64>)> {
+    let mut sums: BTreeMap<&str, (f64, Vec<(f64, f64)>)> = BTreeMap::new();
+    for equation in &measured.equations {
+        let (total, of_devices) = sums.entry(&equation.kind).or_default();
+        of_devices.resize(measured.devices.len(), (0.0, 0.0));
+        for (device, sum) in measured.devices.iter().zip(of_devices) {
+            if let Some(seconds) = equation.step_seconds.get(&device.name) {
+                *sum = (sum.0 + equation.operations, sum.1 + seconds);
+                *total += seconds;
+            }
+        }
+    }
+    let mut types: Vec<_> = sums.into_iter().collect();
+    types.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(b.0)));
+    let rates = |sums: Vec<(f64, f64)>| sums.into_iter().map(|(operations, seconds)| operations / seconds).collect();
+    types.into_iter().map(|(kind, (_, sums))| (kind.to_owned(), rates(sums))).collect()
+}
+
 fn pair_fit(measured: &Measured, from: usize, to: usize) -> Result<PairFit, CalibrationError> {
     let of_pair = || measured.transfers.iter().filter(|transfer| (transfer.from, transfer.to) == (from, to));
     if of_pair().count() < 2 {
@@ -196,9 +225,18 @@ mod tests {
     /// Two CPUs that compute 1e9 operations a second and add 20 µs; a transfer takes 10 µs + 1 ns a byte of the sender,
     /// 30 µs of the receiver, and 5 µs + 0.5 ns a byte between.
     fn measured() -> Measured {
-        let device = |name: &str| MeasuredDevice { name: name.into(), kind: "cpu".into(), memory_bytes: Some(1 << 30) };
+        let device = |name: &str| MeasuredDevice {
+            name: name.into(),
+            kind: "cpu".into(),
+            memory_bytes: Some(1 << 30),
+            op_overhead_seconds: None,
+        };
         let by_device = |seconds: f64| [("a".to_owned(), seconds), ("b".to_owned(), seconds)].into();
-        let equation = |operations: f64| Equation { operations, step_seconds: by_device(operations * 1e-9) };
+        let equation = |operations: f64| Equation {
+            kind: if operations > 5e6 { "dot" } else { "add" }.into(),
+            operations,
+            step_seconds: by_device(operations * 1e-9),
+        };
         let transfer = |(from, to), bytes: u64| {
             let size = bytes as f64;
             let (sender_seconds, receiver_seconds) = (10e-6 + 1e-9 * size, 30e-6);
@@ -246,7 +284,20 @@ mod tests {
         let [(pairs, ratio)] = &found.sharing[..] else { panic!("{:?}", found.sharing) };
         assert_eq!(*pairs, [[0, 1], [1, 0]]);
         near(*ratio, 1.8);
+        let types: Vec<&str> = found.types.iter().map(|(kind, _)| kind.as_str()).collect();
+        assert_eq!(types, ["dot", "add"]);
+        near(found.types[1].1[1], 1e9);
+        assert_eq!(found.networks.len(), 3);
         assert!(found.pairs.iter().all(|pair| pair.one_way.residual < 1e-9));
+    }
+
+    #[test]
+    fn without_graphs_the_overhead_is_that_of_ops_that_do_nothing() {
+        let mut measured = measured();
+        measured.graphs.clear();
+        measured.devices[1].op_overhead_seconds = Some(7e-6);
+        let found = Calibration::of(&measured).unwrap();
+        assert_eq!([0, 1].map(|device| found.cluster.op_overhead(DeviceId(device))), [0.0, 7e-6]);
     }
 
     #[test]

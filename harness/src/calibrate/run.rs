@@ -4,15 +4,18 @@ use placebench_algorithms::StopToken;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CalibrationError, Measured};
+use super::{CalibrationError, Measured, threads};
+use crate::execute::Transport;
 use crate::execute::driver::{PYTHON_VARIABLE, python};
 use crate::process::{self, Ending, Limits};
 
 /// What a driver measures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalibrateSettings {
-    /// The driver: `jax`.
+    /// The executor: `threads`, or the driver `jax` or `tensorflow`.
     pub driver: String,
+    /// How the executor `threads` moves tensors.
+    pub transport: Transport,
     /// CPU devices, a core each.
     pub cpus: usize,
     /// GPUs.
@@ -39,11 +42,16 @@ enum Event {
 /// What a driver may write.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Measures the devices, and answers with what was measured, read and as the driver wrote it.
+/// Measures the devices, and answers with what was measured, read and as it was written.
 ///
 /// # Errors
 /// If the driver cannot be started, fails, is told to stop, or answers nonsense.
 pub fn measure(settings: &CalibrateSettings, stop: &StopToken) -> Result<(Measured, Value), CalibrationError> {
+    if settings.driver == "threads" {
+        let measured = threads::measure(settings, stop)?;
+        let value = serde_json::to_value(&measured).map_err(|error| CalibrationError::Answer(error.to_string()))?;
+        return Ok((measured, value));
+    }
     let failed = |reason: String| CalibrationError::Driver(format!("{}: {reason}", settings.driver));
     let (python, mut command) = python();
     command.args(["calibrate", &settings.driver]);

@@ -14,7 +14,7 @@ const COMPARED: [&str; 6] = ["status", "error", "devices", "ops", "edges", "time
 #[derive(Debug)]
 pub(super) struct Matching {
     /// Cells in both runs: the columns [`CELL`], and those of the old run and, with `_new` after their names, of the new
-    /// run: [`COMPARED`] and the metrics.
+    /// run: [`COMPARED`], the metrics and [`noise`].
     pub(super) pairs: DataFrame,
     /// Cells only in the old run.
     pub(super) only_old: Vec<CellKey>,
@@ -51,7 +51,13 @@ impl Matching {
     }
 }
 
-/// The rows of a run: the columns [`CELL`], [`COMPARED`] and these metrics.
+/// What the repetitions of a measured cell say of its noise: their number, and their least and largest makespan, each / median.
+fn noise() -> [Expr; 3] {
+    let share = |column: &str| (col(column) / col("makespan")).alias(format!("{column}_share"));
+    [col("repetitions"), share("makespan_least"), share("makespan_largest")]
+}
+
+/// The rows of a run: the columns [`CELL`], [`COMPARED`], these metrics and [`noise`].
 pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Result<LazyFrame, ComparisonError> {
     let suite = if any_suite { lit("").alias("suite") } else { col("suite") };
     let columns: Vec<Expr> = [suite]
@@ -59,6 +65,7 @@ pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Resu
         .chain(CELL[1..].iter().map(|&name| col(name)))
         .chain(COMPARED.map(col))
         .chain(metrics.iter().map(|metric| metric.expr()))
+        .chain(noise())
         .collect();
     let cells = Table::new(&run.rows)?.lazy().select(columns);
     let twice = cells.clone().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;

@@ -1,7 +1,7 @@
 //! Compares runs: what changed between two, which algorithm ranks where, how results move over many.
 //!
-//! Numbers that do not depend on the clock are compared exactly, because runs are deterministic; seconds are compared
-//! against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
+//! Numbers that do not depend on the clock are compared exactly, because runs are deterministic; seconds, and makespans of
+//! measured cells, are compared against the noise that repetitions show. `docs/METHODOLOGY.md` has the statistics.
 
 mod agreement;
 mod history;
@@ -16,7 +16,7 @@ mod verdict;
 
 pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
-pub use quality::{CellChange, QualityComparison, QualityGroup};
+pub use quality::{CellChange, LEAST_REPETITIONS, QualityComparison, QualityGroup};
 pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};

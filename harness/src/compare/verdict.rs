@@ -6,7 +6,7 @@ use polars::prelude::*;
 use serde::Serialize;
 
 use super::matching::Matching;
-use super::quality::descending;
+use super::quality::{LEAST_REPETITIONS, descending, is_measured, is_repeated};
 use super::time::{TIMED, TimeComparison};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
@@ -160,6 +160,12 @@ impl Comparison {
             quality: quality.collect::<PolarsResult<_>>()?,
             times: times.unwrap_or_default(),
         };
+        let once = same.lazy().filter(is_measured().and(is_repeated().not())).collect()?.height();
+        if once > 0 {
+            let few =
+                format!("{once} measured cells have fewer than {LEAST_REPETITIONS} repetitions in one of the runs");
+            comparison.warnings.push(format!("{few}: what noise does is unknown, and their times are not compared"));
+        }
         if comparison.compared == 0 {
             comparison.warnings.push("no cell has a result in both runs: only how cells end was compared".to_owned());
         }

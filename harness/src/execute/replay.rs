@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, Task};
+use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationState, StopToken, Task};
 use placebench_datasets::{DeviceId, PlacedGraph};
 
+use super::simulate::{NetworkModel, Simulator};
+use super::{ExecutionError, Executor, Order};
 use crate::timeline::{Interval, Timeline};
 
 /// The tasks of each device, in the order of a timeline: by start, then by end, then topologically. No device waits for
@@ -35,6 +37,31 @@ pub fn order_of(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Vec<Vec<Task>>
         tasks.into_iter().map(|(_, _, task)| task).collect()
     };
     tasks.into_iter().map(sorted).collect()
+}
+
+/// What a measured run repeats: the order of a simulation of the same placement.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The tasks of each device in their order.
+    pub tasks: Vec<Vec<Task>>,
+    /// The simulation.
+    pub timeline: Timeline,
+}
+
+impl Simulated {
+    /// Simulates a placed graph under a network model.
+    ///
+    /// # Errors
+    /// As the simulator.
+    pub fn new(
+        network: &'static dyn NetworkModel,
+        placed: &PlacedGraph<'_>,
+        order: Order<'_>,
+        stop: &StopToken,
+    ) -> Result<Self, ExecutionError> {
+        let timeline = Simulator::new(network).execute(placed, order, stop)?;
+        Ok(Self { tasks: order_of(placed, &timeline), timeline })
+    }
 }
 
 /// A scheduler that follows a given order: an idle device waits until its next task is executable. A task that the order
@@ -109,13 +136,11 @@ impl Policy for Following {
 
 #[cfg(test)]
 mod tests {
-    use placebench_algorithms::StopToken;
     use placebench_algorithms::schedulers::{Fifo, Pct};
     use placebench_datasets::{Instance, Placement, TransferOverheads};
 
     use super::*;
-    use crate::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, simulate};
-    use crate::execute::{Executor, Order, simulate::Simulator};
+    use crate::execute::simulate::{ContentionFree, NETWORK_MODELS, simulate};
     use crate::problem::{ClusterEntry, GraphEntry, Problem};
 
     #[test]

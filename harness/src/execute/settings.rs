@@ -16,7 +16,7 @@ pub struct ExecuteSettings {
     pub repetitions: u32,
     /// In which order devices execute their tasks.
     pub order: OrderMode,
-    /// What the executor `threads` does while an op takes time.
+    /// What the executors `threads` and `cuda` do while an op takes time.
     pub kernel: Kernel,
     /// How the executor `threads` moves tensors.
     pub transport: Transport,
@@ -24,6 +24,9 @@ pub struct ExecuteSettings {
     pub mean_op: RealTime,
     /// Whether the kernel `compute` may run more devices than there are idle cores.
     pub oversubscribe: bool,
+    /// How many virtual devices the executor `cuda` makes of one GPU; without it a device is a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_devices: Option<u32>,
     /// Worker processes that were started by hand, one a device, as `address:port`; empty to start them here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
@@ -39,6 +42,7 @@ impl Default for ExecuteSettings {
             transport: Transport::default(),
             mean_op: RealTime { seconds: 0.003 },
             oversubscribe: false,
+            virtual_devices: None,
             hosts: Vec::new(),
         }
     }
@@ -58,6 +62,9 @@ impl ExecuteSettings {
         let seconds = self.mean_op.seconds;
         if !(1e-6..=1e3).contains(&seconds) {
             return Err(("mean_op", "must be from 1 us to 1000 s".to_owned()));
+        }
+        if self.virtual_devices == Some(0) {
+            return Err(("virtual_devices", "must be at least 1".to_owned()));
         }
         Ok(())
     }
@@ -122,12 +129,13 @@ words! {
 }
 
 words! {
-    /// What the executor `threads` does while an op takes time.
+    /// What the executors `threads` and `cuda` do while an op takes time.
     Kernel, "kernel", {
         /// It waits until the op's time has passed. That checks the runtime and the synchronisation, not the costs.
         #[default]
         Wait = "wait",
-        /// It multiplies matrices, or reads and writes memory, as often as takes the op's time on an idle core.
+        /// It multiplies matrices, or reads and writes memory: under `threads` as often as takes the op's time on an idle core,
+        /// under `cuda` as much as the op's operations and bytes.
         Compute = "compute",
     }
 }
@@ -222,6 +230,7 @@ mod tests {
         assert_eq!(usual.check(), Ok(()));
         assert_eq!(fault(ExecuteSettings { warm_up: 0, ..usual.clone() }), "warm_up");
         assert_eq!(fault(ExecuteSettings { repetitions: 0, ..usual.clone() }), "repetitions");
+        assert_eq!(fault(ExecuteSettings { virtual_devices: Some(0), ..usual.clone() }), "virtual_devices");
         assert_eq!(fault(ExecuteSettings { mean_op: RealTime { seconds: 1e9 }, ..usual }), "mean_op");
     }
 }

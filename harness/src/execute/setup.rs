@@ -21,6 +21,22 @@ pub struct Setup<'a> {
     pub notify: Notify,
 }
 
+impl Setup<'_> {
+    /// Refuses a graph whose times are no seconds.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn check_seconds(&self) -> Result<(), String> {
+        match self.time_unit {
+            "seconds" => Ok(()),
+            unit => Err(format!(
+                "graph '{}' has times in {unit}, which do not compare with measured seconds: use a graph with measured times",
+                self.graph.label()
+            )),
+        }
+    }
+}
+
 /// Hears how an execution goes on.
 pub type Notify = Arc<dyn Fn(Progress) + Send + Sync>;
 

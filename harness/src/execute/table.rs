@@ -1,6 +1,7 @@
 //! The executors by name: one line each in [`EXECUTORS`].
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use placebench_datasets::nearest;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,29 @@ pub struct ExecutorEntry {
     /// ([`Executor::execute_all`]). Their rows come together.
     pub takes_turns: bool,
     /// Makes one.
-    pub make: fn(&Setup<'_>) -> Result<Box<dyn Executor>, String>,
+    pub make: MakeExecutor,
+}
+
+/// Makes an executor from a setup, or says in one line why it cannot.
+pub type MakeExecutor = fn(&Setup<'_>) -> Result<Box<dyn Executor>, String>;
+
+/// Makes `cuda`, which lives in a crate above this one that not every build has.
+static CUDA: OnceLock<MakeExecutor> = OnceLock::new();
+
+/// Gives the entry `cuda` its executor; a program that has it calls this once, before it makes executors.
+pub fn provide_cuda(make: MakeExecutor) {
+    CUDA.get_or_init(|| make);
+}
+
+fn make_cuda(setup: &Setup<'_>) -> Result<Box<dyn Executor>, String> {
+    match CUDA.get() {
+        Some(make) => make(setup),
+        None => {
+            Err("this placebench was built without it: build it with 'cargo build --release --features cuda', which \
+                     needs nothing of CUDA"
+                .to_owned())
+        }
+    }
 }
 
 impl fmt::Debug for ExecutorEntry {
@@ -62,6 +85,13 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
         measures: true,
         takes_turns: false,
         make: |setup| Ok(Box::new(Driver::new("tensorflow", setup)?)),
+    },
+    ExecutorEntry {
+        name: "cuda",
+        doc: "kernels and copies on NVIDIA GPUs, or on parts of one; needs a build with the feature cuda",
+        measures: true,
+        takes_turns: false,
+        make: make_cuda,
     },
 ];
 

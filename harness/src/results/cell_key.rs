@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
@@ -28,7 +28,7 @@ impl fmt::Display for Scenario {
 }
 
 /// What identifies a cell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CellKey {
     /// Name of the suite; empty if suites are not told apart.
     pub suite: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::ColumnValue;
 use super::{CellKey, Predictions};
+use crate::MeasuredTimeline;
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
@@ -82,6 +83,9 @@ macro_rules! row {
             /// `predicted_MODEL` and `prediction_error_MODEL`, which is predicted / measured makespan − 1.
             #[serde(flatten)]
             pub predictions: Predictions,
+            /// What was measured, no column: on its way to the run folder, which keeps it in a file of its own.
+            #[serde(skip)]
+            pub timeline: Option<Box<MeasuredTimeline>>,
         }
 
         impl Row {

@@ -4,6 +4,7 @@
 //! suite.toml         the suite as run
 //! environment.toml   version, commit, processor, threads, command line, digests of the files that the run reads
 //! cells.jsonl        one line a finished cell, appended while the run goes on
+//! timelines/         what measured cells did when: see MeasuredTimeline
 //! results.parquet    all rows in the suite's order, once the run is complete
 //! ```
 //!
@@ -184,11 +185,15 @@ impl RunFolder {
         &self.path
     }
 
-    /// Appends a finished cell to the journal: one write, so that a crash tears at most the last line.
+    /// Appends a finished cell to the journal: one write, so that a crash tears at most the last line. A measured timeline
+    /// is written before.
     ///
     /// # Errors
-    /// If the journal cannot be written (a full disk, say).
+    /// If a file cannot be written (a full disk, say).
     pub fn append(&self, row: &Row) -> Result<(), FolderError> {
+        if let Some(timeline) = &row.timeline {
+            timeline.write(&self.path).map_err(|(path, source)| FolderError::Io { path, source })?;
+        }
         let io_error = |source| FolderError::Io { path: self.path.join(JOURNAL), source };
         let mut line = serde_json::to_string(row).map_err(|error| io_error(error.into()))?;
         line.push('\n');

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
 pub use inputs::input_digests;
-pub use replay::{replay, replay_within};
+pub use replay::{MeasuredCell, replay, replay_within};
 
 use crate::evaluate::Reference;
 use crate::execute::simulate::Simulator;
@@ -89,9 +89,11 @@ pub fn run<E: Send>(
     let measured = missing_jobs(plan, &rows, is_measured, |a, b| takes_turns(plan, a, b));
     let pool = search_pool(plan, &jobs);
     let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
-    let keep = |row: Row| -> Result<(), E> {
+    let keep = |mut row: Row| -> Result<(), E> {
         record(&row)?;
         observer.cell(&row);
+        // Recorded; until the run ends, nothing else needs it.
+        row.timeline = None;
         fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(row);
         Ok(())
     };

@@ -1,15 +1,20 @@
-//! Runs a cell once more for what its row does not keep: the placement and the timeline.
+//! What the row of a cell does not keep, the placement and the timeline: a simulated cell is run once more, and of a measured
+//! one the run folder has them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
-use placebench_datasets::Instance;
+use placebench_datasets::{Instance, PlacedGraph, Placement};
 
 use super::guard::{Outcome, guarded};
+use crate::MeasuredTimeline;
 use crate::evaluate::{Evaluation, Evaluator};
-use crate::execute::simulate::Simulator;
+use crate::execute::simulate::{Simulator, simulate};
+use crate::execute::{Replay, order_of};
 use crate::suite::{Cell, Plan};
+use crate::timeline::Timeline;
 
 /// As [`replay`], but a panic or a placer that takes too long is an error, too.
 ///
@@ -43,6 +48,35 @@ pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) ->
     let placed = evaluator.place(&*plan.placers[cell.placer].1, network);
     let evaluation = placed.and_then(|placed| evaluator.execute(&placed, scheduler, &simulator));
     evaluation.map_err(|error| error.to_string())
+}
+
+/// A measured cell.
+#[derive(Clone, Debug)]
+pub struct MeasuredCell {
+    /// The device of each op.
+    pub placement: Placement,
+    /// What was measured, in one repetition or a traced step.
+    pub measured: Timeline,
+    /// What the cell's network model predicts for this placement and the order that was measured.
+    pub predicted: Timeline,
+}
+
+impl MeasuredCell {
+    /// What the folder of a run keeps of a cell, on the instance of the cell's group ([`Plan::problem`]).
+    ///
+    /// # Errors
+    /// One line, if the folder keeps nothing of the cell, or what it keeps is of another instance.
+    ///
+    /// # Complexity
+    /// That of a simulation.
+    pub fn read(run: &Path, plan: &Plan, cell: Cell, instance: &Instance) -> Result<Self, String> {
+        let (placement, measured) = MeasuredTimeline::read(run, &plan.key(cell))?.restore(instance)?;
+        let placed = PlacedGraph::new(instance, &placement);
+        let replay = Replay { order: order_of(&placed, &measured) };
+        let predicted = simulate(&placed, &replay, None, plan.networks[cell.network].1);
+        let predicted = predicted.map_err(|error| error.to_string())?;
+        Ok(Self { placement, measured, predicted })
+    }
 }
 
 #[cfg(test)]

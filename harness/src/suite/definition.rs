@@ -261,6 +261,10 @@ impl Suite {
             }
         }
         self.execute.check().map_err(|(name, reason)| refuse(format!("execute: {name}"), reason))?;
+        if self.execute.virtual_devices.is_some() && !self.executors.iter().any(|name| name == "cuda") {
+            let reason = "only the executor cuda has virtual devices, and executors does not name it".to_owned();
+            return Err(refuse("execute: virtual_devices".to_owned(), reason));
+        }
         self.check_algorithms().map_err(|(list, reason)| refuse(list.to_owned(), reason))?;
         for entry in &self.placer_entries {
             entry.check().map_err(|reason| refuse(format!("placer '{}'", entry.name()), reason))?;
@@ -527,6 +531,10 @@ preset = "laich7"
             (
                 GOOD.replace("[[graph]]", "[execute]\nwarm_up = 0\n[[graph]]"),
                 "s.toml: execute: warm_up: must be from 1 to 1000000",
+            ),
+            (
+                GOOD.replace("[[graph]]", "[execute]\nvirtual_devices = 2\n[[graph]]"),
+                "s.toml: execute: virtual_devices: only the executor cuda has virtual devices",
             ),
             (GOOD.replace("[[graph]]", "[execute]\nwarmup = 1\n[[graph]]"), "s.toml:7: unknown field `warmup`"),
             (GOOD.replace("[[graph]]", "[execute]\nmean_op = \"3\"\n[[graph]]"), "s.toml:7: '3' is no length of time"),

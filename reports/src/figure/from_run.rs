@@ -4,15 +4,21 @@ use placebench_datasets::{Cluster, DataflowGraph, OpId, PlacedGraph};
 use placebench_harness::timeline::Timeline;
 
 use super::executable_ops::ExecutableOps;
-use super::gantt::{Gantt, GanttDevice, Task, TaskKind};
+use super::gantt::{Gantt, GanttDevice, GanttRun, Task, TaskKind};
 use super::histogram::Histogram;
 use super::quantity::{Quantity, Unit};
 
-/// What each device of a simulated run does when. `placed` is what was simulated, `time_unit` the unit of its times.
+/// What each device does when, in one run or in several with a name each. `placed` is what was executed, `time_unit` the unit
+/// of its times.
 ///
 /// # Complexity
-/// O((ops + transfers) log).
-pub fn gantt(placed: &PlacedGraph<'_>, timeline: &Timeline, time_unit: &str, title: String) -> Gantt {
+/// O((ops + transfers) log) a run.
+pub fn gantt(placed: &PlacedGraph<'_>, runs: &[(&str, &Timeline)], time_unit: &str, title: String) -> Gantt {
+    let runs = runs.iter().map(|&(name, timeline)| gantt_run(placed, timeline, name.to_owned())).collect();
+    Gantt { title, unit: Unit::of_time(time_unit), runs }
+}
+
+fn gantt_run(placed: &PlacedGraph<'_>, timeline: &Timeline, run: String) -> GanttRun {
     let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     let mut tasks: Vec<Vec<Task>> = vec![Vec::new(); cluster.device_count()];
     let name = |op: OpId| graph.name(op).map_or_else(|| format!("op {op}"), ToString::to_string);
@@ -36,7 +42,7 @@ pub fn gantt(placed: &PlacedGraph<'_>, timeline: &Timeline, time_unit: &str, tit
         tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));
         GanttDevice { name: device.name.to_string(), tasks }
     });
-    Gantt { title, unit: Unit::of_time(time_unit), makespan: timeline.makespan(), devices: devices.collect() }
+    GanttRun { name: run, makespan: timeline.makespan(), devices: devices.collect() }
 }
 
 /// Executable ops on each device before each of its decisions; `None` if the run did not record them

@@ -10,7 +10,8 @@ use super::scale::Scale;
 use super::style::{AXIS, Style};
 use crate::export::{Table, number_text};
 
-/// A row a device, a bar for each op, white where it idles; how busy it was stands at the right.
+/// A row a device, a bar for each op, white where it idles; how busy it was stands at the right. Several runs stand below each
+/// other over one axis.
 ///
 /// Ops too short to be seen apart are joined to one bar, whose hover text says how many it holds; the table has each.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +20,16 @@ pub struct Gantt {
     pub title: String,
     /// The unit of times.
     pub unit: Unit,
-    /// When the run ends.
+    /// The runs, from top to bottom.
+    pub runs: Vec<GanttRun>,
+}
+
+/// What all devices did in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GanttRun {
+    /// What tells it from the others; empty if there are none.
+    pub name: String,
+    /// When it ends.
     pub makespan: f64,
     /// The devices, in order.
     pub devices: Vec<GanttDevice>,
@@ -97,13 +107,15 @@ impl Figure for Gantt {
         let unit = self.unit.name();
         let header =
             ["device".to_owned(), "task".into(), "what".into(), format!("start_{unit}"), format!("end_{unit}")];
-        let mut table = Table::new(header);
-        for device in &self.devices {
-            for task in &device.tasks {
-                let times = [task.start, task.end].map(number_text);
-                table.push(
-                    [device.name.clone(), task.name.clone(), task.what.name().to_owned()].into_iter().chain(times),
-                );
+        let several = self.runs.len() > 1;
+        let mut table = Table::new(several.then(|| "run".to_owned()).into_iter().chain(header));
+        for run in &self.runs {
+            for device in &run.devices {
+                for task in &device.tasks {
+                    let names = [device.name.clone(), task.name.clone(), task.what.name().to_owned()];
+                    let times = [task.start, task.end].map(number_text);
+                    table.push(several.then(|| run.name.clone()).into_iter().chain(names).chain(times));
+                }
             }
         }
         table
@@ -112,52 +124,77 @@ impl Figure for Gantt {
     fn draw(&self, style: &Style) -> Drawing {
         let mut drawing = Drawing::new(style.width(), style.theme, self.title.clone(), self.table());
         let top = draw_title(&mut drawing, &self.title, style) + style.half_capital();
-        let names: Vec<String> = self
-            .devices
-            .iter()
-            .map(|device| font::shortened(&device.name, style.font_pt, drawing.width * 0.25))
-            .collect();
-        let left = names.iter().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
-        let count = self.devices.len().max(1) as f64;
-        let pitch = (style.line() * 1.5).min((340.0 / count).max(2.6));
+        let shown = |device: &GanttDevice| font::shortened(&device.name, style.font_pt, drawing.width * 0.25);
+        let names: Vec<Vec<String>> = self.runs.iter().map(|run| run.devices.iter().map(shown).collect()).collect();
+        let left = names.iter().flatten().map(|name| style.text_width(name)).fold(0.0, f64::max) + 4.0;
+        let rows: usize = self.runs.iter().map(|run| run.devices.len()).sum();
+        let pitch = (style.line() * 1.5).min((340.0 / rows.max(1) as f64).max(2.6));
         let right = style.text_width("100%") + 4.0;
-        let area = Area::new(left, top, drawing.width - left - right, pitch * count);
-        let scale = Scale::Linear { low: 0.0, high: if self.makespan > 0.0 { self.makespan } else { 1.0 } };
+        let width = drawing.width - left - right;
+        let makespan = self.runs.iter().map(|run| run.makespan).fold(0.0, f64::max);
+        let scale = Scale::Linear { low: 0.0, high: if makespan > 0.0 { makespan } else { 1.0 } };
         let quantity = Quantity::new("time", self.unit.clone());
-        let axis = Axis::below(scale, &quantity, area.width, style);
-        axis.draw_below(&mut drawing, &area, style, true);
-        drawing.line((area.x, area.y), (area.x, area.bottom()), AXIS);
-        // Where rows are lower than a line of text, every second, third, … is named.
-        let every = (style.line() / pitch).ceil().max(1.0) as usize;
-        for (row, (device, name)) in self.devices.iter().zip(&names).enumerate() {
-            let y = area.y + row as f64 * pitch;
-            if row % every == 0 {
-                // The sum of nothing is -0, which would show.
-                let busy = 0.0 + device.tasks.iter().map(|task| task.end - task.start).sum::<f64>();
-                let share = if self.makespan > 0.0 { 100.0 * busy / self.makespan } else { 0.0 };
-                let baseline = y + pitch / 2.0 + style.half_capital();
-                drawing.text(area.x - 3.0, baseline, style.font_pt, Anchor::End, name);
-                drawing.text(drawing.width, baseline, style.font_pt, Anchor::End, format!("{share:.0}%"));
+        let axis = Axis::below(scale, &quantity, width, style);
+        let mut area = Area::new(left, top, width, 0.0);
+        drawing.height = top;
+        for (index, (run, names)) in self.runs.iter().zip(&names).enumerate() {
+            if !run.name.is_empty() {
+                area.y += style.line();
+                let name = font::shortened(&run.name, style.font_pt, width);
+                drawing.text(area.x, area.y - style.half_capital(), style.font_pt, Anchor::Start, name);
             }
-            let lane = Area::new(area.x, y + pitch * 0.1, area.width, pitch * 0.8);
-            self.draw_tasks(&mut drawing, device, &axis, &lane);
+            area.height = pitch * run.devices.len().max(1) as f64;
+            let is_last = index + 1 == self.runs.len();
+            axis.draw_below(&mut drawing, &area, style, is_last);
+            drawing.line((area.x, area.y), (area.x, area.bottom()), AXIS);
+            self.draw_run(&mut drawing, run, names, &axis, (&area, pitch), style);
+            drawing.height = area.bottom() + axis.below_room(style, is_last) + 1.0;
+            area.y = drawing.height;
         }
-        drawing.height = area.bottom() + axis.below_room(style, true) + 1.0;
-        let has =
-            |kind: &TaskKind| self.devices.iter().any(|device| device.tasks.iter().any(|task| task.what == *kind));
+        let has = |kind: &TaskKind| {
+            let devices = || self.runs.iter().flat_map(|run| &run.devices);
+            devices().any(|device| device.tasks.iter().any(|task| task.what == *kind))
+        };
         let kinds: Vec<TaskKind> =
             TaskKind::ALL.into_iter().filter(|kind| *kind == TaskKind::Op || has(kind)).collect();
         if kinds.len() > 1 {
-            drawing.height = draw_key(&mut drawing, area.x, style, &kinds);
+            drawing.height = draw_key(&mut drawing, left, style, &kinds);
         }
         drawing
     }
 }
 
 impl Gantt {
-    fn draw_tasks(&self, drawing: &mut Drawing, device: &GanttDevice, axis: &Axis, lane: &Area) {
+    /// Draws the rows of a run, each as high as the pitch.
+    fn draw_run(
+        &self,
+        drawing: &mut Drawing,
+        run: &GanttRun,
+        names: &[String],
+        axis: &Axis,
+        (area, pitch): (&Area, f64),
+        style: &Style,
+    ) {
+        // Where rows are lower than a line of text, every second, third, … is named.
+        let every = (style.line() / pitch).ceil().max(1.0) as usize;
+        for (row, (device, name)) in run.devices.iter().zip(names).enumerate() {
+            let y = area.y + row as f64 * pitch;
+            if row % every == 0 {
+                // The sum of nothing is -0, which would show.
+                let busy = 0.0 + device.tasks.iter().map(|task| task.end - task.start).sum::<f64>();
+                let share = if run.makespan > 0.0 { 100.0 * busy / run.makespan } else { 0.0 };
+                let baseline = y + pitch / 2.0 + style.half_capital();
+                drawing.text(area.x - 3.0, baseline, style.font_pt, Anchor::End, name);
+                drawing.text(drawing.width, baseline, style.font_pt, Anchor::End, format!("{share:.0}%"));
+            }
+            let lane = Area::new(area.x, y + pitch * 0.1, area.width, pitch * 0.8);
+            self.draw_tasks(drawing, run, device, axis, &lane);
+        }
+    }
+
+    fn draw_tasks(&self, drawing: &mut Drawing, run: &GanttRun, device: &GanttDevice, axis: &Axis, lane: &Area) {
         let x = |time: f64| axis.x(time, lane);
-        let tasks: usize = self.devices.iter().map(|device| device.tasks.len()).sum();
+        let tasks: usize = run.devices.iter().map(|device| device.tasks.len()).sum();
         let narrow = if tasks > MANY { NARROW_OF_MANY } else { NARROW };
         let is_narrow = |task: &Task| x(task.end) - x(task.start) < narrow;
         let mut rest = device.tasks.as_slice();
@@ -174,10 +211,12 @@ impl Gantt {
             }
             let what = first.what.label();
             let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what}s from {}", first.name) };
-            let title =
-                format!("{name} on {}: {} to {}", device.name, self.unit.text(first.start), self.unit.text(end));
+            let when = format!("{} to {}", self.unit.text(first.start), self.unit.text(end));
+            let of_run = if run.name.is_empty() { String::new() } else { format!(", {}", run.name) };
+            let title = format!("{name} on {}{of_run}: {when}", device.name);
             let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(THINNEST), lane.height);
-            let datum = Datum { key: format!("{}|{}", device.name, first.name), title };
+            let run_key = if run.name.is_empty() { String::new() } else { format!("{}|", run.name) };
+            let datum = Datum { key: format!("{run_key}{}|{}", device.name, first.name), title };
             drawing.mark(datum, bar(area, first.what));
             rest = &rest[taken..];
         }

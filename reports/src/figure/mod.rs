@@ -59,7 +59,7 @@ pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shap
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
 pub use from_run::{colocation_histogram, executable_ops, gantt};
-pub use gantt::{Gantt, GanttDevice, Task, TaskKind};
+pub use gantt::{Gantt, GanttDevice, GanttRun, Task, TaskKind};
 pub use grouped_bars::{Bar, GroupedBars};
 pub use hatch::Hatch;
 pub use heat_map::{HeatCell, HeatMap};

@@ -13,6 +13,7 @@ mod summary;
 mod timelines;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use placebench_harness::results::{Filter, Row, SCHEMA_VERSION, Table};
@@ -32,7 +33,7 @@ use timelines::Made;
 /// What a report is made from.
 #[derive(Clone)]
 pub struct ReportInput {
-    /// The run folder as commands should name it.
+    /// The run folder as commands should name it; what it keeps of measured cells is read there.
     pub folder: String,
     /// The rows.
     pub rows: Vec<Row>,
@@ -101,7 +102,8 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
     let used = used + figures.html.len();
     let candidates = timelines::candidates(&table)?;
     let left = TARGET_BYTES.saturating_sub(used);
-    let made = timelines::make(input.timelines, input.plan.as_ref().ok(), &rows, candidates, left);
+    let made =
+        timelines::make(input.timelines, input.plan.as_ref().ok(), (Path::new(&input.folder), &rows), candidates, left);
     let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
     let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
     let mut data: Vec<String> = parts.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
@@ -240,7 +242,7 @@ fn about_timelines(input: &ReportInput, made: &Made) -> String {
         }
     };
     format!(
-        "{count} cells have a timeline, simulated again for this report, of the {all} that are a placer's best scheduler on a graph in \
+        "{count} cells have a timeline, measured or simulated again for this report, of the {all} that are a placer's best scheduler on a graph in \
          the first repetition.{how} {others}"
     )
 }

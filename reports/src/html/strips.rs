@@ -1,4 +1,4 @@
-//! A timeline in little space: how busy each device was in each of some 240 bins of the makespan.
+//! A timeline in little space: how busy each device was in each of some 240 bins of a span of time.
 
 use placebench_datasets::{OpId, PlacedGraph, TransferId};
 use placebench_harness::timeline::{Interval, Timeline};
@@ -17,7 +17,7 @@ const TOP_OPS: usize = 8;
 /// Levels between idle and busy: the letters of the alphabet.
 const LEVELS: f64 = 25.0;
 
-/// The strips of a simulated run as JSON, for the page to draw:
+/// The strips of a run from 0 to `span`, mostly its makespan, as JSON for the page to draw:
 ///
 /// ```text
 /// {"bins": 240, "of": devices, "devices": [[name, kind, busy share, ops, strip], …], "moving": [most at once, strip],
@@ -28,7 +28,7 @@ const LEVELS: f64 = 25.0;
 ///
 /// # Complexity
 /// O(ops + transfers) time.
-pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
+pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline, span: f64) -> Value {
     let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     let devices = cluster.device_count();
     let busy = timeline.busy_times(placed);
@@ -38,7 +38,7 @@ pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
     shown.sort_unstable();
     let bins = (ALL_BINS / shown.len().max(1)).clamp(60, MOST_BINS);
 
-    let mut computing = vec![Coverage::new(bins, timeline.makespan()); devices];
+    let mut computing = vec![Coverage::new(bins, span); devices];
     let mut counts = vec![0u64; devices];
     for op in graph.op_ids() {
         let device = placed.device_of(op).index();
@@ -51,7 +51,7 @@ pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
     for (id, interval) in timeline.receives() {
         computing[placed.transfer(id).to.index()].add(interval);
     }
-    let mut moving = Coverage::new(bins, timeline.makespan());
+    let mut moving = Coverage::new(bins, span);
     for id in (0..placed.transfer_count()).map(TransferId::new) {
         moving.add(timeline.transfer(placed, id));
     }
@@ -65,11 +65,11 @@ pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
         let share = if timeline.makespan() > 0.0 { busy[index] / timeline.makespan() } else { 0.0 };
         json!([device.name, device.kind.name(), number(share, 3), counts[index], coded(&computing[index].means())])
     };
-    let top = longest(placed).into_iter().map(|op| {
+    let top = longest(placed, timeline).into_iter().map(|op| {
         let kind = graph.op_types().and_then(|types| types.get(op.index())).unwrap_or_default();
         let name = graph.name(op).map_or_else(|| format!("op {op}"), str::to_owned);
         let on = &cluster.device(placed.device_of(op)).name;
-        json!([name, kind, on, number(timeline.start(op), 4), number(placed.exec_time(op), 4)])
+        json!([name, kind, on, number(timeline.start(op), 4), number(timeline.op_time(placed, op), 4)])
     });
     json!({
         "bins": bins,
@@ -81,10 +81,10 @@ pub(super) fn strips(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Value {
 }
 
 /// The ops that took longest, longest first; the first id among equals.
-fn longest(placed: &PlacedGraph<'_>) -> Vec<OpId> {
+fn longest(placed: &PlacedGraph<'_>, timeline: &Timeline) -> Vec<OpId> {
     let mut top: Vec<(f64, OpId)> = Vec::with_capacity(TOP_OPS + 1);
     for op in placed.instance().graph().op_ids() {
-        let time = placed.exec_time(op);
+        let time = timeline.op_time(placed, op);
         if top.len() == TOP_OPS && top.last().is_some_and(|last| last.0 >= time) {
             continue;
         }

@@ -1,18 +1,20 @@
-//! Which cells get a timeline, and making them: a run folder keeps none, so the cells are simulated once more.
+//! Which cells get a timeline, and making them: a run folder keeps only measured ones, so the others are simulated once more.
 //!
 //! What is chosen follows from the table alone, the times that it holds included, and not from the clock: the same run
 //! folder gives the same report.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
 use placebench_harness::results::{CellKey, Metric, Row, Scenario, Table, scenarios, values};
-use placebench_harness::runner::replay_within;
+use placebench_harness::runner::{MeasuredCell, replay_within};
 use placebench_harness::suite::{Cell, Plan};
 use polars::prelude::{PolarsResult, SortMultipleOptions, col, lit};
+use serde_json::json;
 
 use super::strips::strips;
 
@@ -51,7 +53,7 @@ pub(super) struct Made {
 pub(super) fn make(
     choice: Timelines,
     plan: Option<&Arc<Plan>>,
-    rows: &[Row],
+    (folder, rows): (&Path, &[Row]),
     candidates: Vec<usize>,
     bytes: usize,
 ) -> Made {
@@ -64,7 +66,7 @@ pub(super) fn make(
         _ => within_seconds(known.collect(), rows),
     };
     let mut left = if choice == Timelines::All { usize::MAX } else { bytes };
-    for (row, outcome) in replay_all(plan, rows, &chosen) {
+    for (row, outcome) in replay_all(plan, (folder, rows), &chosen) {
         match outcome {
             Err(reason) => {
                 made.refused.insert(row, reason);
@@ -128,11 +130,19 @@ fn within_seconds(cells: Vec<(usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)>
 }
 
 fn seconds_of(row: &Row) -> f64 {
+    if !row.executor.is_simulator() {
+        // What is kept is only read, and its order simulated.
+        return (row.ops + row.edges) as f64 * SECONDS_PER_EDGE;
+    }
     row.place_seconds.unwrap_or_default() + row.simulate_seconds.unwrap_or_default()
 }
 
 /// Runs the chosen cells again and condenses their timelines; the outcomes are in the order of `chosen`.
-fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(usize, Result<String, String>)> {
+fn replay_all(
+    plan: &Arc<Plan>,
+    (folder, rows): (&Path, &[Row]),
+    chosen: &[(usize, Cell)],
+) -> Vec<(usize, Result<String, String>)> {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (position, (_, cell)) in chosen.iter().enumerate() {
         groups.entry(cell.group).or_default().push(position);
@@ -146,6 +156,9 @@ fn replay_all(plan: &Arc<Plan>, rows: &[Row], chosen: &[(usize, Cell)]) -> Vec<(
             for &position in positions {
                 let (row, cell) = chosen[position];
                 let outcome = match &problem {
+                    Ok(problem) if plan.executors[cell.executor].measures => {
+                        measured(folder, plan, cell, &problem.instance)
+                    }
                     Ok(problem) => one(plan, &rows[row], cell, &problem.instance),
                     Err(reason) => Err(format!("the graph cannot be made again: {reason}")),
                 };
@@ -177,7 +190,16 @@ fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<S
         );
     }
     let placed = PlacedGraph::new(instance, &again.decision.placement);
-    Ok(strips(&placed, &again.timeline).to_string())
+    Ok(strips(&placed, &again.timeline, again.timeline.makespan()).to_string())
+}
+
+/// What was measured above what was predicted, over one axis: `{"span": time, "measured": strips, "predicted": strips}`.
+fn measured(folder: &Path, plan: &Plan, cell: Cell, instance: &Instance) -> Result<String, String> {
+    let MeasuredCell { placement, measured, predicted } = MeasuredCell::read(folder, plan, cell, instance)?;
+    let placed = PlacedGraph::new(instance, &placement);
+    let span = measured.makespan().max(predicted.makespan());
+    let [measured, predicted] = [measured, predicted].map(|timeline| strips(&placed, &timeline, span));
+    Ok(json!({"span": span, "measured": measured, "predicted": predicted}).to_string())
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Figures of a run that need its graphs: cells that are placed and simulated once more, and colocation groups.
+//! Figures of a run that need its graphs: cells that are placed and simulated once more, or were measured, and colocation
+//! groups.
 
 use std::path::Path;
 
 use placebench_algorithms::StopToken;
+use placebench_datasets::significant::time_text;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
-use placebench_harness::evaluate::Evaluation;
 use placebench_harness::problem::{Problem, ProblemError};
 use placebench_harness::results::{CellKey, Metric, Table, cell_keys};
-use placebench_harness::runner::replay;
+use placebench_harness::runner::{MeasuredCell, replay};
 use placebench_harness::suite::{Cell, Plan, PlanError, Suite, SuiteError};
 use polars::prelude::*;
 
@@ -41,47 +42,68 @@ pub enum CellsError {
     Table(#[from] PolarsError),
 }
 
-/// A cell that was run again, to draw a figure of it.
+/// A cell of a run, to draw a figure of it.
 pub(super) struct CellRun<'a> {
-    key: &'a CellKey,
-    instance: &'a Instance,
-    time_unit: &'a str,
-    replay: &'a Evaluation,
+    run: &'a Path,
+    plan: &'a Plan,
+    cell: Cell,
+    key: CellKey,
+    instance: Instance,
+    time_unit: String,
 }
 
-/// Draws a cell that was run again; `None` if there is nothing to show.
-pub(super) type CellFigure = fn(&CellRun<'_>) -> Option<NamedFigure>;
+/// Draws a cell, which may be run again for it; `None` if there is nothing to show.
+pub(super) type CellFigure = fn(&CellRun<'_>) -> Result<Option<NamedFigure>, String>;
 
 impl CellRun<'_> {
     fn title(&self) -> String {
-        let CellKey { graph, cluster, placer, scheduler, network, .. } = self.key;
+        let CellKey { graph, cluster, placer, scheduler, network, .. } = &self.key;
         format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}")
     }
 
     fn file(&self, kind: &str) -> String {
-        let CellKey { graph, cluster, placer, scheduler, .. } = self.key;
-        NamedFigure::file_name(&format!("{kind}-{graph}-{cluster}-{placer}-{scheduler}"))
+        NamedFigure::file_name(&format!("{kind}-{}", self.key.mark().replace('|', "-")))
+    }
+
+    fn is_measured(&self) -> bool {
+        self.plan.executors[self.cell.executor].measures
     }
 }
 
-/// What each device did when.
-pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Option<NamedFigure> {
-    let (title, timeline) = (cell.title(), &cell.replay.timeline);
-    let placed = PlacedGraph::new(cell.instance, &cell.replay.decision.placement);
-    let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
-    let figure = Box::new(gantt(&placed, timeline, cell.time_unit, title));
-    Some(NamedFigure { name: cell.file("gantt"), caption, figure })
+/// What each device did when: of a measured cell, above what was predicted for it.
+pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
+    let (name, unit) = (cell.file("gantt"), cell.time_unit.as_str());
+    if !cell.is_measured() {
+        let (title, replayed) = (cell.title(), replay(cell.plan, cell.cell, &cell.instance, &StopToken::default())?);
+        let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
+        let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
+        let figure = Box::new(gantt(&placed, &[("", &replayed.timeline)], unit, title));
+        return Ok(Some(NamedFigure { name, caption, figure }));
+    }
+    let MeasuredCell { placement, measured, predicted } =
+        MeasuredCell::read(cell.run, cell.plan, cell.cell, &cell.instance)?;
+    let placed = PlacedGraph::new(&cell.instance, &placement);
+    let title = format!("{}, executed by {}", cell.title(), cell.key.executor);
+    let caption = format!(
+        "What each device executed when, and what is predicted for the same placement and order: {title}. White is idle; at \
+         the right the busy share. What is measured is one repetition, or a step that was traced, which takes longer than others."
+    );
+    let above = format!("measured: {}", time_text(measured.makespan(), unit));
+    let below = format!("predicted by {}: {}", cell.key.network, time_text(predicted.makespan(), unit));
+    let figure = Box::new(gantt(&placed, &[(&above, &measured), (&below, &predicted)], unit, title));
+    Ok(Some(NamedFigure { name, caption, figure }))
 }
 
-/// How many ops each device could choose from.
-pub(super) fn executable_figure(cell: &CellRun<'_>) -> Option<NamedFigure> {
-    let title = cell.title();
+/// How many ops each device could choose from, in a simulation.
+pub(super) fn executable_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
+    let (title, replayed) = (cell.title(), replay(cell.plan, cell.cell, &cell.instance, &StopToken::default())?);
     let caption = format!("Executable ops on each device before each of its decisions: {title}.");
-    let figure = Box::new(executable_ops(cell.instance.cluster(), &cell.replay.timeline, title)?);
-    Some(NamedFigure { name: cell.file("executable"), caption, figure })
+    let figure = executable_ops(cell.instance.cluster(), &replayed.timeline, title);
+    Ok(figure.map(|figure| NamedFigure { name: cell.file("executable"), caption, figure: Box::new(figure) }))
 }
 
-/// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph.
+/// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph, unless the
+/// folder keeps too little of it.
 pub(super) fn of_cells(
     run: &Path,
     table: &Table,
@@ -96,10 +118,12 @@ pub(super) fn of_cells(
     let mut figures = Vec::new();
     for cell in cells {
         let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
-        let replay = replay(&plan, cell, &instance, &StopToken::default()).map_err(CellsError::Replay)?;
-        let key = plan.key(cell);
-        let cell = CellRun { key: &key, instance: &instance, time_unit: &time_unit, replay: &replay };
-        figures.extend(draw(&cell));
+        let cell = CellRun { run, plan: &plan, cell, key: plan.key(cell), instance, time_unit };
+        match draw(&cell) {
+            Ok(figure) => figures.extend(figure),
+            Err(_) if wanted.is_empty() && cell.is_measured() => {}
+            Err(reason) => return Err(CellsError::Replay(reason)),
+        }
     }
     Ok(figures)
 }
@@ -149,8 +173,10 @@ fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
 /// The first repetition of the cell with a name.
 fn find_cell(plan: &Plan, wanted: &str) -> Result<Cell, CellsError> {
     let names = |cell: Cell| {
-        let CellKey { graph, cluster, placer, scheduler, .. } = plan.key(cell);
-        [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")]
+        let CellKey { graph, cluster, placer, scheduler, executor, .. } = plan.key(cell);
+        let plain = [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")];
+        let of_executor = plain.clone().map(|name| format!("{name}/{executor}"));
+        plain.into_iter().chain(of_executor).collect::<Vec<_>>()
     };
     if let Some(cell) = plan.cells.iter().copied().find(|&cell| names(cell).iter().any(|name| name == wanted)) {
         return Ok(cell);

@@ -41,7 +41,7 @@ pub(super) fn timeline(
         }
         _ => {
             let placed = PlacedGraph::new(&instance, &replayed.decision.placement);
-            Ok(gantt(&placed, &replayed.timeline, &time_unit, title).draw(style))
+            Ok(gantt(&placed, &[("", &replayed.timeline)], &time_unit, title).draw(style))
         }
     }
 }

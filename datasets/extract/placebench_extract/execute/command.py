@@ -10,7 +10,7 @@ import sys
 from .protocol import ExecuteError, event, read_problem
 
 DRIVERS = {"jax": ".jax_driver", "tensorflow": ".tensorflow_driver"}
-CALIBRATIONS = {"jax": ".jax_calibrate"}
+CALIBRATIONS = {"jax": ".jax_calibrate", "tensorflow": ".tensorflow_calibrate"}
 WORKERS = {"jax": ".jax_worker", "tensorflow": ".tensorflow_worker"}
 
 

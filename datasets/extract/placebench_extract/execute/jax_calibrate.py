@@ -13,39 +13,29 @@ One event `calibration` has
   not share.
 """
 
-import argparse
+import os
 import secrets
 import statistics
 import tomllib
 from pathlib import Path
 
+from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices as all_devices, flow_sets, parser
 from .jax_driver import LEAD, Run, gather
 from .protocol import ExecuteError, event
 
-SIZES = [1 << power for power in range(10, 25, 2)]
-FLOW_BYTES, FLOW_COUNT = 1 << 22, 8
 WARM_UP, STEPS, TRACED = 2, 5, 5
 GRAPHS = ["gpt2", "unet"]
 
 
 def main(arguments):
     options = _parser().parse_args(arguments)
-    kinds = ["cpu"] * options.devices + ["gpu"] * options.gpus
+    devices = all_devices(options)
     hosts = options.hosts.split(",") if options.hosts else []
-    if hosts and len(hosts) != len(kinds):
-        raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(kinds)} devices: name one for each device")
-    if not kinds:
-        raise ExecuteError("problem", "there is no device: use --devices or --gpus")
-    import os
-
+    if hosts and len(hosts) != len(devices):
+        raise ExecuteError("problem", f"there are {len(hosts)} hosts for {len(devices)} devices: name one for each device")
     token = os.environ.get("PLACEBENCH_TOKEN") if hosts else secrets.token_hex(16)
     if not token:
         raise ExecuteError("problem", "with --hosts, the environment variable PLACEBENCH_TOKEN has the workers' token")
-    count = {}
-    devices = []
-    for kind in kinds:
-        devices.append({"name": f"{kind}:{count.setdefault(kind, 0)}", "kind": kind})
-        count[kind] += 1
     measured = {"devices": None, "equations": [], "graphs": [], "transfers": [], "flows": []}
     index = {}
     for number, graph in enumerate(options.graph or GRAPHS):
@@ -90,7 +80,7 @@ def _graph(run, graph, measured, index):
         within.append([statistics.median(times) for times in samples])
     if measured["devices"] is None:
         measured["devices"] = [
-            {**device, "memory_bytes": described["memory"], "call_seconds": call}
+            {**device, "memory_bytes": _share(run, device, described["memory"]), "call_seconds": call}
             for device, described, call in zip(run.devices, run.described, calls)
         ]
     _add_equations(flat, keys, which, alone, within, measured, index)
@@ -105,6 +95,12 @@ def _graph(run, graph, measured, index):
             for name, step, times in zip(names, steps, within)
         },
     })  # fmt: skip
+
+
+def _share(run, device, memory):
+    """What a device may use of its memory: processors of one host share the host's."""
+    sharing = 1 if run.hosts or device["kind"] != "cpu" else sum(other["kind"] == "cpu" for other in run.devices)
+    return memory // sharing
 
 
 def _add_equations(flat, keys, which, alone, within, measured, index):
@@ -153,13 +149,9 @@ def _transfers(run):
 
 
 def _flows(run):
-    """Which pairs share: one alone, both ways, from one device to two, from two to one, and two apart."""
-    count = len(run.devices)
-    sets = [[[0, 1]], [[0, 1], [1, 0]]] if count > 1 else []
-    sets += [[[0, 1], [0, 2]], [[0, 2], [1, 2]]] if count > 2 else []
-    sets += [[[0, 1], [2, 3]]] if count > 3 else []
+    """What pairs take that send at once."""
     found = []
-    for pairs in sets:
+    for pairs in flow_sets(len(run.devices)):
         begun, ended = [], []
         for device, answer in enumerate(_flow(run, pairs, FLOW_BYTES, FLOW_COUNT, 0)):
             begun += [at - run.offsets[device] for _, at in answer["put"]] if answer else []
@@ -205,9 +197,7 @@ def _parameters(graph):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="placebench_extract calibrate jax", description="Measure devices and their connections.")
-    parser.add_argument("--devices", type=int, default=2, metavar="N", help="CPU devices, a core each (default: %(default)s)")
-    parser.add_argument("--gpus", type=int, default=0, metavar="N", help="GPUs (default: %(default)s)")
-    parser.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
-    parser.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(GRAPHS)})")
-    return parser
+    options = parser("jax")
+    options.add_argument("--hosts", default="", metavar="LIST", help="host:port of a worker for each device; none: processes of this host")
+    options.add_argument("--graph", action="append", metavar="GRAPH", help=f"a model or an extracted folder (default: {' '.join(GRAPHS)})")
+    return options

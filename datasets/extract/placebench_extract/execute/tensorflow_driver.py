@@ -24,7 +24,7 @@ def run(problem):
     one_host = not problem.hosts
     if one_host and not network.leave():
         print("no network of their own for the workers: other users of this host can reach them", file=sys.stderr)
-    _end_with_parent()
+    end_with_parent()
     from . import tensorflow_cluster, tensorflow_graph
     from ..tf import tf
 
@@ -33,7 +33,7 @@ def run(problem):
     tensorflow_graph.check_splits(step, {name: problem.placement[op] for op, name in enumerate(step.ops)})
     sequence = tensorflow_graph.one_after_another(step, problem)
     placed = tensorflow_graph.placed(step, problem, layout.device_names)
-    end = _End()
+    end = End()
     try:
         threads = 2 if problem.mode == "replay" else 1
         end.workers = workers = tensorflow_cluster.Workers(layout, not one_host, threads, end.worker_died)
@@ -41,7 +41,7 @@ def run(problem):
         result = _measure(problem, step, placed, layout, workers, sequence, expected, why_not)
         workers.stop()
     except tf.errors.OpError as error:
-        end.failed(_explain(error))
+        end.failed(explain(error))
     except ExecuteError as error:
         end.failed(error)
     except MemoryError:
@@ -49,7 +49,7 @@ def run(problem):
     event("result", **result)
 
 
-class _End:
+class End:
     """How a run fails: the first fault is the one that is told, and the workers end with it."""
 
     def __init__(self):
@@ -79,7 +79,7 @@ class _End:
         threading.Event().wait()
 
 
-def _explain(error):
+def explain(error):
     """A fault of a step as one line."""
     from ..tf import tf
 
@@ -94,7 +94,7 @@ def _explain(error):
     return ExecuteError("kernel", f"{name}{line}")
 
 
-def _end_with_parent():
+def end_with_parent():
     """Ends this process when its parent has: the workers then end as well."""
     parent = os.getppid()
 

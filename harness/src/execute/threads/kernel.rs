@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::clock::{Nanos, now, wait_until};
+use super::clock::{Nanos, SECOND, now, pin, wait_until};
 use super::program::Step;
 use crate::execute::Kernel;
 
@@ -116,6 +116,47 @@ impl Workspace {
         black_box(stretch);
         self.at += STRETCH;
     }
+}
+
+/// How many units the kernels are timed with.
+const TIMED_SIZES: [u32; 4] = [1, 8, 64, 512];
+
+/// A kernel of some size, timed.
+pub(crate) struct KernelTime {
+    /// `gemm` (products of matrices) or `memory` (a loop that reads and writes it).
+    pub(crate) kind: &'static str,
+    /// Additions and multiplications.
+    pub(crate) operations: f64,
+    /// The least time of several.
+    pub(crate) seconds: f64,
+}
+
+/// What the kernels take on a core: each in several sizes, always the same ones in the same order.
+pub(crate) fn kernel_times(core: usize) -> Vec<KernelTime> {
+    let timed = move || {
+        pin(core);
+        let kernels = Kernels { kind: Kernel::Compute, ahead: 0, product: 0.0, stretch: 0.0 };
+        let mut workspace = kernels.workspace();
+        let mut times = Vec::new();
+        for units in TIMED_SIZES {
+            let least = |unit: &mut dyn FnMut()| {
+                let mut round = || {
+                    let start = now();
+                    (0..units).for_each(|_| unit());
+                    now() - start
+                };
+                (0..ROUNDS).map(|_| round()).min().unwrap_or(0).max(1) as f64 / SECOND
+            };
+            let units = f64::from(units);
+            let seconds = least(&mut || workspace.multiply());
+            times.push(KernelTime { kind: "gemm", operations: units * (2 * SIDE.pow(3)) as f64, seconds });
+            let seconds = least(&mut || workspace.walk());
+            times.push(KernelTime { kind: "memory", operations: units * (2 * STRETCH) as f64, seconds });
+        }
+        times
+    };
+    // The core is that of a thread of its own.
+    std::thread::scope(|scope| scope.spawn(timed).join().unwrap_or_default())
 }
 
 /// The least time of a unit in nanoseconds, at least one.

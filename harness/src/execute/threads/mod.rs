@@ -13,16 +13,19 @@ mod tensors;
 mod transport;
 mod worker;
 
+pub(crate) use kernel::kernel_times;
 pub use tcp::WORKER_VERB;
 pub use worker::serve;
+
+use std::sync::Arc;
 
 use placebench_algorithms::{StopToken, Task};
 use placebench_datasets::significant::bytes_text;
 use placebench_datasets::{PlacedGraph, Time};
 
 use super::setup::{Notify, Progress, Setup};
-use super::simulate::{NetworkModel, Simulator};
-use super::{ExecuteSettings, ExecutionError, Executor, Kernel, Order, OrderMode, Transport, order_of};
+use super::simulate::NetworkModel;
+use super::{ExecuteSettings, ExecutionError, Executor, Kernel, Order, OrderMode, Simulated, Transport};
 use crate::measurement::{LoadMeter, Measurement, available_memory, cores, processor};
 use crate::timeline::{Interval, Timeline};
 use crate::validator::Demands;
@@ -69,7 +72,12 @@ pub struct Threads {
 impl Threads {
     /// The executor with the settings of a setup.
     pub fn new(setup: &Setup<'_>) -> Self {
-        Self { network: setup.network, settings: setup.settings.clone(), notify: setup.notify.clone() }
+        Self { notify: setup.notify.clone(), ..Self::with(setup.network, setup.settings.clone()) }
+    }
+
+    /// An executor that tells nobody how it goes on.
+    pub(crate) fn with(network: &'static dyn NetworkModel, settings: ExecuteSettings) -> Self {
+        Self { network, settings, notify: Arc::new(|_| ()) }
     }
 
     /// Refuses what this machine cannot do.
@@ -205,8 +213,7 @@ impl Executor for Threads {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
-        let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
-        let tasks = order_of(placed, &simulated);
+        let Simulated { tasks, timeline: simulated } = Simulated::new(self.network, placed, order, stop)?;
         let scale = time_scale(placed, self.settings.mean_op.seconds);
         let program = Program::new(placed, &tasks, scale);
         self.check_machine(&program)?;

@@ -174,12 +174,29 @@ function stripGraphic(strip, bins, describe, className) {
   );
 }
 
+// A measured cell has two timelines over one axis: what was measured, and what is predicted for the same order.
 function timelineBlock(row) {
   const timeline = DATA.timelines[row];
   if (!timeline) return missingTimeline(row);
   const unit = COLUMNS.time_unit[row];
-  const makespan = COLUMNS.makespan[row];
-  const at = (bin) => timeText((bin / timeline.bins) * makespan, unit, 3, true);
+  if (!timeline.measured) {
+    return el("section", { class: "timeline" }, el("h2", {}, "Timeline"), strips(timeline, COLUMNS.makespan[row], unit), topOps(timeline, unit));
+  }
+  return el(
+    "section",
+    { class: "timeline" },
+    el("h2", {}, "Timeline, measured"),
+    strips(timeline.measured, timeline.span, unit),
+    el("h2", {}, `Timeline, predicted by ${COLUMNS.network[row]} for the same placement and order`),
+    strips(timeline.predicted, timeline.span, unit),
+    el("p", { class: "note" }, "What is measured is one repetition, or a step that was traced, which takes longer than others."),
+    topOps(timeline.measured, unit),
+  );
+}
+
+// What each device did from 0 to a span of time, as a table.
+function strips(timeline, length, unit) {
+  const at = (bin) => timeText((bin / timeline.bins) * length, unit, 3, true);
   const span = (first, length) => `${at(first)} to ${at(first + length)}`;
   const percent = (share) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u202f%`;
   const lines = timeline.devices.map(([name, kind, busy, ops, strip]) => {
@@ -217,14 +234,10 @@ function timelineBlock(row) {
     el("th", { scope: "col", class: "number" }, "ops"),
   );
   const hidden = timeline.of - timeline.devices.length;
-  return el(
-    "section",
-    { class: "timeline" },
-    el("h2", {}, "Timeline"),
+  return [
     el("table", {}, el("thead", {}, head), el("tbody", {}, lines, axis)),
     hidden > 0 ? el("p", { class: "note" }, `The busiest ${timeline.devices.length} of ${timeline.of} devices.`) : null,
-    topOps(timeline, unit),
-  );
+  ];
 }
 
 function topOps(timeline, unit) {

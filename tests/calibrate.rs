@@ -1,0 +1,66 @@
+//! `placebench calibrate`, with a driver that makes its numbers up.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{assert_one_line_error, text};
+use placebench::datasets::{DeviceId, Kind, MemoryRule};
+use placebench::harness::suite::{Plan, Suite};
+
+/// A driver that says of every op that it takes 1 ms on the first device and 3 ms on the second.
+const DRIVER: &str = r#"
+import json, sys
+assert sys.argv[1:] == ["-m", "placebench_extract", "calibrate", "jax", "--devices=2", "--gpus=0", "--graph=llama_inference"], sys.argv
+names = ["cpu:0", "cpu:1"]
+def both(a, b):
+    return dict(zip(names, [a, b]))
+equation = {"type": "dot_general", "operations": 1e6, "bytes": 1, "alone_seconds": both([1, 1], [1, 1]), "step_seconds": both(1e-3, 3e-3)}
+transfer = lambda a, b, size: {"from": a, "to": b, "bytes": size, "count": 1, "sender_seconds": 1e-5, "receiver_seconds": 2e-5,
+    "one_way_seconds": [4e-5 + 1e-9 * size, 1.0]}
+ops = OPS
+print(json.dumps({"event": "ready", "hardware": {"model": "M", "cores": 2, "gpus": []}}))
+print(json.dumps({"event": "calibration", "devices": [{"name": n, "kind": "cpu", "memory_bytes": 1 << 30} for n in names],
+    "equations": [equation], "graphs": [{"graph": "llama_inference", "parameters": {}, "ops": [0] * ops,
+    "step_seconds": {}, "op_overhead_seconds": both(1e-6, 1e-6)}],
+    "transfers": [transfer(a, 1 - a, size) for a in (0, 1) for size in (1024, 1 << 20)],
+    "flows": [{"pairs": [[0, 1]], "bytes": 1 << 22, "seconds": 0.004}]}))
+"#;
+
+fn calibrate(folder: &Path) -> Output {
+    let ops = placebench::datasets::catalogue::load("llama_inference").unwrap().1.op_count();
+    let python = folder.join("python");
+    let driver = folder.join("driver.py");
+    std::fs::write(&driver, DRIVER.replace("OPS", &ops.to_string())).unwrap();
+    std::fs::write(&python, format!("#!/bin/sh\nexec python3 '{}' \"$@\"\n", driver.display())).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&python).status().unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+    command.args(["calibrate", "--devices", "2", "--graph", "llama_inference", "-o", "machine.toml"]);
+    command.env("PLACEBENCH_PYTHON", &python).current_dir(folder).output().unwrap()
+}
+
+#[test]
+fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = calibrate(folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("placebench run machine/reality.toml"), "{}", text(&output.stdout));
+    let plan = Plan::new(Suite::read(&folder.path().join("machine/reality.toml")).unwrap()).unwrap();
+    assert!(plan.cells.iter().all(|&cell| plan.executors[cell.executor].name == "jax"));
+    assert!(plan.cells.len() > 20);
+    let cluster = &plan.suite.clusters[0];
+    assert_eq!(cluster.memory, MemoryRule::Unlimited);
+    let problem = plan.problem(&plan.groups[0]).unwrap();
+    assert_eq!(problem.time_unit, "seconds");
+    let (graph, cluster) = (problem.instance.graph(), problem.instance.cluster());
+    let overheads = cluster.transfer_overheads(DeviceId(0), DeviceId(1));
+    assert!((overheads.send - 1e-5).abs() < 1e-12 && (overheads.receive - 2e-5).abs() < 1e-12);
+    assert!((cluster.op_overhead(DeviceId(0)) - 1e-6).abs() < 1e-12);
+    assert!((cluster.link(DeviceId(0), DeviceId(1)).rate - 1e9).abs() < 1e3);
+    // Ops have one time a kind: the mean over its devices.
+    assert!(graph.op_ids().all(|op| graph.measured_time(op, Kind::Cpu) == Some(2e-3)));
+    assert_one_line_error(&calibrate(folder.path()), "machine.toml: exists: --force replaces it");
+}
