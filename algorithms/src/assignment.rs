@@ -51,6 +51,11 @@ impl<'a> Assignment<'a> {
         units.kind_allows(unit, self.instance.cluster(), device) && self.has_room(unit, device)
     }
 
+    /// Whether any device has a limit of memory.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.instance.cluster().device_ids().any(|device| self.memory_bytes(device).is_some())
+    }
+
     /// Whether a device has memory left for a unit.
     #[inline]
     pub(crate) fn has_room(&self, unit: UnitId, device: DeviceId) -> bool {

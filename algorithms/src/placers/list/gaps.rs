@@ -10,7 +10,7 @@ use placebench_datasets::Time;
 /// Entries in a node. 16 to 64 measured alike; 32 keeps a tree of 30,000 gaps at three levels.
 const FANOUT: usize = 32;
 
-/// Levels above the leaves. Splits leave at least half a node, so 8 levels are more than 32-bit op ids can fill.
+/// Levels above the leaves. Splits leave at least half a node, but for the last, so 8 levels are more than 32-bit op ids can fill.
 const MAX_HEIGHT: usize = 8;
 
 /// The room of a gap that can take nothing any more.
@@ -25,7 +25,7 @@ pub(super) struct Gap {
 
 impl Gap {
     /// Whether something so long fits if it starts at or after `ready`: the one test that everything here agrees with.
-    fn fits(self, ready: Time, duration: Time) -> bool {
+    pub(super) fn fits(self, ready: Time, duration: Time) -> bool {
         self.start.max(ready) + duration <= self.end
     }
 
@@ -96,10 +96,9 @@ impl<T: Copy + Default> Node<T> {
         (self.ends[at], self.rooms[at], self.items[at]) = (end, room, item);
     }
 
-    /// Moves the upper half to a new node.
-    fn split(&mut self) -> Self {
+    /// Moves the entries from `kept` on to a new node.
+    fn split_at(&mut self, kept: usize) -> Self {
         let mut upper = Self::new();
-        let kept = self.len / 2;
         upper.len = self.len - kept;
         for (to, from) in (kept..self.len).enumerate() {
             (upper.ends[to], upper.rooms[to], upper.items[to]) = (self.ends[from], self.rooms[from], self.items[from]);
@@ -108,6 +107,12 @@ impl<T: Copy + Default> Node<T> {
         self.len = kept;
         upper
     }
+}
+
+/// Where a full node is split for a new entry: in the middle, or behind all entries if the new one comes there, since most gaps
+/// are appended and nodes then stay full.
+fn split_point(at: usize) -> usize {
+    if at == FANOUT { FANOUT } else { FANOUT / 2 }
 }
 
 /// Where an entry is: the node and the entry in it at each level, leaves first.
@@ -255,12 +260,12 @@ impl GapTree {
         let node = position.node(0);
         let mut sibling = None;
         if self.leaves[node].len == FANOUT {
-            let upper = self.leaves[node].split();
+            let upper = self.leaves[node].split_at(split_point(position.entry(0) + 1));
             let kept = self.leaves[node].len;
             self.leaves.push(upper);
             sibling = Some(self.leaves.len() - 1);
             let at = position.entry(0) + 1;
-            let (target, at) = if at <= kept { (node, at) } else { (self.leaves.len() - 1, at - kept) };
+            let (target, at) = if at <= kept && kept < FANOUT { (node, at) } else { (self.leaves.len() - 1, at - kept) };
             self.leaves[target].insert(at, gap.end, gap.room(), gap.start);
         } else {
             self.leaves[node].insert(position.entry(0) + 1, gap.end, gap.room(), gap.start);
@@ -296,9 +301,9 @@ impl GapTree {
             self.inner[node].insert(at, end, room, child as u32);
             return None;
         }
-        let mut upper = self.inner[node].split();
+        let mut upper = self.inner[node].split_at(split_point(at));
         let kept = self.inner[node].len;
-        if at <= kept {
+        if at <= kept && kept < FANOUT {
             self.inner[node].insert(at, end, room, child as u32);
         } else {
             upper.insert(at - kept, end, room, child as u32);

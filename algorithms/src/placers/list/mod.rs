@@ -23,6 +23,7 @@ mod ready;
 mod schedule;
 mod select;
 mod timeline;
+mod waits;
 
 use placebench_datasets::{Instance, OpId};
 

@@ -1,6 +1,8 @@
 //! A schedule in the making: what is placed where and when, and what that means for the next op.
 
-use placebench_datasets::{Device, DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
+use std::cell::RefCell;
+
+use placebench_datasets::{DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
 
 use super::timeline::Timeline;
 use crate::{Assignment, Decision, PlaceError, Plan};
@@ -47,6 +49,10 @@ pub(crate) struct PartialSchedule<'a> {
     ready: Vec<Time>,
     /// For the op at hand and each device: how long it takes.
     exec: Vec<Time>,
+    /// Whether any device has a limit of memory.
+    is_limited: bool,
+    /// Reused by [`PartialSchedule::earliest_finish`].
+    promised: RefCell<Vec<Time>>,
 }
 
 impl<'a> PartialSchedule<'a> {
@@ -61,11 +67,15 @@ impl<'a> PartialSchedule<'a> {
             let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
             cluster.device_ids().filter(|device| set.contains(kinds[device.index()])).collect()
         });
-        let shortest = if insertion { shortest_exec_times(instance) } else { vec![NO_GAPS; cluster.device_count()] };
+        let timelines = match insertion {
+            true => extreme_exec_times(instance).map(|(least, most)| Timeline::remembering(least, most)).collect(),
+            false => vec![Timeline::new(NO_GAPS); cluster.device_count()],
+        };
         Self {
             instance,
+            is_limited: assignment.is_limited(),
             assignment,
-            timelines: shortest.into_iter().map(Timeline::new).collect(),
+            timelines,
             slots: vec![Slot::default(); graph.op_count()],
             scheduled: vec![false; graph.op_count()],
             sequence: (!insertion).then(|| Vec::with_capacity(graph.op_count())),
@@ -80,6 +90,7 @@ impl<'a> PartialSchedule<'a> {
             devices_of,
             ready: vec![0.0; cluster.device_count()],
             exec: vec![0.0; cluster.device_count()],
+            promised: RefCell::default(),
         }
     }
 
@@ -126,21 +137,34 @@ impl<'a> PartialSchedule<'a> {
     /// The feasible device with the least finish time plus `extra` for the op at hand; ties: the lowest id.
     ///
     /// # Complexity
-    /// O(devices · log ops), the logarithm only for devices that would win without waiting.
+    /// O(devices), and O(log ops) for each device that would win by what is known of it.
     pub(crate) fn earliest_finish(&self, unit: UnitId, extra: impl Fn(DeviceId) -> Time) -> Option<DeviceId> {
-        let mut best: Option<(Time, DeviceId)> = None;
-        for &device in self.devices_of(unit) {
+        let devices = self.devices_of(unit);
+        // No gap can make it finish before what is promised.
+        let mut promised = self.promised.take();
+        promised.clear();
+        promised.extend(devices.iter().map(|&device| {
+            if self.is_limited && !self.assignment.has_room(unit, device) {
+                return f64::INFINITY;
+            }
             let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
-            let extra = extra(device);
-            // No gap can make it finish before this, and a tie goes to the lower id, which came before.
-            if best.is_some_and(|(least, _)| ready + exec + extra >= least) || !self.assignment.has_room(unit, device) {
+            self.timelines[device.index()].earliest_known(ready, exec) + exec + extra(device)
+        }));
+        // The best promise first: what comes of it rules out most others.
+        let first = (0..devices.len()).reduce(|best, at| if promised[at] < promised[best] { at } else { best });
+        let mut best: Option<(Time, DeviceId)> = None;
+        for (&promise, &device) in first.iter().map(|&at| (&promised[at], &devices[at])).chain(promised.iter().zip(devices)) {
+            // A tie goes to the lower id.
+            if promise == f64::INFINITY || best.is_some_and(|best| (promise, device) >= best) {
                 continue;
             }
-            let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra;
-            if best.is_none_or(|(least, _)| value < least) {
+            let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
+            let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra(device);
+            if best.is_none_or(|best| (value, device) < best) {
                 best = Some((value, device));
             }
         }
+        self.promised.replace(promised);
         best.map(|(_, device)| device)
     }
 
@@ -298,23 +322,25 @@ fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
     keyed.into_iter().map(|(_, _, _, op)| op).collect()
 }
 
-/// The least time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition are
-/// monotone.
-fn shortest_exec_times(instance: &Instance) -> Vec<Time> {
+/// The least and the most time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition
+/// are monotone.
+fn extreme_exec_times(instance: &Instance) -> impl Iterator<Item = (Time, Time)> {
     let graph = instance.graph();
-    let mut least_ops = [f64::INFINITY; 3];
-    let mut least_time = [f64::INFINITY; 3];
+    // By kind: the least and the most operations, and measured times.
+    let mut ops = [(f64::INFINITY, 0.0f64); 3];
+    let mut times = [(f64::INFINITY, 0.0f64); 3];
     for op in graph.op_ids() {
         for kind in graph.kinds(op).iter() {
-            match graph.measured_time(op, kind) {
-                Some(time) => least_time[kind.index()] = least_time[kind.index()].min(time),
-                None => least_ops[kind.index()] = least_ops[kind.index()].min(graph.ops(op)),
-            }
+            let (extremes, value) = match graph.measured_time(op, kind) {
+                Some(time) => (&mut times[kind.index()], time),
+                None => (&mut ops[kind.index()], graph.ops(op)),
+            };
+            *extremes = (extremes.0.min(value), extremes.1.max(value));
         }
     }
-    let shortest = |(device, overhead): (&Device, &Time)| {
-        (least_ops[device.kind.index()] / device.speed).min(least_time[device.kind.index()]) + overhead
-    };
     let cluster = instance.cluster();
-    cluster.devices().iter().zip(cluster.op_overheads()).map(shortest).collect()
+    cluster.devices().iter().zip(cluster.op_overheads()).map(move |(device, overhead)| {
+        let (ops, times) = (ops[device.kind.index()], times[device.kind.index()]);
+        ((ops.0 / device.speed).min(times.0) + overhead, (ops.1 / device.speed).max(times.1) + overhead)
+    })
 }

@@ -2,7 +2,8 @@
 
 use placebench_datasets::Time;
 
-use super::gaps::{Gap, GapTree};
+use super::gaps::{Gap, GapTree, Position};
+use super::waits::Waits;
 
 /// The reservations of one device, kept as the gaps between them.
 ///
@@ -15,12 +16,19 @@ pub(crate) struct Timeline {
     tail: Time,
     /// No reservation will be shorter: gaps that cannot take even this are forgotten.
     shortest: Time,
+    /// What searches have shown, if that is kept.
+    waits: Option<Waits>,
 }
 
 impl Timeline {
     /// A device that is free from time 0 on, for reservations of at least `shortest`.
     pub(crate) fn new(shortest: Time) -> Self {
-        Self { gaps: GapTree::new(), tail: 0.0, shortest }
+        Self { gaps: GapTree::new(), tail: 0.0, shortest, waits: None }
+    }
+
+    /// As [`Timeline::new`], for reservations that seldom take more than `longest`; keeps what searches show, 2 KiB.
+    pub(crate) fn remembering(shortest: Time, longest: Time) -> Self {
+        Self { waits: Some(Waits::new(longest)), ..Self::new(shortest) }
     }
 
     /// Forgets all reservations.
@@ -31,6 +39,7 @@ impl Timeline {
         if self.tail > 0.0 {
             self.gaps.clear();
             self.tail = 0.0;
+            self.waits.iter().for_each(Waits::clear);
         }
     }
 
@@ -42,10 +51,36 @@ impl Timeline {
         if ready >= self.tail {
             return ready;
         }
-        match self.gaps.find(ready, duration) {
-            Some(position) => self.gaps.gap(&position).start.max(ready),
-            None => self.tail,
+        let Some((waits, class)) = self.waits.as_ref().and_then(|waits| Some((waits, waits.class(duration)?))) else {
+            return self.start(self.gaps.find(ready, duration), ready);
+        };
+        // The least duration of the class first: what that finds bounds the whole class, and mostly fits already.
+        let known = waits.known(class, ready);
+        let found = self.gaps.find(known, waits.least(class));
+        let start = self.start(found, known);
+        waits.learn(class, ready, start);
+        match found {
+            Some(position) if !self.gaps.gap(&position).fits(start, duration) => {
+                self.start(self.gaps.find(start, duration), start)
+            }
+            _ => start,
         }
+    }
+
+    /// A time before which [`Timeline::earliest`] cannot be, by what earlier searches have shown.
+    ///
+    /// # Complexity
+    /// O(1).
+    #[inline]
+    pub(crate) fn earliest_known(&self, ready: Time, duration: Time) -> Time {
+        let waits = self.waits.as_ref().filter(|_| ready < self.tail);
+        waits.and_then(|waits| Some(waits.known(waits.class(duration)?, ready))).unwrap_or(ready)
+    }
+
+    /// The start in a gap that was found, or behind all reservations.
+    #[inline]
+    fn start(&self, found: Option<Position>, ready: Time) -> Time {
+        found.map_or(self.tail, |position| self.gaps.gap(&position).start.max(ready))
     }
 
     /// Reserves the slot that [`Timeline::earliest`] finds, and returns its start.
@@ -153,11 +188,21 @@ mod tests {
     }
 
     fn agrees(requests: &[(Time, Time)], shortest: Time) -> Result<(), TestCaseError> {
-        let (mut timeline, mut slots) = (Timeline::new(shortest), Vec::new());
-        for &(ready, duration) in requests {
+        // Of durations up to 90 all are remembered, with 1e-5 none but those that count as longer.
+        let mut timelines = [Timeline::new(shortest), Timeline::remembering(shortest, 90.0), Timeline::remembering(shortest, 1e-5)];
+        let mut slots = Vec::new();
+        for (at, &(ready, duration)) in requests.iter().enumerate() {
+            // What does not become a reservation leaves traces, too.
+            let (other, longer) = requests[requests.len() - 1 - at];
+            let there: Vec<Time> = timelines.iter().map(|timeline| timeline.earliest(other, longer)).collect();
+            prop_assert!(there.windows(2).all(|pair| pair[0] == pair[1]));
             let expected = reserve_slowly(&mut slots, ready, duration);
-            prop_assert_eq!(timeline.earliest(ready, duration), expected);
-            prop_assert_eq!(timeline.reserve(ready, duration), expected);
+            for timeline in &mut timelines {
+                prop_assert!(timeline.earliest_known(ready, duration) <= expected);
+                prop_assert_eq!(timeline.earliest(ready, duration), expected);
+                prop_assert_eq!(timeline.earliest(ready, duration), expected);
+                prop_assert_eq!(timeline.reserve(ready, duration), expected);
+            }
         }
         Ok(())
     }
