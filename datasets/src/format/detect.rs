@@ -151,7 +151,7 @@ fn shown(path: &Path, purpose: Purpose) -> Result<Vec<&'static Format>, FormatEr
             Mark::Json(_, keys) => keys.iter().all(|&key| found.iter().any(|found| found == key)),
             _ => false,
         };
-        shown.extend(FORMATS.into_iter().find(has));
+        shown.extend(FORMATS.into_iter().filter(has));
     }
     Ok(shown)
 }
@@ -244,17 +244,17 @@ mod tests {
         fs::write(folder.path().join("g.CSV"), "id,inputs,colocated,tensor_bytes,ops\n0,,,,1\n").unwrap();
         let (header, graph) = read_graph(folder.path().join("g.CSV")).unwrap();
         assert_eq!((header.name.as_str(), graph.op_count()), ("g", 1));
+        let known = ".csv, .pb, .pbtxt, .prototxt, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .hdag, .hyperdag or a graph folder";
         assert_eq!(fault("gone.csv"), "gone.csv: no such file or directory");
         for (name, expected) in [
-            ("g.json", "g.json: unknown graph format '.json': use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g.json", "g.json:1: EOF while parsing a value: write valid JSON"),
             ("g.pbtx", "g.pbtx: unknown graph format '.pbtx': did you mean '.pbtxt'?"),
             ("g.PBTXX", "g.PBTXX: unknown graph format '.PBTXX': did you mean '.pbtxt'?"),
-            ("g", "g: unknown graph format: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
-            ("g.dot", "g.dot: the format 'dot' is only written: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g", &format!("g: unknown graph format: use {known}")),
+            ("g.gexf", &format!("g.gexf: the format 'gexf' is only written: use {known}")),
             (
                 "g.graph",
-                "g.graph: the format 'metis' holds undirected graphs, not dataflow graphs: \
-                 use .csv, .pb, .pbtxt, .prototxt or a graph folder",
+                &format!("g.graph: the format 'metis' holds undirected graphs, not dataflow graphs: use {known}"),
             ),
         ] {
             fs::write(folder.path().join(name), "").unwrap();
@@ -294,9 +294,12 @@ mod tests {
             assert_eq!(read_cluster(&path).unwrap(), cluster);
         }
         for (name, expected) in [
-            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv"),
+            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv, .saga.json, .dnn.json"),
             ("c.tmol", "c.tmol: unknown cluster format '.tmol': did you mean '.toml'?"),
-            ("c.pb", "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv"),
+            (
+                "c.pb",
+                "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv, .saga.json, .dnn.json",
+            ),
         ] {
             fs::write(folder.path().join(name), "").unwrap();
             let message = read_cluster(folder.path().join(name)).unwrap_err().to_string();

@@ -272,7 +272,9 @@ impl<'a> Parser<'a> {
             match self.next() {
                 Some(Token::Id(more, true)) => text.push_str(&more),
                 _ => {
-                    return Err(self.fault("'+' joins texts in double quotes only").remedy("put both in double quotes"));
+                    return Err(self
+                        .fault("'+' joins texts in double quotes only")
+                        .remedy("put both in double quotes"));
                 }
             }
         }
