@@ -63,6 +63,9 @@ pub type ReadGraph = fn(&Path, &ReadOptions) -> Result<GraphFile, FormatError>;
 /// Writes a graph with as much of its header as the format keeps.
 pub type WriteGraph = fn(&Path, &GraphHeader, &DataflowGraph) -> Result<(), FormatError>;
 
+/// Writes a cluster, or refuses what the format cannot hold.
+pub type WriteCluster = fn(&Path, &Cluster) -> Result<(), FormatError>;
+
 /// What a format holds, with its reader and writer. An op or vertex keeps its number in all of them.
 #[derive(Debug)]
 pub enum Holds {
@@ -78,7 +81,7 @@ pub enum Holds {
         /// Reads a cluster.
         read: fn(&Path) -> Result<Cluster, FormatError>,
         /// Writes a cluster; `None` if the format is only read.
-        write: Option<fn(&Path, &Cluster) -> Result<(), FormatError>>,
+        write: Option<WriteCluster>,
     },
     /// An undirected graph.
     Undirected {

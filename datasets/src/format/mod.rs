@@ -50,7 +50,7 @@ pub use detect::{
     undirected_format_named, write_cluster, write_graph,
 };
 pub use dot::{Dot, write_dot};
-pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteGraph};
+pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteCluster, WriteGraph};
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
 pub use native::{NativeBytes, NativeColumns, NativeWriter, is_decoding, read_native, write_native};

@@ -164,6 +164,9 @@ pub(super) struct Link {
     pub(super) values: Values,
 }
 
+/// Source, port unless it is a control edge, and target.
+type Ends = (OpId, Option<usize>, OpId);
+
 /// A directed graph that was read.
 #[derive(Debug, Default)]
 pub(super) struct Described {
@@ -301,12 +304,7 @@ impl Described {
     }
 
     /// The sizes of each op's outputs, and for each link its ends and port.
-    #[allow(clippy::type_complexity)]
-    fn read_links(
-        &self,
-        path: &Path,
-        ops: &HashMap<&str, OpId>,
-    ) -> Result<(Vec<Vec<u64>>, Vec<(OpId, Option<usize>, OpId)>), FormatError> {
+    fn read_links(&self, path: &Path, ops: &HashMap<&str, OpId>) -> Result<(Vec<Vec<u64>>, Vec<Ends>), FormatError> {
         let mut sizes = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let part = Part { path, name: format!("node '{}'", node.id), values: &node.values };
