@@ -112,7 +112,7 @@ impl Plain {
                 let all = std::mem::take(&mut self.edges);
                 let carried = |edge: &PlainEdge| all.iter().any(|e| e.0 == edge.0 && e.2 == edge.2 && e.1.is_some());
                 for edge in &all {
-                    if !self.edges.contains(edge) && !(edge.1.is_none() && carried(edge)) {
+                    if !(self.edges.contains(edge) || edge.1.is_none() && carried(edge)) {
                         self.edges.push(*edge);
                     }
                 }
