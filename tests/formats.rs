@@ -120,8 +120,31 @@ fn the_help_of_the_verbs_names_every_format_they_read_or_write() {
         ("partition", "metis, hmetis, mtx, edges, binary"),
         ("partition", ".hgr, .hmetis"),
         ("generate", "metis, mtx, edges, binary"),
-        ("generate", ".prototxt, .dot"),
+        ("generate", ".gexf, .dot, .gv"),
     ] {
         assert!(help(verb).contains(expected), "{verb} lacks {expected}:\n{}", help(verb));
     }
+}
+
+#[test]
+fn convert_names_what_the_target_loses_and_strict_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| placebench(folder.path(), args);
+    let lenient = run(&["convert", "convnet", "g.stg"]);
+    let message = text(&lenient.stderr);
+    assert!(lenient.status.success(), "{message}");
+    assert!(message.starts_with("g.stg: the format 'stg' loses title"), "{message}");
+    assert!(message.contains("device kinds (") && message.contains("colocation ("), "{message}");
+    let strict = run(&["convert", "convnet", "h.stg", "--strict"]);
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(text(&strict.stderr).contains("leave out --strict"), "{}", text(&strict.stderr));
+    assert!(!folder.path().join("h.stg").exists());
+    let whole = run(&["convert", "convnet", "g.graphml.zst", "--strict"]);
+    assert!(whole.status.success() && whole.stderr.is_empty(), "{}", text(&whole.stderr));
+    let back = run(&["convert", "g.graphml.zst", "back.nx.json", "--strict"]);
+    assert!(back.status.success(), "{}", text(&back.stderr));
+    let first = run(&["convert", "convnet", "plain.nx.json", "--strict"]);
+    assert!(first.status.success());
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("back.nx.json"), read("plain.nx.json"), "GraphML and its compression keep everything");
 }

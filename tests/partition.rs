@@ -179,3 +179,46 @@ fn what_is_wrong_with_a_partition_is_one_line() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "an error leaves nothing behind");
 }
+
+#[test]
+fn a_stream_of_edges_is_divided_and_judged_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two triangles that share vertex 2.
+    std::fs::write(folder.path().join("g.txt"), "0 1\n1 2\n2 0\n2 3\n3 4\n4 2\n").unwrap();
+    for algorithm in ["hdrf", "dbh", "greedy", "adwise"] {
+        let run =
+            placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "-a", algorithm, "-o", "cut"]);
+        let printed = text(&run.stdout);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let judged = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "--evaluate", "cut"]);
+        let judged = text(&judged.stdout);
+        let figure = |text: &str, name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+        for name in ["replication", "block edges", "edge imbalance", "vertex imbalance"] {
+            assert_eq!(figure(&printed, name), figure(&judged, name), "{algorithm}");
+        }
+        let in_memory = placebench(folder.path(), &["partition", "g.txt", "-k", "2", "-a", algorithm, "-o", "p"]);
+        assert!(text(&in_memory.stdout).contains("\nreplication "), "{}", text(&in_memory.stdout));
+    }
+    // By hand: vertex 2 is in both blocks, the other four in one: 6 / 5.
+    std::fs::write(folder.path().join("cut"), "2 0 0\n1 2 0\n0 1 0\n2 3 1\n3 4 1\n4 2 1\n").unwrap();
+    let judged = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "--evaluate", "cut"]);
+    assert!(text(&judged.stdout).contains("replication     1.2000:"), "{}", text(&judged.stdout));
+    std::fs::write(folder.path().join("cut"), "0 1 0\n").unwrap();
+    let other = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "--evaluate", "cut"]);
+    assert!(text(&other.stderr).contains("has 1 edges, and not those of g.txt"), "{}", text(&other.stderr));
+    for algorithm in ["ldg", "fennel(passes=2)"] {
+        let run = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "-a", algorithm, "-o", "p"]);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let judged = placebench(folder.path(), &["partition", "g.txt", "--evaluate", "p"]);
+        let cut = |text: String| text.lines().find(|line| line.starts_with("cut")).unwrap().to_owned();
+        assert_eq!(cut(text(&run.stdout)), cut(text(&judged.stdout)), "{algorithm}");
+    }
+    for (args, expected) in [
+        (&["-a", "multilevel"][..], "unknown partitioner of streams 'multilevel'"),
+        (&["-a", "ldg(order=bfs)"], "a file has an order of its own: leave out 'order'"),
+        (&["-a", "hdrf", "--threads", "2"], "--threads is not for --stream"),
+    ] {
+        let run = placebench(folder.path(), &[&["partition", "--stream", "g.txt", "-k", "2"], args].concat());
+        assert!(text(&run.stderr).contains(expected), "{}", text(&run.stderr));
+    }
+}

@@ -72,7 +72,8 @@ fn a_format_honours_the_cycle_policy_or_refuses_it() {
                 assert!(file.report.unwrap().contains("1 edges dropped"), "{}", path.display());
                 honoured += 1;
             } else {
-                write.unwrap()(&path, &GraphHeader::named("g"), &small()).unwrap();
+                let Some(write) = write else { continue };
+                write(&path, &GraphHeader::named("g"), &small()).unwrap();
                 let message = read_graph_with(&path, &drop_cycles).unwrap_err().to_string();
                 let expected = format!(
                     "{}: the format '{}' takes no --cycles: --cycles is for {}",
@@ -102,6 +103,10 @@ fn an_option_that_no_format_would_hear_is_refused_too() {
 fn a_graph_comes_back_by_any_extension_of_a_format_that_keeps_graphs() {
     for format in FORMATS {
         let Holds::Graph { read: Some(_), write: Some(_) } = format.holds else { continue };
+        // tests/round_trip.rs is about what the others lack.
+        if !format.losses(&GraphHeader::named("g"), &small()).is_empty() {
+            continue;
+        }
         let folder = tempfile::tempdir().unwrap();
         for path in paths(folder.path(), format) {
             write_graph(&path, &GraphHeader::named("g"), &small()).unwrap();

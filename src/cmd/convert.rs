@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use placebench::datasets::catalogue;
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_undirected};
 use placebench::datasets::format::{
-    self, Format, GraphFile, Holds, LoopPolicy, ReadOptions, format_marks, formats_taking, undirected_format,
+    self, Format, GraphFile, GraphHeader, Holds, LoopPolicy, ReadOptions, format_marks, formats_taking,
+    undirected_format,
 };
+use placebench::datasets::{DataflowGraph, catalogue};
 use placebench::generator::GraphParams;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 
@@ -29,7 +30,7 @@ pub(crate) struct Args {
         format_marks(|holds| matches!(holds, Holds::Graph { write: Some(_), .. })),
         format_marks(|holds| matches!(holds, Holds::Undirected { .. })),
         format_marks(|holds| matches!(holds, Holds::Hypergraph { .. })),
-        format_marks(|holds| matches!(holds, Holds::Cluster { .. }))
+        format_marks(|holds| matches!(holds, Holds::Cluster { write: Some(_), .. }))
     ))]
     output: PathBuf,
 
@@ -45,6 +46,15 @@ pub(crate) struct Args {
     /// Does not colocate the consumers of a reference with their variable.
     #[arg(long)]
     no_references: bool,
+
+    /// An expert's split of a graph of dnn-partitioning: its processors become layers, so that the placer 'expert' can be
+    /// compared with others.
+    #[arg(long, value_name = "FILE")]
+    split: Option<PathBuf>,
+
+    /// Refuses to write what the format cannot hold. Without it, what is lost is named on standard error.
+    #[arg(long)]
+    strict: bool,
 
     /// Seed of presets.
     #[arg(long, default_value_t = 0)]
@@ -73,6 +83,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         None => {
             let GraphFile { header, graph, .. } = read_dataflow(args)?;
+            check_losses(args, format::graph_format(output)?, &header, &graph)?;
             format::write_graph(output, &header, &graph)?;
             format!("{} ops, {} edges", graph.op_count(), graph.edge_count())
         }
@@ -106,14 +117,31 @@ fn read_as_undirected(args: &Args, format: &Format) -> anyhow::Result<Undirected
             Ok(read_undirected(Path::new(&args.input), of_input, false)?)
         }
         None => {
-            let graph = read_dataflow(args)?.graph;
+            let GraphFile { header, graph, .. } = read_dataflow(args)?;
+            check_losses(args, format, &header, &graph)?;
             Undirected::of_dataflow(&graph, format).with_context(|| args.input.clone())
         }
     }
 }
 
 fn read_options(args: &Args) -> ReadOptions {
-    ReadOptions { cycles: args.cycles, no_references: args.no_references }
+    ReadOptions { cycles: args.cycles, no_references: args.no_references, split: args.split.clone() }
+}
+
+/// Names what the graph loses in a format, or refuses to lose it.
+fn check_losses(args: &Args, format: &Format, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Result<()> {
+    let losses: Vec<_> = format.losses(header, graph).iter().map(ToString::to_string).collect();
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{}: the format '{}' loses {}", args.output.display(), format.name, losses.join(", "));
+    match args.strict {
+        true => bail!("{message}: write another format, or leave out --strict"),
+        false => {
+            eprintln!("{message}");
+            Ok(())
+        }
+    }
 }
 
 /// Refuses the options of graph readers for an input that is no file of a dataflow graph.

@@ -2,6 +2,7 @@
 
 mod input;
 mod report;
+mod stream;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,7 +49,12 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE", conflicts_with = "evaluate")]
     output: Option<PathBuf>,
 
-    /// Judges this partition instead of making one.
+    /// Reads a file of edges (binary or text) as a stream, in memory for the vertices only. For ldg, fennel, hdrf, dbh,
+    /// greedy and adwise. The last four divide the edges: the output has a line 'vertex vertex block' for each.
+    #[arg(long)]
+    stream: bool,
+
+    /// Judges this partition instead of making one. With --stream, a partition of the edges.
     #[arg(long, value_name = "FILE")]
     evaluate: Option<PathBuf>,
 
@@ -100,6 +106,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     // A wrong name is told before anything is read.
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
+    if args.stream {
+        return stream::execute(args, &spec);
+    }
     let partitioner = registry::partitioner(&spec)?;
     let started = Instant::now();
     let input = Input::read(args)?;
@@ -126,10 +135,13 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
             let pool = pool.build().context("cannot start threads")?;
             let before = processor_seconds();
-            let partition = match pool.install(|| partitioner.partition(input.graph(), &request)) {
+            let partition = match pool.install(|| partitioner.partition_with_replicas(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
                 Err(PartitionError::Unsupported(reason)) => bail!("{spec}: {reason}"),
-                Ok(partition) => partition,
+                Ok((partition, replicas)) => {
+                    report.replication = replicas;
+                    partition
+                }
             };
             report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;

@@ -15,6 +15,19 @@ pub trait Partitioner: Send + Sync {
     /// # Errors
     /// [`PartitionError::Stopped`] if the request's token stops it, [`PartitionError::Unsupported`] if it cannot handle the graph.
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError>;
+
+    /// As [`Partitioner::partition`], with the replication factor of those that divide the edges first: replicas of a vertex
+    /// that has edges, before each vertex goes to one of them.
+    ///
+    /// # Errors
+    /// As [`Partitioner::partition`].
+    fn partition_with_replicas(
+        &self,
+        graph: &UndirectedGraph,
+        request: &Request,
+    ) -> Result<(Partition, Option<f64>), PartitionError> {
+        Ok((self.partition(graph, request)?, None))
+    }
 }
 
 /// What is asked of a partitioner.

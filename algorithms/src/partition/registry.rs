@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::streaming::{Adwise, ByMasters, Dbh, EdgePartitioner, Fennel, Greedy, Hdrf, Ldg};
+use super::streaming::{Adwise, ByMasters, Dbh, EdgePartitioner, Fennel, Greedy, Hdrf, Ldg, VertexStreamPartitioner};
 use super::{Chunk, FiducciaMattheyses, Hashing, LevelSlabs, Metis, Multilevel, Partitioner};
 use crate::algorithm::{Algorithm, Entry, make};
 use crate::{Spec, SpecError};
@@ -29,6 +29,14 @@ pub static PARTITIONERS: LazyLock<Vec<Entry<dyn Partitioner>>> = LazyLock::new(|
 pub static EDGE_PARTITIONERS: LazyLock<Vec<Entry<dyn EdgePartitioner>>> =
     LazyLock::new(|| vec![edge_entry::<Hdrf>(), edge_entry::<Dbh>(), edge_entry::<Greedy>(), edge_entry::<Adwise>()]);
 
+/// The partitioners of vertices that read a stream. Their parameter `order` is for graphs in memory: a file has its own.
+pub static STREAM_PARTITIONERS: LazyLock<Vec<Entry<dyn VertexStreamPartitioner>>> = LazyLock::new(|| {
+    vec![
+        Entry::of::<Ldg>(|partitioner| Box::new(partitioner)),
+        Entry::of::<Fennel>(|partitioner| Box::new(partitioner)),
+    ]
+});
+
 fn entry<A: Algorithm + Partitioner + 'static>() -> Entry<dyn Partitioner> {
     Entry::of::<A>(|partitioner| Box::new(partitioner))
 }
@@ -43,6 +51,14 @@ fn edge_entry<A: Algorithm + EdgePartitioner + 'static>() -> Entry<dyn EdgeParti
 /// If no partitioner has that name, or a parameter is unknown or out of range.
 pub fn partitioner(spec: &Spec) -> Result<Box<dyn Partitioner>, SpecError> {
     make(spec, PARTITIONERS.iter(), "partitioner")
+}
+
+/// Makes the partitioner of vertices of a stream that a spec names.
+///
+/// # Errors
+/// If no such partitioner has that name, or a parameter is unknown or out of range.
+pub fn stream_partitioner(spec: &Spec) -> Result<Box<dyn VertexStreamPartitioner>, SpecError> {
+    make(spec, STREAM_PARTITIONERS.iter(), "partitioner of streams")
 }
 
 /// Makes the partitioner of edges that a spec names.

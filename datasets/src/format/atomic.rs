@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::FormatError;
+use super::compressed::Compression;
 
 /// [`write_whole`] with the errors of formats.
 pub(crate) fn write_file(
@@ -19,7 +20,7 @@ pub(crate) fn write_file(
 /// it.
 ///
 /// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
-/// replaced.
+/// replaced. A file whose name ends in `.gz` or `.zst` is compressed.
 ///
 /// # Errors
 /// What `content` returns, and the system's errors as `io_error` wraps them. An existing file then stays as it was.
@@ -37,8 +38,22 @@ pub fn write_whole<E>(
     let partial = Partial::file(path);
     let mut out = BufWriter::new(File::create(&partial.path).map_err(&io_error)?);
     content(&mut out)?;
-    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(&io_error)?;
-    drop(out);
+    out.flush().map_err(&io_error)?;
+    let partial = match Compression::of(path) {
+        None => {
+            out.get_ref().sync_all().map_err(&io_error)?;
+            drop(out);
+            partial
+        }
+        Some(compression) => {
+            drop(out);
+            let packed = Partial::file(path);
+            let from = File::open(&partial.path).map_err(&io_error)?;
+            let to = File::create(&packed.path).map_err(&io_error)?;
+            compression.compress(from, BufWriter::new(&to)).and_then(|()| to.sync_all()).map_err(&io_error)?;
+            packed
+        }
+    };
     fs::rename(&partial.path, path).and_then(|()| sync_parent(path)).map_err(io_error)
 }
 

@@ -67,10 +67,10 @@ pub(super) static FORMAT: Format = Format {
     name: "cluster_toml",
     mark: Mark::Extensions(&["toml"]),
     title: "devices and links, for people to write",
-    lacks: "",
+    lacks: &[],
     options: &[],
     holds: Holds::Cluster {
         read: |path| read_cluster_toml(path),
-        write: |path, cluster| write_cluster_toml(path, cluster),
+        write: Some(|path, cluster| write_cluster_toml(path, cluster)),
     },
 };

@@ -14,17 +14,16 @@
 //!
 //! Asymmetric links, topologies, overheads of transfers and the cost of send ops are beyond this format: cluster TOML has them.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use csv::StringRecord;
 
-use super::FormatError;
 use super::atomic::write_file;
 use super::csv_rows::{CsvRows, Row, csv_error};
 use super::entry::{Format, Holds, Mark};
 use super::text::{Number, counted};
+use super::{Detail, FormatError, compressed};
 use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Link};
 
@@ -33,11 +32,11 @@ pub(super) static FORMAT: Format = Format {
     name: "cluster_csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each device, with its rates to the others",
-    lacks: "links that differ by direction, topology, send_ops, overheads of transfers",
+    lacks: &[Detail::OneWayLinks, Detail::Topology, Detail::SendOps, Detail::TransferOverheads],
     options: &[],
     holds: Holds::Cluster {
         read: |path| read_cluster_csv(path),
-        write: |path, cluster| write_cluster_csv(path, cluster),
+        write: Some(|path, cluster| write_cluster_csv(path, cluster)),
     },
 };
 
@@ -49,8 +48,7 @@ const COLUMNS: [&str; 6] = ["id", "name", "kind", "memory_bytes", "speed", "op_o
 /// The first line that is wrong; all that [`Cluster::new`] refuses.
 pub fn read_cluster_csv(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
-    parse_cluster_csv(path, BufReader::new(file))
+    parse_cluster_csv(path, BufReader::new(compressed::open(path)?))
 }
 
 /// Reads a cluster from CSV text; `path` stands for the file in messages.

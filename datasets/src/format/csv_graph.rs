@@ -22,17 +22,16 @@
 //! Columns come in any order; all but the first five may be left out. Where L's files list outgoing edges too, these
 //! follow from the incoming ones here.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use csv::StringRecord;
 
-use super::FormatError;
 use super::atomic::write_file;
 use super::csv_rows::{CsvRows, Row, csv_error};
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::text::{Number, counted};
+use super::{Detail, FormatError, compressed};
 use crate::{Categories, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
 
 /// The line of the table of formats.
@@ -40,7 +39,7 @@ pub(super) static FORMAT: Format = Format {
     name: "csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each op",
-    lacks: "title, licence, units, provenance",
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
     options: &[],
     holds: Holds::Graph {
         read: Some(|path, _| Ok(GraphFile::named(path, read_csv(path)?))),
@@ -78,8 +77,7 @@ const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
 /// O(bytes); the edges twice in memory for a while.
 pub fn read_csv(path: impl AsRef<Path>) -> Result<DataflowGraph, FormatError> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
-    parse_csv(path, BufReader::new(file))
+    parse_csv(path, BufReader::new(compressed::open(path)?))
 }
 
 /// Reads a graph from CSV text; `path` stands for the file in messages.

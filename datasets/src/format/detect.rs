@@ -4,10 +4,11 @@ use std::io;
 use std::mem::discriminant;
 use std::path::Path;
 
+use super::compressed::{self, without_compression};
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::options::{ReadOption, ReadOptions};
 use super::table::FORMATS;
-use super::{FormatError, GraphHeader};
+use super::{FormatError, GraphHeader, json};
 use crate::suggest::{did_you_mean, nearest};
 use crate::{Cluster, DataflowGraph};
 
@@ -57,6 +58,18 @@ pub fn write_graph(path: impl AsRef<Path>, header: &GraphHeader, graph: &Dataflo
     write(path, header, graph)
 }
 
+/// The format in which [`write_graph`] writes a path.
+///
+/// # Errors
+/// If the format is unknown, with the formats that are known.
+pub fn graph_format(path: impl AsRef<Path>) -> Result<&'static Format, FormatError> {
+    let write = |format: &Format| match format.holds {
+        Holds::Graph { write, .. } => write,
+        _ => None,
+    };
+    find(path.as_ref(), "graph", Purpose::Write, write).map(|(format, _)| format)
+}
+
 /// Reads a cluster in any format.
 ///
 /// # Errors
@@ -77,7 +90,7 @@ pub fn read_cluster(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
 pub fn write_cluster(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
     let path = path.as_ref();
     let (_, write) = find(path, "cluster", Purpose::Write, |format| match format.holds {
-        Holds::Cluster { write, .. } => Some(write),
+        Holds::Cluster { write, .. } => write,
         _ => None,
     })?;
     write(path, cluster)
@@ -121,10 +134,26 @@ fn is_of(format: &Format, path: &Path, purpose: Purpose) -> bool {
     match (&format.mark, purpose) {
         (Mark::Extensions(_), Purpose::Read) => format.has_extension_of(path) && !path.is_dir(),
         (Mark::Extensions(_), Purpose::Write) => format.has_extension_of(path),
+        (Mark::Json(..), _) => format.has_extension_of(path),
         (Mark::Folder(sign), Purpose::Read) => path.join(sign).exists(),
         (Mark::Folder(_), Purpose::Write) => path.extension().is_none(),
         (Mark::Nothing, _) => false,
     }
+}
+
+/// The formats that a path shows, and that a file `.json` shows by its keys.
+fn shown(path: &Path, purpose: Purpose) -> Result<Vec<&'static Format>, FormatError> {
+    let mut shown: Vec<_> = FORMATS.into_iter().filter(|format| is_of(format, path, purpose)).collect();
+    let is_json = without_compression(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if shown.is_empty() && is_json && purpose == Purpose::Read && !path.is_dir() {
+        let found = json::top_keys(path, &compressed::read_text(path)?)?;
+        let has = |format: &&Format| match format.mark {
+            Mark::Json(_, keys) => keys.iter().all(|&key| found.iter().any(|found| found == key)),
+            _ => false,
+        };
+        shown.extend(FORMATS.into_iter().filter(has));
+    }
+    Ok(shown)
 }
 
 /// The format of a path among those for which `select` finds a reader or writer, with that function.
@@ -137,18 +166,24 @@ fn find<F>(
     if purpose == Purpose::Read && !path.exists() {
         return Err(FormatError::io(path, io::ErrorKind::NotFound.into()));
     }
-    let mut found = FORMATS.into_iter().filter(|format| is_of(format, path, purpose));
-    found.find_map(|format| Some((format, select(format)?))).ok_or_else(|| {
+    let shown = shown(path, purpose)?;
+    shown.iter().find_map(|&format| Some((format, select(format)?))).ok_or_else(|| {
         // Commands write a dataflow graph also as an undirected graph, so those formats are among the remedies.
         let views = purpose == Purpose::Write && what == "graph";
         let is_known = |format: &&Format| select(format).is_some() || views && format.is_undirected();
         let known: Vec<_> = FORMATS.into_iter().filter(is_known).collect();
-        refusal(path, what, purpose, &known)
+        refusal(path, what, purpose, &known, shown.first().copied())
     })
 }
 
 /// Why a path has none of the known formats, and what to do.
-fn refusal(path: &Path, what: &str, purpose: Purpose, known: &[&Format]) -> FormatError {
+fn refusal(
+    path: &Path,
+    what: &str,
+    purpose: Purpose,
+    known: &[&Format],
+    shown: Option<&'static Format>,
+) -> FormatError {
     let has_folders = known.iter().any(|format| matches!(format.mark, Mark::Folder(_)));
     if purpose == Purpose::Read && path.is_dir() {
         let signs = known.iter().filter_map(|format| match format.mark {
@@ -172,7 +207,7 @@ fn refusal(path: &Path, what: &str, purpose: Purpose, known: &[&Format]) -> Form
         };
         format!("use {}{folder}", dotted.join(", "))
     };
-    if let Some(format) = FORMATS.into_iter().find(|format| is_of(format, path, purpose)) {
+    if let Some(format) = shown {
         let wanted = &known[0].holds;
         let message = match (discriminant(wanted) == discriminant(&format.holds), purpose) {
             (true, Purpose::Read) => format!("the format '{}' is only written", format.name),
@@ -181,7 +216,8 @@ fn refusal(path: &Path, what: &str, purpose: Purpose, known: &[&Format]) -> Form
         };
         return FormatError::file(path, message).remedy(use_known());
     }
-    let Some(extension) = path.extension().map(|extension| extension.to_string_lossy()) else {
+    let plain = without_compression(path);
+    let Some(extension) = plain.extension().map(|extension| extension.to_string_lossy()) else {
         return FormatError::file(path, format!("unknown {what} format")).remedy(use_known());
     };
     let remedy = match nearest(&extension, extensions().copied()) {
@@ -208,17 +244,17 @@ mod tests {
         fs::write(folder.path().join("g.CSV"), "id,inputs,colocated,tensor_bytes,ops\n0,,,,1\n").unwrap();
         let (header, graph) = read_graph(folder.path().join("g.CSV")).unwrap();
         assert_eq!((header.name.as_str(), graph.op_count()), ("g", 1));
+        let known = ".csv, .pb, .pbtxt, .prototxt, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .hdag, .hyperdag or a graph folder";
         assert_eq!(fault("gone.csv"), "gone.csv: no such file or directory");
         for (name, expected) in [
-            ("g.json", "g.json: unknown graph format '.json': use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g.json", "g.json:1: EOF while parsing a value: write valid JSON"),
             ("g.pbtx", "g.pbtx: unknown graph format '.pbtx': did you mean '.pbtxt'?"),
             ("g.PBTXX", "g.PBTXX: unknown graph format '.PBTXX': did you mean '.pbtxt'?"),
-            ("g", "g: unknown graph format: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
-            ("g.dot", "g.dot: the format 'dot' is only written: use .csv, .pb, .pbtxt, .prototxt or a graph folder"),
+            ("g", &format!("g: unknown graph format: use {known}")),
+            ("g.gexf", &format!("g.gexf: the format 'gexf' is only written: use {known}")),
             (
                 "g.graph",
-                "g.graph: the format 'metis' holds undirected graphs, not dataflow graphs: \
-                 use .csv, .pb, .pbtxt, .prototxt or a graph folder",
+                &format!("g.graph: the format 'metis' holds undirected graphs, not dataflow graphs: use {known}"),
             ),
         ] {
             fs::write(folder.path().join(name), "").unwrap();
@@ -258,9 +294,12 @@ mod tests {
             assert_eq!(read_cluster(&path).unwrap(), cluster);
         }
         for (name, expected) in [
-            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv"),
+            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv, .saga.json, .dnn.json"),
             ("c.tmol", "c.tmol: unknown cluster format '.tmol': did you mean '.toml'?"),
-            ("c.pb", "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv"),
+            (
+                "c.pb",
+                "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv, .saga.json, .dnn.json",
+            ),
         ] {
             fs::write(folder.path().join(name), "").unwrap();
             let message = read_cluster(folder.path().join(name)).unwrap_err().to_string();

@@ -1,23 +1,33 @@
-//! Graphs for Graphviz: ops as boxes, colocation groups as frames, control edges dashed, a placement as colours.
+//! Graphs for Graphviz and SimGrid: ops as boxes, colocation groups as frames, control edges dashed, a placement as colours.
+//!
+//! Beside the attributes that draw, nodes and edges have those of [`values`](super::values), where `size` is the cost of an
+//! op and the bytes of an edge, as SimGrid reads them.
 
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use super::FormatError;
 use super::atomic::write_file;
 use super::entry::{Format, Holds, Mark};
 use super::text::Number;
+use super::values::{self, Value};
+use super::{FormatError, dot_read};
 use crate::{Cluster, DataflowGraph, DeviceId, KindSet, OpId, Placement};
 
 /// The line of the table of formats.
 pub(super) static FORMAT: Format = Format {
     name: "dot",
-    mark: Mark::Extensions(&["dot"]),
-    title: "a picture for Graphviz",
-    lacks: "exact sizes, measured times, layers, title, licence, units, provenance",
+    mark: Mark::Extensions(&["dot", "gv"]),
+    title: "a picture for Graphviz, a workload for SimGrid",
+    lacks: &[],
     options: &[],
-    holds: Holds::Graph { read: None, write: Some(|path, _, graph| write_dot(path, graph)) },
+    holds: Holds::Graph {
+        read: Some(|path, _| dot_read::read(path)),
+        write: Some(|path, header, graph| {
+            let header = values::of_header(path, header)?;
+            Dot { header: &header, ..Dot::new(graph) }.write(path)
+        }),
+    },
 };
 
 /// ColorBrewer's Set3: twelve colours on which black text reads well. More devices use them again.
@@ -37,19 +47,20 @@ const COLOURS: [&str; 12] = [
 /// let b = builder.add_op(OpSpec::cost(50.0), &[]);
 /// builder.add_edge(a, 0, b)?;
 /// let graph = builder.build()?;
-/// assert!(Dot::new(&graph).to_string().contains("0 -> 1 [label=\"8 B\"];"));
+/// assert!(Dot::new(&graph).to_string().contains("0 -> 1 [label=\"8 B\", port=\"0\", size=\"8\"];"));
 /// # Ok::<(), placebench_datasets::GraphError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Dot<'a> {
     graph: &'a DataflowGraph,
     placed: Option<(&'a Placement, &'a Cluster)>,
+    header: &'a [(&'static str, Value)],
 }
 
 impl<'a> Dot<'a> {
     /// The graph alone.
     pub fn new(graph: &'a DataflowGraph) -> Self {
-        Self { graph, placed: None }
+        Self { graph, placed: None, header: &[] }
     }
 
     /// The graph with its placement: a colour for each device, and a legend. The placement must be one of this graph on this
@@ -77,6 +88,7 @@ impl<'a> Dot<'a> {
             write!(f, "\\n{}", graph.kinds(op))?;
         }
         write!(f, "\"")?;
+        fmt_values(f, values::of_op(graph, op))?;
         if let Some(device) = self.placed.and_then(|(placement, _)| placement.devices().get(op.index())) {
             write!(f, ", fillcolor=\"{}\"", colour(*device))?;
         }
@@ -95,7 +107,16 @@ impl<'a> Dot<'a> {
 
 impl fmt::Display for Dot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "digraph {{\n  node [shape=box, style=filled, fillcolor=white];")?;
+        write!(f, "digraph ")?;
+        for (name, value) in self.header {
+            if *name == "name" {
+                write!(f, "\"{}\" ", Exactly(&value.text()))?;
+            }
+        }
+        writeln!(f, "{{\n  node [shape=box, style=filled, fillcolor=white];")?;
+        for (name, value) in self.header.iter().filter(|(name, _)| *name != "name") {
+            writeln!(f, "  {name}=\"{}\";", Exactly(&value.text()))?;
+        }
         if let Some((_, cluster)) = self.placed {
             self.fmt_legend(f, cluster)?;
         }
@@ -109,13 +130,15 @@ impl fmt::Display for Dot<'_> {
             }
             writeln!(f, " }}")?;
         }
-        for (source, edge) in self.graph.edges() {
+        for (edge, target) in values::edges_by_consumer(self.graph) {
             match edge.tensor {
                 Some(tensor) => {
                     let bytes = Bytes(self.graph.tensor_bytes(tensor));
-                    writeln!(f, "  {source} -> {} [label=\"{bytes}\"];", edge.op)?;
+                    write!(f, "  {} -> {target} [label=\"{bytes}\"", edge.op)?;
+                    fmt_values(f, values::of_edge(self.graph, edge))?;
+                    writeln!(f, "];")?;
                 }
-                None => writeln!(f, "  {source} -> {} [style=dashed];", edge.op)?,
+                None => writeln!(f, "  {} -> {target} [style=dashed];", edge.op)?,
             }
         }
         writeln!(f, "}}")
@@ -145,7 +168,35 @@ fn colour(device: DeviceId) -> &'static str {
     COLOURS[device.index() % COLOURS.len()]
 }
 
-/// A text inside double quotes.
+/// `, name="value"` for each, with SimGrid's name for costs and bytes.
+fn fmt_values(f: &mut fmt::Formatter<'_>, values: Vec<(&'static str, Value)>) -> fmt::Result {
+    for (name, value) in values {
+        let name = if matches!(name, "ops" | "bytes") { "size" } else { name };
+        write!(f, ", {name}=\"{}\"", Exactly(&value.text()))?;
+    }
+    Ok(())
+}
+
+/// A text inside double quotes, to be read back as it is.
+struct Exactly<'a>(&'a str);
+
+impl fmt::Display for Exactly<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\n' => f.write_str("\\n")?,
+                '\r' => f.write_str("\\r")?,
+                '\t' => f.write_str("\\t")?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text inside double quotes, as a label shows it.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -206,10 +257,10 @@ mod tests {
     label="devices";
     device0 [label="d0\nGPU", fillcolor="#8dd3c7", shape=ellipse];
   }
-  0 [label="a \"b\"\\\n30 ops\nGPU", fillcolor="#8dd3c7"];
-  1 [label="c\nAdd\n30 ops, 5 B", fillcolor="#8dd3c7"];
+  0 [label="a \"b\"\\\n30 ops\nGPU", size="30", outputs="2048", kinds="GPU", name="a \"b\"\\", colocation="0", fillcolor="#8dd3c7"];
+  1 [label="c\nAdd\n30 ops, 5 B", size="30", memory_bytes="5", name="c", type="Add", colocation="0", fillcolor="#8dd3c7"];
   subgraph cluster_group0 { style=dashed; label="group 0"; 0; 1; }
-  0 -> 1 [label="2.0 KiB"];
+  0 -> 1 [label="2.0 KiB", port="0", size="2048"];
   0 -> 1 [style=dashed];
 }
 "##;

@@ -1,10 +1,10 @@
 //! What the table of formats says about a format.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
-use super::{FormatError, GraphHeader};
+use super::compressed::without_compression;
+use super::{Detail, FormatError, GraphHeader};
 use crate::format::options::{ReadOption, ReadOptions};
 use crate::{Cluster, DataflowGraph, Hypergraph, UndirectedGraph};
 
@@ -17,8 +17,8 @@ pub struct Format {
     pub mark: Mark,
     /// What the format is, in a few words.
     pub title: &'static str,
-    /// What the format has no room for; empty if it keeps everything.
-    pub lacks: &'static str,
+    /// What the format has no room for; empty if it keeps everything. An undirected view loses more: see [`Format::losses`].
+    pub lacks: &'static [Detail],
     /// The options that its reader takes. All others are refused before the reader runs.
     pub options: &'static [ReadOption],
     /// What a file holds, and who reads and writes it.
@@ -30,6 +30,9 @@ pub struct Format {
 pub enum Mark {
     /// By one of these extensions, in upper or lower case. The command writes the first in its help.
     Extensions(&'static [&'static str]),
+    /// By this longer extension, as in `g.wf.json`; or it is a file `.json` whose outermost object has all these keys. Of
+    /// several such formats, the first in the table counts.
+    Json(&'static [&'static str], &'static [&'static str]),
     /// It is a folder with this file in it. A path without extension is written as such a folder.
     Folder(&'static str),
     /// Not at all: the user says what the file is.
@@ -50,8 +53,7 @@ pub struct GraphFile {
 impl GraphFile {
     /// A graph of a format without header: it has the file's name.
     pub(super) fn named(path: &Path, graph: DataflowGraph) -> Self {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Self { header: GraphHeader::named(name), graph, report: None }
+        Self { header: GraphHeader::named(graph_name(path)), graph, report: None }
     }
 }
 
@@ -60,6 +62,9 @@ pub type ReadGraph = fn(&Path, &ReadOptions) -> Result<GraphFile, FormatError>;
 
 /// Writes a graph with as much of its header as the format keeps.
 pub type WriteGraph = fn(&Path, &GraphHeader, &DataflowGraph) -> Result<(), FormatError>;
+
+/// Writes a cluster, or refuses what the format cannot hold.
+pub type WriteCluster = fn(&Path, &Cluster) -> Result<(), FormatError>;
 
 /// What a format holds, with its reader and writer. An op or vertex keeps its number in all of them.
 #[derive(Debug)]
@@ -75,8 +80,8 @@ pub enum Holds {
     Cluster {
         /// Reads a cluster.
         read: fn(&Path) -> Result<Cluster, FormatError>,
-        /// Writes a cluster.
-        write: fn(&Path, &Cluster) -> Result<(), FormatError>,
+        /// Writes a cluster; `None` if the format is only read.
+        write: Option<WriteCluster>,
     },
     /// An undirected graph.
     Undirected {
@@ -109,16 +114,32 @@ impl Format {
     /// Its extensions, without dots.
     pub fn extensions(&self) -> &'static [&'static str] {
         match self.mark {
-            Mark::Extensions(extensions) => extensions,
+            Mark::Extensions(extensions) | Mark::Json(extensions, _) => extensions,
             Mark::Folder(_) | Mark::Nothing => &[],
         }
     }
 
     /// Whether a path ends in one of the extensions, in upper or lower case.
     pub(super) fn has_extension_of(&self, path: &Path) -> bool {
-        let found = path.extension().and_then(OsStr::to_str);
-        found.is_some_and(|found| self.extensions().iter().any(|known| known.eq_ignore_ascii_case(found)))
+        self.extensions().iter().any(|extension| strip_extension(path, extension).is_some())
     }
+}
+
+/// The file's name without `.gz`, `.zst` and the extension of a format, in upper or lower case. None if it has another.
+fn strip_extension(path: &Path, extension: &str) -> Option<String> {
+    let plain = without_compression(path);
+    let name = plain.file_name()?.to_str()?;
+    let at = name.len().checked_sub(extension.len())?;
+    let (start, end) = (name.get(..at)?, name.get(at..)?);
+    end.eq_ignore_ascii_case(extension).then(|| start.strip_suffix('.').map(str::to_owned))?
+}
+
+/// The name of a graph whose file says none: the file's, without its extensions.
+pub(super) fn graph_name(path: &Path) -> String {
+    let long = super::FORMATS.iter().flat_map(|format| format.extensions()).filter(|extension| extension.contains('.'));
+    long.into_iter()
+        .find_map(|extension| strip_extension(path, extension))
+        .unwrap_or_else(|| without_compression(path).file_stem().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 impl fmt::Display for Holds {
@@ -138,9 +159,14 @@ impl fmt::Display for Mark {
     /// As the documentation shows it: `.pbtxt, .prototxt`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Extensions(extensions) => {
+            Self::Extensions(extensions) | Self::Json(extensions, _) => {
                 let dotted: Vec<_> = extensions.iter().map(|extension| format!(".{extension}")).collect();
-                f.write_str(&dotted.join(", "))
+                f.write_str(&dotted.join(", "))?;
+                if let Self::Json(_, keys) = self {
+                    write!(f, ", .json with `{}`", keys.join("` and `"))
+                } else {
+                    Ok(())
+                }
             }
             Self::Folder(sign) => write!(f, "folder with {sign}"),
             Self::Nothing => f.write_str("any"),

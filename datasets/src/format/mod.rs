@@ -7,34 +7,50 @@
 
 pub(crate) mod atomic;
 pub mod cluster_toml;
+pub(crate) mod compressed;
 pub mod csv_cluster;
 pub mod csv_graph;
 mod csv_rows;
+mod detail;
 mod detect;
+mod dnn_partitioning;
 mod dot;
+mod dot_read;
 pub(crate) mod entry;
 mod error;
+mod gexf;
 pub mod graphdef;
+mod graphml;
 mod header;
+mod hyperdag;
+mod json;
 mod native;
+mod node_link;
 mod options;
 mod quantity;
+mod saga;
 mod sha256;
+mod stg;
 mod table;
 mod text;
 mod toml_text;
 pub mod undirected;
+mod values;
+mod wfformat;
+mod xml;
 
 pub use atomic::write_whole;
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
+pub use compressed::without_compression;
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};
+pub use detail::{Detail, Loss};
 pub use detect::{
-    formats_taking, read_cluster, read_graph, read_graph_with, undirected_format, undirected_format_named,
-    write_cluster, write_graph,
+    formats_taking, graph_format, read_cluster, read_graph, read_graph_with, undirected_format,
+    undirected_format_named, write_cluster, write_graph,
 };
 pub use dot::{Dot, write_dot};
-pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteGraph};
+pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteCluster, WriteGraph};
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
 pub use native::{NativeBytes, NativeColumns, NativeWriter, is_decoding, read_native, write_native};

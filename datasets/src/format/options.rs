@@ -1,6 +1,7 @@
 //! The options with which a user may read a graph. Each format says which of them it takes.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What to do with the cycles of a file.
@@ -37,14 +38,20 @@ pub struct ReadOptions {
     /// Leaves the consumers of a reference or a resource handle free to run on another device than its variable.
     /// TensorFlow's own placer keeps them together. `loc:@` classes stay colocated.
     pub no_references: bool,
+    /// An expert's split, whose processors become layer labels.
+    pub split: Option<PathBuf>,
 }
 
 impl ReadOptions {
     /// The options that a user has set.
     pub fn given(&self) -> Vec<ReadOption> {
         // All fields are named, so that a new one cannot be forgotten here.
-        let Self { cycles, no_references } = self;
-        let set = [(ReadOption::Cycles, cycles.is_some()), (ReadOption::NoReferences, *no_references)];
+        let Self { cycles, no_references, split } = self;
+        let set = [
+            (ReadOption::Cycles, cycles.is_some()),
+            (ReadOption::NoReferences, *no_references),
+            (ReadOption::Split, split.is_some()),
+        ];
         set.into_iter().filter(|&(_, given)| given).map(|(option, _)| option).collect()
     }
 }
@@ -56,6 +63,8 @@ pub enum ReadOption {
     Cycles,
     /// [`ReadOptions::no_references`].
     NoReferences,
+    /// [`ReadOptions::split`].
+    Split,
 }
 
 impl fmt::Display for ReadOption {
@@ -64,6 +73,7 @@ impl fmt::Display for ReadOption {
         f.write_str(match self {
             Self::Cycles => "--cycles",
             Self::NoReferences => "--no-references",
+            Self::Split => "--split",
         })
     }
 }

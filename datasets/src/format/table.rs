@@ -3,19 +3,32 @@
 use super::entry::{Format, Holds};
 use super::graphdef::{self, extraction};
 use super::undirected::{edges, hmetis, matrix_market, metis, partition};
-use super::{cluster_toml, csv_cluster, csv_graph, dot, native};
+use super::{
+    cluster_toml, csv_cluster, csv_graph, dnn_partitioning, dot, gexf, graphml, hyperdag, native, node_link, saga, stg,
+    wfformat,
+};
 use crate::stream::row_file;
 
 /// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
-pub static FORMATS: [&Format; 15] = [
+pub static FORMATS: [&Format; 25] = [
     &native::FORMAT,
     &csv_graph::FORMAT,
     &graphdef::BINARY,
     &graphdef::TEXT,
     &extraction::FORMAT,
+    &wfformat::FORMAT,
+    &saga::GRAPH,
+    &dnn_partitioning::GRAPH,
+    &node_link::FORMAT,
+    &graphml::FORMAT,
+    &gexf::FORMAT,
     &dot::FORMAT,
+    &stg::FORMAT,
+    &hyperdag::FORMAT,
     &cluster_toml::FORMAT,
     &csv_cluster::FORMAT,
+    &saga::CLUSTER,
+    &dnn_partitioning::CLUSTER,
     &metis::FORMAT,
     &hmetis::FORMAT,
     &matrix_market::FORMAT,
@@ -33,12 +46,18 @@ pub fn listing() -> impl Iterator<Item = (&'static str, String)> {
             format.mark.to_string(),
             format!("{}: {}", format.holds, format.title),
             access(&format.holds).to_owned(),
-            if format.lacks.is_empty() { String::new() } else { format!("lacks {}", format.lacks) },
+            lacks(format),
             options.join(", "),
         ];
         let said: Vec<_> = columns.into_iter().filter(|column| !column.is_empty()).collect();
         (format.name, said.join("; "))
     })
+}
+
+/// What a format has no room for, or nothing.
+fn lacks(format: &Format) -> String {
+    let lacks: Vec<_> = format.lacks.iter().map(ToString::to_string).collect();
+    if lacks.is_empty() { String::new() } else { format!("lacks {}", lacks.join(", ")) }
 }
 
 /// How paths show some formats, for the help of a command: `.csv, .pb, folder with graph.toml`.
@@ -57,7 +76,7 @@ pub fn format_names(select: impl Fn(&Holds) -> bool) -> String {
 fn access(holds: &Holds) -> &'static str {
     match holds {
         Holds::Graph { read: None, .. } => "written",
-        Holds::Graph { write: None, .. } => "read",
+        Holds::Graph { write: None, .. } | Holds::Cluster { write: None, .. } => "read",
         _ => "read, written",
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::format::FormatError;
+use crate::format::{FormatError, compressed};
 
 /// Edges, or entries of rows, that are read and checked at once.
 pub(super) const BATCH: usize = 1 << 16;
@@ -14,7 +14,7 @@ pub(super) const BUFFER: usize = 1 << 18;
 
 /// A file and its length.
 pub(super) fn open(path: &Path) -> Result<(File, u64), FormatError> {
-    let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
+    let file = compressed::open(path)?;
     let metadata = file.metadata().map_err(|error| FormatError::io(path, error))?;
     if metadata.is_dir() {
         return Err(FormatError::file(path, "is a folder").remedy("name a file in it"));

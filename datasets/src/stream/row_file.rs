@@ -16,7 +16,7 @@ pub(crate) static FORMAT: Format = Format {
     name: "rows",
     mark: Mark::Nothing,
     title: "a binary row for each vertex",
-    lacks: "",
+    lacks: &[],
     options: &[],
     holds: Holds::Rows,
 };

@@ -18,6 +18,8 @@ pub(super) struct Report {
     pub(super) read: f64,
     /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
     pub(super) partitioned: Option<(f64, f64)>,
+    /// Replicas of a vertex, if the partitioner divides the edges first.
+    pub(super) replication: Option<f64>,
     /// Where the partition went, unless to standard output.
     pub(super) written: Option<PathBuf>,
 }
@@ -56,6 +58,9 @@ impl Report {
             let blocks = view.blocks_of_ops(&partition.block_of);
             let acyclic = quality::is_acyclic(dataflow, &blocks, partition.blocks);
             line("block graph", if acyclic { "acyclic" } else { "cyclic" }.to_owned())?;
+        }
+        if let Some(factor) = self.replication {
+            line("replication", format!("{factor:.4}: blocks with edges of a vertex, before it goes to one of them"))?;
         }
         let weights = quality::block_weights(graph, partition);
         let (least, most) = (weights.iter().min().copied(), weights.iter().max().copied());

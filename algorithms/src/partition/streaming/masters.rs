@@ -65,6 +65,14 @@ impl Masters {
         &self.replicas[self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize]
     }
 
+    /// Replicas of a vertex, averaged over the vertices that have edges; 1 without edges.
+    pub fn replication_factor(&self) -> f64 {
+        match self.offsets.windows(2).filter(|range| range[0] < range[1]).count() {
+            0 => 1.0,
+            vertices => self.replicas.len() as f64 / vertices as f64,
+        }
+    }
+
     /// A block for each vertex: the best of its replicas that has room within [`Request::capacity`], and if none has, or
     /// there is none, the least loaded block with room. The heaviest vertices choose first, among equals those with edges,
     /// then the lowest id.
@@ -151,11 +159,19 @@ impl<P: EdgePartitioner> ByMasters<P> {
 
 impl<P: EdgePartitioner> Partitioner for ByMasters<P> {
     fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        self.partition_with_replicas(graph, request).map(|(partition, _)| partition)
+    }
+
+    fn partition_with_replicas(
+        &self,
+        graph: &UndirectedGraph,
+        request: &Request,
+    ) -> Result<(Partition, Option<f64>), PartitionError> {
         request.check()?;
         let assigned = self.assigned(graph, request)?;
         let masters = Masters::new(graph.vertex_count(), request.blocks, &assigned);
         drop(assigned);
-        Ok(masters.partition(graph, request))
+        Ok((masters.partition(graph, request), Some(masters.replication_factor())))
     }
 }
 

@@ -50,4 +50,4 @@ pub use ldg::Ldg;
 pub use masters::{ByMasters, Masters};
 pub use order::StreamOrder;
 pub use replicas::Replicas;
-pub use vertex_cut::{AssignedEdge, EdgePartitioner, VertexCut};
+pub use vertex_cut::{AssignedEdge, EdgePartitioner, VertexCut, VertexStreamPartitioner};

@@ -1,10 +1,10 @@
 //! What partitioners of edges are, and what they answer.
 
 use placebench_datasets::format::FormatError;
-use placebench_datasets::stream::EdgeStream;
+use placebench_datasets::stream::{EdgeStream, VertexStream};
 
-use super::{Replicas, StreamError};
-use crate::partition::Request;
+use super::{Fennel, Ldg, Replicas, StreamError};
+use crate::partition::{Partition, Request};
 
 /// Divides the edges of a graph into blocks; a vertex with edges in several blocks is replicated there.
 ///
@@ -21,6 +21,27 @@ pub trait EdgePartitioner: Send + Sync {
         request: &Request,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError>;
+}
+
+/// Divides the vertices of a stream into blocks.
+pub trait VertexStreamPartitioner: Send + Sync {
+    /// A block for each vertex.
+    ///
+    /// # Errors
+    /// If the stream fails, or the request's token stops it.
+    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError>;
+}
+
+impl VertexStreamPartitioner for Ldg {
+    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError> {
+        Self::partition_stream(self, stream, request)
+    }
+}
+
+impl VertexStreamPartitioner for Fennel {
+    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError> {
+        Self::partition_stream(self, stream, request)
+    }
 }
 
 /// An edge with its block.
@@ -48,6 +69,20 @@ pub struct VertexCut {
 }
 
 impl VertexCut {
+    /// No edges yet, to be judged by [`VertexCut::add`].
+    pub fn empty(vertices: usize, blocks: u32) -> Self {
+        let replicas = Replicas::new(vertices, blocks);
+        let memory_bytes = replicas.memory_bytes();
+        Self { replicas, edges_of_block: vec![0; blocks as usize], evaluations: None, memory_bytes }
+    }
+
+    /// Adds an edge to a block. Its ends and the block must exist.
+    pub fn add(&mut self, ends: (u32, u32), block: u32) {
+        self.replicas.insert(ends.0, block as usize);
+        self.replicas.insert(ends.1, block as usize);
+        self.edges_of_block[block as usize] += 1;
+    }
+
     /// Replicas of a vertex, averaged over the vertices that have edges; 1 without edges.
     ///
     /// # Complexity

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::format::FormatError;
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
+use crate::format::{FormatError, compressed};
 use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Kind, Link, Time, Topology, TopologyLink, TransferOverheads};
 
@@ -150,7 +150,7 @@ const MOST_DEVICES: usize = 10_000;
 /// The line that is wrong, with the nearest key where one is unknown; all that [`Cluster::new`] refuses.
 pub fn read_cluster_toml(path: impl AsRef<Path>) -> Result<Cluster, FormatError> {
     let path = path.as_ref();
-    let text = std::fs::read_to_string(path).map_err(|error| FormatError::io(path, error))?;
+    let text = compressed::read_text(path)?;
     parse_cluster_toml(path, &text)
 }
 

@@ -27,7 +27,7 @@ pub(in crate::format) static FORMAT: Format = Format {
     name: "extraction",
     mark: Mark::Folder(GRAPH_FILE),
     title: "a GraphDef with costs beside it, as the extractor writes it from TensorFlow or JAX",
-    lacks: "",
+    lacks: &[],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph { read: Some(read_file), write: None },
 };

@@ -30,15 +30,14 @@ mod sizes;
 mod structure;
 mod text;
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use crate::DataflowGraph;
-use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, GraphFile, Holds, Mark};
 use crate::format::options::{ReadOption, ReadOptions};
+use crate::format::{Detail, FormatError, compressed};
 
 pub use extraction::{Extraction, read_extraction};
 pub use report::ImportReport;
@@ -60,7 +59,7 @@ pub(super) static BINARY: Format = Format {
     name: "graphdef",
     mark: Mark::Extensions(&["pb"]),
     title: "TensorFlow's GraphDef, binary",
-    lacks: "title, licence, units, provenance",
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph {
         read: Some(|path, options| read_file(path, Encoding::Binary, options)),
@@ -73,7 +72,7 @@ pub(super) static TEXT: Format = Format {
     name: "graphdef_text",
     mark: Mark::Extensions(&["pbtxt", "prototxt"]),
     title: "TensorFlow's GraphDef, text",
-    lacks: "title, licence, units, provenance",
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph {
         read: Some(|path, options| read_file(path, Encoding::Text, options)),
@@ -99,7 +98,7 @@ pub fn read_graph_def(
     encoding: Encoding,
     options: &ReadOptions,
 ) -> Result<(DataflowGraph, ImportReport), FormatError> {
-    let content = fs::read(path).map_err(|error| FormatError::io(path, error))?;
+    let content = compressed::read(path)?;
     parse_graph_def(path, content, encoding, options)
 }
 

@@ -31,7 +31,7 @@ pub(super) static FORMAT: Format = Format {
     name: "folder",
     mark: Mark::Folder(HEADER_FILE),
     title: "Parquet tables and a TOML header",
-    lacks: "",
+    lacks: &[],
     options: &[],
     holds: Holds::Graph {
         read: Some(|path, _| {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::lines::{Lines, RENUMBER, check_vertex_count};
 use crate::UndirectedGraph;
-use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+use crate::format::{Detail, FormatError};
 use crate::numbers::NumberVec;
 use crate::stream::{EdgeFile, EdgeStream, write_edges};
 
@@ -17,7 +17,7 @@ pub(in crate::format) static TEXT: Format = Format {
     name: "edges",
     mark: Mark::Extensions(&["edges", "edgelist", "el", "txt", "tsv"]),
     title: "a line for each edge, also for streams",
-    lacks: "weights of vertices",
+    lacks: &[Detail::VertexWeights],
     options: &[],
     holds: Holds::Undirected {
         read: |path, unit_edges| read_edge_list(path, unit_edges),
@@ -31,7 +31,7 @@ pub(in crate::format) static BINARY: Format = Format {
     name: "binary",
     mark: Mark::Extensions(&["pbedges", "bin"]),
     title: "8 bytes for each edge, also for streams",
-    lacks: "weights of vertices and edges",
+    lacks: &[Detail::VertexWeights, Detail::EdgeWeights],
     options: &[],
     holds: Holds::Undirected {
         read: |path, _| read_binary_edges(path),

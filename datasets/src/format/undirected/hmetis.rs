@@ -5,17 +5,17 @@ use std::path::Path;
 
 use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
 use crate::Hypergraph;
-use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+use crate::format::{Detail, FormatError};
 
 /// The line of the table of formats.
 pub(in crate::format) static FORMAT: Format = Format {
     name: "hmetis",
     mark: Mark::Extensions(&["hgr", "hmetis"]),
     title: "hMETIS, a row for each net",
-    lacks: "nets without pins",
+    lacks: &[Detail::EmptyNets],
     options: &[],
     holds: Holds::Hypergraph {
         read: |path, unit_nets| {

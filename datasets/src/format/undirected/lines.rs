@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use crate::format::FormatError;
 use crate::format::text::counted;
+use crate::format::{FormatError, compressed};
 
 /// Bytes read at once. A larger buffer is no faster.
 const BUFFER: usize = 1 << 16;
 
 /// A text file that is read one line at a time, in the memory of its longest line.
-pub(super) struct Lines<'a> {
+pub(in crate::format) struct Lines<'a> {
     path: &'a Path,
     reader: BufReader<File>,
     bytes: u64,
@@ -21,19 +21,19 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn open(path: &'a Path) -> Result<Self, FormatError> {
-        let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
+    pub(in crate::format) fn open(path: &'a Path) -> Result<Self, FormatError> {
+        let file = compressed::open(path)?;
         let bytes = file.metadata().map_err(|error| FormatError::io(path, error))?.len();
         Ok(Self { path, reader: BufReader::with_capacity(BUFFER, file), bytes, text: Vec::new(), number: 0 })
     }
 
     /// Length of the file; 0 for a pipe or a device.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::format) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// The next line, whatever it holds.
-    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, FormatError> {
+    pub(in crate::format) fn next(&mut self) -> Result<Option<Line<'_>>, FormatError> {
         self.text.clear();
         let read = self.reader.read_until(b'\n', &mut self.text).map_err(|error| FormatError::io(self.path, error))?;
         if read == 0 {
@@ -44,7 +44,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line that is neither blank nor a comment, which begins with one of `marks`.
-    pub(super) fn next_content(&mut self, marks: &[u8]) -> Result<Option<Line<'_>>, FormatError> {
+    pub(in crate::format) fn next_content(&mut self, marks: &[u8]) -> Result<Option<Line<'_>>, FormatError> {
         loop {
             match self.next()? {
                 None => return Ok(None),
@@ -57,40 +57,40 @@ impl<'a> Lines<'a> {
     }
 
     /// The number of the last line read.
-    pub(super) fn number(&self) -> u64 {
+    pub(in crate::format) fn number(&self) -> u64 {
         self.number
     }
 }
 
 /// A line without blanks at its ends.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'l> {
+pub(in crate::format) struct Line<'l> {
     path: &'l Path,
-    pub(super) number: u64,
-    pub(super) text: &'l [u8],
+    pub(in crate::format) number: u64,
+    pub(in crate::format) text: &'l [u8],
 }
 
 impl<'l> Line<'l> {
-    pub(super) fn is_blank(&self) -> bool {
+    pub(in crate::format) fn is_blank(&self) -> bool {
         self.text.is_empty()
     }
 
-    pub(super) fn is_comment(&self, marks: &[u8]) -> bool {
+    pub(in crate::format) fn is_comment(&self, marks: &[u8]) -> bool {
         self.text.first().is_some_and(|first| marks.contains(first))
     }
 
     /// The words between blanks and tabs.
-    pub(super) fn words(&self) -> impl Iterator<Item = &'l [u8]> + Clone + use<'l> {
+    pub(in crate::format) fn words(&self) -> impl Iterator<Item = &'l [u8]> + Clone + use<'l> {
         self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
     }
 
     /// A fault of this line.
-    pub(super) fn fault(&self, message: impl Display) -> FormatError {
+    pub(in crate::format) fn fault(&self, message: impl Display) -> FormatError {
         FormatError::at_line(self.path, self.number, message)
     }
 
     /// A word as a whole number; `what` it stands for names it in a fault.
-    pub(super) fn whole(&self, word: &[u8], what: &str) -> Result<u64, FormatError> {
+    pub(in crate::format) fn whole(&self, word: &[u8], what: &str) -> Result<u64, FormatError> {
         parse_whole(word).ok_or_else(|| {
             let fault = self.fault(format!("{what} is '{}'", String::from_utf8_lossy(word)));
             fault.remedy("write a whole number from 0 to 2^64 - 1")
@@ -105,7 +105,7 @@ fn parse_whole(word: &[u8]) -> Option<u64> {
 }
 
 /// Refuses numbers of vertices that a file of this size cannot mean, before memory is taken for them.
-pub(super) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Result<usize, String> {
+pub(in crate::format) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Result<usize, String> {
     if vertices > u64::from(u32::MAX) {
         return Err(format!("{vertices} vertices are more than 32-bit ids can name"));
     }
@@ -116,7 +116,7 @@ pub(super) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Res
 }
 
 /// The remedy for what [`check_vertex_count`] refuses.
-pub(super) const RENUMBER: &str = "number the vertices that have edges without large gaps";
+pub(in crate::format) const RENUMBER: &str = "number the vertices that have edges without large gaps";
 
 #[cfg(test)]
 mod tests {

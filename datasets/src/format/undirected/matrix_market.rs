@@ -6,17 +6,17 @@ use std::path::Path;
 use super::edges::{Edges, refuse_vertex_weights};
 use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
 use crate::UndirectedGraph;
-use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+use crate::format::{Detail, FormatError};
 
 /// The line of the table of formats.
 pub(in crate::format) static FORMAT: Format = Format {
     name: "mtx",
     mark: Mark::Extensions(&["mtx"]),
     title: "Matrix Market, a line for each entry of a sparse matrix",
-    lacks: "weights of vertices",
+    lacks: &[Detail::VertexWeights],
     options: &[],
     holds: Holds::Undirected {
         read: |path, unit_edges| read_matrix_market(path, unit_edges),

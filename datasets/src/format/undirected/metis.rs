@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::lines::{Line, Lines};
 use crate::UndirectedGraph;
-use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
 use crate::format::text::counted;
+use crate::format::{Detail, FormatError};
 use crate::numbers::NumberVec;
 
 /// The line of the table of formats.
@@ -16,7 +16,7 @@ pub(in crate::format) static FORMAT: Format = Format {
     name: "metis",
     mark: Mark::Extensions(&["graph", "metis"]),
     title: "METIS 5, a row for each vertex",
-    lacks: "edges of weight 0",
+    lacks: &[Detail::ZeroEdges],
     options: &[],
     holds: Holds::Undirected {
         read: |path, unit_edges| {

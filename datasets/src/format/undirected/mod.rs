@@ -3,7 +3,7 @@
 mod any;
 pub(super) mod edges;
 pub(super) mod hmetis;
-mod lines;
+pub(in crate::format) mod lines;
 pub(super) mod matrix_market;
 pub(super) mod metis;
 pub(super) mod partition;

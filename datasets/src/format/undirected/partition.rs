@@ -13,7 +13,7 @@ pub(in crate::format) static FORMAT: Format = Format {
     name: "partition",
     mark: Mark::Nothing,
     title: "a block for each vertex, one a line, as METIS writes it",
-    lacks: "",
+    lacks: &[],
     options: &[],
     holds: Holds::Partition,
 };

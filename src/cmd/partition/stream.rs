@@ -1,0 +1,287 @@
+//! `placebench partition --stream`: a file of any size, read as a stream in bounded memory.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, VertexCut};
+use placebench::algorithms::partition::{Request, registry};
+use placebench::algorithms::{Spec, StopToken};
+use placebench::datasets::format::undirected::write_partition;
+use placebench::datasets::format::{undirected_format, undirected_format_named, write_whole};
+use placebench::datasets::process::peak_rss_bytes;
+use placebench::datasets::significant::bytes_text;
+use placebench::datasets::stream::{EdgeFile, EdgeStream, RowFile, TextEdges, VertexStream, write_rows_from_edges};
+
+use super::{Args, processor_seconds};
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
+use crate::output::print;
+
+/// Memory for the rows that are made at once from a file of edges.
+const ROWS: usize = 64 << 20;
+
+/// What there is to say, a line for each figure.
+struct Figures(String);
+
+impl Figures {
+    fn line(&mut self, name: &str, value: impl std::fmt::Display) {
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.0, "{name:<15} {value}");
+    }
+
+    fn finish(mut self, edges: u64, started: Instant, processor: f64) -> anyhow::Result<()> {
+        let (seconds, processor) = (started.elapsed().as_secs_f64(), processor_seconds() - processor);
+        self.line("read and done", format!("{seconds:.3} s, {processor:.4} s of processor time"));
+        self.line(
+            "speed",
+            format!("{:.2} million edges a second of processor time", edges as f64 / processor.max(1e-9) / 1e6),
+        );
+        if let Some(bytes) = peak_rss_bytes() {
+            self.line("peak memory", bytes_text(bytes as f64));
+        }
+        print(&self.0)
+    }
+}
+
+pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
+    let path = Path::new(&args.graph);
+    for (option, given) in [
+        ("--cluster", args.cluster.is_some()),
+        ("--vertices units", args.vertices != "ops"),
+        ("--vertex-weight", args.vertex_weight.is_some()),
+        ("--edge-weight", args.edge_weight.is_some()),
+        ("--threads", args.threads.is_some()),
+        ("-o -", args.output.as_deref() == Some(Path::new("-"))),
+    ] {
+        if given {
+            bail!("{option} is not for --stream, which reads a file of edges once, on one thread: leave it out");
+        }
+    }
+    if let Some(partition) = &args.evaluate {
+        let blocks =
+            args.blocks.ok_or_else(|| anyhow!("-k is missing: say how many blocks the partition has, as in -k 8"))?;
+        return evaluate(&mut *open(args, path)?, path, partition, blocks);
+    }
+    let blocks = args.blocks.unwrap_or(1);
+    let request = Request { stop: StopToken::default(), ..Request::new(blocks, args.epsilon, args.seed) };
+    request.check()?;
+    stop_on_ctrl_c(&request.stop)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.part.{blocks}")));
+    let mut figures = Figures(String::new());
+    figures.line("graph", format!("{name} (stream)"));
+    let is_of_edges = registry::EDGE_PARTITIONERS.iter().any(|entry| entry.name == spec.name);
+    let done = match is_of_edges {
+        true => edges(args, path, spec, &request, &output, figures),
+        false => vertices(args, path, spec, &request, &output, figures),
+    };
+    match done {
+        Err(error) if matches!(error.downcast_ref(), Some(StreamError::Stopped)) => Ok(ExitCode::from(INTERRUPTED)),
+        other => other.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Opens a file of edges, binary or text.
+fn open(args: &Args, path: &Path) -> anyhow::Result<Box<dyn EdgeStream>> {
+    let format = match &args.format {
+        Some(name) => Some(undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?),
+        None => undirected_format(path),
+    };
+    match format.map(|format| format.name) {
+        Some("binary") => Ok(Box::new(EdgeFile::open(path)?)),
+        Some("edges") => Ok(Box::new(TextEdges::open(path, None)?)),
+        _ => bail!(
+            "{}: --stream reads edges, binary or as text: convert it to .pbedges, or give --format",
+            path.display()
+        ),
+    }
+}
+
+/// Divides the edges: the answer has a line `vertex vertex block` for each edge.
+fn edges(
+    args: &Args,
+    path: &Path,
+    spec: &Spec,
+    request: &Request,
+    output: &Path,
+    mut figures: Figures,
+) -> anyhow::Result<()> {
+    let partitioner = registry::edge_partitioner(spec)?;
+    let mut stream = open(args, path)?;
+    let (started, processor) = (Instant::now(), processor_seconds());
+    let mut cut = None;
+    // A fault of the algorithm, carried out of the writer, whose own faults are those of the file.
+    let mut failed = None;
+    write_whole(
+        output,
+        |error| anyhow!("{}: {error}", output.display()),
+        |out| {
+            let sink = &mut |AssignedEdge { ends: (a, b), block, .. }: AssignedEdge| {
+                writeln!(out, "{a} {b} {block}")
+                    .map_err(|error| placebench::datasets::format::FormatError::io(output, error))
+            };
+            match partitioner.partition_edges(&mut *stream, request, sink) {
+                Ok(answer) => {
+                    cut = Some(answer);
+                    Ok(())
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    Err(anyhow!("stopped"))
+                }
+            }
+        },
+    )
+    .map_err(|error| failed.take().map_or(error, anyhow::Error::from))?;
+    let cut = cut.context("the partitioner gave no answer")?;
+    figures.line("vertices", stream.vertex_count());
+    figures.line("edges", stream.edge_count());
+    figures.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
+    cut_figures(&mut figures, &cut);
+    figures.line("own count", format!("{} of memory for algorithm and stream", bytes_text(cut.memory_bytes as f64)));
+    figures.line("written to", format!("{}: vertex, vertex, block of each edge", output.display()));
+    figures.finish(stream.edge_count(), started, processor)
+}
+
+/// Replication factor and balances of a vertex cut.
+fn cut_figures(figures: &mut Figures, cut: &VertexCut) {
+    let edges: u64 = cut.edges_of_block.iter().sum();
+    let (least, most) = (cut.edges_of_block.iter().min(), cut.edges_of_block.iter().max());
+    figures.line("replication", format!("{:.4}: replicas of a vertex that has edges", cut.replication_factor()));
+    figures.line("block edges", format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)));
+    figures.line("edge imbalance", format!("{:.4}", if edges == 0 { 0.0 } else { cut.edge_imbalance() }));
+    let mut replicas = vec![0u64; cut.edges_of_block.len()];
+    for vertex in 0..cut.replicas.vertex_count() as u32 {
+        cut.replicas.of(vertex).for_each(|block| replicas[block as usize] += 1);
+    }
+    let (total, most) = (replicas.iter().sum::<u64>(), replicas.iter().max().copied().unwrap_or(0));
+    let imbalance = if total == 0 { 0.0 } else { most as f64 * replicas.len() as f64 / total as f64 - 1.0 };
+    figures.line("vertex imbalance", format!("{imbalance:.4}, of replicas"));
+}
+
+/// Divides the vertices: the answer has the block of each vertex, one a line.
+fn vertices(
+    args: &Args,
+    path: &Path,
+    spec: &Spec,
+    request: &Request,
+    output: &Path,
+    mut figures: Figures,
+) -> anyhow::Result<()> {
+    let partitioner = registry::stream_partitioner(spec)?;
+    if spec.params.iter().any(|(name, _)| name == "order") {
+        bail!("{spec}: a file has an order of its own: leave out 'order'");
+    }
+    let rows_path =
+        output.with_file_name(format!(".{}.rows.partial", output.file_name().unwrap_or_default().to_string_lossy()));
+    let _remove = RemoveAtEnd(&rows_path);
+    let mut rows = match is_row_file(path)? {
+        true => RowFile::open(path)?,
+        false => {
+            let started = Instant::now();
+            write_rows_from_edges(&rows_path, &mut *open(args, path)?, ROWS)?;
+            figures.line("rows made in", format!("{:.3} s, from edges", started.elapsed().as_secs_f64()));
+            RowFile::open(&rows_path)?
+        }
+    };
+    let (started, processor) = (Instant::now(), processor_seconds());
+    let partition = partitioner.partition_stream(&mut rows, request)?;
+    let total = rows.total_edge_weight();
+    let (mut cut, mut edges) = (0u64, 0u64);
+    let mut weights = vec![0u64; request.blocks as usize];
+    rows.rewind()?;
+    while let Some(row) = rows.next_row()? {
+        let own = partition.block_of[row.vertex as usize];
+        weights[own as usize] += row.weight;
+        edges += row.neighbours.len() as u64;
+        for (position, &neighbour) in row.neighbours.iter().enumerate() {
+            if partition.block_of[neighbour as usize] != own {
+                cut += row.edge_weights.map_or(1, |weights| weights.at(position));
+            }
+        }
+    }
+    write_partition(output, &partition.block_of)?;
+    figures.line("vertices", partition.block_of.len());
+    figures.line("edges", edges / 2);
+    figures.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
+    figures.line("cut", format!("{} of {total}", cut / 2));
+    let (least, most) = (weights.iter().min(), weights.iter().max());
+    figures.line("block weights", format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)));
+    let sum: u64 = weights.iter().sum();
+    let largest = most.copied().unwrap_or(0) as f64;
+    let imbalance = if sum == 0 { 0.0 } else { largest * f64::from(request.blocks) / sum as f64 - 1.0 };
+    figures.line("imbalance", format!("{imbalance:.4}"));
+    figures.line("written to", format!("{}: the block of each vertex", output.display()));
+    figures.finish(edges / 2, started, processor)
+}
+
+fn is_row_file(path: &Path) -> anyhow::Result<bool> {
+    let mut magic = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read(&mut magic));
+    let read = read.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(read == 8 && &magic == b"PBROWS01")
+}
+
+struct RemoveAtEnd<'a>(&'a Path);
+
+impl Drop for RemoveAtEnd<'_> {
+    fn drop(&mut self) {
+        // If it stays, it is hidden and does no harm.
+        let _ = fs::remove_file(self.0);
+    }
+}
+
+/// Judges a file of `vertex vertex block` lines, which must have the graph's edges, in any order.
+fn evaluate(stream: &mut dyn EdgeStream, path: &Path, partition: &Path, blocks: u32) -> anyhow::Result<ExitCode> {
+    let (started, processor) = (Instant::now(), processor_seconds());
+    let file = File::open(partition).with_context(|| format!("cannot read {}", partition.display()))?;
+    let mut judged = VertexCut::empty(stream.vertex_count(), blocks);
+    // A sum over all edges that does not depend on their order.
+    let (mut expected, mut found) = (0u64, 0u64);
+    for (number, line) in (1u64..).zip(BufReader::new(file).lines()) {
+        let line = line.with_context(|| format!("{}:{number}", partition.display()))?;
+        let fault = |what: String| anyhow!("{}:{number}: {what}: write 'vertex vertex block'", partition.display());
+        let numbers: Vec<u32> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+        let &[a, b, block] = numbers.as_slice() else {
+            return Err(fault(format!("'{line}' is no edge with its block")));
+        };
+        if a.max(b) as usize >= stream.vertex_count() || block >= blocks {
+            return Err(fault(format!("there are {} vertices and {blocks} blocks", stream.vertex_count())));
+        }
+        judged.add((a, b), block);
+        found = found.wrapping_add(mixed(a, b));
+    }
+    stream.rewind()?;
+    while let Some(batch) = stream.next_edges()? {
+        batch.iter().for_each(|&(a, b)| expected = expected.wrapping_add(mixed(a, b)));
+    }
+    let edges: u64 = judged.edges_of_block.iter().sum();
+    if edges != stream.edge_count() || expected != found {
+        bail!(
+            "{}: has {edges} edges, and not those of {}, which has {}: use the partition of this graph",
+            partition.display(),
+            path.display(),
+            stream.edge_count()
+        );
+    }
+    let mut figures = Figures(String::new());
+    figures.line("graph", format!("{} (stream)", path.display()));
+    figures.line("vertices", stream.vertex_count());
+    figures.line("edges", edges);
+    figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
+    cut_figures(&mut figures, &judged);
+    figures.finish(edges, started, processor)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A number for an edge that says nothing about its ends' order of magnitude (SplitMix64).
+fn mixed(a: u32, b: u32) -> u64 {
+    let mut bits = (u64::from(a) << 32 | u64::from(b)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
