@@ -231,6 +231,19 @@ impl Cluster {
         self
     }
 
+    /// The same devices, between which every transfer takes so much longer; the topology is not kept.
+    ///
+    /// # Errors
+    /// If a latency comes out negative or not finite.
+    pub fn with_added_latency(&self, added: Time) -> Result<Self, ClusterError> {
+        let link = |from, to| {
+            let Link { rate, latency } = self.link(from, to);
+            Link { rate, latency: latency + added }
+        };
+        let later = Self::new(self.devices.clone(), link)?.with_overheads_of(self);
+        Ok(if self.is_in_seconds { later.in_seconds() } else { later })
+    }
+
     /// The first `count` devices, with the links between them; the topology is not kept.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// - A graph in more pieces than devices runs out of edges: then the two lightest clusters are merged until
 ///   there is one a device, as B does in ClusterCap.
 /// - B has equal GPUs. Here clusters go to the devices that need at most ten times as long as the fastest
-///   devices would (so not to CPUs beside GPUs), the heaviest cluster to the device that may run most of it,
+///   devices would and may run a tenth of the ops (so not to CPUs beside GPUs), the heaviest cluster to the device that may run most of it,
 ///   then to the fastest. What a cluster's device may not run or has no memory for goes to the nearest device
 ///   (by rate) that can, first among those that have clusters; ops with least choice of kinds, then of largest
 ///   demand, are placed first.

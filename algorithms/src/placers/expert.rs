@@ -35,9 +35,9 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// - An unlabelled op goes where most of its neighbours are that have been placed (labelled ones first, then in topological
 ///   order), or beside the first layer if it has none. A colocation group belongs to the layer that most of its
 ///   members name.
-/// - B's devices are equal GPUs. Here they are, the fastest first and equally fast ones in the order of their ids, those that
-///   need at most ten times as long as the fastest devices would (so not CPUs beside GPUs). What its layer's device may not run or has no memory for goes to the nearest
-///   device (by rate) that can.
+/// - B's devices are equal GPUs. Here they are, the fastest first and equally fast ones in the order of their ids, those
+///   that need at most ten times as long as the fastest devices would and may run a tenth of the ops (so not CPUs beside
+///   GPUs). What its layer's device may not run or has no memory for goes to the nearest device (by rate) that can.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expert;
 

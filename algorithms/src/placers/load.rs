@@ -40,6 +40,11 @@ impl Work {
         }
     }
 
+    /// Number of ops that may run on devices of a kind.
+    pub(super) fn count(&self, kind: Kind) -> f64 {
+        self.count[kind.index()]
+    }
+
     /// Operations that count on devices of a kind.
     pub(super) fn ops(&self, kind: Kind) -> f64 {
         self.ops[kind.index()]

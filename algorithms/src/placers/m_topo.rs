@@ -21,8 +21,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///
 /// # Ties
 /// Ops come in the graph's topological order. Devices are filled from the fastest on: in the order of how many times as long
-/// as the fastest devices they need for what they may run, then by id. The published devices are equal, so that their order
-/// is left open.
+/// as the fastest devices they need for what they may run, then by id; those that need more than ten times as long, or may
+/// run less than a tenth of the ops, come last. The published devices are equal, so that their order is left open.
 ///
 /// # Deviations
 /// - An op that may not run on the current device, or does not fit into its memory, goes to the next one that may take it;

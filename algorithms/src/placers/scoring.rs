@@ -41,8 +41,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///   run on other kinds of devices than the rest are a vertex of their own. Nor does B say what a
 ///   vertex counts for ([`Weight`]: as many as it has ops).
 /// - B has equal GPUs. Here a device's ops are divided by its relative speed, and devices that need more than
-///   ten times as long as the fastest devices would (CPUs beside GPUs) take part only in what no other device
-///   can take. A cell that no device has room for is placed unit by unit, near the device with most of its
+///   ten times as long as the fastest devices would, or may run less than a tenth of the ops (CPUs beside
+///   GPUs), take part only in what no other device can take. A cell that no device has room for is placed unit by unit, near the device with most of its
 ///   inputs.
 /// - B's standard device, for an op that scores 0 everywhere, is the first feasible one.
 #[derive(Clone, Copy, Debug)]

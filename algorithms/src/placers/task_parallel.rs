@@ -30,8 +30,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///   B does not say whether a cell is one time step of a layer, the default here, or all of them. Cycles that
 ///   contraction closes are opened by B's rule. A cell has its gradients with it, but ops of a cell that may
 ///   run on other kinds of devices than the rest are a vertex of their own.
-/// - B has equal GPUs. Here devices that need more than ten times as long as the fastest devices would (CPUs
-///   beside GPUs) take part only in what no other device can take. An op for which no unused device is feasible
+/// - B has equal GPUs. Here devices that need more than ten times as long as the fastest devices would, or may run
+///   less than a tenth of the ops (CPUs beside GPUs), take part only in what no other device can take. An op for which no unused device is feasible
 ///   waits for the next round. A cell that no device has room for is placed unit by unit, near the device with
 ///   most of its inputs.
 /// - Alg. 4.2 places exactly as many ops as there are devices, whatever the queue holds; here as many as there

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::nearest;
-use placebench_datasets::{Cluster, ClusterError, MemoryRule, format};
+use placebench_datasets::{Cluster, ClusterError, MemoryRule, Time, format};
 use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,37 @@ pub struct ClusterEntry {
     /// What a send costs its sender, in operations; overrides the cluster's own.
     #[serde(default)]
     pub send_ops: Option<f64>,
+    /// What ops and transfers take beside what the source of the cluster says; by default nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overheads: Option<AddedOverheads>,
+}
+
+/// What a runtime system adds to ops and transfers, in time units of the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddedOverheads {
+    /// Time that every device adds to each op.
+    #[serde(default)]
+    pub op: Time,
+    /// Latency that is added to every transfer between devices. The cluster's topology is not kept.
+    #[serde(default)]
+    pub transfer: Time,
+}
+
+impl AddedOverheads {
+    /// The cluster with these overheads.
+    ///
+    /// # Errors
+    /// If one is negative or not finite.
+    fn add_to(self, cluster: &Cluster) -> Result<Cluster, ProblemError> {
+        for (name, value) in [("op", self.op), ("transfer", self.transfer)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(ProblemError::BadOverhead { name, value });
+            }
+        }
+        let later = cluster.with_added_latency(self.transfer)?;
+        Ok(later.with_op_overheads(|device| cluster.op_overhead(device) + self.op)?)
+    }
 }
 
 impl ClusterEntry {
@@ -73,7 +104,7 @@ impl ClusterEntry {
             return Err(ClusterError::BadSendOps(send_ops).into());
         }
         match self.preset.as_deref().map(|name| preset(name, 0)).transpose()? {
-            Some(cluster) => self.check_devices(&cluster),
+            Some(cluster) => self.as_used(cluster).map(drop),
             None => Ok(()),
         }
     }
@@ -94,13 +125,20 @@ impl ClusterEntry {
     /// # Errors
     /// If it does not exist, cannot be read, or has too few devices.
     pub fn load(&self, seed: u64) -> Result<Cluster, ProblemError> {
-        let mut cluster = match &self.file {
+        self.as_used(match &self.file {
             Some(path) => format::read_cluster(path)?,
             None => preset(self.preset.as_deref().unwrap_or_default(), seed)?,
-        };
+        })
+    }
+
+    /// The part of the source's cluster that is used, with what the entry changes.
+    fn as_used(&self, mut cluster: Cluster) -> Result<Cluster, ProblemError> {
         self.check_devices(&cluster)?;
         if let Some(wanted) = self.devices {
             cluster = cluster.first_devices(wanted)?;
+        }
+        if let Some(overheads) = self.overheads {
+            cluster = overheads.add_to(&cluster)?;
         }
         match self.send_ops {
             None => Ok(cluster),

@@ -53,6 +53,14 @@ pub enum ProblemError {
         /// What `placebench list` lists such names under.
         list: &'static str,
     },
+    /// Added overheads are no times.
+    #[error("overheads: {name} is {value}: give a finite number of time units, 0 or more")]
+    BadOverhead {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
     /// No preset has that name.
     #[error("unknown {what} preset '{name}'{}", suggestion(.nearest))]
     UnknownPreset {

@@ -9,7 +9,7 @@ mod kinds;
 use placebench_datasets::{Cluster, DataflowGraph, Instance, Kind, format::GraphHeader};
 
 pub use ccr::scale_to_ccr;
-pub use cluster::ClusterEntry;
+pub use cluster::{AddedOverheads, ClusterEntry};
 pub use error::ProblemError;
 pub use graph::{DrawnCosts, GraphEntry};
 pub use kinds::Kinds;

@@ -579,6 +579,15 @@ preset = "laich7"
             (format!("{GOOD}devices = 0"), "s.toml: cluster 'laich7': a cluster needs at least one device"),
             (format!("{GOOD}devices = 8"), "s.toml: cluster 'laich7': cluster 'laich7' has 7 devices, not 8"),
             (format!("{GOOD}send_ops = -1.0"), "s.toml: cluster 'laich7': send_ops is -1: it must be a finite number"),
+            (
+                format!("{GOOD}overheads = {{ transfer = -1.0 }}"),
+                "s.toml: cluster 'laich7': overheads: transfer is -1: give a finite number",
+            ),
+            (
+                format!("{GOOD}overheads = {{ op = inf }}"),
+                "s.toml: cluster 'laich7': overheads: op is inf: give a finite",
+            ),
+            (format!("{GOOD}overheads = {{ ops = 1 }}"), "s.toml:11: unknown field `ops`, expected `op` or `transfer`"),
             (format!("{GOOD}send_ops = inf"), "s.toml: cluster 'laich7': send_ops is inf: it must be a finite number"),
             (
                 GOOD.replace("preset = \"laich1\"", "catalogue = \"nmtt\""),

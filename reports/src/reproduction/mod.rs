@@ -28,6 +28,9 @@ use crate::figure::{Quantity, Unit};
 pub struct Figures {
     /// The suite whose rows they are made from.
     pub suite: String,
+    /// Rows that figures and tables are made of, by column; by default all.
+    #[serde(default, rename = "where")]
+    pub only: Filter,
     /// What values of columns are called in figures, if not by themselves.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,

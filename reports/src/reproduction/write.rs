@@ -69,6 +69,7 @@ pub fn write_figures(
     let plan = Plan::new(suite.clone())
         .map_err(|error| ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() })?;
     create(folder)?;
+    let table = &table.filter(figures.only.expr())?;
     let networks = table.distinct(Column::Network)?;
     let mut outputs = Outputs::default();
     for figure in &figures.figures {

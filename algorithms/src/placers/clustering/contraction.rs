@@ -5,6 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::merging::Merging;
+use super::roots::find;
 use super::simple::Incidence;
 use crate::placers::coarse::readings::Edges;
 
@@ -197,20 +198,6 @@ impl<'a> Trial<'a> {
         for (leaf, &root) in (first..).zip(self.merging.roots()) {
             self.weights[root as usize] = self.merging.cluster_of_leaf(leaf);
         }
-    }
-}
-
-/// The root of a vertex; halves the path there.
-#[inline]
-pub(super) fn find(parents: &mut [u32], mut vertex: u32) -> u32 {
-    loop {
-        let parent = parents[vertex as usize];
-        if parent == vertex {
-            return vertex;
-        }
-        let grandparent = parents[parent as usize];
-        parents[vertex as usize] = grandparent;
-        vertex = grandparent;
     }
 }
 

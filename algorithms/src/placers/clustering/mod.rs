@@ -2,6 +2,7 @@
 
 mod contraction;
 mod merging;
+mod roots;
 mod simple;
 
 use placebench_datasets::{DeviceId, Instance, Kind};

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::contraction::find;
+use super::roots::find;
 
 /// No edge, no end of one.
 const NONE: u32 = u32::MAX;

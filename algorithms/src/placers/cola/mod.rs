@@ -34,8 +34,8 @@ use split::Splitter;
 /// - The paper's processing cost of inter-element traffic, its re-fusing of elements on one host, and its constraints on
 ///   exlocation and licences are left out. Colocation groups are units, which are never split.
 /// - Hosts are devices of unequal speed and kind. Ops that have the same choice of devices start fused, so at first there is an
-///   element for each such choice. Devices that need more than ten times as long as the fastest devices would (CPUs beside
-///   GPUs) take part only in what no other device can take.
+///   element for each such choice. Devices that need more than ten times as long as the fastest devices would, or may run
+///   less than a tenth of the ops (CPUs beside GPUs), take part only in what no other device can take.
 /// - Load is time without communication. Even means within 1 + imbalance of total load over total speed, or of the largest
 ///   unit if that takes longer. If splitting cannot get there, because of kinds or memory, the last packing is taken.
 #[derive(Clone, Copy, Debug)]

@@ -69,7 +69,7 @@ impl FavouriteChildren {
         while first < program.order.len() {
             stop.check()?;
             let end = program.window_end(first, self.window);
-            for (arc, _) in program.favourites(first, end, self.threshold)? {
+            for (arc, _) in program.favourites(first, end, self.threshold, stop)? {
                 let (from, to) = (program.order[arc.from as usize], program.order[arc.to as usize]);
                 if child[from.index()].is_none() && !has_parent[to.index()] {
                     child[from.index()] = Some(to);
@@ -170,7 +170,13 @@ impl<'a> Program<'a> {
     }
 
     /// The arcs to favourite children in a window with their x, the least first.
-    fn favourites(&self, first: usize, end: usize, threshold: f64) -> Result<Vec<(Arc, f64)>, PlaceError> {
+    fn favourites(
+        &self,
+        first: usize,
+        end: usize,
+        threshold: f64,
+        stop: &StopToken,
+    ) -> Result<Vec<(Arc, f64)>, PlaceError> {
         let arcs = self.arcs(first, end);
         let mut members = vec![Member::default(); end - first];
         let mut starts = 0;
@@ -194,7 +200,9 @@ impl<'a> Program<'a> {
         });
         let mut favourites: Vec<(Arc, f64)> = forced.into_iter().map(|arc| (arc, 0.0)).collect();
         if !free.is_empty() {
-            let x = self.solve(first, end, &arcs, &free, &members, starts)?;
+            let rows = self.rows(first, end, &arcs, &free, &members, starts);
+            let transfers: Time = free.iter().map(|arc| arc.transfer).sum();
+            let x = rows.minimise(free.len() + starts, free.len(), transfers / free.len() as Time, stop)?;
             favourites.extend(free.into_iter().zip(x).filter(|&(_, x)| x < threshold));
             favourites.sort_by(|a, b| a.1.total_cmp(&b.1));
         }
@@ -233,16 +241,8 @@ impl<'a> Program<'a> {
         Earliest { heads, tails, starts, finish }
     }
 
-    /// The x of the free arcs.
-    fn solve(
-        &self,
-        first: usize,
-        end: usize,
-        arcs: &[Arc],
-        free: &[Arc],
-        members: &[Member],
-        starts: usize,
-    ) -> Result<Vec<f64>, PlaceError> {
+    /// The program of a window. The x of the free arcs come first, then the starts, then the makespan.
+    fn rows(&self, first: usize, end: usize, arcs: &[Arc], free: &[Arc], members: &[Member], starts: usize) -> Rows {
         let mut rows = Rows::default();
         let start = |at: usize| members[at - first].start.map(|start| free.len() + start);
         let transfers: Time = free.iter().map(|arc| arc.transfer).sum();
@@ -285,7 +285,7 @@ impl<'a> Program<'a> {
                 rows.push(&[(variable, 1.0), (makespan, -1.0)], slack(finish - end));
             }
         }
-        rows.minimise(makespan, free.len(), transfers / free.len() as Time)
+        rows
     }
 }
 
@@ -309,7 +309,13 @@ impl Rows {
     }
 
     /// The first `wanted` variables where the last variable, `objective`, is least. Times are divided by `unit`.
-    fn minimise(mut self, objective: usize, wanted: usize, unit: Time) -> Result<Vec<f64>, PlaceError> {
+    fn minimise(
+        mut self,
+        objective: usize,
+        wanted: usize,
+        unit: Time,
+        stop: &StopToken,
+    ) -> Result<Vec<f64>, PlaceError> {
         // Rows of times have a start in them; rows of x alone have no unit.
         let mut has_time = vec![false; self.bound.len()];
         for (&row, &column) in self.row.iter().zip(&self.column) {
@@ -335,9 +341,12 @@ impl Rows {
         let mut solver =
             DefaultSolver::new(&quadratic, &costs, &matrix, &self.bound, &[NonnegativeConeT(count)], settings)
                 .map_err(|error| failed(error.to_string()))?;
+        let stop = stop.clone();
+        solver.set_termination_callback(move |_| stop.is_stopped());
         solver.solve();
         match solver.solution.status {
             SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(solver.solution.x[..wanted].to_vec()),
+            SolverStatus::CallbackTerminated => Err(PlaceError::Stopped),
             status => Err(failed(format!("{status:?}"))),
         }
     }

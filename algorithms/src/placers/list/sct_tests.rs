@@ -214,3 +214,13 @@ fn favourite_children_are_the_same_however_long_ops_are() {
     let lengths = [1e11, 3e11, 2e11, 1e11];
     assert_eq!(find(&instance(&lengths, &diamond))[0], Some(OpId(1)));
 }
+
+#[test]
+fn a_program_that_takes_too_long_ends_when_it_is_time() {
+    let next = |op: u32, step: u32| (op, (op / 40 + 1) * 40 + (op * 7 + step * 11) % 40, u64::from(1 + op % 9));
+    let edges: Vec<(u32, u32, u64)> = (0..4_000).flat_map(|op| (1..4).map(move |step| next(op, step))).collect();
+    let large = instance(&vec![1.0; 4_040], &edges);
+    let whole = FavouriteChildren { window: usize::MAX, ..defaults() };
+    let stop = StopToken::with_deadline(std::time::Instant::now() + std::time::Duration::from_millis(200));
+    assert_eq!(whole.find(&large, Average::Time, &stop), Err(PlaceError::Stopped));
+}

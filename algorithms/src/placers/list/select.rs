@@ -6,7 +6,7 @@ use super::oct::OptimisticCostTable;
 use super::schedule::{PartialSchedule, Select};
 use crate::PlaceError;
 use crate::fairness::usable_devices;
-use crate::placers::coarse::workers::devices_by_speed;
+use crate::placers::coarse::workers::Workers;
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 
 fn unit_of(schedule: &PartialSchedule<'_>, op: OpId) -> UnitId {
@@ -109,7 +109,7 @@ impl Select for CriticalPathProcessor {
 }
 
 /// One device after the other, each up to an equal share of the memory that the graph demands (m-TOPO): the devices that
-/// some op may run on, the fastest first.
+/// some op may run on, those that may run much of the graph and the fastest first.
 pub(super) struct Fill {
     share: u64,
     /// The devices in the order in which they are filled.
@@ -126,7 +126,7 @@ impl Fill {
         let units = instance.units();
         let demands = || units.ids().map(|unit| units.demand_bytes(unit));
         let total: u64 = demands().fold(0, u64::saturating_add);
-        let order = devices_by_speed(instance);
+        let order = Workers::new(instance).usable().to_vec();
         let mean = total / order.len().max(1) as u64;
         Self {
             share: mean.saturating_add(demands().max().unwrap_or(0)),
