@@ -400,6 +400,11 @@ impl Cluster {
         self.transfer_overheads_from(from).map_or(0.0, |row| row[to.index()].receive_time(bytes))
     }
 
+    /// Whether some transfer has overheads.
+    pub fn has_transfer_overheads(&self) -> bool {
+        self.transfer_overheads.is_some()
+    }
+
     /// Whether some transfer has a send op that takes time.
     pub fn sends_cost(&self) -> bool {
         let costs = |pair: &TransferOverheads| pair.send > 0.0 || pair.send_per_byte > 0.0;

@@ -169,10 +169,13 @@ fn report(calibration: &Calibration, out: &Path) -> String {
             pairs.iter().map(|pair| pair.map(|device| cluster.devices()[device].name.as_str()).join(" to ")).collect();
         text += &format!("  {} at once take {ratio:.2} times as long as one alone\n", pairs.join(" and "));
     }
-    if let [(nearest, off), others @ ..] = &calibration.networks[..] {
-        let others: Vec<String> = others.iter().map(|(name, off)| format!("{name} {:.0} %", off * 100.0)).collect();
-        let off = off * 100.0;
-        text += &format!("  nearest network model: {nearest}, off by {off:.0} % ({})\n", others.join(", "));
+    let networks = &calibration.networks;
+    let as_near = |&&(_, off): &&(&str, f64)| off <= networks[0].1 + 1e-9;
+    let nearest: Vec<&str> = networks.iter().take_while(as_near).map(|(name, _)| *name).collect();
+    if let [(_, off), ..] = networks[..] {
+        let others = networks[nearest.len()..].iter().map(|(name, off)| format!("; {name}: {:.0} %", off * 100.0));
+        let (nearest, others) = (nearest.join(" or "), others.collect::<String>());
+        text += &format!("  nearest network model: {nearest}, off by {:.0} %{others}\n", off * 100.0);
     }
     text + &format!("\nwritten: {}\n", out.display())
 }

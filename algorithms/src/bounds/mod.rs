@@ -1,7 +1,7 @@
 //! Lower bounds on the makespan: no schedule of any feasible placement is shorter, whatever the network model.
 //!
-//! Each bound holds alone; its file says why. Memory limits, contention, and that sends and receives keep
-//! devices busy are not looked at: they only make schedules longer. Bounds are sums of floats, so one may exceed the makespan that it equals by
+//! Each bound holds alone; its file says why. Memory limits and contention are not looked at, and that sends and receives keep
+//! devices busy only where no placement avoids them: they only make schedules longer. Bounds are sums of floats, so one may exceed the makespan that it equals by
 //! rounding, a relative error of about 1e-13.
 
 mod colocated_work;

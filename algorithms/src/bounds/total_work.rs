@@ -1,6 +1,6 @@
 //! The work that there is, divided by the devices that can do it.
 
-use placebench_datasets::{Instance, Kind, KindSet, Time};
+use placebench_datasets::{DeviceId, Instance, Kind, KindSet, Time};
 
 /// Halvings of the step in the search for weights; each costs at most twelve passes over the measured ops.
 const REFINEMENTS: usize = 8;
@@ -18,10 +18,12 @@ const REFINEMENTS: usize = 8;
 /// the linear program that spreads ops over devices in fractions.) Any weights will do. Those that are proportional to
 /// speed on the devices of S, and 0 elsewhere, give operations over speeds, since y(d) / speed(d) is then the same for all
 /// of them and ops that may run elsewhere contribute 0. What a device adds to each op counts apart: the least of a sum is at
-/// least the sum of the least y(d) · operations / speed(d) and the least y(d) · overhead(d).
+/// least the sum of the least y(d) · operations / speed(d) and the least y(d) · overhead(d). An op and a consumer of its tensor
+/// that share no kind are on two devices: the least overhead of the send is then one more task of the first, and that of the
+/// receive one of the second.
 ///
 /// # Complexity
-/// O(ops · kinds + devices); with measured times O(measured ops) for each of about 200 weights tried at most.
+/// O(ops · kinds + devices), with overheads of transfers O(edges + devices²) more; with measured times O(measured ops) for each of about 200 weights tried at most.
 pub fn total_work(instance: &Instance) -> Time {
     let by_speed = Work::new(instance, false).largest_share();
     match Kind::ALL.iter().any(|&kind| instance.graph().has_measured_times(kind)) {
@@ -39,7 +41,8 @@ struct Work {
     overhead: [Time; 3],
     /// For each set of kinds, the operations of ops that may run on these and have no measured time, and their number.
     operations: [(f64, f64); 8],
-    /// For each op with a measured time, its weighted time on each kind; `None` where it may not run.
+    /// For each op with a measured time, and each send and receive that cannot be avoided, its weighted time on each kind;
+    /// `None` where it may not run.
     measured: Vec<[Option<Time>; 3]>,
 }
 
@@ -84,7 +87,54 @@ impl Work {
                 work.measured.push(row);
             }
         }
+        if cluster.has_transfer_overheads() {
+            work.add_transfers(instance, least_weight);
+        }
         work
+    }
+
+    /// Adds, for each tensor with a consumer that cannot be where its producer is, the send and the receive to the first such
+    /// consumer.
+    fn add_transfers(&mut self, instance: &Instance, least_weight: impl Fn(usize) -> f64) {
+        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
+        // By kind of the sender and of the receiver: the least of send and receive, each constant and for a byte.
+        let mut least = [[[f64::INFINITY; 4]; 3]; 3];
+        let ends = |from: DeviceId, to: DeviceId| {
+            let [send, send_per_byte, receive, receive_per_byte] = cluster.transfer_overheads(from, to).values();
+            [send + cluster.send_ops_time(from), send_per_byte, receive, receive_per_byte]
+        };
+        for from in cluster.device_ids() {
+            for to in cluster.device_ids().filter(|&to| to != from) {
+                let of_kinds = &mut least[cluster.device(from).kind.index()][cluster.device(to).kind.index()];
+                of_kinds.iter_mut().zip(ends(from, to)).for_each(|(least, time)| *least = least.min(time));
+            }
+        }
+        let kinds_of = |op| units.kinds(units.unit_of(op)).intersection(self.present);
+        for op in graph.op_ids() {
+            let mut counted = Vec::new();
+            for edge in graph.successors(op) {
+                let (from, to) = (kinds_of(op), kinds_of(edge.op));
+                if !from.intersection(to).is_empty() || counted.contains(&edge.tensor) {
+                    continue;
+                }
+                counted.push(edge.tensor);
+                let bytes = graph.edge_bytes(edge) as f64;
+                let time = |pair: [f64; 4], end: usize| pair[end] + bytes * pair[end + 1];
+                let row = |kinds: KindSet, least_to: &dyn Fn(Kind) -> Time| {
+                    Kind::ALL.map(|kind| kinds.contains(kind).then(|| least_to(kind) * least_weight(kind.index())))
+                };
+                let send = |kind: Kind| {
+                    let times = to.iter().map(|other| time(least[kind.index()][other.index()], 0));
+                    times.fold(f64::INFINITY, f64::min)
+                };
+                let receive = |kind: Kind| {
+                    let times = from.iter().map(|other| time(least[other.index()][kind.index()], 2));
+                    times.fold(f64::INFINITY, f64::min)
+                };
+                let rows = [row(from, &send), row(to, &receive)];
+                self.measured.extend(rows);
+            }
+        }
     }
 
     /// The bound that a share of the weight on each kind gives.

@@ -278,6 +278,37 @@ class Layouts(unittest.TestCase):
                 listener.bind((host.split(":")[0], int(host.split(":")[1])))
 
 
+class Calibration(unittest.TestCase):
+    def test_kernels_and_connections_are_measured(self):
+        program = """
+from placebench_extract.execute import tensorflow_calibrate as c
+c.SIZES, c.SIDES, c.LENGTHS = [1 << 12, 1 << 22], [32, 512], [1 << 12, 1 << 20]
+c.FLOW_BYTES, c.STEPS = 1 << 20, 5
+c.main([])
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([event["event"] for event in events], ["ready", "calibration"], done.stderr[-2000:])
+        found = events[-1]
+        self.assertEqual([device["name"] for device in found["devices"]], ["cpu:0", "cpu:1"])
+        for device in found["devices"]:
+            self.assertTrue(0 <= device["op_overhead_seconds"] < 1e-2)
+            self.assertGreater(device["memory_bytes"], 1 << 20)
+        self.assertEqual([equation["type"] for equation in found["equations"]], ["MatMul"] * 2 + ["Add"] * 2)
+        products = found["equations"][:2]
+        for device in ("cpu:0", "cpu:1"):
+            small, large = (equation["step_seconds"][device] for equation in products)
+            self.assertTrue(0 <= small < large, (small, large))  # 4096 times the operations
+        times = {(t["from"], t["to"], t["bytes"]): t for t in found["transfers"]}
+        self.assertEqual(sorted(times), [(a, 1 - a, size) for a in (0, 1) for size in (1 << 12, 1 << 22)])
+        for ends in ((0, 1), (1, 0)):
+            small, large = times[(*ends, 1 << 12)], times[(*ends, 1 << 22)]
+            self.assertGreater(large["one_way_seconds"][0], small["one_way_seconds"][0])
+            self.assertGreater(large["sender_seconds"] + large["receiver_seconds"], 0)
+        self.assertEqual([flow["pairs"] for flow in found["flows"]], [[[0, 1]], [[0, 1], [1, 0]]])
+        self.assertTrue(all(flow["seconds"] >= 0 for flow in found["flows"]))
+
+
 @unittest.skipUnless(os.environ.get("PLACEBENCH_SLOW") == "1", "takes many minutes: set PLACEBENCH_SLOW=1")
 class SevenModels(Run):
     """Every embedded model. Where the parameters are smaller than the embedded ones, memory is why."""

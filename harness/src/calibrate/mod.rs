@@ -182,7 +182,8 @@ fn types(measured: &Measured) -> Vec<(String, Vec<f64>)> {
         let (total, of_devices) = sums.entry(&equation.kind).or_default();
         of_devices.resize(measured.devices.len(), (0.0, 0.0));
         for (device, sum) in measured.devices.iter().zip(of_devices) {
-            if let Some(seconds) = equation.step_seconds.get(&device.name) {
+            // Without a time nothing was measured: noise hid it.
+            if let Some(seconds) = equation.step_seconds.get(&device.name).filter(|&&seconds| seconds > 0.0) {
                 *sum = (sum.0 + equation.operations, sum.1 + seconds);
                 *total += seconds;
             }

@@ -277,6 +277,15 @@ impl<'a> Pairs<'a> {
         let ready = if self.favourites.is_some() { self.schedule.ready_time(op, device) } else { start };
         let slot = self.schedule.schedule_on(op, device, ready);
         self.idle_from[device.index()] = self.idle_from[device.index()].max(slot.finish);
+        if instance.cluster().has_transfer_overheads() {
+            // Sends occupied the devices of its predecessors.
+            for edge in instance.graph().predecessors(op) {
+                let sender = self.schedule.device_of(edge.op);
+                let busy_until = self.schedule.busy_until(sender);
+                self.stale[sender.index()] |= busy_until > self.idle_from[sender.index()];
+                self.idle_from[sender.index()] = self.idle_from[sender.index()].max(busy_until);
+            }
+        }
         for (stale, best) in self.stale.iter_mut().zip(&self.best) {
             let same = |(_, candidate): &(bool, Candidate)| candidate.position == self.position[op.index()];
             *stale |= fixes_group || best.as_ref().is_some_and(same);

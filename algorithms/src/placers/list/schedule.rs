@@ -1,6 +1,7 @@
 //! A schedule in the making: what is placed where and when, and what that means for the next op.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use placebench_datasets::{DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
 
@@ -30,6 +31,10 @@ const NO_GAPS: Time = f64::INFINITY;
 
 /// Ops scheduled one after the other, predecessors first. Colocated ops follow the first of them that was scheduled
 /// (L §4.3).
+///
+/// Where transfers have overheads, their ends occupy devices: once the device of an op is chosen, the sends of the tensors that
+/// it needs and that are not there yet take slots of their senders, and the receives take slots of its device. While devices
+/// are compared, a transfer is a delay, as in the algorithms' papers, which know no overheads.
 #[derive(Debug)]
 pub(crate) struct PartialSchedule<'a> {
     instance: &'a Instance,
@@ -42,6 +47,9 @@ pub(crate) struct PartialSchedule<'a> {
     makespan: Time,
     /// Speed and overhead of each device.
     speeds: Vec<(f64, Time)>,
+    /// By tensor or, behind all tensors, by op that sends a control signal, and by device: when it is there, if its transfer
+    /// occupied the devices at its ends. `None` where transfers have no overheads.
+    arrivals: Option<BTreeMap<(usize, DeviceId), Time>>,
     kinds: Vec<Kind>,
     /// The devices of each set of kinds, ascending.
     devices_of: [Vec<DeviceId>; 8],
@@ -67,8 +75,14 @@ impl<'a> PartialSchedule<'a> {
             let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
             cluster.device_ids().filter(|device| set.contains(kinds[device.index()])).collect()
         });
+        let occupies = cluster.has_transfer_overheads();
         let timelines = match insertion {
-            true => extreme_exec_times(instance).map(|(least, most)| Timeline::remembering(least, most)).collect(),
+            true => {
+                // Sends and receives may be shorter than any op.
+                let shortest = |least: Time| if occupies { 0.0 } else { least };
+                let remembering = |(least, most)| Timeline::remembering(shortest(least), most);
+                extreme_exec_times(instance).map(remembering).collect()
+            }
             false => vec![Timeline::new(NO_GAPS); cluster.device_count()],
         };
         Self {
@@ -86,6 +100,7 @@ impl<'a> PartialSchedule<'a> {
                 .map(|device| device.speed)
                 .zip(cluster.op_overheads().iter().copied())
                 .collect(),
+            arrivals: occupies.then(BTreeMap::new),
             kinds,
             devices_of,
             ready: vec![0.0; cluster.device_count()],
@@ -120,6 +135,7 @@ impl<'a> PartialSchedule<'a> {
                 device
             }
         };
+        self.receive_inputs(op, device);
         Ok(self.reserve(op, device))
     }
 
@@ -131,7 +147,46 @@ impl<'a> PartialSchedule<'a> {
         }
         self.ready[device.index()] = ready;
         self.exec[device.index()] = self.instance.exec_time(op, device);
+        self.receive_inputs(op, device);
         self.reserve(op, device)
+    }
+
+    /// Where transfers have overheads: takes slots for the sends and the receives of what an op needs on its device and what
+    /// is not there yet, in the order of its inputs, and raises its ready time to the last of them.
+    ///
+    /// # Complexity
+    /// O(in-degree · log).
+    fn receive_inputs(&mut self, op: OpId, device: DeviceId) {
+        let Some(arrivals) = &mut self.arrivals else { return };
+        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
+        // What takes no time waits for nothing.
+        let occupy = |timeline: &mut Timeline, from: Time, takes: Time| match takes > 0.0 {
+            true => timeline.reserve(from, takes) + takes,
+            false => from,
+        };
+        let ready = &mut self.ready[device.index()];
+        for edge in graph.predecessors(op) {
+            let slot = self.slots[edge.op.index()];
+            if slot.device == device {
+                *ready = ready.max(slot.finish);
+                continue;
+            }
+            let sent = edge.tensor.map_or(graph.tensor_count() + edge.op.index(), |tensor| tensor.index());
+            let arrival = *arrivals.entry((sent, device)).or_insert_with(|| {
+                let bytes = graph.edge_bytes(edge);
+                let sends = cluster.send_time(bytes, slot.device, device);
+                let left = occupy(&mut self.timelines[slot.device.index()], slot.finish, sends);
+                let there = left + cluster.transfer_time(bytes, slot.device, device);
+                let receives = cluster.receive_time(bytes, slot.device, device);
+                occupy(&mut self.timelines[device.index()], there, receives)
+            });
+            *ready = ready.max(arrival);
+        }
+    }
+
+    /// The last instant at which a device is occupied by what is scheduled.
+    pub(crate) fn busy_until(&self, device: DeviceId) -> Time {
+        self.timelines[device.index()].tail()
     }
 
     /// The feasible device with the least finish time plus `extra` for the op at hand; ties: the lowest id.

@@ -43,6 +43,11 @@ impl Timeline {
         }
     }
 
+    /// From when on nothing is reserved.
+    pub(crate) fn tail(&self) -> Time {
+        self.tail
+    }
+
     /// The earliest time at or after `ready` at which the device is free for so long.
     ///
     /// # Complexity

@@ -16,7 +16,7 @@ from . import network
 from .calibration import FLOW_BYTES, FLOW_COUNT, SIZES, devices, flow_sets, parser
 from .protocol import ExecuteError, event, processor_model
 
-WARM_UP, STEPS = 2, 9
+WARM_UP, STEPS = 2, 15
 SIDES = [32, 128, 512]  # of matrices
 LENGTHS = [1 << 12, 1 << 16, 1 << 20]  # of vectors
 CHAIN_OPERATIONS, CHAIN = 1e8, (4, 200)  # about how much a chain of ops computes, and its least and greatest length
@@ -54,28 +54,31 @@ class Bench:
         self.names, self.tasks, self.host = layout.device_names, layout.tasks, layout.hosts[0]
         self.pids = workers.pids
 
-    def steps(self, build):
-        """Seconds of each step of the graph that `build` makes and whose targets it returns, and the processor time that
-        a step takes of each worker."""
+    def steps(self, *builds):
+        """For each way to build targets: seconds of its steps, the least first, and the processor time that a step takes
+        of each worker. The ways take turns, since machines drift."""
         from ..tf import v1
         from ..trace import session_config
 
         graph = v1.Graph()
         with graph.as_default():
-            targets = build()
+            targets = [[target.op for target in build()] for build in builds]
         config = session_config()
         config.isolate_session_state = True
+        seconds, busy = [[] for _ in builds], [[0.0] * len(self.pids) for _ in builds]
         with v1.Session(f"grpc://{self.host}", graph=graph, config=config) as session:
-            run = session.make_callable([target.op for target in targets])
-            for _ in range(WARM_UP):
-                run()
-            seconds, before = [], [_processor_seconds(pid) for pid in self.pids]
-            for _ in range(STEPS):
-                begin = time.perf_counter()
-                run()
-                seconds.append(time.perf_counter() - begin)
-            busy = [(_processor_seconds(pid) - at) / STEPS for pid, at in zip(self.pids, before)]
-        return sorted(seconds), busy
+            runs = [session.make_callable(ops) for ops in targets]
+            for step in range(WARM_UP + STEPS):
+                for way, run in enumerate(runs):
+                    before = [_processor_seconds(pid) for pid in self.pids]
+                    begin = time.perf_counter()
+                    run()
+                    took = time.perf_counter() - begin
+                    if step >= WARM_UP:
+                        seconds[way].append(took)
+                        for worker, pid in enumerate(self.pids):
+                            busy[way][worker] += (_processor_seconds(pid) - before[worker]) / STEPS
+        return [(sorted(times), of_workers) for times, of_workers in zip(seconds, busy)]
 
     def on(self, device):
         from ..tf import tf
@@ -105,8 +108,7 @@ def _measure(bench, found):
         device["op_overhead_seconds"] = overhead
         for kind, operations, size, seconds in _equations(bench, number):
             entry = equations.setdefault((kind, size), {"type": kind, "operations": operations, "step_seconds": {}})
-            # What every op costs is the overhead.
-            entry["step_seconds"][device["name"]] = max(seconds - overhead, 0.05 * seconds)
+            entry["step_seconds"][device["name"]] = _beyond(seconds, overhead)
     pairs = [(a, b) for a in range(len(found)) for b in range(len(found)) if a != b]
     transfers = [_transfer(bench, a, b, size) for a, b in pairs for size in SIZES]
     flows = [{"pairs": pairs, "bytes": FLOW_BYTES, "seconds": _flow(bench, pairs)} for pairs in flow_sets(len(found))]
@@ -123,9 +125,13 @@ def _chain(bench, device, start, step, length):
                 value = step(value)
             return [value]
 
-    longer, _ = bench.steps(lambda: build(length + 1))
-    shorter, _ = bench.steps(lambda: build(1))
-    return max(statistics.median(longer) - statistics.median(shorter), 1e-9) / length
+    (longer, _), (shorter, _) = bench.steps(lambda: build(length + 1), lambda: build(1))
+    return _beyond(longer[0], shorter[0]) / length
+
+
+def _beyond(longer, shorter):
+    """A difference of two times; 0 where noise hides it, which is no time for those who draw lines through times."""
+    return max(longer - shorter, 0.0)
 
 
 def _launch(bench, device):
@@ -176,10 +182,10 @@ def _transfer(bench, sender, receiver, size):
                 targets.append(tf.constant(1.0))  # so that both workers have a part in the step
         return targets
 
-    (far, _), (near, _) = bench.steps(lambda: to_and_fro(receiver)), bench.steps(lambda: to_and_fro(sender))
-    (_, moved), (_, kept) = bench.steps(lambda: one_way(receiver)), bench.steps(lambda: one_way(sender))
-    per_hop = [max(a - b, 1e-9) / hops for a, b in ((far[0], near[0]), (statistics.median(far), statistics.median(near)))]
-    busy = [max(moved[bench.tasks[end]] - kept[bench.tasks[end]], 0.0) / hops for end in (sender, receiver)]
+    (far, _), (near, _) = bench.steps(lambda: to_and_fro(receiver), lambda: to_and_fro(sender))
+    (_, moved), (_, kept) = bench.steps(lambda: one_way(receiver), lambda: one_way(sender))
+    per_hop = [_beyond(a, b) / hops for a, b in ((far[0], near[0]), (statistics.median(far), statistics.median(near)))]
+    busy = [_beyond(moved[bench.tasks[end]], kept[bench.tasks[end]]) / hops for end in (sender, receiver)]
     return {
         "from": sender, "to": receiver, "bytes": size, "count": hops,
         "sender_seconds": busy[0], "receiver_seconds": busy[1], "one_way_seconds": sorted(per_hop),
@@ -203,6 +209,5 @@ def _flow(bench, pairs):
                 targets += [tf.identity(value) for value in values]
         return targets
 
-    moved, _ = bench.steps(lambda: build(True))
-    kept, _ = bench.steps(lambda: build(False))
-    return max(statistics.median(moved) - statistics.median(kept), 1e-9) / FLOW_COUNT
+    (moved, _), (kept, _) = bench.steps(lambda: build(True), lambda: build(False))
+    return _beyond(moved[0], kept[0]) / FLOW_COUNT
