@@ -21,6 +21,9 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "laich2017_seconds", text: include_str!("../../suites/laich2017_seconds.toml") },
     BuiltIn { name: "mixed", text: include_str!("../../suites/mixed.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
+    BuiltIn { name: "own-ablation", text: include_str!("../../suites/own-ablation.toml") },
+    BuiltIn { name: "own-judges", text: include_str!("../../suites/own-judges.toml") },
+    BuiltIn { name: "own-judges-hard", text: include_str!("../../suites/own-judges-hard.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
 ];
 
