@@ -111,7 +111,6 @@ fn improve_gains_on_what_it_starts_from_and_is_the_same_on_any_number_of_threads
     };
     let improved = place(1, "improve(placer=hashing)");
     assert_eq!(improved, place(3, "improve(placer=hashing)"));
-    assert!(improved.plan.unwrap().makespan < 0.7 * makespan("improve(placer=hashing,time=1ms)", &instance));
     let gains = makespan("improve(placer=heft,preset=quality)", &instance) / makespan("heft", &instance);
     assert!(gains < 0.97, "{gains}");
 }
