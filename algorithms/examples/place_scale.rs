@@ -19,10 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let spec = arguments.next().ok_or("give a placer and numbers of ops, the least first")?.parse()?;
     let placer = registry::placer(&spec)?;
-    println!("{:>10} {:>10} {:>10} {:>12} {:>12} {:>16}", "ops", "edges", "CPU s", "GB before", "GB at most", "makespan");
+    println!(
+        "{:>10} {:>10} {:>10} {:>12} {:>12} {:>16}",
+        "ops", "edges", "CPU s", "GB before", "GB at most", "makespan"
+    );
     for ops in arguments {
         let ops: usize = ops.parse()?;
-        let instance = Leveled { levels: ops / WIDTH, width: WIDTH, connected: true, further_parents: 3.1 }.instance(100, 1);
+        let instance =
+            Leveled { levels: ops / WIDTH, width: WIDTH, connected: true, further_parents: 3.1 }.instance(100, 1);
         let (gigabytes, begun) = (|| peak_rss_bytes().unwrap_or(0) as f64 / 1e9, cpu_seconds());
         let before = gigabytes();
         let decision = placer.place(&instance, &PlaceContext::default())?;
@@ -38,6 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // Behind the name in parentheses, user and system time in ticks of 1/100 s are the 12th and 13th.
-    let fields: Vec<f64> = stat.rsplit(')').next().unwrap_or("").split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
+    let fields: Vec<f64> =
+        stat.rsplit(')').next().unwrap_or("").split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
     fields.get(11..13).map_or(0.0, |times| times.iter().sum::<f64>() / 100.0)
 }

@@ -31,6 +31,11 @@ pub trait Placer: Send + Sync {
         false
     }
 
+    /// Whether it uses [`PlaceContext::objective`] where there is one, so that its placement is for one network model.
+    fn uses_objective(&self) -> bool {
+        self.needs_objective()
+    }
+
     /// The placer as one that chooses devices during the run, if it is one; then [`Placer::place`] only says so.
     fn online(&self) -> Option<&dyn OnlinePlacer> {
         None

@@ -7,8 +7,8 @@ use crate::partition::Partitioner;
 use crate::partition::registry::PARTITIONERS;
 use crate::placers::{
     BatchSplit, Cats, ClusterCap, ClusterComm, ClusterLoad, Cola, Cpath, Cpop, CriticalPath, CrossEntropy, Dfs, Dheft,
-    Dls, Etf, Expert, Hashing, Heft, Hybrid, IteratedCriticalPath, ListScheduling, Lookahead, MEtf, MSct, MTopo, Mcp,
-    Mite, Optimal, Partitioned, Peft, Random, Reinforce, Scoring, SimulatedAnnealing, SingleDevice, Sweep,
+    Dls, Etf, Expert, Hashing, Heft, Hybrid, Improve, IteratedCriticalPath, ListScheduling, Lookahead, MEtf, MSct,
+    MTopo, Mcp, Mite, Optimal, Partitioned, Peft, Random, Reinforce, Scoring, SimulatedAnnealing, SingleDevice, Sweep,
     TaskParallel, TensorflowDefault, WhitepaperGreedy,
 };
 use crate::schedulers::{Fifo, Msr, Pct, Static};
@@ -50,6 +50,7 @@ pub static PLACERS: LazyLock<Vec<Entry<dyn Placer>>> = LazyLock::new(|| {
         placer_entry::<CrossEntropy>(),
         placer_entry::<SimulatedAnnealing>(),
         placer_entry::<Sweep>(),
+        placer_entry::<Improve>(),
         placer_entry::<Cats>(),
         placer_entry::<Cpath>(),
         placer_entry::<Hybrid>(),

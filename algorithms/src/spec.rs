@@ -83,7 +83,8 @@ impl FromStr for Spec {
             return Err(syntax());
         }
         let mut params: Vec<(String, String)> = Vec::new();
-        for item in list.split(',').map(str::trim).filter(|_| !list.trim().is_empty()) {
+        let items = items(list).ok_or_else(syntax)?;
+        for item in items.into_iter().map(str::trim).filter(|_| !list.trim().is_empty()) {
             let (key, value) = item.split_once('=').ok_or_else(syntax)?;
             let (key, value) = (key.trim(), value.trim());
             if !is_name(key) || value.is_empty() {
@@ -96,6 +97,25 @@ impl FromStr for Spec {
         }
         Ok(Self { name: name.to_owned(), params })
     }
+}
+
+/// The parts of a list between its commas. Those within parentheses belong to a value, which may be a spec itself; `None` if
+/// parentheses do not match.
+fn items(list: &str) -> Option<Vec<&str>> {
+    let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0u32);
+    for (at, character) in list.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                items.push(&list[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(&list[begin..]);
+    (depth == 0).then_some(items)
 }
 
 impl fmt::Display for Spec {
@@ -116,7 +136,9 @@ mod tests {
 
     #[test]
     fn a_spec_reads_back_as_it_was_written() {
-        for text in ["mite", "heft(average=speed)", "scoring(alpha=1.1,fringe=2)"] {
+        let nested = "improve(placer=scoring(alpha=1.1,fringe=2),preset=fast)";
+        assert_eq!(nested.parse::<Spec>().unwrap().params[0].1, "scoring(alpha=1.1,fringe=2)");
+        for text in ["mite", "heft(average=speed)", "scoring(alpha=1.1,fringe=2)", nested] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
         assert_eq!(" heft ( average = speed ) ".parse::<Spec>().unwrap().to_string(), "heft(average=speed)");
@@ -125,9 +147,19 @@ mod tests {
 
     #[test]
     fn broken_specs_are_refused() {
-        for text in
-            ["", "()", "a b", "heft(", "heft(average)", "heft(=1)", "heft(average=)", "heft(a=1,,b=2)", "heft)x("]
-        {
+        for text in [
+            "",
+            "()",
+            "a b",
+            "heft(",
+            "heft(average)",
+            "heft(=1)",
+            "heft(average=)",
+            "heft(a=1,,b=2)",
+            "heft)x(",
+            "a(b=c(d=1)",
+            "a(b=c)d(e)",
+        ] {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }
         assert!(matches!("heft(a=1,a=2)".parse::<Spec>(), Err(SpecError::RepeatedParam { .. })));

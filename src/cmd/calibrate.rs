@@ -132,7 +132,7 @@ fn reality(graphs: &[(GraphHeader, DataflowGraph)], args: &Args) -> anyhow::Resu
             .to_owned(),
         networks: vec!["loggp".to_owned()],
         executors: vec![args.executor.clone()],
-        execute: ExecuteSettings { hosts: args.hosts.clone(), ..ExecuteSettings::default() },
+        execute: ExecuteSettings { hosts: args.hosts.clone(), ..base.execute.clone() },
         graphs: graphs.iter().map(graph).collect(),
         clusters: vec![cluster],
         ..base

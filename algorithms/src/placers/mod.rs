@@ -88,7 +88,7 @@ pub use scoring::Scoring;
 pub use search::{Budget, Prior};
 pub use simulated_annealing::SimulatedAnnealing;
 pub use single_device::{Choice, SingleDevice};
-pub use sweep::{Preset, Sweep};
+pub use sweep::{Improve, Preset, Sweep, Without};
 pub use task_parallel::TaskParallel;
 pub use tensorflow_default::TensorflowDefault;
 pub use whitepaper_greedy::WhitepaperGreedy;

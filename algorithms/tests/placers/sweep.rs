@@ -88,6 +88,33 @@ fn a_time_that_is_none_is_refused_with_what_it_must_be() {
     }
 }
 
+#[test]
+fn improve_takes_any_placer_that_decides_before_the_run() {
+    for (text, is_good) in [
+        ("improve", true),
+        ("improve(placer=scoring(alpha=1.1,fringe=2))", true),
+        ("improve(placer=hett)", false),
+        ("improve(placer=dheft)", false),
+        ("improve(placer=improve)", false),
+        ("improve(placer=heft(average=none))", false),
+    ] {
+        assert_eq!(registry::placer(&text.parse().unwrap()).is_ok(), is_good, "{text}");
+    }
+}
+
+#[test]
+fn improve_gains_on_what_it_starts_from_and_is_the_same_on_any_number_of_threads() {
+    let instance = layers(300);
+    let place = |threads, spec: &str| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| placer(spec).place(&instance, &PlaceContext::with_seed(3)).unwrap())
+    };
+    let improved = place(1, "improve(placer=hashing)");
+    assert_eq!(improved, place(3, "improve(placer=hashing)"));
+    let gains = makespan("improve(placer=heft,preset=quality)", &instance) / makespan("heft", &instance);
+    assert!(gains < 0.97, "{gains}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
@@ -104,6 +131,22 @@ proptest! {
         let plan = decision.plan.as_ref().unwrap();
         if let Ok(heft) = placer("heft").place(&instance, &context) {
             prop_assert!(plan.makespan <= heft.plan.unwrap().makespan);
+        }
+    }
+    #[test]
+    fn improve_is_never_worse_than_the_plan_it_starts_from(
+        instance in instances(Limits { ops: 40, devices: 5, edges: 90, memory: true, exact: false }),
+    ) {
+        let context = PlaceContext::default();
+        for start in ["heft", "peft", "etf", "mcp", "lookahead"] {
+            let improved = placer(&format!("improve(placer={start},preset=fast)")).place(&instance, &context);
+            let Ok(start) = placer(start).place(&instance, &context) else {
+                prop_assert!(improved.is_err());
+                continue;
+            };
+            let improved = improved.unwrap();
+            prop_assert_eq!(improved.placement.check(&instance), Ok(()));
+            prop_assert!(improved.plan.unwrap().makespan <= start.plan.unwrap().makespan * (1.0 + 1e-12));
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(
         Evaluator { instance: &prepared.instance, reference: None, seed: plan.groups[cells[0].group].seed, stop };
     let (placer, network) = (&*plan.placers[cells[0].placer].1, plan.networks[cells[0].network].1);
     let placed = match pool {
-        Some(pool) if placer.needs_objective() => pool.install(|| evaluator.place(placer, network)),
+        Some(pool) if placer.uses_objective() => pool.install(|| evaluator.place(placer, network)),
         _ => evaluator.place(placer, network),
     };
     let rows = cells.iter().map(|&cell| {

@@ -114,7 +114,7 @@ pub fn run<E: Send>(
 /// Threads for the searches, if any is to run: as many as run cells, but not the same, since those wait for their cells.
 /// Without them, which only a lack of threads causes, searches use the global ones.
 fn search_pool(plan: &Plan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
-    let searches = jobs.iter().flatten().any(|job| plan.placers[job[0].placer].1.needs_objective());
+    let searches = jobs.iter().flatten().any(|job| plan.placers[job[0].placer].1.uses_objective());
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(rayon::current_num_threads())
         .thread_name(|_| CELL_THREAD.to_owned());
@@ -147,7 +147,7 @@ fn missing_jobs(
 
 /// Whether two cells of a group get the same placement: one that was searched for under another network model is not it.
 fn shares_placement(plan: &Plan, a: Cell, b: Cell) -> bool {
-    a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.needs_objective())
+    a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.uses_objective())
 }
 
 /// Whether the placements of two measured cells of a group take turns.

@@ -22,6 +22,9 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "mixed", text: include_str!("../../suites/mixed.toml") },
     BuiltIn { name: "optimality", text: include_str!("../../suites/optimality.toml") },
     BuiltIn { name: "reality", text: include_str!("../../suites/reality.toml") },
+    BuiltIn { name: "own-ablation", text: include_str!("../../suites/own-ablation.toml") },
+    BuiltIn { name: "own-judges", text: include_str!("../../suites/own-judges.toml") },
+    BuiltIn { name: "own-judges-hard", text: include_str!("../../suites/own-judges-hard.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
 ];
 

@@ -265,7 +265,8 @@ impl GapTree {
             self.leaves.push(upper);
             sibling = Some(self.leaves.len() - 1);
             let at = position.entry(0) + 1;
-            let (target, at) = if at <= kept && kept < FANOUT { (node, at) } else { (self.leaves.len() - 1, at - kept) };
+            let (target, at) =
+                if at <= kept && kept < FANOUT { (node, at) } else { (self.leaves.len() - 1, at - kept) };
             self.leaves[target].insert(at, gap.end, gap.room(), gap.start);
         } else {
             self.leaves[node].insert(position.entry(0) + 1, gap.end, gap.room(), gap.start);

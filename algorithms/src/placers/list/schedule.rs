@@ -208,7 +208,9 @@ impl<'a> PartialSchedule<'a> {
         // The best promise first: what comes of it rules out most others.
         let first = (0..devices.len()).reduce(|best, at| if promised[at] < promised[best] { at } else { best });
         let mut best: Option<(Time, DeviceId)> = None;
-        for (&promise, &device) in first.iter().map(|&at| (&promised[at], &devices[at])).chain(promised.iter().zip(devices)) {
+        for (&promise, &device) in
+            first.iter().map(|&at| (&promised[at], &devices[at])).chain(promised.iter().zip(devices))
+        {
             // A tie goes to the lower id.
             if promise == f64::INFINITY || best.is_some_and(|best| (promise, device) >= best) {
                 continue;

@@ -194,7 +194,8 @@ mod tests {
 
     fn agrees(requests: &[(Time, Time)], shortest: Time) -> Result<(), TestCaseError> {
         // Of durations up to 90 all are remembered, with 1e-5 none but those that count as longer.
-        let mut timelines = [Timeline::new(shortest), Timeline::remembering(shortest, 90.0), Timeline::remembering(shortest, 1e-5)];
+        let mut timelines =
+            [Timeline::new(shortest), Timeline::remembering(shortest, 90.0), Timeline::remembering(shortest, 1e-5)];
         let mut slots = Vec::new();
         for (at, &(ready, duration)) in requests.iter().enumerate() {
             // What does not become a reservation leaves traces, too.

@@ -15,6 +15,9 @@ const MOST_TOGETHER: usize = 190;
 /// The most devices that a set of units tries.
 const MOST_TARGETS: usize = 8;
 
+/// How many units are asked to make room for one that finds no memory.
+const EXCHANGES: usize = 12;
+
 /// A window of more ops than this is not evaluated.
 const MOST_WINDOW: usize = 20_000;
 
@@ -34,8 +37,9 @@ pub(super) struct Annealing<'p> {
     /// Ops on longest paths.
     critical: Vec<u32>,
     // Of the change at hand:
-    /// For each op, the number of the trial that last moved or evaluated it.
+    /// For each op, the number of the trial that last moved or evaluated it, and where it moved.
     moved_in: Vec<u32>,
+    moved_to: Vec<u32>,
     seen_in: Vec<u32>,
     trial_finish: Vec<Time>,
     trial: u32,
@@ -54,8 +58,8 @@ pub(super) struct Annealing<'p> {
 
 /// A change of the schedule.
 struct Change {
-    /// Where the ops marked as moved go.
-    target: Option<u32>,
+    /// Whether ops move to another device.
+    moves: bool,
     /// The window, as positions.
     low: usize,
     high: usize,
@@ -77,6 +81,7 @@ impl<'p> Annealing<'p> {
             best: schedule.clone(),
             critical: Vec::new(),
             moved_in: vec![0; ops],
+            moved_to: vec![0; ops],
             seen_in: vec![0; ops],
             trial_finish: vec![0.0; ops],
             trial: 0,
@@ -235,7 +240,7 @@ impl<'p> Annealing<'p> {
         }
         rest.append(&mut first);
         rest.reverse();
-        Some((Change { target: None, low, high }, Some(rest)))
+        Some((Change { moves: false, low, high }, Some(rest)))
     }
 
     /// A connected set of units around an op, grown along the edges that take longest.
@@ -310,7 +315,7 @@ impl<'p> Annealing<'p> {
             memory_ok &= self.memory.fits(self.problem, unit, target);
             self.memory.claim(self.problem, unit, target);
             for member in members {
-                self.moved_in[member.index()] = self.trial;
+                (self.moved_in[member.index()], self.moved_to[member.index()]) = (self.trial, target);
                 let position = self.position[member.index()] as usize;
                 (low, high) = (low.min(position), high.max(position));
             }
@@ -320,10 +325,35 @@ impl<'p> Annealing<'p> {
             self.memory.release(self.problem, unit, target);
         }
         self.set = set;
+        if moved == 1 && self.set.len() == 1 && !memory_ok {
+            let other = self.exchange(self.set[0], own, target, random)?;
+            for member in self.problem.members(other) {
+                (self.moved_in[member.index()], self.moved_to[member.index()]) = (self.trial, own);
+                let position = self.position[member.index()] as usize;
+                (low, high) = (low.min(position), high.max(position));
+            }
+            self.set.push(other);
+            memory_ok = true;
+        }
         if moved == 0 || !memory_ok || high - low > MOST_WINDOW {
             return None;
         }
-        Some((Change { target: Some(target), low, high }, None))
+        Some((Change { moves: true, low, high }, None))
+    }
+
+    /// A unit on the target that may change places with one that finds no memory there.
+    fn exchange(&mut self, unit: u32, own: u32, target: u32, random: &mut Random) -> Option<u32> {
+        let row = &self.rows[target as usize];
+        for _ in 0..EXCHANGES.min(row.len()) {
+            let other = self.problem.units[row[random.below(row.len())] as usize];
+            self.work += 4;
+            if self.problem.allowed(other).binary_search(&own).is_ok()
+                && self.memory.can_swap(self.problem, (unit, own), (other, target))
+            {
+                return Some(other);
+            }
+        }
+        None
     }
 
     /// The device of the shortest longest path through an op alone, its own left out.
@@ -380,9 +410,9 @@ impl<'p> Annealing<'p> {
         for at in 0..=change.high - change.low {
             let op = order.map_or_else(|| self.order[change.low + at], |order| order[at]);
             let here = op as usize;
-            let device_of = |other: u32| match change.target {
-                Some(target) if self.moved_in[other as usize] == trial => target,
-                _ => self.devices[other as usize],
+            let device_of = |other: u32| match change.moves && self.moved_in[other as usize] == trial {
+                true => self.moved_to[other as usize],
+                false => self.devices[other as usize],
             };
             let device = device_of(op);
             let (stamp, free) = self.last[device as usize];
@@ -422,14 +452,14 @@ impl<'p> Annealing<'p> {
         for at in low..=high {
             self.touch_ends(self.order[at], low, high);
         }
-        if let Some(target) = change.target {
+        if change.moves {
             let set = std::mem::take(&mut self.set);
             for &unit in &set {
                 let members = self.problem.members(unit);
                 if self.moved_in[members[0].index()] != self.trial {
                     continue;
                 }
-                let from = self.devices[members[0].index()];
+                let (from, target) = (self.devices[members[0].index()], self.moved_to[members[0].index()]);
                 self.memory.shift(self.problem, unit, from, target);
                 for member in members {
                     let op = member.0;

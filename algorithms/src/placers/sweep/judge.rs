@@ -38,9 +38,9 @@ impl<'c> Judge<'c> {
         self.context.objective.is_none() || (self.is_exact && !self.can_refuse)
     }
 
-    /// The best decision; `None` if there is none. What the objective refuses comes last, then the objective's makespan counts
+    /// The best decision, and whether the objective does not refuse it; `None` if there is none. What the objective refuses comes last, then the objective's makespan counts
     /// unless the model's is exact, then the plan's, then the order given.
-    pub(super) fn best(&self, instance: &Instance, decisions: Vec<Decision>) -> Option<Decision> {
+    pub(super) fn best(&self, instance: &Instance, decisions: Vec<Decision>) -> Option<(bool, Decision)> {
         let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
         let mut best: Option<((u64, Time, Time), Decision)> = None;
         for decision in decisions {
@@ -60,7 +60,7 @@ impl<'c> Judge<'c> {
                 best = Some((key, decision));
             }
         }
-        best.map(|(_, decision)| decision)
+        best.map(|((excess, ..), decision)| (excess == 0, decision))
     }
 }
 

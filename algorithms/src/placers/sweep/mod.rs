@@ -5,6 +5,7 @@
 //! [`problem`] flattens it, in both directions of time.
 
 mod annealing;
+mod improve;
 mod judge;
 mod passes;
 mod problem;
@@ -16,6 +17,8 @@ mod sweeps;
 #[cfg(test)]
 mod tests;
 
+pub use improve::Improve;
+
 use std::time::{Duration, Instant};
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement};
@@ -25,12 +28,13 @@ use crate::exact;
 use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
 use judge::Judge;
-use problem::Problem;
+use passes::{informed_port_pass, port_pass};
+use problem::{Caution, Problem};
 use schedule::{Schedule, sorted_by};
 use search::{Effort, Search};
 use seeds::{Seed, schedule_of};
 
-/// Most schedules that the objective judges, HEFT's aside.
+/// Most schedules of a search that the objective judges.
 const MOST_JUDGED: usize = 6;
 
 /// Graphs of more ops than this are not tried to be solved.
@@ -41,6 +45,9 @@ const SHARE_OF_LIMIT: f64 = 0.8;
 
 /// How much longer transfers are taken to last in one more search each, where they hold each other up.
 const FACTORS: [f64; 2] = [2.0, 4.0];
+
+/// The same for the priorities of list passes that know ports.
+const PORT_FACTORS: [f64; 3] = [1.0, 3.0, 8.0];
 
 /// Improves the best of several list schedules: by list passes that know the schedule before, by sweeps that put each op where the
 /// longest path through it is shortest, and by annealing on critical ops.
@@ -79,6 +86,33 @@ pub struct Sweep {
     pub preset: Preset,
     /// How long the search goes on; `None` for as long as the preset says.
     pub time: Option<Duration>,
+    /// A part of the method that is left out, to see what it is worth.
+    pub without: Without,
+}
+
+/// A part of [`Sweep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Without {
+    /// Everything takes part.
+    Nothing,
+    /// The seeds beside HEFT.
+    Seeds,
+    /// The informed list passes.
+    Passes,
+    /// The sweeps.
+    Sweeps,
+    /// The annealing.
+    Annealing,
+}
+
+impl Named for Without {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Self::Nothing),
+        ("seeds", Self::Seeds),
+        ("passes", Self::Passes),
+        ("sweeps", Self::Sweeps),
+        ("annealing", Self::Annealing),
+    ];
 }
 
 /// How much [`Sweep`] tries.
@@ -101,7 +135,7 @@ impl Preset {
     fn effort(self) -> Effort {
         match self {
             Self::Fast => Effort {
-                seeds: &Seed::ALL[..5],
+                seeds: &Seed::ALL[..7],
                 refined: 1,
                 passes: 1,
                 chains: 1,
@@ -109,15 +143,9 @@ impl Preset {
                 sweeps: 6,
                 annealing: 0.0,
             },
-            Self::Default => Effort {
-                seeds: &Seed::ALL[..7],
-                refined: 2,
-                passes: 3,
-                chains: 1,
-                rounds: 2,
-                sweeps: 12,
-                annealing: 4.0,
-            },
+            Self::Default => {
+                Effort { seeds: Seed::ALL, refined: 2, passes: 3, chains: 1, rounds: 2, sweeps: 12, annealing: 4.0 }
+            }
             Self::Quality => {
                 Effort { seeds: Seed::ALL, refined: 4, passes: 6, chains: 2, rounds: 8, sweeps: 32, annealing: 40.0 }
             }
@@ -148,10 +176,18 @@ impl Algorithm for Sweep {
         let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
         Ok(Self {
             preset: params.word("preset", Preset::Default, preset)?,
-            time: params.value("time", "none", "none, or a time such as 500ms, 2s or 1.5m", time, parse_time)?,
+            time: params.value("time", "none", TIMES, time, parse_time)?,
+            without: params.word(
+                "without",
+                Without::Nothing,
+                "a part that is left out, to see what it is worth: none, seeds, passes, sweeps or annealing",
+            )?,
         })
     }
 }
+
+/// What a time is written like.
+const TIMES: &str = "none, or a time such as 500ms, 2s or 1.5m";
 
 fn parse_time(text: &str) -> Option<Option<Duration>> {
     if text == "none" {
@@ -170,7 +206,7 @@ impl Placer for Sweep {
         context.stop.check()?;
         let begun = Instant::now();
         let deadline = self.time.and_then(|time| begun.checked_add(time));
-        let context = &self.limited(context, begun, deadline);
+        let context = &limited(context, begun, deadline);
         let judge = Judge::new(instance, context)?;
         let (heft, infeasible) = match Heft::with_defaults().place(instance, context) {
             Ok(decision) => (Some(decision), None),
@@ -184,42 +220,31 @@ impl Placer for Sweep {
         if let Some(optimum) = optimum.as_ref().filter(|_| judge.is_model()) {
             return Ok(optimum.clone());
         }
-        let problem = Problem::new(instance, 1.0);
-        let known = heft.iter().chain(&optimum).map(|decision| schedule_of(&problem, decision)).collect();
-        let bound = bounds::best(instance).value;
-        let search = Search { problem: &problem, context, effort: self.preset.effort(), bound };
-        let mut found = search.run(known, deadline)?;
-        found.truncate(MOST_JUDGED);
-        if judge.is_contended {
-            for factor in FACTORS {
-                let slower = Problem::new(instance, factor);
-                let known = found.iter().map(|schedule| schedule.on(&slower)).collect();
-                let more = Search { problem: &slower, ..search }.run(known, deadline)?;
-                found.extend(more.iter().take(MOST_JUDGED / 2).map(|schedule| schedule.on(&problem)));
-            }
-        }
-        let found = found.iter().map(|schedule| decision(&problem, schedule));
-        let best = judge.best(instance, heft.into_iter().chain(found).collect());
+        let mut known: Vec<Decision> = heft.into_iter().collect();
+        known.extend(optimum);
+        let best = best_of(instance, context, &judge, self.effort(), deadline, known)?;
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
     }
 
     fn makes_plan(&self) -> bool {
         true
     }
+
+    fn uses_objective(&self) -> bool {
+        true
+    }
 }
 
 impl Sweep {
-    /// The context that the search has: told to stop at the parameter's time, and early enough before a deadline that what it
-    /// answers can still be used.
-    fn limited(&self, context: &PlaceContext, begun: Instant, deadline: Option<Instant>) -> PlaceContext {
-        let mut stop = context.stop.clone();
-        if let Some(end) = context.stop.deadline() {
-            stop = stop.until(begun + end.saturating_duration_since(begun).mul_f64(SHARE_OF_LIMIT));
+    fn effort(&self) -> Effort {
+        let effort = self.preset.effort();
+        match self.without {
+            Without::Nothing => effort,
+            Without::Seeds => Effort { seeds: &[], ..effort },
+            Without::Passes => Effort { passes: 0, ..effort },
+            Without::Sweeps => Effort { sweeps: 0, ..effort },
+            Without::Annealing => Effort { annealing: 0.0, ..effort },
         }
-        if let Some(deadline) = deadline {
-            stop = stop.until(deadline);
-        }
-        PlaceContext { stop, ..context.clone() }
     }
 
     /// The proven optimum, if the instance is small and the preset's nodes suffice.
@@ -238,6 +263,87 @@ impl Sweep {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The context that a search has: told to stop at its own deadline, and early enough before that of the caller that what it
+/// answers can still be used.
+fn limited(context: &PlaceContext, begun: Instant, deadline: Option<Instant>) -> PlaceContext {
+    let mut stop = context.stop.clone();
+    if let Some(end) = context.stop.deadline() {
+        stop = stop.until(begun + end.saturating_duration_since(begun).mul_f64(SHARE_OF_LIMIT));
+    }
+    if let Some(deadline) = deadline {
+        stop = stop.until(deadline);
+    }
+    PlaceContext { stop, ..context.clone() }
+}
+
+/// The best decision that a search finds from those that are known, which take part: of equal ones the first. Where the run decides
+/// about memory and refuses what was found, the search is repeated with limits, the second time with such as are sure to hold.
+///
+/// # Errors
+/// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
+fn best_of(
+    instance: &Instance,
+    context: &PlaceContext,
+    judge: &Judge<'_>,
+    effort: Effort,
+    deadline: Option<Instant>,
+    mut known: Vec<Decision>,
+) -> Result<Option<Decision>, PlaceError> {
+    let bound = bounds::best(instance).value;
+    let mut best = None;
+    for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
+        let problem = Problem::new(instance, 1.0).cautious(caution);
+        let search = Search { problem: &problem, context, effort, bound };
+        let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
+        let schedules: Vec<Schedule> = schedules.filter(|schedule| problem.holds(&schedule.devices)).collect();
+        let mut found = search.run(schedules, deadline)?;
+        found.truncate(MOST_JUDGED);
+        if judge.is_contended {
+            for factor in FACTORS {
+                let slower = Problem::new(instance, factor).cautious(caution);
+                let known = found.iter().map(|schedule| schedule.on(&slower)).collect();
+                let more = Search { problem: &slower, ..search }.run(known, deadline)?;
+                found.extend(more.iter().take(MOST_JUDGED / 2).map(|schedule| schedule.on(&problem)));
+            }
+            found.extend(with_ports(&problem, context, effort.passes)?);
+        }
+        known.extend(found.iter().map(|schedule| decision(&problem, schedule)));
+        best = judge.best(instance, std::mem::take(&mut known));
+        match best {
+            Some((false, ref refused)) if !context.stop.is_stopped() => known.push(refused.clone()),
+            _ => break,
+        }
+    }
+    Ok(best.map(|(_, decision)| decision))
+}
+
+/// Schedules for links on which transfers wait for each other: few transfers, or list passes that know ports.
+fn with_ports(problem: &Problem<'_>, context: &PlaceContext, passes: usize) -> Result<Vec<Schedule>, PlaceError> {
+    let mut found = Vec::new();
+    for seed in Seed::SPARING {
+        found.extend(seed.make(problem, context)?);
+    }
+    let slower = PORT_FACTORS.map(|factor| Problem::new(problem.instance, factor));
+    for slower in &slower {
+        found.extend(port_pass(problem, &Seed::by_rank(slower), None));
+    }
+    let starts = found.len();
+    for start in 0..starts {
+        for slower in &slower {
+            let mut former = found[start].clone();
+            for _ in 0..passes {
+                if context.stop.is_stopped() {
+                    return Ok(found);
+                }
+                let Some(next) = informed_port_pass(problem, slower, &former) else { break };
+                found.push(next.clone());
+                former = next;
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The decision of a schedule, with its makespan to the last bit: ops by planned start, and as each device executes them.

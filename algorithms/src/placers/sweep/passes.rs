@@ -2,7 +2,7 @@
 
 use placebench_datasets::Time;
 
-use super::problem::{Memory, Way};
+use super::problem::{Memory, Problem, Way};
 use super::schedule::{Schedule, sorted_by};
 use crate::placers::list::Timeline;
 
@@ -10,6 +10,8 @@ use crate::placers::list::Timeline;
 pub(super) enum Guide<'g> {
     /// Nothing.
     None,
+    /// When all ops of the unit are done, one after the other behind the other units of several ops that are there.
+    Groups,
     /// What an op still has ahead of it on each device, row-major by op.
     Table(&'g [Time]),
     /// A schedule before: its devices, and for each op the time from its start to the end.
@@ -32,10 +34,16 @@ pub(super) fn list_pass(way: Way<'_>, sequence: &[u32], guide: &Guide<'_>, inser
     let count = problem.devices;
     // Without insertion no gap is long enough to be kept.
     let shortest = if insertion { f64::MIN_POSITIVE } else { f64::INFINITY };
-    let slot = |timeline: &Timeline, ready: Time, exec: Time| {
-        timeline.earliest(ready, if exec > 0.0 { exec } else { f64::INFINITY })
+    let length = |exec: Time| if exec > 0.0 { exec } else { f64::INFINITY };
+    let slot = |timeline: &Timeline, ready: Time, exec: Time| timeline.earliest(ready, length(exec));
+    let longest = problem.longest_exec();
+    let mut timelines: Vec<Timeline> = match insertion {
+        true => longest.iter().map(|&longest| Timeline::remembering(shortest, longest)).collect(),
+        false => vec![Timeline::new(shortest); count],
     };
-    let mut timelines = vec![Timeline::new(shortest); count];
+    // What groups take together on each device.
+    let mut booked = vec![0.0; if matches!(guide, Guide::Groups) { count } else { 0 }];
+    let mut promised = vec![0.0; count];
     let mut memory = Memory::new(problem);
     let mut placed: Vec<Option<u32>> = vec![None; problem.instance.units().count()];
     let mut devices = vec![0u32; problem.ops];
@@ -61,6 +69,16 @@ pub(super) fn list_pass(way: Way<'_>, sequence: &[u32], guide: &Guide<'_>, inser
                 problem.exec_times(at, &mut exec);
                 match guide {
                     Guide::None => {}
+                    Guide::Groups => {
+                        ahead.fill(0.0);
+                        let members = problem.members(unit);
+                        for &device in problem.allowed(unit).iter().filter(|_| members.len() > 1) {
+                            let y = device as usize;
+                            let all: Time = members.iter().map(|member| problem.exec(member.index(), device)).sum();
+                            // What is booked, less what this op waits for anyway.
+                            ahead[y] = (booked[y] - ready[y]).max(0.0) + all - exec[y];
+                        }
+                    }
                     Guide::Table(table) => ahead.copy_from_slice(&table[at * count..(at + 1) * count]),
                     Guide::Former { devices: former, tails, penalty } => {
                         ahead.fill(0.0);
@@ -71,20 +89,38 @@ pub(super) fn list_pass(way: Way<'_>, sequence: &[u32], guide: &Guide<'_>, inser
                         ahead[former[at] as usize] -= penalty;
                     }
                 }
-                let mut best: Option<(Time, u32)> = None;
-                for &device in problem.allowed(unit) {
+                // No gap can make it better than what is promised. The best promise first: what comes of it rules out most others.
+                let allowed = problem.allowed(unit);
+                let mut first: Option<(Time, u32)> = None;
+                for &device in allowed {
                     let y = device as usize;
-                    let least = ready[y] + exec[y] + ahead[y];
-                    // No gap can make it better than this, and a tie goes to the lower id, which came before.
-                    if best.is_some_and(|(best, _)| least >= best) || !memory.fits(problem, unit, device) {
+                    promised[y] = match memory.fits(problem, unit, device) {
+                        true => timelines[y].earliest_known(ready[y], length(exec[y])) + exec[y] + ahead[y],
+                        false => f64::INFINITY,
+                    };
+                    if promised[y] < f64::INFINITY && first.is_none_or(|(least, _)| promised[y] < least) {
+                        first = Some((promised[y], device));
+                    }
+                }
+                let mut best: Option<(Time, u32)> = None;
+                for &device in first.iter().map(|(_, device)| device).chain(allowed) {
+                    let y = device as usize;
+                    // A tie goes to the lower id.
+                    if promised[y] == f64::INFINITY || best.is_some_and(|best| (promised[y], device) >= best) {
                         continue;
                     }
                     let value = slot(&timelines[y], ready[y], exec[y]) + exec[y] + ahead[y];
-                    if best.is_none_or(|(best, _)| value < best) {
+                    if best.is_none_or(|best| (value, device) < best) {
                         best = Some((value, device));
                     }
                 }
                 let (_, device) = best?;
+                if let Some(booked) = booked.get_mut(device as usize)
+                    && problem.members(unit).len() > 1
+                {
+                    let members = problem.members(unit).iter();
+                    *booked += members.map(|member| problem.exec(member.index(), device)).sum::<Time>();
+                }
                 memory.claim(problem, unit, device);
                 placed[unit as usize] = Some(device);
                 device
@@ -99,6 +135,111 @@ pub(super) fn list_pass(way: Way<'_>, sequence: &[u32], guide: &Guide<'_>, inser
     let by_finish = sorted_by(sequence.iter().copied(), |op| finish[op as usize]);
     let order = sorted_by(by_finish.into_iter(), |op| starts[op as usize]);
     Some(Schedule::new(way, devices, order))
+}
+
+/// Schedules the ops in the order given, a linear extension, where each device sends one tensor at a time and receives one at a
+/// time, as the network model `one_port` has it: HEFT with ports (O. Beaumont, V. Boudet, Y. Robert, *The iso-level scheduling
+/// heuristic for heterogeneous processors*, PDP 2002). Nothing is inserted. With a schedule before, a device costs what is ahead of the op
+/// if all its successors stay where they are. `None` if a unit finds no memory.
+///
+/// # Complexity
+/// O(edges · (devices + log in-degree)).
+pub(super) fn port_pass(
+    problem: &Problem<'_>,
+    sequence: &[u32],
+    former: Option<(&[u32], &[Time])>,
+) -> Option<Schedule> {
+    let way = problem.forward();
+    let count = problem.devices;
+    let (mut free, mut sends, mut receives) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+    let mut memory = Memory::new(problem);
+    let mut placed: Vec<Option<u32>> = vec![None; problem.instance.units().count()];
+    let mut devices = vec![0u32; problem.ops];
+    let (mut starts, mut finish): (Vec<Time>, Vec<Time>) = (vec![0.0; problem.ops], vec![0.0; problem.ops]);
+    // Copies of each op's outputs: where they are, how large, since when.
+    let mut copies: Vec<Vec<(u32, f64, Time)>> = vec![Vec::new(); problem.ops];
+    let mut inputs: Vec<(u32, f64)> = Vec::new();
+    let mut ahead = vec![0.0; count];
+    for &op in sequence {
+        let at = op as usize;
+        let unit = problem.units[at];
+        inputs.clear();
+        inputs.extend_from_slice(way.before.of(at));
+        inputs.sort_by(|a, b| {
+            finish[a.0 as usize].total_cmp(&finish[b.0 as usize]).then(a.0.cmp(&b.0)).then(b.1.total_cmp(&a.1))
+        });
+        ahead.fill(0.0);
+        if let Some((former, tails)) = former {
+            for &(after, bytes) in way.after.of(at) {
+                way.to.raise(former[after as usize], tails[after as usize], bytes, &mut ahead);
+            }
+        }
+        // When the op could start on a device, and, if it is to, the transfers that it takes.
+        let arrive = |device: u32, transfers: &mut dyn FnMut(u32, f64, Time)| {
+            let (mut ready, mut port) = (0.0f64, receives[device as usize]);
+            for &(before, bytes) in &inputs {
+                let from = devices[before as usize];
+                let done = finish[before as usize];
+                if from == device {
+                    ready = ready.max(done);
+                } else if let Some(copy) =
+                    copies[before as usize].iter().find(|copy| (copy.0, copy.1) == (device, bytes))
+                {
+                    ready = ready.max(copy.2);
+                } else {
+                    let time = way.from.time(from, device, bytes);
+                    let arrival = done.max(port).max(if time > 0.0 { sends[from as usize] } else { 0.0 }) + time;
+                    if time > 0.0 {
+                        port = arrival;
+                    }
+                    transfers(before, bytes, arrival);
+                    ready = ready.max(arrival);
+                }
+            }
+            ready.max(free[device as usize])
+        };
+        let device = match placed[unit as usize] {
+            Some(device) => device,
+            None => {
+                let mut best: Option<(Time, u32)> = None;
+                for &device in problem.allowed(unit) {
+                    if !memory.fits(problem, unit, device) {
+                        continue;
+                    }
+                    let value = arrive(device, &mut |_, _, _| {}) + problem.exec(at, device) + ahead[device as usize];
+                    if best.is_none_or(|(best, _)| value < best) {
+                        best = Some((value, device));
+                    }
+                }
+                let (_, device) = best?;
+                memory.claim(problem, unit, device);
+                placed[unit as usize] = Some(device);
+                device
+            }
+        };
+        let mut made: Vec<(u32, f64, Time)> = Vec::new();
+        starts[at] = arrive(device, &mut |before, bytes, arrival| made.push((before, bytes, arrival)));
+        for (before, bytes, arrival) in made {
+            let from = devices[before as usize];
+            if way.from.time(from, device, bytes) > 0.0 {
+                (sends[from as usize], receives[device as usize]) = (arrival, arrival);
+            }
+            copies[before as usize].push((device, bytes, arrival));
+        }
+        finish[at] = starts[at] + problem.exec(at, device);
+        (devices[at], free[device as usize]) = (device, finish[at]);
+    }
+    let by_finish = sorted_by(sequence.iter().copied(), |op| finish[op as usize]);
+    let order = sorted_by(by_finish.into_iter(), |op| starts[op as usize]);
+    Some(Schedule::new(way, devices, order))
+}
+
+/// A [`port_pass`] guided by a schedule, with the priorities of [`informed_pass`] on links that are slower because transfers wait.
+pub(super) fn informed_port_pass(problem: &Problem<'_>, slower: &Problem<'_>, former: &Schedule) -> Option<Schedule> {
+    let mut tails = vec![0.0; former.devices.len()];
+    slower.backward().finish_times(&former.devices, former.order.iter().rev().copied(), &mut tails);
+    let sequence = sorted_by(former.order.iter().copied(), |op| -tails[op as usize]);
+    port_pass(problem, &sequence, Some((&former.devices, &tails)))
 }
 
 /// A list pass guided by a schedule: priority is the time from an op's start to the end in it, and a device costs what

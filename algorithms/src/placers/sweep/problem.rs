@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
 
 use crate::fairness::usable_devices;
+use crate::peak_demands::PeakDemands;
 use crate::ranks::{Average, AverageTransfer};
 
 /// The edges at one end of each op, as ops at the other end with the bytes between them.
@@ -95,8 +96,8 @@ pub(super) struct Problem<'a> {
     op_overheads: &'a [Time],
     /// The devices of each set of kinds, ascending.
     allowed: [Vec<u32>; 8],
-    /// Memory that a device has, and whether any has a limit.
-    memory: Option<Vec<u64>>,
+    /// What each device may hold and each unit demands, if any device has a limit.
+    memory: Option<Limits>,
     /// How many devices some op may run on.
     pub(super) usable: usize,
     /// The average transfer between two of them.
@@ -107,7 +108,65 @@ pub(super) struct Problem<'a> {
     to: Links,
 }
 
+/// How memory limits placements: the demands of what is on a device stay below its limit.
+struct Limits {
+    devices: Vec<u64>,
+    units: Vec<u64>,
+}
+
+/// What a search under the memory rule `peak`, where the run decides, takes for a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caution {
+    /// Nothing.
+    None,
+    /// What units hold when memory is shortest in a sequential run, and the largest inputs of one op.
+    Estimate,
+    /// The sum of all tensors, as if none were ever freed: what keeps to this fits.
+    Sum,
+}
+
 impl<'a> Problem<'a> {
+    /// The same problem with limits of memory where the instance's rule leaves them to the run.
+    ///
+    /// # Complexity
+    /// O(ops + edges).
+    pub(super) fn cautious(mut self, caution: Caution) -> Self {
+        let (instance, units) = (self.instance, self.instance.units());
+        let (demands, reserve) = match caution {
+            Caution::None => return self,
+            Caution::Estimate => {
+                let demands = PeakDemands::new(instance);
+                let reserve = demands.temporary.iter().copied().max().unwrap_or(0);
+                (demands.permanent, reserve)
+            }
+            Caution::Sum => (units.ids().map(|unit| units.demand_bytes(unit)).collect(), 0),
+        };
+        // Limits are exclusive.
+        let limit =
+            |device| instance.peak_limit(device).map_or(u64::MAX, |most| (most + 1).saturating_sub(reserve).max(1));
+        let devices = instance.cluster().device_ids().map(limit).collect();
+        self.memory = Some(Limits { devices, units: demands });
+        self
+    }
+
+    /// Whether what devices hold stays below their limits.
+    pub(super) fn holds(&self, devices: &[u32]) -> bool {
+        let Some(limits) = &self.memory else { return true };
+        let used = self.memory_of(devices).used;
+        used.iter().zip(&limits.devices).all(|(used, limit)| *used == 0 || used < limit)
+    }
+
+    /// What a unit demands; 0 where no device has a limit.
+    #[inline]
+    pub(super) fn demand(&self, unit: u32) -> u64 {
+        self.memory.as_ref().map_or(0, |limits| limits.units[unit as usize])
+    }
+
+    /// What a device may hold less than.
+    pub(super) fn limit(&self, device: u32) -> u64 {
+        self.memory.as_ref().map_or(u64::MAX, |limits| limits.devices[device as usize])
+    }
+
     /// Reads an instance; transfers are taken to last `factor` times as long as on an idle network.
     ///
     /// # Complexity
@@ -133,8 +192,10 @@ impl<'a> Problem<'a> {
                 let devices = cluster.device_ids().filter(|&device| set.contains(cluster.device(device).kind));
                 devices.map(|device| device.0).collect()
             }),
-            memory: limited
-                .then(|| cluster.devices().iter().map(|device| device.memory_bytes.unwrap_or(u64::MAX)).collect()),
+            memory: limited.then(|| Limits {
+                devices: cluster.devices().iter().map(|device| device.memory_bytes.unwrap_or(u64::MAX)).collect(),
+                units: units.ids().map(|unit| units.demand_bytes(unit)).collect(),
+            }),
             usable: usable_devices(instance).len(),
             average: AverageTransfer::new(instance, Average::Time),
             before: Edges::new(instance, |op| graph.predecessors(op)),
@@ -164,6 +225,15 @@ impl<'a> Problem<'a> {
             }
         }
         self.work[op] / self.speeds[device as usize] + self.op_overheads[device as usize]
+    }
+
+    /// The most time that an op can take on each device.
+    pub(super) fn longest_exec(&self) -> Vec<Time> {
+        let work = self.work.iter().copied().fold(0.0, f64::max);
+        let measured = |kind: u8| self.measured.iter().map(|times| times[usize::from(kind)]).fold(0.0, f64::max);
+        let measured = [measured(0), measured(1), measured(2)];
+        let on = |device: usize| (work / self.speeds[device]).max(measured[usize::from(self.kinds[device])]);
+        (0..self.devices).map(|device| on(device) + self.op_overheads[device]).collect()
     }
 
     /// Writes the time that an op takes on each device.
@@ -270,6 +340,20 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// What is claimed of a device.
+    pub(super) fn used(&self, device: u32) -> u64 {
+        self.used.get(device as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether two units on two devices may change places.
+    pub(super) fn can_swap(&self, problem: &Problem<'_>, (a, on_a): (u32, u32), (b, on_b): (u32, u32)) -> bool {
+        let after = |device: u32, gone: u32, come: u32| {
+            let used = self.used(device).saturating_sub(problem.demand(gone)).saturating_add(problem.demand(come));
+            used == 0 || used < problem.limit(device)
+        };
+        after(on_a, a, b) && after(on_b, b, a)
+    }
+
     /// Nothing claimed yet.
     pub(super) fn new(problem: &Problem<'_>) -> Self {
         Self { used: if problem.memory.is_some() { vec![0; problem.devices] } else { Vec::new() } }
@@ -279,7 +363,7 @@ impl Memory {
     #[inline]
     pub(super) fn fits(&self, problem: &Problem<'_>, unit: u32, device: u32) -> bool {
         let Some(limits) = &problem.memory else { return true };
-        let (demand, limit) = (problem.instance.units().demand_bytes(UnitId(unit)), limits[device as usize]);
+        let (demand, limit) = (limits.units[unit as usize], limits.devices[device as usize]);
         limit == u64::MAX || demand == 0 || self.used[device as usize].saturating_add(demand) < limit
     }
 
@@ -287,7 +371,7 @@ impl Memory {
     #[inline]
     pub(super) fn claim(&mut self, problem: &Problem<'_>, unit: u32, device: u32) {
         if let Some(used) = self.used.get_mut(device as usize) {
-            *used = used.saturating_add(problem.instance.units().demand_bytes(UnitId(unit)));
+            *used = used.saturating_add(problem.demand(unit));
         }
     }
 
@@ -295,7 +379,7 @@ impl Memory {
     #[inline]
     pub(super) fn release(&mut self, problem: &Problem<'_>, unit: u32, device: u32) {
         if let Some(used) = self.used.get_mut(device as usize) {
-            *used = used.saturating_sub(problem.instance.units().demand_bytes(UnitId(unit)));
+            *used = used.saturating_sub(problem.demand(unit));
         }
     }
 

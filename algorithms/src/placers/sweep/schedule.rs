@@ -1,5 +1,8 @@
 //! A schedule as the searches keep it: the device of each op, and an order.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use placebench_datasets::Time;
 
 use super::problem::{Problem, Way};
@@ -23,7 +26,10 @@ impl Schedule {
         Self { devices, order, makespan }
     }
 
-    /// Given devices, each executing first what has the longest path behind it.
+    /// Given devices, each executing, whenever it is free, what has the longest path behind it of the ops whose inputs are there.
+    ///
+    /// # Complexity
+    /// O(edges + ops · log ops).
     pub(super) fn of_devices(problem: &Problem<'_>, devices: Vec<u32>) -> Self {
         let way = problem.forward();
         let topological: Vec<u32> = problem.instance.graph().topological_order().map(|op| op.0).collect();
@@ -36,7 +42,7 @@ impl Schedule {
                 });
             tails[op] = behind.fold(0.0, Time::max) + problem.exec(op, device);
         }
-        let order = sorted_by(topological.into_iter(), |op| -tails[op as usize]);
+        let order = dispatched(way, &devices, &tails);
         Self::new(way, devices, order)
     }
 
@@ -49,6 +55,59 @@ impl Schedule {
     pub(super) fn reverse(&mut self) {
         self.order.reverse();
     }
+}
+
+/// The ops in the order in which they start if each device, whenever it is free, executes the op of the longest tail of those whose
+/// inputs are there. Ties: the lowest id.
+fn dispatched(way: Way<'_>, devices: &[u32], tails: &[Time]) -> Vec<u32> {
+    // Bits of floats ≥ 0 order as they do.
+    let key = |time: Time| time.to_bits();
+    let ops = devices.len();
+    let mut missing: Vec<u32> = (0..ops).map(|op| way.before.of(op).len() as u32).collect();
+    let mut arrivals = vec![0.0; ops];
+    let mut ready: Vec<BinaryHeap<(u64, Reverse<u32>)>> = vec![BinaryHeap::new(); way.problem.devices];
+    let mut is_busy = vec![false; way.problem.devices];
+    // An op becomes ready, or, numbered from `ops` on, a device becomes free.
+    let mut events: BinaryHeap<Reverse<(u64, usize)>> =
+        (0..ops).filter(|&op| missing[op] == 0).map(|op| Reverse((key(0.0), op))).collect();
+    let (mut order, mut touched) = (Vec::with_capacity(ops), Vec::new());
+    while let Some(&Reverse((now, _))) = events.peek() {
+        // All that happens now comes before any decision now.
+        while let Some(Reverse((_, what))) = events.peek().copied().filter(|event| event.0.0 == now) {
+            events.pop();
+            let device = match what.checked_sub(ops) {
+                Some(device) => {
+                    is_busy[device] = false;
+                    device
+                }
+                None => {
+                    ready[devices[what] as usize].push((key(tails[what]), Reverse(what as u32)));
+                    devices[what] as usize
+                }
+            };
+            touched.push(device);
+        }
+        for device in touched.drain(..) {
+            if is_busy[device] {
+                continue;
+            }
+            let Some((_, Reverse(op))) = ready[device].pop() else { continue };
+            order.push(op);
+            is_busy[device] = true;
+            let finish = f64::from_bits(now) + way.problem.exec(op as usize, device as u32);
+            events.push(Reverse((key(finish), ops + device)));
+            for &(after, bytes) in way.after.of(op as usize) {
+                let after = after as usize;
+                let arrival = finish + way.from.time(device as u32, devices[after], bytes);
+                arrivals[after] = if arrival > arrivals[after] { arrival } else { arrivals[after] };
+                missing[after] -= 1;
+                if missing[after] == 0 {
+                    events.push(Reverse((key(arrivals[after]), after)));
+                }
+            }
+        }
+    }
+    order
 }
 
 /// The ops by a key, least first; equal keys stay in the order given.

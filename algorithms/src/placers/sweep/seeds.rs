@@ -1,18 +1,18 @@
 //! The schedules that a search starts from.
 
-use placebench_datasets::DeviceId;
+use std::cmp::Reverse;
 
 use super::passes::{Guide, by_upward_rank, list_pass, most_urgent_first, optimistic_costs};
-use super::problem::Problem;
+use super::problem::{Memory, Problem};
 use super::schedule::Schedule;
-use crate::placers::{Dls, Lookahead, SingleDevice, WhitepaperGreedy};
+use crate::placers::{BatchSplit, Dls, Etf, Expert, Lookahead, SingleDevice, WhitepaperGreedy};
 use crate::ranks::{Average, average_exec_times};
-use crate::{Algorithm, Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Algorithm, Decision, PlaceContext, PlaceError, Placer};
 
 /// The most entries of an optimistic cost table: 16 bytes each while it is made.
 const MOST_COSTS: usize = 1 << 24;
 
-/// The most ops for which `dls` and `lookahead`, which are slow on large graphs, are asked.
+/// The most ops for which `etf`, `dls` and `lookahead`, which are slow on large graphs, are asked.
 const MOST_FOR_SLOW: usize = 200_000;
 
 /// How a schedule to start from is made.
@@ -22,6 +22,9 @@ pub(super) enum Seed {
     Timed,
     /// HEFT without insertion.
     Appended,
+    /// HEFT that puts a colocation group where all its ops would finish first, one after the other behind those groups that are
+    /// there already; only where there are groups.
+    Grouped,
     /// HEFT on the reversed graph.
     ReverseHeft,
     /// PEFT on the reversed graph; not where its table would be too large.
@@ -31,23 +34,31 @@ pub(super) enum Seed {
     /// All on one device, as far as it may run there.
     SingleDevice,
     WhitepaperGreedy,
+    Etf,
     Dls,
     Lookahead,
+    BatchSplit,
+    Expert,
 }
 
 impl Seed {
-    /// All of them.
+    /// The cheapest first.
     pub(super) const ALL: &[Self] = &[
         Self::Timed,
         Self::SingleDevice,
         Self::WhitepaperGreedy,
+        Self::Grouped,
         Self::ReverseHeft,
         Self::ReversePeft,
+        Self::Etf,
         Self::Appended,
         Self::Peft,
         Self::Dls,
         Self::Lookahead,
     ];
+
+    /// What few transfers leave a device for.
+    pub(super) const SPARING: &[Self] = &[Self::BatchSplit, Self::Expert];
 
     /// The seed's schedule.
     ///
@@ -58,19 +69,34 @@ impl Seed {
         let outcome = match self {
             Self::SingleDevice => SingleDevice::with_defaults().place(instance, context),
             Self::WhitepaperGreedy => WhitepaperGreedy::with_defaults().place(instance, context),
-            Self::Dls | Self::Lookahead if problem.ops > MOST_FOR_SLOW => return Ok(None),
+            Self::BatchSplit => BatchSplit::with_defaults().place(instance, context),
+            Self::Expert => Expert::with_defaults().place(instance, context),
+            Self::Etf | Self::Dls | Self::Lookahead if problem.ops > MOST_FOR_SLOW => return Ok(None),
+            Self::Etf => Etf::with_defaults().place(instance, context),
             Self::Dls => Dls::with_defaults().place(instance, context),
             Self::Lookahead => Lookahead::with_defaults().place(instance, context),
             _ => return Ok(self.list(problem)),
         };
         match outcome {
-            Ok(decision) => Ok(Some(schedule_of(problem, &decision))),
+            Ok(decision) => {
+                Ok(Some(schedule_of(problem, &decision)).filter(|schedule| problem.holds(&schedule.devices)))
+            }
             Err(PlaceError::Stopped) => Err(PlaceError::Stopped),
             Err(_) => Ok(None),
         }
     }
 
+    /// The sequence of HEFT.
+    pub(super) fn by_rank(problem: &Problem<'_>) -> Vec<u32> {
+        let topological: Vec<u32> = problem.instance.graph().topological_order().map(|op| op.0).collect();
+        let averages = average_exec_times(problem.instance, Average::Time);
+        by_upward_rank(problem.forward(), &averages, &topological)
+    }
+
     fn list(self, problem: &Problem<'_>) -> Option<Schedule> {
+        if self == Self::Grouped && problem.instance.units().group_count() == 0 {
+            return None;
+        }
         let mut topological: Vec<u32> = problem.instance.graph().topological_order().map(|op| op.0).collect();
         let is_reverse = matches!(self, Self::ReverseHeft | Self::ReversePeft);
         let way = if is_reverse { problem.backward() } else { problem.forward() };
@@ -86,8 +112,9 @@ impl Seed {
             }
             _ => {
                 let insertion = self != Self::Appended;
+                let guide = if self == Self::Grouped { Guide::Groups } else { Guide::None };
                 let averages = average_exec_times(problem.instance, Average::Time);
-                list_pass(way, &by_upward_rank(way, &averages, &topological), &Guide::None, insertion)
+                list_pass(way, &by_upward_rank(way, &averages, &topological), &guide, insertion)
             }
         }?;
         if is_reverse {
@@ -108,18 +135,16 @@ pub(super) fn schedule_of(problem: &Problem<'_>, decision: &Decision) -> Schedul
 
 /// Units by falling demand, each on the device with most memory left, for where nothing else fits.
 pub(super) fn packed(problem: &Problem<'_>) -> Option<Schedule> {
-    let units = problem.instance.units();
-    let mut assignment = Assignment::new(problem.instance);
-    let mut order: Vec<_> = units.ids().collect();
-    order.sort_by_key(|&unit| (std::cmp::Reverse(units.demand_bytes(unit)), unit));
+    let mut memory = Memory::new(problem);
+    let mut order: Vec<u32> = problem.instance.units().ids().map(|unit| unit.0).collect();
+    order.sort_by_key(|&unit| (Reverse(problem.demand(unit)), unit));
+    let mut devices = vec![0; problem.ops];
     for unit in order {
-        let free = |device: DeviceId| {
-            let memory = problem.instance.cluster().device(device).memory_bytes.unwrap_or(u64::MAX);
-            (memory.saturating_sub(assignment.used_bytes(device)), std::cmp::Reverse(device))
-        };
-        let device = assignment.feasible_devices(unit).max_by_key(|&device| free(device))?;
-        assignment.assign(unit, device);
+        let free = |device: u32| (problem.limit(device).saturating_sub(memory.used(device)), Reverse(device));
+        let feasible = problem.allowed(unit).iter().copied().filter(|&device| memory.fits(problem, unit, device));
+        let device = feasible.max_by_key(|&device| free(device))?;
+        memory.claim(problem, unit, device);
+        problem.members(unit).iter().for_each(|op| devices[op.index()] = device);
     }
-    let placement = assignment.finish().ok()?;
-    Some(Schedule::of_devices(problem, placement.devices().iter().map(|device| device.0).collect()))
+    Some(Schedule::of_devices(problem, devices))
 }

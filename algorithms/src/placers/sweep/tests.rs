@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::annealing::Annealing;
 use super::judge::Judge;
-use super::passes::{Guide, informed_pass, list_pass};
-use super::problem::Problem;
+use super::passes::{Guide, informed_pass, list_pass, port_pass};
+use super::problem::{Caution, Problem};
 use super::random::Random;
 use super::schedule::Schedule;
 use super::seeds::Seed;
@@ -204,7 +204,7 @@ fn judged(objective: Fake, memory_rule: MemoryRule) -> u32 {
         ..Decision::placement(Placement::new(vec![DeviceId(device)]))
     };
     let judge = Judge::new(&instance, &context).unwrap();
-    judge.best(&instance, vec![decision(0), decision(1)]).unwrap().placement.device_of(OpId(0)).0
+    judge.best(&instance, vec![decision(0), decision(1)]).unwrap().1.placement.device_of(OpId(0)).0
 }
 
 #[test]
@@ -234,4 +234,86 @@ fn where_list_schedules_find_no_room_units_are_packed_by_size() {
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let packed = super::seeds::packed(&Problem::new(&instance, 1.0)).unwrap();
     check(&instance, &packed).unwrap();
+}
+
+/// Two producers on a CPU, each with a consumer that takes 15 there and 1 on the GPU; each transfer takes 10.
+#[test]
+fn with_ports_a_transfer_waits_for_the_one_before_so_that_the_second_consumer_stays() {
+    let mut builder = GraphBuilder::default();
+    let cpu = placebench_datasets::KindSet::only(Kind::Cpu);
+    for op in 0..4 {
+        let spec = if op < 2 { OpSpec { kinds: cpu, ..OpSpec::cost(1.0) } } else { OpSpec::cost(15.0) };
+        builder.add_op(spec, &[10]);
+    }
+    builder.add_edge(OpId(0), 0, OpId(2)).unwrap();
+    builder.add_edge(OpId(1), 0, OpId(3)).unwrap();
+    let device = |kind, speed| Device { name: format!("{kind:?}"), kind, memory_bytes: None, speed };
+    let devices = vec![device(Kind::Cpu, 1.0), device(Kind::Gpu, 15.0)];
+    let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let problem = Problem::new(&instance, 1.0);
+    let free = list_pass(problem.forward(), &[0, 1, 2, 3], &Guide::None, true).unwrap();
+    assert_eq!(free.devices, [0, 0, 1, 1]);
+    assert_eq!(port_pass(&problem, &[0, 1, 2, 3], None).unwrap().devices, [0, 0, 1, 0]);
+}
+
+/// Groups of three ops that begin with one that takes no time: finishing first says nothing about where the group ends.
+#[test]
+fn groups_are_spread_by_what_all_their_ops_take() {
+    let mut builder = GraphBuilder::default();
+    for group in 0..4 {
+        for cost in [0.0, 5.0, 5.0] {
+            builder.add_op(OpSpec::cost(cost), &[]);
+        }
+        builder.colocate(OpId(3 * group), OpId(3 * group + 1));
+        builder.colocate(OpId(3 * group), OpId(3 * group + 2));
+    }
+    let cluster = Cluster::uniform(4, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    let problem = Problem::new(&instance, 1.0);
+    let schedule = Seed::Grouped.make(&problem, &PlaceContext::default()).unwrap().unwrap();
+    assert_eq!(schedule.makespan, 10.0);
+}
+
+/// Four ops of 30 bytes on two devices of 100: under the rule `peak` nothing limits the search but what it is told to.
+#[test]
+fn a_cautious_problem_keeps_the_sum_of_demands_below_what_the_rule_peak_allows() {
+    let mut builder = GraphBuilder::default();
+    for _ in 0..4 {
+        builder.add_op(OpSpec { memory_bytes: 30, ..OpSpec::cost(1.0) }, &[]);
+    }
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(100), speed: 1.0 };
+    let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap();
+    assert!(Problem::new(&instance, 1.0).holds(&[0; 4]));
+    for caution in [Caution::Estimate, Caution::Sum] {
+        let problem = Problem::new(&instance, 1.0).cautious(caution);
+        assert!(!problem.holds(&[0; 4]) && problem.holds(&[0, 0, 0, 1]), "{caution:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// At each start the device was free for the op no earlier: every op starts when its inputs are there or when the op before it
+    /// on its device ends.
+    #[test]
+    fn dispatching_leaves_no_device_idle_while_an_op_is_ready(instance in small(false)) {
+        let problem = Problem::new(&instance, 1.0);
+        let Some(start) = start(&problem) else { return Ok(()) };
+        let schedule = Schedule::of_devices(&problem, start.devices);
+        check(&instance, &schedule)?;
+        let (_, starts, finish) = problem.exact_times(&schedule.devices, &schedule.order);
+        for (at, &op) in schedule.order.iter().enumerate() {
+            let (op, device) = (op as usize, schedule.devices[op as usize]);
+            let arrival = problem.forward().before.of(op).iter().map(|&(before, bytes)| {
+                let before = before as usize;
+                finish[before] + problem.forward().from.time(schedule.devices[before], device, bytes)
+            }).fold(0.0, Time::max);
+            // Nothing runs on the device between the arrival and the start but ops that began before, or with a longer tail.
+            let busy: Time = schedule.order[..at].iter().filter(|&&other| schedule.devices[other as usize] == device)
+                .map(|&other| (finish[other as usize].min(starts[op]) - starts[other as usize].max(arrival)).max(0.0)).sum();
+            prop_assert!(busy >= starts[op] - arrival - 1e-6 * (1.0 + starts[op]), "{} {}", busy, starts[op] - arrival);
+        }
+    }
 }

@@ -1,0 +1,106 @@
+//! Improve: how far a placement is from what a local search makes of it.
+
+use std::time::Instant;
+
+use placebench_datasets::Instance;
+
+use super::judge::Judge;
+use super::problem::Problem;
+use super::search::Effort;
+use super::seeds::schedule_of;
+use super::{Preset, TIMES, best_of, decision, limited, parse_time};
+use crate::fairness::{Exception, Law};
+use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, Spec, SpecError, registry};
+
+/// Places with another placer and improves its schedule by the local search of [`Sweep`](super::Sweep): informed list passes, sweeps,
+/// annealing. It shows how far a placement is from a local optimum.
+///
+/// # Reference
+/// As [`Sweep`](super::Sweep).
+///
+/// # Complexity
+/// That of the placer, and what the preset of [`Sweep`](super::Sweep) says, its seeds left out.
+///
+/// # Ties
+/// Of equal schedules that of the placer.
+///
+/// # Deviations
+/// - What it starts from is the plan of the placer. A placement without a plan gets one: each device executes, whenever it is free, what
+///   has the longest path behind it, as the scheduler `pct` does.
+/// - The answer is never worse than this plan under the network model `contention_free` with the scheduler `static`; where transfers hold
+///   each other up it is never worse than the placement with the scheduler `pct`. Other schedulers do not follow the plan.
+/// - A placement that the memory rule `peak` refuses may be replaced by a longer one that fits.
+pub struct Improve {
+    /// Whose placement is improved.
+    pub placer: Box<dyn Placer>,
+    /// How much is tried.
+    pub preset: Preset,
+    /// How long the search goes on; `None` for as long as the preset says.
+    pub time: Option<std::time::Duration>,
+}
+
+impl Algorithm for Improve {
+    const NAME: &str = "improve";
+    const SUMMARY: &str = "the local search of sweep after another placer";
+    const SOURCE: &str = "this project";
+    const EXCEPTIONS: &[Exception] = &[Exception::new(
+        Law::IsolatedOp,
+        "it draws numbers op by op: one more op, and those after it get other draws",
+    )];
+
+    fn new(params: &mut Params) -> Result<Self, SpecError> {
+        let placer = "whose placement is improved, with its parameters: placer=peft, placer=heft(average=speed); none that decides online, and not itself";
+        let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
+        let parse = |text: &str| {
+            let spec: Spec = text.parse().ok()?;
+            let placer = (spec.name != Self::NAME).then(|| registry::placer(&spec).ok())??;
+            placer.online().is_none().then_some(placer)
+        };
+        Ok(Self {
+            placer: params.value(
+                "placer",
+                "heft",
+                "a placer of 'placebench list placers' that does not decide online",
+                placer,
+                parse,
+            )?,
+            preset: params.word(
+                "preset",
+                Preset::Default,
+                "how much is tried: fast, default or quality, as of sweep",
+            )?,
+            time: params.value("time", "none", TIMES, time, parse_time)?,
+        })
+    }
+}
+
+impl Placer for Improve {
+    fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let begun = Instant::now();
+        let start = self.placer.place(instance, context)?;
+        let deadline = self.time.and_then(|time| begun.checked_add(time));
+        let context = &limited(context, begun, deadline);
+        let start = match start.plan {
+            Some(_) => start,
+            None => {
+                let problem = Problem::new(instance, 1.0);
+                Decision { repaired: start.repaired, ..decision(&problem, &schedule_of(&problem, &start)) }
+            }
+        };
+        let judge = Judge::new(instance, context)?;
+        let effort = Effort { seeds: &[], ..self.preset.effort() };
+        Ok(best_of(instance, context, &judge, effort, deadline, vec![start.clone()])?.unwrap_or(start))
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+
+    fn uses_objective(&self) -> bool {
+        true
+    }
+
+    fn needs_objective(&self) -> bool {
+        self.placer.needs_objective()
+    }
+}
