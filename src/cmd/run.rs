@@ -197,9 +197,11 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         None if args.follow.is_some() => bail!("{}: holds a run of another version of placebench", path.display()),
         Some(RunState::Unfinished) | None => {}
     }
-    if resumes {
-        eprintln!("resuming {}; --fresh starts anew", path.display());
-    }
+    let say_resumes = || {
+        if resumes {
+            eprintln!("resuming {}; --fresh starts anew", path.display());
+        }
+    };
     let stop = StopToken::default();
     let progress = Progress::new(args.quiet);
     if args.follow.is_some() || args.engine.engine.is_some() {
@@ -208,6 +210,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             true => follow_slurm(&path, &plan, &stop, &progress)?,
             false => {
                 RunFolder::prepare(&path, &suite_toml, &environment)?;
+                say_resumes();
                 args.engine.run(&plan, &path, pool.current_num_threads(), &stop, &progress)?
             }
         };
@@ -220,6 +223,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         };
     }
     let folder = RunFolder::open(&path, &suite_toml, &environment, args.shard)?;
+    say_resumes();
     let whole = args.shard.map(|_| plan.suite.clone());
     let mut plan = plan;
     args.shard.iter().for_each(|&shard| plan.keep_shard(shard));
