@@ -120,7 +120,7 @@ const PROFILE_INSTANCES: usize = 10;
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let Finished { suite, rows, folder } = match run_to_the_end(args)? {
-        Ended::Complete(finished) => finished,
+        Ended::Complete(finished) => *finished,
         Ended::Shard => return Ok(ExitCode::SUCCESS),
         Ended::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
     };
@@ -138,7 +138,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 /// How a run ended.
 pub(super) enum Ended {
     /// Every cell has a row.
-    Complete(Finished),
+    Complete(Box<Finished>),
     /// The shard that was asked for is done.
     Shard,
     /// Ctrl-C stopped it.
@@ -272,7 +272,8 @@ fn write_table_of(path: &Path, plan: Plan) -> anyhow::Result<Ended> {
 
 /// The complete run in a folder.
 fn complete(suite: Suite, folder: PathBuf) -> anyhow::Result<Ended> {
-    Ok(Ended::Complete(Finished { suite, rows: read_run(&folder)?, folder }))
+    let rows = read_run(&folder)?;
+    Ok(Ended::Complete(Box::new(Finished { suite, rows, folder })))
 }
 
 /// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator
