@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use placebench::harness::results::Row;
 use placebench::harness::runner::Observer;
 
 /// Progress of a run on standard error.
@@ -13,10 +13,13 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// Whether lines are printed instead of a bar.
     plain: bool,
+    quiet: bool,
     started: Instant,
     cells: AtomicUsize,
     done: AtomicUsize,
     failed: AtomicUsize,
+    /// Shards that run and that wait, of a run in shards.
+    shards: Mutex<Option<(usize, usize)>>,
 }
 
 impl Progress {
@@ -31,16 +34,36 @@ impl Progress {
         Self {
             bar,
             plain: !terminal && !quiet,
+            quiet,
             started: Instant::now(),
             cells: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
+            shards: Mutex::new(None),
         }
     }
 
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Prints a line above the bar, unless quiet.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            self.bar.suspend(|| eprintln!("{text}"));
+        }
+    }
+
+    /// What stands behind the bar.
+    fn message(&self) {
+        let failed = Some(self.failed.load(Ordering::Relaxed)).filter(|&failed| failed > 0);
+        let shards = *self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        let shards = shards.map(|(running, waiting)| format!("{running} shards running, {waiting} waiting"));
+        let parts: Vec<String> = failed.map(|failed| format!("{failed} failed")).into_iter().chain(shards).collect();
+        if !parts.is_empty() {
+            self.bar.set_message(format!("({})", parts.join(", ")));
+        }
     }
 
     fn line(&self, done: usize, cells: usize) {
@@ -62,10 +85,19 @@ impl Observer for Progress {
         }
     }
 
-    fn cell(&self, row: &Row) {
-        if !row.is_ok() {
-            let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
-            self.bar.set_message(format!("({failed} failed)"));
+    fn shards(&self, running: usize, waiting: usize) {
+        *self.shards.lock().unwrap_or_else(PoisonError::into_inner) = Some((running, waiting));
+        self.message();
+    }
+
+    fn note(&self, text: &str) {
+        self.say(text);
+    }
+
+    fn cell(&self, ok: bool) {
+        if !ok {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+            self.message();
         }
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.bar.inc(1);

@@ -123,6 +123,10 @@ fn what_cannot_be_executed_is_one_line_with_a_remedy() {
     refused(&["--order", "dynamic", "--transport", "tcp"], "the order dynamic needs the transport memory");
     refused(&["--hosts", "127.0.0.1:1"], "hosts need the transport tcp");
     refused(&["--transport", "tcp", "--hosts", "127.0.0.1:1", "-q"], "1 hosts are given for 4 devices");
+    refused(
+        &["--transport", "tcp", "--hosts", "slurm"],
+        "--hosts slurm: SLURM_JOB_NODELIST is not set: run this in an",
+    );
     refused(&["--time-limit", "0.5", "--mean-op", "1 s"], "left of the time limit: use fewer repetitions");
     refused(&["--table", "t.xls"], "t.xls: unknown kind of table");
     refused(&["--virtual", "2"], "--virtual: devices of the executor threads are not virtual");

@@ -4,6 +4,7 @@
 pub mod calibrate;
 pub mod command_placer;
 pub mod compare;
+pub mod engine;
 pub mod evaluate;
 pub mod execute;
 mod measured_timeline;

@@ -76,6 +76,13 @@ pub fn processor_model() -> String {
     model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
+/// The name of this host; `unknown` if the system does not say.
+pub fn host_name() -> String {
+    let asked = || String::from_utf8(std::process::Command::new("hostname").output().ok()?.stdout).ok();
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(asked).unwrap_or_default();
+    if name.trim().is_empty() { "unknown".to_owned() } else { name.trim().to_owned() }
+}
+
 /// The processor of this machine and its number of cores, in words.
 pub fn processor() -> String {
     match cores() {

@@ -21,9 +21,19 @@ pub fn finding_sentences(summary: &Summary) -> Vec<String> {
         traffic(summary),
         schedulers(summary),
         failures(summary),
+        processors(summary),
         summary.marks.note(),
     ];
     sentences.into_iter().flatten().collect()
+}
+
+/// Means over seconds of different machines say nothing of a placer.
+fn processors(summary: &Summary) -> Option<String> {
+    let names = &summary.processors;
+    (names.len() > 1).then(|| {
+        let (count, names) = (names.len(), names.join(", "));
+        format!("The seconds come from {count} kinds of processors ({names}): they compare only within one of them.")
+    })
 }
 
 /// How many of a list of placers or graphs are named.

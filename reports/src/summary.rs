@@ -55,6 +55,8 @@ pub struct Summary {
     pub ok: usize,
     /// Cells that are not, by status.
     pub failed: BTreeMap<String, usize>,
+    /// The processors that the seconds come from, in the order of the rows.
+    pub processors: Vec<String>,
 }
 
 /// Geometric means of makespan / least makespan of the same placement, by scheduler.
@@ -98,6 +100,8 @@ impl Summary {
             values::<String>(&by_status, "status")?.into_iter().zip(counts).collect();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
         let optimality = Optimality::new(table, &scores)?;
+        let known = table.lazy().filter(col("processor").is_not_null());
+        let processors = values(&known.group_by_stable(["processor"]).agg([len()]).collect()?, "processor")?;
         let Scores { scenarios, placers, marks, specs, labels, .. } = scores;
         Ok(Self {
             scenarios,
@@ -110,6 +114,7 @@ impl Summary {
             optimality,
             ok,
             failed,
+            processors,
         })
     }
 

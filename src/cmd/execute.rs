@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use placebench::harness::engine::task_addresses;
 use placebench::harness::execute::{
     ExecuteSettings, ExecutorEntry, Kernel, Notify, OrderMode, Progress, RealTime, Transport, executor,
 };
@@ -56,7 +57,8 @@ pub(crate) struct Args {
     #[arg(long = "virtual", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     virtual_devices: Option<u32>,
 
-    /// Processes on other hosts, one a device, as ADDRESS:PORT, separated by commas.
+    /// Processes on other hosts, one a device, as ADDRESS:PORT, separated by commas. 'slurm' or 'slurm:PORT' stands for the
+    /// tasks of this Slurm allocation, one a device; those of a node listen at the ports from PORT [7100] on.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     hosts: Vec<String>,
 
@@ -79,7 +81,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         mean_op: args.mean_op,
         oversubscribe: args.oversubscribe,
         virtual_devices: args.virtual_devices,
-        hosts: args.hosts.clone(),
+        hosts: hosts(&args.hosts)?,
     };
     if args.virtual_devices.is_some() && args.executor.name != "cuda" {
         bail!(
@@ -98,6 +100,28 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let result = place_and_execute(&args.place, &executing);
     bar.lock().unwrap_or_else(PoisonError::into_inner).finish_and_clear();
     result
+}
+
+/// The port of a node's first task, unless another is given.
+const FIRST_PORT: u16 = 7100;
+
+/// The hosts as given, or those of the Slurm allocation that this process is in.
+fn hosts(given: &[String]) -> anyhow::Result<Vec<String>> {
+    let [word] = given else { return Ok(given.to_vec()) };
+    let port = match word.strip_prefix("slurm") {
+        Some("") => FIRST_PORT,
+        Some(rest) => match rest.strip_prefix(':').and_then(|port| port.parse().ok()) {
+            Some(port) => port,
+            None => return Ok(given.to_vec()),
+        },
+        None => return Ok(given.to_vec()),
+    };
+    let variable = |name: &str| {
+        std::env::var(name)
+            .map_err(|_| anyhow!("--hosts {word}: {name} is not set: run this in an allocation of Slurm"))
+    };
+    let (nodes, tasks) = (variable("SLURM_JOB_NODELIST")?, variable("SLURM_TASKS_PER_NODE")?);
+    task_addresses(&nodes, &tasks, port).map_err(|reason| anyhow!("--hosts {word}: {reason}"))
 }
 
 /// Says in advance how long it will take, and shows a bar on a terminal.

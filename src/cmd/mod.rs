@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod convert;
+mod engine;
 mod execute;
 mod execute_worker;
 mod figure;

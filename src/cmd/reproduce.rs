@@ -13,7 +13,8 @@ use placebench::reports::{
     Checked, Claims, Part, SOURCES, claims_markdown, claims_of, document, figures_of, training_steps, write_figures,
 };
 
-use super::run;
+use super::engine::EngineArgs;
+use super::run::{self, Ended};
 use crate::interrupt::INTERRUPTED;
 use crate::output::print;
 
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Makes no figures and tables, only the claims.
     #[arg(long, conflicts_with = "docs")]
     no_figures: bool,
+
+    #[command(flatten)]
+    engine: EngineArgs,
 
     /// Shows no progress.
     #[arg(long, short)]
@@ -93,10 +97,11 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
     let (suite, rows, folder) = match folder {
         Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.to_owned()),
         None => {
-            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, claims.threads);
+            let (engine, threads) = (args.engine.clone(), claims.threads);
+            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, engine);
             match run::run_to_the_end(&run_args)? {
-                Some(finished) => (finished.suite, finished.rows, finished.folder),
-                None => return Ok(None),
+                Ended::Complete(finished) => (finished.suite, finished.rows, finished.folder),
+                Ended::Shard | Ended::Stopped => return Ok(None),
             }
         }
     };

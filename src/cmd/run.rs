@@ -10,14 +10,18 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
-use placebench::harness::measurement::processor_model;
+use placebench::harness::engine::Followed;
+use placebench::harness::measurement::{host_name, processor_model};
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
-use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
-use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
+use placebench::harness::runner::{
+    Environment, Finished as FinishedCells, RunFolder, RunState, input_digests, read_run, read_suite, run,
+};
+use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Shard, Suite};
 use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
 
+use super::engine::{EngineArgs, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, wrap};
 use crate::progress::Progress;
@@ -25,7 +29,7 @@ use crate::progress::Progress;
 /// What `run --help` ends with.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    the run is complete, and at least one cell is ok; failed cells are rows that say why
+  0    the run (or the shard) is complete, and at least one cell is ok; failed cells are rows that say why
   1    every cell failed, the validator refused a cell, a placer panicked, or there was no run: a line says why
   2    the arguments are wrong
   130  stopped by Ctrl-C; the same command resumes the run";
@@ -41,6 +45,26 @@ pub(crate) struct Args {
     /// Folder for the run; an unfinished run of the same suite in it is resumed [default: runs/<suite>-<number>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// Goes on with the unfinished run in this folder, whatever its suite; its paths are relative to the current folder.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed"])]
+    resume: Option<PathBuf>,
+
+    /// Runs the shard I of N, as in 3/8: about an Nth of the graphs, each with all its cells. Shards may run at the same
+    /// time, on any hosts that share the folder; the last to end writes the table.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["fresh", "engine", "table", "full"])]
+    shard: Option<Shard>,
+
+    #[command(flatten)]
+    engine: EngineArgs,
+
+    /// Follows the run in this folder, which '--engine slurm' has submitted.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed", "resume", "shard", "engine", "threads"]
+    )]
+    follow: Option<PathBuf>,
 
     /// Starts a new run even if there is an unfinished one to resume.
     #[arg(long, conflicts_with = "out")]
@@ -79,8 +103,14 @@ pub(crate) struct Args {
 
 impl Args {
     /// The built-in suite of a name, with all other defaults.
-    pub(super) fn of_suite(name: &str, quiet: bool, repetitions: Option<u32>, threads: Option<u32>) -> Self {
-        Self { suite: Some(name.to_owned()), quiet, repetitions, threads, ..Self::default() }
+    pub(super) fn of_suite(
+        name: &str,
+        quiet: bool,
+        repetitions: Option<u32>,
+        threads: Option<u32>,
+        engine: EngineArgs,
+    ) -> Self {
+        Self { suite: Some(name.to_owned()), quiet, repetitions, threads, engine, ..Self::default() }
     }
 }
 
@@ -89,8 +119,11 @@ const PROFILE_INSTANCES: usize = 10;
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let Some(finished) = run_to_the_end(args)? else { return Ok(ExitCode::from(INTERRUPTED)) };
-    let Finished { suite, rows, folder } = finished;
+    let Finished { suite, rows, folder } = match run_to_the_end(args)? {
+        Ended::Complete(finished) => *finished,
+        Ended::Shard => return Ok(ExitCode::SUCCESS),
+        Ended::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
+    };
     if let Some(path) = &args.table {
         write_table(path, &rows)?;
     }
@@ -100,6 +133,16 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", rows.len()))?;
     print(&format!("as a page to look at: placebench report {folder}\n"))?;
     Ok(verdict(&rows))
+}
+
+/// How a run ended.
+pub(super) enum Ended {
+    /// Every cell has a row.
+    Complete(Box<Finished>),
+    /// The shard that was asked for is done.
+    Shard,
+    /// Ctrl-C stopped it.
+    Stopped,
 }
 
 /// A complete run.
@@ -112,50 +155,125 @@ pub(super) struct Finished {
     pub(super) folder: PathBuf,
 }
 
-/// Runs or resumes a suite; `None` if Ctrl-C stopped it.
-pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
+/// Runs, resumes or follows a suite, or runs a shard of it.
+pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     if let Some(path) = &args.table
         && TableFormat::of_path(path).is_none()
     {
         bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
     }
-    let suite = find_suite(args)?;
+    args.engine.check()?;
+    let existing = args.resume.as_ref().or(args.follow.as_ref());
+    let (suite_toml, suite) = match existing {
+        Some(folder) => {
+            let (text, suite) = read_suite(folder)?;
+            (text, suite?)
+        }
+        None => {
+            let suite = find_suite(args)?;
+            (suite.to_toml().context("the suite has a path that is not Unicode")?, suite)
+        }
+    };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
         .context("cannot start threads")?;
-    let suite_toml = suite.to_toml().context("the suite has a path that is not Unicode")?;
-    let plan = Arc::new(Plan::new(suite)?);
-    let environment = environment(pool.current_num_threads(), input_digests(&plan)?);
-    let (path, resumes) = match &args.out {
+    let plan = Plan::new(suite)?;
+    // What follows a run reads none of its files.
+    let inputs = if args.follow.is_some() { BTreeMap::new() } else { input_digests(&plan)? };
+    let environment = environment(pool.current_num_threads(), inputs);
+    let (path, resumes) = match existing.or(args.out.as_ref()) {
         Some(path) => (path.clone(), false),
         None => choose_folder(&plan.suite.name, &suite_toml, &environment, args.fresh),
     };
-    if args.out.is_some() && RunFolder::state(&path, &suite_toml, &environment) == Some(RunState::Complete) {
-        bail!("{}: holds a complete run of this suite: choose another folder with --out, or delete it", path.display());
+    match RunFolder::state(&path, &suite_toml, &environment) {
+        // A shard that was started again, and the others have done its cells meanwhile.
+        Some(RunState::Complete) if args.shard.is_some() => return Ok(Ended::Shard),
+        Some(RunState::Complete) if args.follow.is_some() => return complete(plan.suite, path),
+        Some(RunState::Complete) => bail!(
+            "{}: holds a complete run of this suite: choose another folder with --out, or delete it",
+            path.display()
+        ),
+        None if args.follow.is_some() => bail!("{}: holds a run of another version of placebench", path.display()),
+        Some(RunState::Unfinished) | None => {}
     }
-    let (folder, done) = RunFolder::open(&path, &suite_toml, &environment)?;
-    if resumes {
-        eprintln!("resuming {}; --fresh starts anew", path.display());
-    }
+    let say_resumes = || {
+        if resumes {
+            eprintln!("resuming {}; --fresh starts anew", path.display());
+        }
+    };
     let stop = StopToken::default();
-    stop_on_ctrl_c(&stop)?;
     let progress = Progress::new(args.quiet);
-    let outcome = pool.install(|| run(&plan, done, &stop, &progress, |row| folder.append(row)));
-    progress.finish();
-    match outcome? {
-        RunOutcome::Stopped { done, cells } => {
-            eprintln!(
-                "stopped after {done} of {cells} cells; the same command goes on from there ({})",
-                path.display()
-            );
-            Ok(None)
-        }
-        RunOutcome::Complete(rows) => {
-            folder.finish(&rows)?;
-            Ok(Some(Finished { suite: plan.suite.clone(), rows, folder: path }))
-        }
+    if args.follow.is_some() || args.engine.engine.is_some() {
+        stop_on_ctrl_c(&stop)?;
+        let followed = match args.follow.is_some() {
+            true => follow_slurm(&path, &plan, &stop, &progress)?,
+            false => {
+                RunFolder::prepare(&path, &suite_toml, &environment)?;
+                say_resumes();
+                args.engine.run(&plan, &path, pool.current_num_threads(), &stop, &progress)?
+            }
+        };
+        return match followed {
+            Followed::Stopped { done, cells } => {
+                eprintln!("stopped following after {done} of {cells} cells");
+                Ok(Ended::Stopped)
+            }
+            Followed::Complete => write_table_of(&path, plan),
+        };
     }
+    let folder = RunFolder::open(&path, &suite_toml, &environment, args.shard)?;
+    say_resumes();
+    let whole = args.shard.map(|_| plan.suite.clone());
+    let mut plan = plan;
+    args.shard.iter().for_each(|&shard| plan.keep_shard(shard));
+    let plan = Arc::new(plan);
+    let mut before = FinishedCells::new(&path, &plan)?;
+    before.update(args.shard, |_, _| ())?;
+    stop_on_ctrl_c(&stop)?;
+    let outcome = pool.install(|| run(&plan, |cell| before.has(cell), &stop, &progress, |row| folder.append(row)));
+    progress.finish();
+    let outcome = outcome?;
+    if !outcome.is_complete() {
+        let (done, cells) = (outcome.done, outcome.cells);
+        eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+        return Ok(Ended::Stopped);
+    }
+    drop(before);
+    match (args.shard, whole) {
+        (Some(shard), Some(suite)) => {
+            let cells = outcome.cells;
+            let last = folder.shard_is_done(shard)?;
+            if last {
+                write_table_of(&path, Plan::new(suite)?)?;
+            }
+            if !args.quiet {
+                let table = if last { "; the last: the table is written" } else { "" };
+                print(&format!("shard {shard}: {cells} cells{table}: {}\n", path.display()))?;
+            }
+            Ok(Ended::Shard)
+        }
+        _ => write_table_of(&path, Arc::into_inner(plan).context("cells are still running")?),
+    }
+}
+
+/// Writes the table of a run whose cells all have a row.
+fn write_table_of(path: &Path, plan: Plan) -> anyhow::Result<Ended> {
+    let mut finished = FinishedCells::new(path, &plan)?;
+    finished.update(None, |_, _| ())?;
+    if !finished.is_complete() {
+        let (done, cells, path) = (finished.count(), plan.cells.len(), path.display());
+        bail!("{path}: only {done} of {cells} cells are there: 'placebench run --resume {path}' runs the others");
+    }
+    finished.write_table()?;
+    drop(finished);
+    complete(plan.suite, path.to_owned())
+}
+
+/// The complete run in a folder.
+fn complete(suite: Suite, folder: PathBuf) -> anyhow::Result<Ended> {
+    let rows = read_run(&folder)?;
+    Ok(Ended::Complete(Box::new(Finished { suite, rows, folder })))
 }
 
 /// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator
@@ -250,6 +368,7 @@ fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment 
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
         started: Some(utc(SystemTime::now())),
+        host: host_name(),
         cpu: processor_model(),
         threads,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

@@ -1,5 +1,6 @@
 //! Runs to compare: run folders or table files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -100,16 +101,58 @@ pub fn utc(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// What differs between the environments of two runs and can explain other times, one sentence each.
+/// What differs between the environments of two runs and can explain other times, one sentence each; also that a run has
+/// seconds of several processors.
 pub fn environment_differences(old: &RunTable, new: &RunTable) -> Vec<String> {
-    let (Some(a), Some(b)) = (&old.environment, &new.environment) else { return Vec::new() };
+    let mut sentences = Vec::new();
+    let [a, b] = [old, new].map(processors);
+    if a != b && !a.is_empty() && !b.is_empty() {
+        sentences.push(format!("processor: {} in the old run, {} in the new one", listed(&a), listed(&b)));
+    } else if a.len() > 1 {
+        let sentence = "processor: {} in both runs: the seconds of a cell may come from different ones";
+        sentences.push(sentence.replace("{}", &listed(&a)));
+    }
+    let (Some(a), Some(b)) = (&old.environment, &new.environment) else { return sentences };
     let profile = |optimized: bool| if optimized { "optimised" } else { "not optimised" }.to_owned();
     let differences = [
-        ("processor", a.cpu.clone(), b.cpu.clone()),
         ("platform", a.platform.clone(), b.platform.clone()),
         ("threads", a.threads.to_string(), b.threads.to_string()),
         ("build", profile(a.optimized), profile(b.optimized)),
     ];
     let differing = differences.into_iter().filter(|(_, a, b)| a != b);
-    differing.map(|(what, a, b)| format!("{what}: {a} in the old run, {b} in the new one")).collect()
+    sentences.extend(differing.map(|(what, a, b)| format!("{what}: {a} in the old run, {b} in the new one")));
+    sentences
+}
+
+/// The processors that rows come from; where rows do not say, that of the environment.
+fn processors(run: &RunTable) -> BTreeSet<&str> {
+    let of_rows: BTreeSet<&str> = run.rows.iter().filter_map(|row| row.processor.as_deref()).collect();
+    match of_rows.is_empty() {
+        true => run.environment.iter().map(|environment| environment.cpu.as_str()).collect(),
+        false => of_rows,
+    }
+}
+
+fn listed(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(processors: &[&str]) -> RunTable {
+        let row = |name: &&str| Row { processor: Some((*name).to_owned()), ..Row::default() };
+        RunTable { rows: processors.iter().map(row).collect(), ..RunTable::default() }
+    }
+
+    #[test]
+    fn seconds_of_several_processors_are_told() {
+        let differences = |a: &[&str], b: &[&str]| environment_differences(&run(a), &run(b));
+        assert!(differences(&["x", "x"], &["x"]).is_empty());
+        assert!(differences(&[], &["x"]).is_empty(), "nothing is known of tables without the column");
+        assert_eq!(differences(&["x"], &["y", "x"]), ["processor: x in the old run, x and y in the new one"]);
+        let both = "processor: x and y in both runs: the seconds of a cell may come from different ones";
+        assert_eq!(differences(&["y", "x"], &["x", "y"]), [both]);
+    }
 }

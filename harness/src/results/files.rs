@@ -94,6 +94,31 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     })
 }
 
+/// Rows of a batch of [`write_rows`]: some 100 MB in memory. Also the rows of a group in the file, as Polars has it.
+const BATCH: usize = 1 << 16;
+
+/// Writes rows to a Parquet file as they come, in batches: the memory does not grow with the number of rows.
+///
+/// # Errors
+/// The first error of a row, or if the file cannot be written; an existing file is then left as it was.
+pub fn write_rows<E: From<TableError>>(path: &Path, mut rows: impl Iterator<Item = Result<Row, E>>) -> Result<(), E> {
+    let io_error = |source| E::from(TableError::Io { path: path.to_owned(), source });
+    let table_error = |source| E::from(TableError::Table { path: path.to_owned(), source });
+    let mut batch = || rows.by_ref().take(BATCH).collect::<Result<Vec<Row>, E>>();
+    write_whole(path, io_error, |mut out| {
+        let mut frame = Row::to_frame(&batch()?).map_err(table_error)?;
+        let mut writer = ParquetWriter::new(&mut out).batched(frame.schema()).map_err(table_error)?;
+        loop {
+            writer.write_batch(&frame).map_err(table_error)?;
+            frame = Row::to_frame(&batch()?).map_err(table_error)?;
+            if frame.height() == 0 {
+                break;
+            }
+        }
+        writer.finish().map(|_| ()).map_err(table_error)
+    })
+}
+
 /// Reads a table in the format of the file's extension.
 ///
 /// # Errors
@@ -152,6 +177,21 @@ mod tests {
         let json = folder.path().join("t.json");
         write_table(&json, &rows).unwrap();
         assert_eq!(read_table(&json).unwrap(), rows);
+    }
+
+    #[test]
+    fn rows_written_in_batches_are_one_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        for height in [0, 1, BATCH, BATCH + 3] {
+            let row = |seed: usize| Row { seed: seed as u64, error: (seed == 7).then(|| "e".into()), ..Row::default() };
+            let rows: Vec<Row> = (0..height).map(row).collect();
+            write_rows(&path, rows.iter().cloned().map(Ok::<_, TableError>)).unwrap();
+            assert!(read_table(&path).unwrap() == rows, "{height} rows");
+        }
+        let failing = [Ok(Row::default()), Err(TableError::Extension { path: path.clone() })];
+        assert!(write_rows(&path, failing.into_iter()).is_err());
+        assert_eq!(read_table(&path).unwrap().len(), BATCH + 3, "the file stays as it was");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
 /// all tables had before.
-const ADDED_COLUMNS: [&str; 16] = [
+const ADDED_COLUMNS: [&str; 19] = [
     "placer_spec",
     "repaired",
     "kinds",
@@ -31,6 +31,9 @@ const ADDED_COLUMNS: [&str; 16] = [
     "makespan_odd",
     "makespan_even",
     "time_scale",
+    "host",
+    "processor",
+    "commit",
 ];
 
 /// How a cell ended.
@@ -244,11 +247,19 @@ row! {
     simulate_seconds: Option<f64>,
     /// Peak resident memory of the whole process so far, in bytes.
     peak_rss_bytes: Option<u64>,
+    /// The host that ran the cell.
+    host: Option<String>,
+    /// Its processor: seconds of different ones do not compare.
+    processor: Option<String>,
+    /// The commit that placebench was built from, if known.
+    commit: Option<String>,
 }
 
 impl Row {
-    /// Columns that depend on the clock or the process, not on the inputs: left out where runs are compared byte for byte.
-    pub const MEASURED_COLUMNS: [&'static str; 3] = ["place_seconds", "simulate_seconds", "peak_rss_bytes"];
+    /// Columns that depend on the clock, the process or the machine, not on the inputs: left out where runs are compared byte
+    /// for byte.
+    pub const MEASURED_COLUMNS: [&'static str; 6] =
+        ["place_seconds", "simulate_seconds", "peak_rss_bytes", "host", "processor", "commit"];
 
     /// How the cell ended; `None` if the column holds a word that this version does not know.
     pub fn status(&self) -> Option<Status> {

@@ -5,23 +5,25 @@
 //! environment.toml   version, commit, processor, threads, command line, digests of the files that the run reads
 //! cells.jsonl        one line a finished cell, appended while the run goes on
 //! timelines/         what measured cells did when: see MeasuredTimeline
+//! parts/             of a run in shards: cells.I-of-N.ATTEMPT.jsonl, a file for each attempt at a shard
 //! results.parquet    all rows in the suite's order, once the run is complete
 //! ```
 //!
-//! The journal is what survives a crash: a torn last line is cut off when the run resumes. The table appears by renaming
-//! when all cells are done.
+//! The journals are what survives a crash: a torn last line does not count. The table appears by renaming when all cells are
+//! done. Shards share the folder without locks, so that it may be on a network file system: no two processes write one file,
+//! and files that they all make appear complete or not at all.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
-use placebench_datasets::format::write_whole;
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Row, TableError, read_table, write_table};
-use crate::suite::{Suite, SuiteError};
+use super::journal::{Journal, PARTS, PartHeader, journals, rows_of};
+use crate::results::{Row, TableError, read_table};
+use crate::suite::{Shard, Suite, SuiteError};
 
 /// Where and how a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub struct Environment {
     /// When the run was started, in UTC (RFC 3339).
     #[serde(default)]
     pub started: Option<String>,
+    /// Name of the host; empty in older run folders.
+    #[serde(default)]
+    pub host: String,
     /// Processor.
     pub cpu: String,
     /// Threads that cells ran on.
@@ -93,6 +98,14 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// A part was written by a run of something else.
+    #[error("{}: holds cells of {found}: delete it to run them again", path.display())]
+    OtherPart {
+        /// The part.
+        path: PathBuf,
+        /// What differs.
+        found: &'static str,
+    },
     /// A line of the journal that is not the last is no row.
     #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
     Journal {
@@ -123,44 +136,60 @@ pub enum FolderError {
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    journal: Mutex<File>,
+    environment: Environment,
+    journal: Journal,
 }
 
 const SUITE: &str = "suite.toml";
 const ENVIRONMENT: &str = "environment.toml";
-const JOURNAL: &str = "cells.jsonl";
-const RESULTS: &str = "results.parquet";
+pub(super) const RESULTS: &str = "results.parquet";
 
 impl RunFolder {
-    /// Opens `path` for a run of the suite with this text: makes it, or resumes the unfinished run in it. Returns the
-    /// rows that are already there.
+    /// Opens `path` for a run of the suite with this text, or of a shard of it: makes the folder, or resumes the unfinished
+    /// run in it. [`Finished`](super::Finished) says what is there already.
     ///
     /// # Errors
     /// If the folder cannot be written, holds something else than a run of the same suite by the same version, or a file
     /// that the run reads has changed since.
-    pub fn open(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(Self, Vec<Row>), FolderError> {
+    pub fn open(
+        path: &Path,
+        suite_toml: &str,
+        environment: &Environment,
+        shard: Option<Shard>,
+    ) -> Result<Self, FolderError> {
+        Self::prepare(path, suite_toml, environment)?;
+        let journal = match shard {
+            None => Journal::whole(path)?,
+            Some(shard) => Journal::part(path, shard, &PartHeader::new(suite_toml, environment))?,
+        };
+        Ok(Self { path: path.to_owned(), environment: environment.clone(), journal })
+    }
+
+    /// Makes the folder, or checks that it holds a run of the same suite by the same version: what its shards need to find.
+    ///
+    /// # Errors
+    /// As [`RunFolder::open`].
+    pub fn prepare(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(), FolderError> {
         let io_at = |path: PathBuf| move |source| FolderError::Io { path, source };
-        if path.exists() && fs::read_dir(path).map_err(io_at(path.to_owned()))?.next().is_some() {
-            let before = Self::check_same_run(path, suite_toml, environment)?;
-            check_same_inputs(path, &before.inputs, &environment.inputs)?;
-        } else {
+        if !path.join(SUITE).exists() {
+            if path.exists() && is_foreign(path).map_err(io_at(path.to_owned()))? {
+                return Err(FolderError::NotARun { path: path.to_owned() });
+            }
             fs::create_dir_all(path).map_err(io_at(path.to_owned()))?;
             let environment = toml::to_string_pretty(environment).unwrap_or_default();
-            write_atomically(&path.join(ENVIRONMENT), environment.as_bytes())?;
+            write_once(path, ENVIRONMENT, environment.as_bytes())?;
             // The suite comes last: a folder with a suite is a run folder, complete enough to resume.
-            write_atomically(&path.join(SUITE), suite_toml.as_bytes())?;
+            write_once(path, SUITE, suite_toml.as_bytes())?;
         }
-        let journal = path.join(JOURNAL);
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(&journal).map_err(io_at(journal.clone()))?;
-        let rows = read_journal(&mut file, &journal)?;
-        Ok((Self { path: path.to_owned(), journal: Mutex::new(file) }, rows))
+        // Also where this process has just made it: another shard may have been first.
+        let before = Self::check_same_run(path, suite_toml, environment)?;
+        check_same_inputs(path, &before.inputs, &environment.inputs)
     }
 
     /// Whether a folder holds a run of this suite by this version, and if so whether it is complete.
     pub fn state(path: &Path, suite_toml: &str, environment: &Environment) -> Option<RunState> {
         Self::check_same_run(path, suite_toml, environment).ok()?;
-        Some(if path.join(RESULTS).exists() { RunState::Complete } else { RunState::Unfinished })
+        Some(table_of(path).1)
     }
 
     /// The environment of a run of the same suite by the same version.
@@ -172,9 +201,7 @@ impl RunFolder {
         }
         let text = fs::read_to_string(path.join(ENVIRONMENT)).unwrap_or_default();
         let before: Environment = toml::from_str(&text).map_err(|_| other("an unknown version of placebench"))?;
-        let same = (&before.version, &before.commit, before.schema_version)
-            == (&environment.version, &environment.commit, environment.schema_version);
-        if !same {
+        if !before.is_same_version(environment) {
             return Err(other("another version of placebench"));
         }
         Ok(before)
@@ -185,31 +212,64 @@ impl RunFolder {
         &self.path
     }
 
-    /// Appends a finished cell to the journal: one write, so that a crash tears at most the last line. A measured timeline
-    /// is written before.
+    /// Appends a finished cell to the journal of this process, with the host, processor and commit: one write, so that a
+    /// crash tears at most the last line. A measured timeline is written before.
     ///
     /// # Errors
-    /// If a file cannot be written (a full disk, say).
+    /// If a file cannot be written (a full disk, say). What is appended after that is refused.
     pub fn append(&self, row: &Row) -> Result<(), FolderError> {
         if let Some(timeline) = &row.timeline {
             timeline.write(&self.path).map_err(|(path, source)| FolderError::Io { path, source })?;
         }
-        let io_error = |source| FolderError::Io { path: self.path.join(JOURNAL), source };
-        let mut line = serde_json::to_string(row).map_err(|error| io_error(error.into()))?;
-        line.push('\n');
-        let mut file = self.journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        file.write_all(line.as_bytes()).map_err(io_error)
+        let Environment { host, cpu, commit, .. } = &self.environment;
+        let row = Row { host: Some(host.clone()), processor: Some(cpu.clone()), commit: commit.clone(), ..row.clone() };
+        self.journal.append(&row)
     }
 
-    /// Writes the table of the complete run.
+    /// Notes that a shard is done, and says whether all are.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn finish(&self, rows: &[Row]) -> Result<PathBuf, FolderError> {
-        let path = self.path.join(RESULTS);
-        write_table(&path, rows)?;
-        Ok(path)
+    /// If the folder cannot be written or read.
+    pub fn shard_is_done(&self, shard: Shard) -> Result<bool, FolderError> {
+        let parts = self.path.join(PARTS);
+        let mark = |index: u32| format!("done.{index}-of-{}", shard.count);
+        write_once(&parts, &mark(shard.index), b"")?;
+        Ok((1..=shard.count).all(|index| parts.join(mark(index)).exists()))
     }
+}
+
+impl Environment {
+    /// Whether rows of both may stand in one table.
+    pub(super) fn is_same_version(&self, other: &Self) -> bool {
+        (&self.version, &self.commit, self.schema_version) == (&other.version, &other.commit, other.schema_version)
+    }
+}
+
+/// Whether a folder without a suite holds more than what is there while a run folder is made.
+fn is_foreign(path: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name != ENVIRONMENT && name != SUITE && !name.to_string_lossy().starts_with(".tmp") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Writes a file unless there is one: of several processes that try, one succeeds, and nobody meets half of it.
+fn write_once(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+    let path = folder.join(name);
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(&path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.error),
+        }
+    };
+    write().map_err(|source| FolderError::Io { path: path.clone(), source })
 }
 
 /// Checks that files hold what they held when the run in `path` began.
@@ -239,7 +299,7 @@ pub enum RunState {
     Unfinished,
 }
 
-/// Reads the rows of a run: the table if the run is complete, else the journal.
+/// Reads the rows of a run: the table if the run is complete, else the journals, of each cell the first row.
 ///
 /// # Errors
 /// If the folder is no run folder, or a file in it is broken.
@@ -251,9 +311,13 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     if results.exists() {
         return Ok(read_table(&results)?);
     }
-    let journal = path.join(JOURNAL);
-    let text = fs::read_to_string(&journal).map_err(|source| FolderError::Io { path: journal.clone(), source })?;
-    Ok(parse_journal(&text, &journal)?.0)
+    let mut rows = Vec::new();
+    for journal in journals(path, None)? {
+        rows.extend(rows_of(&journal)?);
+    }
+    let mut seen = HashSet::new();
+    rows.retain(|row: &Row| seen.insert(row.key()));
+    Ok(rows)
 }
 
 /// The text of the suite that a run folder holds, and the suite. Its paths are as in the run: relative to the folder that
@@ -290,51 +354,27 @@ fn no_run(path: &Path) -> &'static str {
     }
 }
 
-/// The file that holds the rows of a run now, and whether the run is complete.
+/// The file that holds the rows of a run now, and whether the run is complete; of a run in shards that goes on, the folder
+/// of its parts.
 pub fn table_of(path: &Path) -> (PathBuf, RunState) {
-    let results = path.join(RESULTS);
-    if results.exists() { (results, RunState::Complete) } else { (path.join(JOURNAL), RunState::Unfinished) }
-}
-
-fn read_journal(file: &mut File, path: &Path) -> Result<Vec<Row>, FolderError> {
-    let io_error = |source| FolderError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(io_error)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let (rows, complete) = parse_journal(&text, path)?;
-    file.set_len(complete as u64).map_err(io_error)?;
-    file.seek(SeekFrom::End(0)).map_err(io_error)?;
-    Ok(rows)
-}
-
-/// The rows of all complete lines, and the length of those lines in bytes.
-fn parse_journal(text: &str, path: &Path) -> Result<(Vec<Row>, usize), FolderError> {
-    let complete = text.rfind('\n').map_or(0, |end| end + 1);
-    let row = |(index, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| FolderError::Journal {
-            path: path.to_owned(),
-            line: index + 1,
-            reason: error.to_string(),
-        })
-    };
-    let rows = text[..complete].lines().enumerate().map(row).collect::<Result<_, _>>()?;
-    Ok((rows, complete))
-}
-
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    write_whole(path, |error| error, |out| out.write_all(bytes))
-        .map_err(|source| FolderError::Io { path: path.to_owned(), source })
+    let [results, parts] = [RESULTS, PARTS].map(|name| path.join(name));
+    match () {
+        () if results.exists() => (results, RunState::Complete),
+        () if parts.exists() => (parts, RunState::Unfinished),
+        () => (path.join(super::journal::WHOLE), RunState::Unfinished),
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn environment() -> Environment {
+    pub(in super::super) fn environment() -> Environment {
         Environment {
             version: "1".into(),
             commit: None,
             started: None,
+            host: "h".into(),
             cpu: "c".into(),
             threads: 1,
             platform: "p".into(),
@@ -346,23 +386,23 @@ mod tests {
     }
 
     fn row(repetition: u32) -> Row {
-        Row { repetition, status: "ok".into(), makespan: Some(0.1), ..Row::default() }
+        let [host, processor] = ["h", "c"].map(|text| Some(text.to_owned()));
+        Row { repetition, status: "ok".into(), makespan: Some(0.1), host, processor, ..Row::default() }
     }
 
     #[test]
     fn a_torn_last_line_is_cut_off_and_its_cell_runs_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        let (run, rows) = RunFolder::open(&path, "a", &environment()).unwrap();
-        assert!(rows.is_empty());
+        let run = RunFolder::open(&path, "a", &environment(), None).unwrap();
         run.append(&row(0)).unwrap();
         run.append(&row(1)).unwrap();
         drop(run);
-        let journal = path.join(JOURNAL);
+        let journal = path.join("cells.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
         fs::write(&journal, &text[..text.len() - 10]).unwrap();
-        let (run, rows) = RunFolder::open(&path, "a", &environment()).unwrap();
-        assert_eq!(rows, [row(0)]);
+        let run = RunFolder::open(&path, "a", &environment(), None).unwrap();
+        assert_eq!(read_run(&path).unwrap(), [row(0)]);
         run.append(&row(1)).unwrap();
         assert_eq!(read_run(&path).unwrap(), [row(0), row(1)]);
     }
@@ -371,12 +411,12 @@ mod tests {
     fn a_folder_of_something_else_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        RunFolder::open(&path, "a", &environment()).unwrap();
-        assert!(matches!(RunFolder::open(&path, "b", &environment()), Err(FolderError::OtherRun { .. })));
+        RunFolder::open(&path, "a", &environment(), None).unwrap();
+        assert!(matches!(RunFolder::open(&path, "b", &environment(), None), Err(FolderError::OtherRun { .. })));
         let newer = Environment { version: "2".into(), ..environment() };
-        assert!(matches!(RunFolder::open(&path, "a", &newer), Err(FolderError::OtherRun { .. })));
+        assert!(matches!(RunFolder::open(&path, "a", &newer, None), Err(FolderError::OtherRun { .. })));
         fs::write(folder.path().join("x"), "x").unwrap();
-        assert!(matches!(RunFolder::open(folder.path(), "a", &environment()), Err(FolderError::NotARun { .. })));
+        assert!(matches!(RunFolder::open(folder.path(), "a", &environment(), None), Err(FolderError::NotARun { .. })));
     }
 
     #[test]
@@ -392,36 +432,26 @@ mod tests {
             (&[("g.csv", "1")], "c.toml was read when this run began, and is not now"),
         ] {
             let folder = tempfile::tempdir().unwrap();
-            RunFolder::open(folder.path(), "a", &begun).unwrap();
-            RunFolder::open(folder.path(), "a", &begun).unwrap();
-            let error = RunFolder::open(folder.path(), "a", &inputs(now)).unwrap_err().to_string();
+            RunFolder::open(folder.path(), "a", &begun, None).unwrap();
+            RunFolder::open(folder.path(), "a", &begun, None).unwrap();
+            let error = RunFolder::open(folder.path(), "a", &inputs(now), None).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{}: {expected}", folder.path().display())), "{error}");
             assert_eq!(RunFolder::state(folder.path(), "a", &inputs(now)), Some(RunState::Unfinished));
         }
         let folder = tempfile::tempdir().unwrap();
-        RunFolder::open(folder.path(), "a", &begun).unwrap();
+        RunFolder::open(folder.path(), "a", &begun, None).unwrap();
         assert_eq!(read_environment(folder.path()).unwrap(), begun);
     }
 
     #[test]
     fn a_broken_line_in_the_middle_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let (run, _) = RunFolder::open(folder.path(), "a", &environment()).unwrap();
+        let run = RunFolder::open(folder.path(), "a", &environment(), None).unwrap();
         run.append(&row(0)).unwrap();
-        let journal = folder.path().join(JOURNAL);
+        let journal = folder.path().join("cells.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
         fs::write(&journal, format!("nonsense\n{text}")).unwrap();
-        let error = RunFolder::open(folder.path(), "a", &environment()).unwrap_err().to_string();
+        let error = read_run(folder.path()).unwrap_err().to_string();
         assert!(error.contains("cells.jsonl:1: not a row"), "{error}");
-    }
-
-    #[test]
-    fn a_finished_run_is_complete_and_reads_from_its_table() {
-        let folder = tempfile::tempdir().unwrap();
-        let (run, _) = RunFolder::open(folder.path(), "a", &environment()).unwrap();
-        assert_eq!(RunFolder::state(folder.path(), "a", &environment()), Some(RunState::Unfinished));
-        run.finish(&[row(0)]).unwrap();
-        assert_eq!(RunFolder::state(folder.path(), "a", &environment()), Some(RunState::Complete));
-        assert_eq!(read_run(folder.path()).unwrap(), [row(0)]);
     }
 }

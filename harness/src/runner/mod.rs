@@ -1,13 +1,15 @@
 //! Runs the cells of a suite in parallel and turns each into a row, whatever happens in it.
 
 mod cell;
+mod finished;
 mod folder;
 mod guard;
 mod inputs;
+mod journal;
 mod replay;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
@@ -15,6 +17,7 @@ use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+pub use finished::Finished;
 pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
 pub use guard::CELL_THREAD;
 pub use inputs::input_digests;
@@ -23,7 +26,7 @@ pub use replay::{MeasuredCell, replay, replay_within};
 use crate::evaluate::Reference;
 use crate::execute::simulate::Simulator;
 use crate::problem::Problem;
-use crate::results::{CellKey, Row, Status};
+use crate::results::{Row, Status};
 use crate::suite::{Cell, Group, Plan};
 use cell::Prepared;
 use guard::{Outcome, guarded};
@@ -33,8 +36,14 @@ pub trait Observer: Sync {
     /// The run begins, with this many cells, of them `done` from an earlier start.
     fn begin(&self, cells: usize, done: usize);
 
-    /// A cell ended.
-    fn cell(&self, row: &Row);
+    /// A cell ended, well or not.
+    fn cell(&self, ok: bool);
+
+    /// So many shards of the run are running, and so many wait.
+    fn shards(&self, _running: usize, _waiting: usize) {}
+
+    /// Something that the person who waits should know.
+    fn note(&self, _text: &str) {}
 }
 
 /// An observer that does not listen.
@@ -44,26 +53,28 @@ pub struct Silent;
 impl Observer for Silent {
     fn begin(&self, _: usize, _: usize) {}
 
-    fn cell(&self, _: &Row) {}
+    fn cell(&self, _: bool) {}
 }
 
 /// What became of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunOutcome {
-    /// Every cell has a row: all rows, in the suite's order.
-    Complete(Vec<Row>),
-    /// The run was stopped.
-    Stopped {
-        /// Cells that have a row.
-        done: usize,
-        /// Cells in all.
-        cells: usize,
-    },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// Cells that have a row, those of earlier starts included.
+    pub done: usize,
+    /// Cells in all.
+    pub cells: usize,
 }
 
-/// Runs all cells of a plan that are not in `done`, on the current rayon pool. Cells that are measured run when all others
-/// are done, one at a time: they would disturb each other. Where the executor lets placements take turns, those of one
-/// instance do.
+impl RunOutcome {
+    /// Whether every cell has a row: else the run was stopped.
+    pub fn is_complete(self) -> bool {
+        self.done == self.cells
+    }
+}
+
+/// Runs all cells of a plan that are not `done`, by their index, on the current rayon pool. Cells that are measured run when
+/// all others are done, one at a time: they would disturb each other. Where the executor lets placements take turns, those
+/// of one instance do.
 ///
 /// Each row goes to `record` as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the same
 /// on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like
@@ -73,42 +84,30 @@ pub enum RunOutcome {
 /// The first error of `record`.
 pub fn run<E: Send>(
     plan: &Arc<Plan>,
-    done: Vec<Row>,
+    done: impl Fn(usize) -> bool,
     stop: &StopToken,
     observer: &dyn Observer,
     record: impl Fn(&Row) -> Result<(), E> + Sync,
 ) -> Result<RunOutcome, E> {
-    let mut rows: HashMap<CellKey, Row> = done.into_iter().map(|row| (row.key(), row)).collect();
-    rows.retain({
-        let keys: std::collections::HashSet<CellKey> = plan.cells.iter().map(|&cell| plan.key(cell)).collect();
-        move |key, _| keys.contains(key)
-    });
-    observer.begin(plan.cells.len(), rows.len());
+    let cells = plan.cells.len();
+    let before = (0..cells).filter(|&cell| done(cell)).count();
+    observer.begin(cells, before);
     let is_measured = |cell: &Cell| plan.executors[cell.executor].measures;
-    let jobs = missing_jobs(plan, &rows, |cell| !is_measured(cell), |a, b| shares_placement(plan, a, b));
-    let measured = missing_jobs(plan, &rows, is_measured, |a, b| takes_turns(plan, a, b));
+    let jobs = missing_jobs(plan, &done, |cell| !is_measured(cell), |a, b| shares_placement(plan, a, b));
+    let measured = missing_jobs(plan, &done, is_measured, |a, b| takes_turns(plan, a, b));
     let pool = search_pool(plan, &jobs);
-    let fresh: Mutex<Vec<Row>> = Mutex::new(Vec::new());
-    let keep = |mut row: Row| -> Result<(), E> {
+    let fresh = AtomicUsize::new(0);
+    let keep = |row: Row| -> Result<(), E> {
         record(&row)?;
-        observer.cell(&row);
-        // Recorded; until the run ends, nothing else needs it.
-        row.timeline = None;
-        fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(row);
+        fresh.fetch_add(1, Ordering::Relaxed);
+        observer.cell(row.is_ok());
         Ok(())
     };
     jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
     for job in measured.into_iter().flatten() {
         run_group(plan, &[job], None, stop, &keep)?;
     }
-    for row in fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        rows.insert(row.key(), row);
-    }
-    let ordered: Vec<Row> = plan.cells.iter().filter_map(|&cell| rows.remove(&plan.key(cell))).collect();
-    Ok(match ordered.len() == plan.cells.len() {
-        true => RunOutcome::Complete(ordered),
-        false => RunOutcome::Stopped { done: ordered.len(), cells: plan.cells.len() },
-    })
+    Ok(RunOutcome { done: before + fresh.into_inner(), cells })
 }
 
 /// Threads for the searches, if any is to run: as many as run cells, but not the same, since those wait for their cells.
@@ -127,13 +126,13 @@ type Job = Vec<Cell>;
 /// The missing cells that are `wanted`, by group. Those that belong `together` are a job, in the order of its first.
 fn missing_jobs(
     plan: &Plan,
-    rows: &HashMap<CellKey, Row>,
+    done: impl Fn(usize) -> bool,
     wanted: impl Fn(&Cell) -> bool,
     together: impl Fn(Cell, Cell) -> bool,
 ) -> Vec<Vec<Job>> {
     let mut groups: Vec<Vec<Job>> = Vec::new();
-    let is_missing = |cell: &Cell| wanted(cell) && !rows.contains_key(&plan.key(*cell));
-    for cell in plan.cells.iter().copied().filter(is_missing) {
+    let missing = plan.cells.iter().enumerate().filter(|(index, cell)| wanted(cell) && !done(*index));
+    for cell in missing.map(|(_, &cell)| cell) {
         match groups.last_mut() {
             Some(jobs) if jobs[0][0].group == cell.group => match jobs.iter_mut().rfind(|job| together(job[0], cell)) {
                 Some(job) => job.push(cell),

@@ -81,8 +81,11 @@ impl MeasuredCell {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
-    use crate::runner::{RunOutcome, Silent, run};
+    use crate::results::Row;
+    use crate::runner::{Silent, run};
     use crate::suite::Suite;
 
     #[test]
@@ -101,9 +104,16 @@ mod tests {
             send_ops = 10.0
         "#;
         let plan = Arc::new(Plan::new(Suite::parse(text, "small.toml").unwrap()).unwrap());
-        let outcome = run(&plan, Vec::new(), &StopToken::default(), &Silent, |_| Ok::<(), ()>(())).unwrap();
-        let RunOutcome::Complete(rows) = outcome else { panic!("{outcome:?}") };
-        for (&cell, row) in plan.cells.iter().zip(&rows) {
+        let rows = Mutex::new(Vec::new());
+        let keep = |row: &Row| {
+            rows.lock().unwrap().push(row.clone());
+            Ok::<(), ()>(())
+        };
+        assert!(run(&plan, |_| false, &StopToken::default(), &Silent, keep).unwrap().is_complete());
+        let rows = rows.into_inner().unwrap();
+        assert_eq!(rows.len(), plan.cells.len());
+        for &cell in &plan.cells {
+            let row = rows.iter().find(|row| row.key() == plan.key(cell)).unwrap();
             let problem = plan.problem(&plan.groups[cell.group]).unwrap();
             let replay = replay_within(&plan, cell, &problem.instance, Duration::from_secs(60)).unwrap();
             assert_eq!(

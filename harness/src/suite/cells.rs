@@ -52,17 +52,17 @@ pub struct Group {
     pub seed: u64,
 }
 
-/// One execution: a group, a placer, a scheduler, a network model, an executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One execution: a group, a placer, a network model, a scheduler, an executor. Ordered as in tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
     /// Index into [`Plan::groups`].
     pub group: usize,
     /// Index into [`Plan::placers`].
     pub placer: usize,
-    /// Index into [`Plan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
-    pub scheduler: Option<usize>,
     /// Index into [`Plan::networks`].
     pub network: usize,
+    /// Index into [`Plan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
+    pub scheduler: Option<usize>,
     /// Index into [`Plan::executors`].
     pub executor: usize,
 }

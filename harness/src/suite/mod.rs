@@ -4,6 +4,8 @@ mod builtin;
 mod cells;
 mod definition;
 mod placer_entry;
+mod positions;
+mod shard;
 
 pub use placebench_algorithms::ONLINE;
 
@@ -11,3 +13,5 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, Group, Plan, PlanError};
 pub use definition::{Suite, SuiteError};
 pub use placer_entry::PlacerEntry;
+pub use positions::{CellName, Positions};
+pub use shard::{Shard, ShardError};

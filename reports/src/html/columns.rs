@@ -124,6 +124,9 @@ const ABOUT: &[About] = &[
     ("place_seconds", Content::Seconds, "time to place", "wall clock; the same for all schedulers of a placement"),
     ("simulate_seconds", Content::Seconds, "time to simulate", "wall clock"),
     ("peak_rss_bytes", Content::Bytes, "peak RSS", "resident memory of the whole process so far"),
+    ("host", Content::Text, "host", "what ran the cell"),
+    ("processor", Content::Text, "processor", "of the host; seconds of different ones do not compare"),
+    ("commit", Content::Text, "commit", "that placebench was built from"),
 ];
 
 /// The names of all columns, in order.

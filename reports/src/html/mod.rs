@@ -201,13 +201,25 @@ fn paragraphs(text: &str) -> String {
 }
 
 fn environment(input: &ReportInput) -> String {
-    let Environment { version, commit, started, cpu, threads, platform, optimized, schema_version, command, inputs } =
-        &input.environment;
+    let Environment {
+        version,
+        commit,
+        started,
+        host,
+        cpu,
+        threads,
+        platform,
+        optimized,
+        schema_version,
+        command,
+        inputs,
+    } = &input.environment;
     let commit = commit.as_deref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
     let build = if *optimized { "optimised" } else { "not optimised: seconds are too long" };
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     let mut lines = vec![
         ("placebench", format!("{version}{commit}, {build}")),
+        ("Host", host.clone()),
         ("Processor", format!("{cpu}, {threads} threads ran cells")),
         ("Platform", platform.clone()),
         ("Command line", command.join(" ")),

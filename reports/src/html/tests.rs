@@ -13,6 +13,7 @@ fn input(rows: Vec<Row>) -> ReportInput {
             version: "1".into(),
             commit: None,
             started: None,
+            host: "h".into(),
             cpu: "c".into(),
             threads: 1,
             platform: "p".into(),

@@ -9,7 +9,7 @@ const GROUPS = [
   ["Communication", ["traffic_bytes", "transfers", "cut_bytes", "cut_edges"]],
   ["Devices", ["devices", "devices_used", "utilization", "load_imbalance", "idle_time", "peak_memory_bytes", "executable_mean"]],
   ["Problem", ["graph", "ops", "edges", "cluster", "kinds", "memory", "network", "executor", "placer", "placer_spec", "scheduler", "repetition", "seed"]],
-  ["Running it", ["place_seconds", "simulate_seconds", "peak_rss_bytes", "repaired", "assumptions_broken"]],
+  ["Running it", ["place_seconds", "simulate_seconds", "peak_rss_bytes", "host", "processor", "commit", "repaired", "assumptions_broken"]],
 ];
 // Told elsewhere on the page.
 const UNLISTED = ["suite", "status", "error", "time_unit"];

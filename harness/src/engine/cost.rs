@@ -1,0 +1,147 @@
+//! How long a suite will take, learnt from rows that are there, and into how many shards to cut it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::results::{Row, Status};
+use crate::suite::Plan;
+
+/// Shards last at least this long, in seconds: starting one costs a tenth of a second to some seconds, and a graph that
+/// cells of two shards need is made twice.
+pub const LEAST_SHARD_SECONDS: f64 = 30.0;
+
+/// Shards that a suite is cut into at most: the largest array that Slurm takes as it is installed.
+pub const MOST_SHARDS: u32 = 1000;
+
+/// Mean seconds of placing by graph and placer, and of simulating by graph, from rows. A search is part of placing.
+///
+/// Making graphs is not in rows, and so not in the estimates.
+#[derive(Clone, Debug, Default)]
+pub struct Costs {
+    place: BTreeMap<(String, String), Mean>,
+    place_by_placer: BTreeMap<String, Mean>,
+    place_all: Mean,
+    simulate: BTreeMap<String, Mean>,
+    simulate_all: Mean,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn get(&self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
+    }
+}
+
+impl Costs {
+    /// Learns from rows. A placement whose cell ran out of time took `time_limit`.
+    pub fn learn(rows: &[Row], time_limit: Option<f64>) -> Self {
+        let mut costs = Self::default();
+        let mut placements = HashSet::new();
+        for row in rows {
+            let late = (row.status() == Some(Status::TimedOut)).then_some(time_limit).flatten();
+            let placement = (&row.graph, &row.cluster, &row.placer, &row.network, row.repetition);
+            if let Some(seconds) = row.place_seconds.or(late)
+                && placements.insert(placement)
+            {
+                costs.place.entry((row.graph.clone(), row.placer.clone())).or_default().add(seconds);
+                costs.place_by_placer.entry(row.placer.clone()).or_default().add(seconds);
+                costs.place_all.add(seconds);
+            }
+            if let Some(seconds) = row.simulate_seconds {
+                costs.simulate.entry(row.graph.clone()).or_default().add(seconds);
+                costs.simulate_all.add(seconds);
+            }
+        }
+        costs
+    }
+
+    /// Seconds that a plan takes on one thread; `None` if there is nothing to learn from. A pair of graph and placer that
+    /// no row has takes what the placer takes on other graphs, or else what placers take.
+    ///
+    /// # Complexity
+    /// O(cells · log names).
+    pub fn seconds(&self, plan: &Plan) -> Option<f64> {
+        let (place_all, simulate_all) = (self.place_all.get()?, self.simulate_all.get().unwrap_or_default());
+        let labels: Vec<String> = plan.suite.graphs.iter().map(|graph| graph.label()).collect();
+        let (mut total, mut last) = (0.0, None);
+        for cell in &plan.cells {
+            let (name, placer) = &plan.placers[cell.placer];
+            let graph = &labels[plan.groups[cell.group].graph];
+            let placement = (cell.group, cell.placer, placer.needs_objective().then_some(cell.network));
+            if last.replace(placement) != Some(placement) {
+                let own = self.place.get(&(graph.clone(), name.clone())).and_then(Mean::get);
+                let elsewhere = || self.place_by_placer.get(name).and_then(Mean::get);
+                total += own.or_else(elsewhere).unwrap_or(place_all);
+            }
+            total += self.simulate.get(graph).and_then(Mean::get).unwrap_or(simulate_all);
+        }
+        Some(total)
+    }
+
+    /// Into how many shards to cut work of so many seconds on one thread.
+    pub fn shards(seconds: f64, groups: usize) -> u32 {
+        let most = groups.clamp(1, MOST_SHARDS as usize);
+        (seconds / LEAST_SHARD_SECONDS).floor().clamp(1.0, most as f64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Suite;
+
+    fn row(graph: &str, placer: &str, scheduler: &str, place: Option<f64>, simulate: Option<f64>) -> Row {
+        let [graph, placer, scheduler] = [graph, placer, scheduler].map(str::to_owned);
+        let status = if place.is_some() { "ok" } else { "timed_out" }.to_owned();
+        Row { graph, placer, scheduler, status, place_seconds: place, simulate_seconds: simulate, ..Row::default() }
+    }
+
+    #[test]
+    fn seconds_add_up_placements_once_and_simulations_each() {
+        let text = r#"
+            name = "s"
+            repetitions = 2
+            networks = ["contention_free", "one_port"]
+            placers = ["heft", "simulated_annealing", "random"]
+            schedulers = ["pct", "fifo"]
+            [[graph]]
+            preset = "laich1"
+            [[graph]]
+            preset = "laich2"
+            [[cluster]]
+            preset = "laich7"
+        "#;
+        let plan = Plan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
+        let rows = [
+            row("laich1", "heft", "pct", Some(1.0), Some(0.25)),
+            row("laich1", "heft", "fifo", Some(1.0), Some(0.75)),
+            row("laich1", "simulated_annealing", "pct", None, None),
+            row("laich2", "heft", "pct", Some(3.0), None),
+        ];
+        assert_eq!(Costs::default().seconds(&plan), None);
+        let costs = Costs::learn(&rows, Some(60.0));
+        // A cell simulates for 0.5 s; a repetition has 3 placers × 2 networks × 2 schedulers on 2 graphs. heft places once
+        // on each graph; the search once for each network; random is unknown and takes the mean of all three placements
+        // and the search: (1 + 60 + 3) / 3.
+        let repetition = 24.0 * 0.5 + (1.0 + 3.0) + 4.0 * 60.0 + 2.0 * 64.0 / 3.0;
+        assert!((costs.seconds(&plan).unwrap() - 2.0 * repetition).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_shard_is_shorter_than_half_a_minute_and_none_is_empty() {
+        assert_eq!(Costs::shards(29.0, 100), 1);
+        assert_eq!(Costs::shards(300.0, 100), 10);
+        assert_eq!(Costs::shards(1e9, 100), 100);
+        assert_eq!(Costs::shards(1e9, 100_000), MOST_SHARDS);
+        assert_eq!(Costs::shards(0.0, 0), 1);
+    }
+}

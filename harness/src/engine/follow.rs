@@ -1,0 +1,150 @@
+//! Follows the shards of a run until every cell is finished, and starts again what was lost.
+
+use std::thread::sleep;
+
+use placebench_algorithms::StopToken;
+
+use super::{Engine, EngineError, LiveShard, ShardJob};
+use crate::results::Status;
+use crate::runner::{Finished, Observer};
+use crate::suite::Plan;
+
+/// How following ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// Every cell is finished.
+    Complete,
+    /// It was stopped.
+    Stopped {
+        /// Cells that are finished.
+        done: usize,
+        /// Cells in all.
+        cells: usize,
+    },
+}
+
+/// A shard that ends so often in a row without having finished a cell is not started again: it would go on like that.
+const MOST_BARREN_STARTS: u32 = 3;
+
+/// A shard that is gone in so many looks in a row is started again. Not in the first: on a network file system the last rows
+/// of a shard may appear after its end.
+const LOOKS: u32 = 2;
+
+/// What is known of a shard.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Cells that are not finished.
+    missing: usize,
+    /// How many those were when it was last started.
+    at_start: Option<usize>,
+    /// Starts in a row that did not finish a cell.
+    barren: u32,
+    /// Looks in a row in which it was neither alive nor finished.
+    gone: u32,
+}
+
+/// Starts the shards of a run that have cells left, watches the run folder, and starts a shard again that has ended before
+/// its cells were finished, until all are.
+///
+/// # Errors
+/// If the engine fails, a shard ends three times in a row without finishing a cell, or the folder has parts of other
+/// runs. An engine that does not answer is asked again.
+///
+/// # Complexity
+/// A look takes time linear in the number of journals and in what they have grown by.
+pub fn follow(
+    engine: &mut dyn Engine,
+    job: &ShardJob,
+    plan: &Plan,
+    stop: &StopToken,
+    observer: &dyn Observer,
+) -> Result<Followed, EngineError> {
+    let shards = plan.shards_of_groups(job.count);
+    let shard_of = |cell: usize| shards[plan.cells[cell].group] as usize - 1;
+    let mut known = vec![Known::default(); job.count as usize];
+    (0..plan.cells.len()).for_each(|cell| known[shard_of(cell)].missing += 1);
+    let mut finished = Finished::new(&job.folder, plan)?;
+    finished.update(None, |cell, _| known[shard_of(cell)].missing -= 1)?;
+    observer.begin(plan.cells.len(), finished.count());
+    let mut answered = true;
+    loop {
+        // The engine first: what a shard wrote before it ended is then seen below.
+        let live = match engine.live() {
+            Err(EngineError::Unreachable { program, reason }) => {
+                if std::mem::replace(&mut answered, false) {
+                    observer.note(&format!("{program} does not answer ({reason}); asking again"));
+                }
+                None
+            }
+            live => Some(live?),
+        };
+        finished.update(None, |cell, status| {
+            known[shard_of(cell)].missing -= 1;
+            observer.cell(status == Some(Status::Ok));
+        })?;
+        if finished.is_complete() {
+            return Ok(Followed::Complete);
+        }
+        if stop.is_stopped() {
+            return Ok(Followed::Stopped { done: finished.count(), cells: plan.cells.len() });
+        }
+        if let Some(live) = live {
+            answered = true;
+            let running = live.iter().filter(|shard| shard.running).count();
+            observer.shards(running, live.len() - running);
+            start_lost(engine, &mut known, &live, observer)?;
+        }
+        sleep(engine.pause());
+    }
+}
+
+/// Starts the shards that have cells left and are not alive.
+fn start_lost(
+    engine: &mut dyn Engine,
+    known: &mut [Known],
+    live: &[LiveShard],
+    observer: &dyn Observer,
+) -> Result<(), EngineError> {
+    let mut alive = vec![false; known.len()];
+    for shard in live {
+        // An array of another number of shards may be left from before.
+        if let Some(alive) = alive.get_mut(shard.index as usize - 1) {
+            *alive = true;
+        }
+    }
+    let mut lost = Vec::new();
+    for (index, shard) in known.iter_mut().enumerate() {
+        shard.gone = if shard.missing == 0 || alive[index] { 0 } else { shard.gone + 1 };
+        // What never ran has no rows that could come late.
+        if shard.gone >= LOOKS || shard.gone == 1 && shard.at_start.is_none() {
+            lost.push(index as u32 + 1);
+        }
+    }
+    if lost.is_empty() {
+        return Ok(());
+    }
+    for &index in &lost {
+        let shard = &mut known[index as usize - 1];
+        let barren = if shard.at_start == Some(shard.missing) { shard.barren + 1 } else { 0 };
+        if barren >= MOST_BARREN_STARTS {
+            let last_words = engine.last_words(index);
+            return Err(EngineError::GaveUp { shard: index, times: barren, last_words });
+        }
+        shard.barren = barren;
+    }
+    let again = known[lost[0] as usize - 1].at_start.is_some();
+    match engine.start(&lost) {
+        // Once it has answered, it will again.
+        Err(EngineError::Unreachable { .. }) if again => return Ok(()),
+        started => {
+            if let Some(note) = started? {
+                observer.note(&note);
+            }
+        }
+    }
+    for &index in &lost {
+        let shard = &mut known[index as usize - 1];
+        (shard.at_start, shard.gone) = (Some(shard.missing), 0);
+    }
+    Ok(())
+}

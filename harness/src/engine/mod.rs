@@ -1,0 +1,151 @@
+//! Engines: where the shards of a run are run, and how they are followed to the end.
+//!
+//! An engine starts processes that run `placebench run --resume DIR --shard I/N` somewhere, and knows which of them are
+//! alive. Nothing else is asked of it. What is finished stands in the run folder, so that a shard that is killed, lost with
+//! its node, or runs twice costs time and no rows: a shard that is neither alive nor finished is started again. Another
+//! engine is one file with [`Engine`] and a line in [`ENGINES`].
+
+mod allocation;
+mod cost;
+mod follow;
+mod local;
+mod slurm;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use placebench_datasets::nearest;
+
+pub use allocation::{expand_node_list, task_addresses};
+pub use cost::{Costs, LEAST_SHARD_SECONDS, MOST_SHARDS};
+pub use follow::{Followed, follow};
+pub use local::Local;
+pub use slurm::Slurm;
+
+use crate::runner::FolderError;
+
+/// What every shard of a run is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardJob {
+    /// The command `placebench`: an absolute path that is the same wherever shards run.
+    pub program: PathBuf,
+    /// The folder that the suite's paths are relative to, absolute.
+    pub directory: PathBuf,
+    /// The run folder, absolute.
+    pub folder: PathBuf,
+    /// Number of shards.
+    pub count: u32,
+}
+
+impl ShardJob {
+    /// Where an engine keeps what it needs: scripts, what shards print.
+    pub fn jobs(&self) -> PathBuf {
+        self.folder.join("jobs")
+    }
+}
+
+/// A shard that was started and has not ended, as far as the engine knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveShard {
+    /// Which one, from 1.
+    pub index: u32,
+    /// Whether it runs; else it waits for its turn.
+    pub running: bool,
+}
+
+/// Runs shards.
+pub trait Engine {
+    /// Starts these shards, from 1, now or when there is room. Returns what the person who waits may want to know, if anything.
+    ///
+    /// # Errors
+    /// [`EngineError::Unreachable`] if it may work later, others if it will not.
+    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, EngineError>;
+
+    /// The shards that are alive.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    fn live(&mut self) -> Result<Vec<LiveShard>, EngineError>;
+
+    /// The last that a shard printed, if it left anything.
+    fn last_words(&self, shard: u32) -> Option<String>;
+
+    /// How long to wait between two looks.
+    fn pause(&self) -> Duration;
+
+    /// Nobody follows any more: stops the shards, or leaves them running. Returns what became of them and how to go on.
+    fn leave(&mut self) -> String;
+}
+
+/// The engines: name and one line about each.
+pub const ENGINES: [(&str, &str); 2] = [
+    ("local", "processes on this machine"),
+    ("slurm", "a job array of Slurm, on the nodes of a cluster with a shared file system"),
+];
+
+/// Checks the name of an engine.
+///
+/// # Errors
+/// One line with the nearest name.
+pub fn engine_name(name: &str) -> Result<&'static str, String> {
+    let names = ENGINES.map(|(name, _)| name);
+    names.into_iter().find(|&known| known == name).ok_or_else(|| match nearest(name, names) {
+        Some(nearest) => format!("unknown engine '{name}': did you mean '{nearest}'?"),
+        None => format!("unknown engine '{name}': use {}", names.join(" or ")),
+    })
+}
+
+/// Why shards cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program of the engine says no.
+    #[error("{program}: {reason}")]
+    Program {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The engine does not answer, but may later.
+    #[error("{program} does not answer: {reason}")]
+    Unreachable {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A shard ended again and again without finishing a cell.
+    #[error("shard {shard} ended {times} times without finishing a cell{}", last_words.as_deref().map(|words| format!("; it said: {words}")).unwrap_or_default())]
+    GaveUp {
+        /// Which one, from 1.
+        shard: u32,
+        /// How often.
+        times: u32,
+        /// The last that it printed.
+        last_words: Option<String>,
+    },
+    /// The run folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// An error of the file system at a path.
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> EngineError {
+    let path = path.to_owned();
+    move |source| EngineError::Io { path, source }
+}
+
+/// The last line of a file that is not empty.
+fn last_line(path: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+}

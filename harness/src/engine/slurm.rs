@@ -1,0 +1,256 @@
+//! Shards as tasks of a job array of Slurm.
+//!
+//! # Reference
+//! A. B. Yoo, M. A. Jette, M. Grondona, *SLURM: Simple Linux Utility for Resource Management*, JSSPP 2003.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use placebench_datasets::format::{sha256, write_whole};
+use serde::{Deserialize, Serialize};
+
+use super::{Engine, EngineError, LiveShard, ShardJob, io_at, last_line};
+
+/// Submits job arrays with `sbatch` and asks `squeue` about them. They go on when nobody follows.
+///
+/// The jobs of a run have one name, which no other run has: by it they are found again, whoever submitted them.
+#[derive(Debug)]
+pub struct Slurm {
+    saved: Saved,
+    folder: PathBuf,
+    name: String,
+    /// What shards printed: the newest file of each ends with its number.
+    logs: PathBuf,
+}
+
+/// What is needed to go on following: `jobs/slurm.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Saved {
+    program: PathBuf,
+    directory: PathBuf,
+    shards: u32,
+    /// Options of sbatch.
+    options: Vec<String>,
+}
+
+const SAVED: &str = "slurm.toml";
+const SCRIPT: &str = "shard.sh";
+const FAILED_NODES: &str = "failed-nodes";
+
+/// What Slurm's programs say when the controller is down or busy.
+const UNREACHABLE: [&str; 4] =
+    ["Unable to contact slurm controller", "Socket timed out", "Connection refused", "Zero Bytes were transmitted"];
+
+impl Slurm {
+    /// Writes the script of the shards, and what is needed to go on following. Nothing is submitted yet.
+    ///
+    /// # Errors
+    /// If the files cannot be written, or a path is not Unicode.
+    pub fn new(job: &ShardJob, options: &[String]) -> Result<Self, EngineError> {
+        let ShardJob { program, directory, folder, count } = job.clone();
+        let saved = Saved { program, directory, shards: count, options: options.to_vec() };
+        let jobs = job.jobs();
+        fs::create_dir_all(&jobs).map_err(io_at(&jobs))?;
+        let text = toml::to_string_pretty(&saved).map_err(|_| not_unicode(&folder))?;
+        write(&jobs.join(SAVED), &text)?;
+        write(&jobs.join(SCRIPT), &script(job)?)?;
+        Ok(Self { saved, name: job_name(&folder), folder, logs: jobs })
+    }
+
+    /// Goes on with the run in a folder, which an earlier process submitted. Also returns its shards.
+    ///
+    /// # Errors
+    /// If no run in the folder was ever submitted to Slurm.
+    pub fn reopen(folder: &Path) -> Result<(Self, ShardJob), EngineError> {
+        let jobs = folder.join("jobs");
+        let path = jobs.join(SAVED);
+        let text = fs::read_to_string(&path).map_err(io_at(&path))?;
+        let saved: Saved = toml::from_str(&text).map_err(|error| EngineError::Io {
+            path: path.clone(),
+            source: std::io::Error::other(error.message().to_owned()),
+        })?;
+        let Saved { program, directory, shards, .. } = saved.clone();
+        let job = ShardJob { program, directory, folder: folder.to_owned(), count: shards };
+        Ok((Self { saved, name: job_name(folder), folder: folder.to_owned(), logs: jobs }, job))
+    }
+
+    /// The nodes on which a shard could not go on.
+    fn failed_nodes(&self) -> BTreeSet<String> {
+        let text = fs::read_to_string(self.logs.join(FAILED_NODES)).unwrap_or_default();
+        text.lines().map(str::trim).filter(|node| !node.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn sbatch(&self, shards: &[u32], exclude: &BTreeSet<String>) -> Result<String, EngineError> {
+        let mut command = Command::new("sbatch");
+        command.args(&self.saved.options).arg("--parsable").arg(format!("--job-name={}", self.name));
+        command.arg(format!("--array={}", ranges(shards)));
+        command.arg(format!("--output={}", self.logs.join("slurm_%A_%a.log").display())).arg("--requeue");
+        if !exclude.is_empty() {
+            command.arg(format!("--exclude={}", exclude.iter().cloned().collect::<Vec<_>>().join(",")));
+        }
+        let printed = output("sbatch", command.arg(self.logs.join(SCRIPT)))?;
+        // ID or ID;CLUSTER.
+        Ok(printed.trim().split(';').next().unwrap_or_default().to_owned())
+    }
+
+    fn how_to_go_on(&self) -> String {
+        format!(
+            "to follow it: placebench run --follow {}; to cancel it: scancel --name={}",
+            self.folder.display(),
+            self.name
+        )
+    }
+}
+
+impl Engine for Slurm {
+    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, EngineError> {
+        let failed = self.failed_nodes();
+        let id = self.sbatch(shards, &failed).map_err(|error| match error {
+            EngineError::Program { program, reason } if !failed.is_empty() => {
+                let nodes = failed.iter().cloned().collect::<Vec<_>>().join(", ");
+                let words = shards.iter().find_map(|&shard| self.last_words(shard));
+                let words = words.map(|words| format!("; there they said: {words}")).unwrap_or_default();
+                EngineError::Program {
+                    program,
+                    reason: format!("{reason} (without {nodes}, where shards failed{words})"),
+                }
+            }
+            other => other,
+        })?;
+        let without = match failed.is_empty() {
+            true => String::new(),
+            false => format!(" without {}, where shards failed", failed.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        let count = shards.len();
+        Ok(Some(format!(
+            "submitted {count} of {} shards as job {id} of Slurm{without}; {}",
+            self.saved.shards,
+            self.how_to_go_on()
+        )))
+    }
+
+    fn live(&mut self) -> Result<Vec<LiveShard>, EngineError> {
+        let mut command = Command::new("squeue");
+        // -r: a line for each task of an array. Tasks that have ended are not listed.
+        let printed = output("squeue", command.args(["-h", "-r", "-o", "%K %t", "--name", &self.name]))?;
+        let live = |line: &str| {
+            let (index, state) = line.trim().split_once(' ')?;
+            Some(LiveShard { index: index.parse().ok().filter(|&index| index > 0)?, running: state != "PD" })
+        };
+        Ok(printed.lines().filter_map(live).collect())
+    }
+
+    fn last_words(&self, shard: u32) -> Option<String> {
+        let end = format!("_{shard}.log");
+        let number =
+            |path: &Path| path.file_name()?.to_str()?.strip_prefix("slurm_")?.strip_suffix(&end)?.parse::<u64>().ok();
+        let logs = fs::read_dir(&self.logs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        last_line(&logs.filter_map(|path| Some((number(&path)?, path))).max()?.1)
+    }
+
+    fn pause(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    fn leave(&mut self) -> String {
+        format!("the shards go on; {}", self.how_to_go_on())
+    }
+}
+
+/// What one task of the array runs.
+fn script(job: &ShardJob) -> Result<String, EngineError> {
+    let quoted = |path: &Path| match path.to_str() {
+        Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
+        None => Err(not_unicode(path)),
+    };
+    let (program, directory, folder) = (quoted(&job.program)?, quoted(&job.directory)?, quoted(&job.folder)?);
+    let (count, failed_nodes) = (job.count, quoted(&job.jobs().join(FAILED_NODES))?);
+    Ok(format!(
+        r#"#!/bin/sh
+# Runs one shard of a placebench run: task I of the array is shard I of {count}. Submit it by hand with
+#   sbatch --array=1-{count} [options] {SCRIPT}
+cd {directory} || exit 1
+{program} run --quiet --resume {folder} --shard "$SLURM_ARRAY_TASK_ID/{count}" --threads "${{SLURM_CPUS_PER_TASK:-1}}"
+code=$?
+# 1: the shard cannot go on here, for lack of disk or of a file. It is not sent to this node again.
+if [ "$code" = 1 ]; then echo "$SLURMD_NODENAME" >> {failed_nodes}; fi
+exit "$code"
+"#
+    ))
+}
+
+/// The name of the jobs of the run in a folder.
+fn job_name(folder: &Path) -> String {
+    let digest = sha256(folder.as_os_str().as_encoded_bytes()).unwrap_or_default();
+    format!("placebench-{}", &digest[..12.min(digest.len())])
+}
+
+fn not_unicode(path: &Path) -> EngineError {
+    io_at(path)(std::io::Error::other("Slurm needs paths in Unicode"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), EngineError> {
+    write_whole(
+        path,
+        |source| io_at(path)(source),
+        |out| std::io::Write::write_all(out, text.as_bytes()).map_err(io_at(path)),
+    )
+}
+
+/// What a program prints.
+fn output(program: &'static str, command: &mut Command) -> Result<String, EngineError> {
+    let output = command.env("LC_ALL", "C").output().map_err(|error| EngineError::Program {
+        program,
+        reason: format!("cannot be run ({error}): is Slurm installed here, and on the path?"),
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let reason = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(match UNREACHABLE.iter().any(|words| reason.contains(words)) {
+        true => EngineError::Unreachable { program, reason },
+        false => EngineError::Program { program, reason },
+    })
+}
+
+/// Numbers in ascending order as Slurm writes them: `1-3,7`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let range = |&(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
+        assert_eq!(ranges(&[4]), "4");
+    }
+
+    #[test]
+    fn the_script_quotes_what_shells_would_read() {
+        let job = ShardJob {
+            program: "/opt/it's here/placebench".into(),
+            directory: "/work/$HOME".into(),
+            folder: "/work/a b".into(),
+            count: 8,
+        };
+        let script = script(&job).unwrap();
+        assert!(script.contains("\ncd '/work/$HOME' || exit 1\n"), "{script}");
+        let line =
+            r#"'/opt/it'\''s here/placebench' run --quiet --resume '/work/a b' --shard "$SLURM_ARRAY_TASK_ID/8" "#;
+        assert!(script.contains(line), "{script}");
+    }
+}
