@@ -7,6 +7,7 @@
 
 pub(crate) mod atomic;
 pub mod cluster_toml;
+mod contain;
 pub mod csv_cluster;
 pub mod csv_graph;
 mod csv_rows;
@@ -27,6 +28,7 @@ pub mod undirected;
 
 pub use atomic::write_whole;
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
+pub use contain::{Undecodable, contain, is_decoding};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};
 pub use detect::{
@@ -37,7 +39,7 @@ pub use dot::{Dot, write_dot};
 pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteGraph};
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
-pub use native::{NativeBytes, NativeColumns, NativeWriter, is_decoding, read_native, write_native};
+pub use native::{NativeBytes, NativeColumns, NativeWriter, read_native, write_native};
 pub use options::{LoopPolicy, ReadOption, ReadOptions};
 pub use sha256::sha256;
 pub use table::{FORMATS, format_marks, format_names, listing};
