@@ -17,13 +17,14 @@ pub use tcp::WORKER_VERB;
 pub use worker::serve;
 
 use placebench_algorithms::{StopToken, Task};
+use placebench_datasets::process::available_memory;
 use placebench_datasets::significant::bytes_text;
 use placebench_datasets::{PlacedGraph, Time};
 
 use super::setup::{Notify, Progress, Setup};
 use super::simulate::{NetworkModel, Simulator};
 use super::{ExecuteSettings, ExecutionError, Executor, Kernel, Order, OrderMode, Transport, order_of};
-use crate::measurement::{LoadMeter, Measurement, available_memory, cores, processor};
+use crate::measurement::{LoadMeter, Measurement, cores, processor};
 use crate::timeline::{Interval, Timeline};
 use crate::validator::Demands;
 use clock::{Nanos, SECOND, look_ahead};
