@@ -7,7 +7,7 @@
 //! results.parquet    all rows in the suite's order, once the run is complete
 //! ```
 //!
-//! The journal is what survives a crash: a torn last line is cut off when the run resumes. The table appears by renaming
+//! The journal is what survives a crash, and what a process locks as long as it writes the run: a torn last line is cut off when the run resumes. The table appears by renaming
 //! when all cells are done.
 
 use std::collections::BTreeMap;
@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use placebench_datasets::format::write_whole;
+use placebench_datasets::io_reason;
 use serde::{Deserialize, Serialize};
 
+use super::lock::lock_alone;
 use crate::results::{Row, TableError, read_table, write_table};
 use crate::suite::{Suite, SuiteError};
 
@@ -53,7 +55,7 @@ pub struct Environment {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The file system says no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_reason(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -67,6 +69,14 @@ pub enum FolderError {
         path: PathBuf,
         /// What differs.
         found: String,
+    },
+    /// Another process runs the same suite in the folder.
+    #[error(
+        "{}: another placebench is writing this run: wait until it ends, or choose another folder with --out", path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
     },
     /// A file that the run reads is not what it was when the run began.
     #[error(
@@ -135,8 +145,8 @@ impl RunFolder {
     /// rows that are already there.
     ///
     /// # Errors
-    /// If the folder cannot be written, holds something else than a run of the same suite by the same version, or a file
-    /// that the run reads has changed since.
+    /// If the folder cannot be written, holds something else than a run of the same suite by the same version, another process
+    /// has it open, or a file that the run reads has changed since.
     pub fn open(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(Self, Vec<Row>), FolderError> {
         let io_at = |path: PathBuf| move |source| FolderError::Io { path, source };
         if path.exists() && fs::read_dir(path).map_err(io_at(path.to_owned()))?.next().is_some() {
@@ -152,6 +162,9 @@ impl RunFolder {
         let journal = path.join(JOURNAL);
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).open(&journal).map_err(io_at(journal.clone()))?;
+        if !lock_alone(&file) {
+            return Err(FolderError::InUse { path: path.to_owned() });
+        }
         let rows = read_journal(&mut file, &journal)?;
         Ok((Self { path: path.to_owned(), journal: Mutex::new(file) }, rows))
     }
@@ -165,7 +178,11 @@ impl RunFolder {
     /// The environment of a run of the same suite by the same version.
     fn check_same_run(path: &Path, suite_toml: &str, environment: &Environment) -> Result<Environment, FolderError> {
         let other = |found: &str| FolderError::OtherRun { path: path.to_owned(), found: found.to_owned() };
-        let suite = fs::read_to_string(path.join(SUITE)).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+        let place = path.join(SUITE);
+        let suite = fs::read_to_string(&place).map_err(|source| match source.kind() {
+            io::ErrorKind::PermissionDenied => FolderError::Io { path: place, source },
+            _ => FolderError::NotARun { path: path.to_owned() },
+        })?;
         if suite != suite_toml {
             return Err(other("another suite, or an earlier state of this one"));
         }
@@ -239,9 +256,7 @@ pub enum RunState {
 /// # Errors
 /// If the folder is no run folder, or a file in it is broken.
 pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
-    if !path.join(SUITE).exists() {
-        return Err(FolderError::NoRun { path: path.to_owned() });
-    }
+    check_is_run(path)?;
     let results = path.join(RESULTS);
     if results.exists() {
         return Ok(read_table(&results)?);
@@ -259,7 +274,8 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
 /// not have, while the table can still be read.
 pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), FolderError> {
     let place = path.join(SUITE);
-    let text = fs::read_to_string(&place).map_err(|_| FolderError::NoRun { path: path.to_owned() })?;
+    check_is_run(path)?;
+    let text = fs::read_to_string(&place).map_err(|source| FolderError::Io { path: place.clone(), source })?;
     let suite = Suite::parse(&text, &place.display().to_string()).map_err(FolderError::from);
     Ok((text, suite))
 }
@@ -276,6 +292,17 @@ pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
         other => other.map_err(|source| FolderError::Io { path: path.clone(), source })?,
     };
     toml::from_str(&text).map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
+}
+
+/// Whether a path is a run folder that may be looked into.
+fn check_is_run(path: &Path) -> Result<(), FolderError> {
+    match path.join(SUITE).try_exists() {
+        Ok(true) => Ok(()),
+        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Err(FolderError::Io { path: path.to_owned(), source })
+        }
+        _ => Err(FolderError::NoRun { path: path.to_owned() }),
+    }
 }
 
 fn no_run(path: &Path) -> &'static str {
@@ -360,6 +387,18 @@ mod tests {
         assert_eq!(rows, [row(0)]);
         run.append(&row(1)).unwrap();
         assert_eq!(read_run(&path).unwrap(), [row(0), row(1)]);
+    }
+
+    #[test]
+    fn a_folder_that_is_open_is_refused_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let (run, _) = RunFolder::open(&path, "a", &environment()).unwrap();
+        run.append(&row(0)).unwrap();
+        assert!(matches!(RunFolder::open(&path, "a", &environment()), Err(FolderError::InUse { .. })));
+        assert_eq!(read_run(&path).unwrap(), [row(0)], "reading needs no lock");
+        drop(run);
+        assert_eq!(RunFolder::open(&path, "a", &environment()).unwrap().1, [row(0)]);
     }
 
     #[test]
