@@ -1,14 +1,15 @@
 //! Figures of a run that need its graphs: cells that are placed and simulated once more, and colocation groups.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use placebench_algorithms::StopToken;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
 use placebench_harness::evaluate::Evaluation;
 use placebench_harness::problem::{Problem, ProblemError};
 use placebench_harness::results::{CellKey, Metric, Table, cell_keys};
-use placebench_harness::runner::replay;
-use placebench_harness::suite::{Cell, Plan, PlanError, Suite, SuiteError};
+use placebench_harness::runner::{FolderError, read_suite, replay_within};
+use placebench_harness::suite::{Cell, PlacerEntry, Plan, PlanError, Suite};
 use polars::prelude::*;
 
 use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
@@ -18,7 +19,7 @@ use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
 pub enum CellsError {
     /// The run's suite cannot be read.
     #[error(transparent)]
-    Suite(#[from] SuiteError),
+    Folder(#[from] FolderError),
     /// The suite names an algorithm that does not exist.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -81,14 +82,18 @@ pub(super) fn executable_figure(cell: &CellRun<'_>) -> Option<NamedFigure> {
     Some(NamedFigure { name: cell.file("executable"), caption, figure })
 }
 
-/// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph.
+/// How long a cell that is run again may take.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph. A program that
+/// places is started only if its cell is named.
 pub(super) fn of_cells(
     run: &Path,
     table: &Table,
     wanted: &[String],
     draw: CellFigure,
 ) -> Result<Vec<NamedFigure>, CellsError> {
-    let plan = Plan::new(suite_of(run)?)?;
+    let plan = Arc::new(Plan::new(read_suite(run)?.1?)?);
     let cells: Vec<Cell> = match wanted.is_empty() {
         true => best_cell(&plan, table)?.into_iter().collect(),
         false => wanted.iter().map(|wanted| find_cell(&plan, wanted)).collect::<Result<_, _>>()?,
@@ -96,7 +101,7 @@ pub(super) fn of_cells(
     let mut figures = Vec::new();
     for cell in cells {
         let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
-        let replay = replay(&plan, cell, &instance, &StopToken::default()).map_err(CellsError::Replay)?;
+        let replay = replay_within(&plan, cell, &instance, PATIENCE).map_err(CellsError::Replay)?;
         let key = plan.key(cell);
         let cell = CellRun { key: &key, instance: &instance, time_unit: &time_unit, replay: &replay };
         figures.extend(draw(&cell));
@@ -106,7 +111,7 @@ pub(super) fn of_cells(
 
 /// The colocation groups of a run's graphs, those without groups left out.
 pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
-    let suite = suite_of(run)?;
+    let suite: Suite = read_suite(run)?.1?;
     let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
     for entry in &suite.graphs {
         let (_, graph) = entry.load(suite.seed)?;
@@ -129,20 +134,19 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
     }])
 }
 
-fn suite_of(run: &Path) -> Result<Suite, SuiteError> {
-    Suite::read(&run.join("suite.toml"))
-}
-
-/// The cell of the least makespan on the first graph with a result.
+/// The cell of the least makespan on the first graph with a result, among placers that are no programs.
 fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
-    let best = table
+    let best_first = SortMultipleOptions::default().with_maintain_order(true);
+    let sorted = table
         .lazy()
         .with_column(Metric::Makespan.expr())
         .filter(col("makespan").is_not_null())
         .filter(col("graph").eq(col("graph").first()))
-        .filter(col("makespan").eq(col("makespan").min()))
+        .sort(["makespan"], best_first)
         .collect()?;
-    let best = cell_keys(&best)?.into_iter().next();
+    let programs: Vec<&str> =
+        plan.suite.placer_entries.iter().filter(|entry| entry.spec().is_none()).map(PlacerEntry::name).collect();
+    let best = cell_keys(&sorted)?.into_iter().find(|key| !programs.contains(&key.placer.as_str()));
     Ok(plan.cells.iter().copied().find(|&cell| Some(plan.key(cell)) == best))
 }
 
