@@ -12,14 +12,14 @@ use placebench::datasets::nearest;
 use placebench::harness::compare::utc;
 use placebench::harness::measurement::processor_model;
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
-use placebench::harness::runner::{Environment, RunFolder, RunOutcome, RunState, input_digests, run};
+use placebench::harness::runner::{Environment, FolderError, RunFolder, RunOutcome, RunState, input_digests, run};
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Suite};
 use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{print, wrap};
+use crate::output::{complain, print, wrap};
 use crate::progress::Progress;
 
 /// What `run --help` ends with.
@@ -123,32 +123,39 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Option<Finished>> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
-        .context("cannot start threads")?;
+        .context("cannot start threads, use fewer with --threads")?;
     let suite_toml = suite.to_toml().context("the suite has a path that is not Unicode")?;
     let plan = Arc::new(Plan::new(suite)?);
     let environment = environment(pool.current_num_threads(), input_digests(&plan)?);
-    let (path, resumes) = match &args.out {
+    let (mut path, mut resumes) = match &args.out {
         Some(path) => (path.clone(), false),
         None => choose_folder(&plan.suite.name, &suite_toml, &environment, args.fresh),
     };
     if args.out.is_some() && RunFolder::state(&path, &suite_toml, &environment) == Some(RunState::Complete) {
         bail!("{}: holds a complete run of this suite: choose another folder with --out, or delete it", path.display());
     }
-    let (folder, done) = RunFolder::open(&path, &suite_toml, &environment)?;
+    let (folder, done) = loop {
+        match RunFolder::open(&path, &suite_toml, &environment) {
+            // Another process has begun a run since, or goes on with the one to resume.
+            Err(FolderError::InUse { .. }) if args.out.is_none() => {
+                (path, resumes) = (next_folder(&plan.suite.name), false)
+            }
+            opened => break opened?,
+        }
+    };
     if resumes {
-        eprintln!("resuming {}; --fresh starts anew", path.display());
+        complain(&format!("resuming {}; --fresh starts anew", path.display()));
     }
     let stop = StopToken::default();
-    stop_on_ctrl_c(&stop)?;
+    let heeded = stop_on_ctrl_c(&stop)?;
     let progress = Progress::new(args.quiet);
     let outcome = pool.install(|| run(&plan, done, &stop, &progress, |row| folder.append(row)));
     progress.finish();
+    drop(heeded);
     match outcome? {
         RunOutcome::Stopped { done, cells } => {
-            eprintln!(
-                "stopped after {done} of {cells} cells; the same command goes on from there ({})",
-                path.display()
-            );
+            let folder = path.display();
+            complain(&format!("stopped after {done} of {cells} cells; the same command goes on from there ({folder})"));
             Ok(None)
         }
         RunOutcome::Complete(rows) => {
@@ -235,14 +242,27 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
 
 /// The latest run folder of the suite if its run is unfinished, and whether it is that; else the next free number.
 fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> (PathBuf, bool) {
-    let folder = |number: u32| Path::new("runs").join(format!("{name}-{number}"));
-    let next = (1..).find(|&number| !folder(number).exists()).unwrap_or(1);
+    let folder = |number: u32| numbered(name, number);
+    let next = next_number(name);
     let state = |path: &Path| RunFolder::state(path, suite_toml, environment);
     let latest = (1..next).rev().map(folder).find_map(|path| Some((state(&path)?, path)));
     match latest {
         Some((RunState::Unfinished, path)) if !fresh => (path, true),
         _ => (folder(next), false),
     }
+}
+
+fn numbered(name: &str, number: u32) -> PathBuf {
+    Path::new("runs").join(format!("{name}-{number}"))
+}
+
+/// The first number that no run folder of a suite has.
+fn next_number(name: &str) -> u32 {
+    (1..).find(|&number| !numbered(name, number).exists()).unwrap_or(1)
+}
+
+fn next_folder(name: &str) -> PathBuf {
+    numbered(name, next_number(name))
 }
 
 fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
