@@ -7,17 +7,34 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use output::{exit_code, quiet_decoders};
+use anyhow::Context;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use output::{complain, exit_code, print, shortened};
+use placebench::datasets::format::is_decoding;
+use placebench::datasets::printable;
 
 /// Makes, places and judges dataflow graphs: on which device should each operation run, and how good is the answer?
 #[derive(Parser)]
 #[command(version, max_term_width = 100, propagate_version = true)]
 struct Cli {
-    /// What to do; `run` if nothing is given.
+    /// What to do.
     #[command(subcommand)]
     verb: Option<cmd::Verb>,
 }
+
+/// What `placebench` alone prints.
+const OVERVIEW: &str = "\
+placebench: on which device should each operation of a dataflow graph run, and how good is the answer?
+
+  placebench run                     the main job: a built-in suite on real graphs, a table, a run folder (1 minute)
+  placebench run mine.toml           your suite: graphs x clusters x placers x schedulers
+  placebench report runs/default-1   a run as one page to look at; 'figure' and 'table' for papers
+  placebench compare OLD NEW         what got better and worse; 'rank' for placers, 'trend' for a history
+  placebench place nmt -p heft       one graph, one placer; 'execute' runs the placement for real
+  placebench generate laich1 -o g    a graph for any tool; 'convert', 'inspect' and 'partition' take it from there
+  placebench list                    graphs, presets, clusters, placers, partitioners, suites, formats
+  placebench help [VERB]             everything else
+";
 
 fn main() -> ExitCode {
     quiet_contained_panics();
@@ -25,18 +42,53 @@ fn main() -> ExitCode {
     placebench::harness::execute::provide_cuda(|setup| {
         Ok(Box::new(placebench::execute_cuda::CudaExecutor::of_setup(setup)?))
     });
-    let verb = Cli::parse().verb.unwrap_or_default();
-    exit_code(verb.execute())
+    let arguments = match cmd::command(Cli::command()).try_get_matches() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    match Cli::from_arg_matches(&arguments) {
+        Ok(Cli { verb: Some(verb) }) => {
+            exit_code(start_threads().and_then(|()| verb.execute(cmd::command(Cli::command()))))
+        }
+        Ok(Cli { verb: None }) => exit_code(print(OVERVIEW).map(|()| ExitCode::SUCCESS)),
+        Err(error) => refuse(&error),
+    }
+}
+
+/// Prints help, or what is wrong with the arguments, without quoting a word of thousands of characters.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let plain = error.render().to_string();
+    let short: Vec<String> = plain.lines().map(shortened).collect();
+    let short = short.join("\n");
+    if !error.use_stderr() || short == plain.trim_end() && printable(&plain) == plain {
+        error.exit();
+    }
+    eprintln!("{}", printable(&short));
+    ExitCode::from(2)
+}
+
+/// Starts the threads that everything shares, so that a lack of them is an error and no panic later.
+fn start_threads() -> anyhow::Result<()> {
+    rayon::ThreadPoolBuilder::new().build_global().context("cannot start threads")
 }
 
 /// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
-/// progress bar.
+/// progress bar. Any other is one line.
 fn quiet_contained_panics() {
-    quiet_decoders();
     let default = std::panic::take_hook();
+    let wanted = std::env::var_os("RUST_BACKTRACE").is_some();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().name() != Some(placebench::harness::runner::CELL_THREAD) {
-            default(info);
+        if std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD) || is_decoding() {
+            return;
+        }
+        match (wanted, info.payload_as_str(), info.location()) {
+            (false, Some(message), _) if message.contains("failed to spawn thread") => {
+                complain("error: cannot start a thread: the limit of this system is reached, or its memory is used up");
+            }
+            (false, Some(message), Some(place)) => {
+                complain(&format!("error: placebench has a fault at {place}: {message}: please report it"));
+            }
+            _ => default(info),
         }
     }));
 }

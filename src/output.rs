@@ -6,17 +6,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use placebench::datasets::format::{is_decoding, write_whole};
+use placebench::datasets::format::write_whole;
+use placebench::datasets::{io_reason, printable};
 
-/// Prints a text to standard output.
+/// Prints a text to standard output. What a name holds that a terminal would obey is shown instead.
 ///
 /// # Errors
 /// If standard output is closed or full; [`exit_code`] takes a closed one for success.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(printable(text).as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+/// Prints one line to standard error: without what a terminal would obey, and with words cut that nobody would read.
+pub(crate) fn complain(line: &str) {
+    eprintln!("{}", shortened(&printable(&line.replace(['\n', '\r'], " "))));
 }
 
 /// The exit code of a command, which says on standard error why it failed.
@@ -25,7 +31,7 @@ pub(crate) fn exit_code(result: anyhow::Result<ExitCode>) -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&error));
+            complain(&format!("error: {}", one_line(&error)));
             ExitCode::FAILURE
         }
     }
@@ -38,23 +44,45 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// An error and its causes in one line; a cause that the message above it quotes is not repeated.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    let mut line = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !line.contains(&cause) {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let cause = match cause.downcast_ref::<io::Error>() {
+            Some(system) => io_reason(system),
+            None => without_number(&cause.to_string()),
+        };
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
             line = format!("{line}: {cause}");
         }
     }
     line.replace('\n', " ")
 }
 
-/// Panics in a decoder of damaged files become errors; from now on they are not printed as well.
-pub(crate) fn quiet_decoders() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !is_decoding() {
-            default(info);
+/// A message of the system without its number for it, which a library has put into a text.
+fn without_number(message: &str) -> String {
+    match message.split_once(" (os error ") {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
+        None => message.to_owned(),
+    }
+}
+
+/// The text with all words cut in the middle that are longer than any path that people give.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 300;
+    const KEPT: usize = 100;
+    if text.len() <= MOST {
+        return text.to_owned();
+    }
+    let short = |word: &str| match word.chars().count() {
+        count if count > MOST => {
+            let first: String = word.chars().take(KEPT).collect();
+            let last: String = word.chars().skip(count - KEPT).collect();
+            format!("{first}…({} characters)…{last}", count - 2 * KEPT)
         }
-    }));
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a file beside its place, then moves it there, so that nobody meets half of it.
@@ -88,6 +116,19 @@ mod tests {
     #[test]
     fn prose_is_wrapped_between_words() {
         assert_eq!(super::wrap("one two  three four", 9), "one two\nthree\nfour");
+    }
+
+    #[test]
+    fn long_words_are_cut_and_the_systems_numbers_left_out() {
+        let long = super::shortened(&format!("no file '{}' here", "x".repeat(2000)));
+        assert!(
+            long.starts_with("no file 'xxx") && long.ends_with("xxx' here") && long.chars().count() < 260,
+            "{long}"
+        );
+        assert!(long.contains("…(1802 characters)…"), "{long}");
+        assert_eq!(super::shortened("short"), "short");
+        let nested = anyhow::anyhow!("Resource temporarily unavailable (os error 11)").context("cannot start threads");
+        assert_eq!(super::one_line(&nested), "cannot start threads: Resource temporarily unavailable");
     }
 
     #[test]

@@ -262,7 +262,7 @@ fn a_process_that_dies_or_hangs_is_one_line_and_nothing_is_left_running() {
         Running::signal(children[2], signal);
         let (code, said) = running.end(&children);
         assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
-        assert!(said.starts_with("error: error: threads: device '") && said.contains(expected), "{said}");
+        assert!(said.starts_with("error: threads: device '") && said.contains(expected), "{said}");
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
+use crate::nearest;
+
 /// What is wrong with a TOML text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
@@ -35,8 +37,20 @@ impl TomlFault {
     /// The parser's error about a text.
     pub(crate) fn of(text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| line_at(text, span.start));
-        Self { line, message: error.message().replace('\n', " ") }
+        let message = error.message().replace('\n', " ");
+        Self { line, message: with_suggestion(&message).unwrap_or(message) }
     }
+}
+
+/// The parser's message about an unknown key or word, with the nearest known one in place of a long list, if one is near.
+fn with_suggestion(message: &str) -> Option<String> {
+    let (fault, known) = message.split_once(", expected ")?;
+    let (what, name) = fault.strip_suffix('`')?.split_once('`')?;
+    if !matches!(what.trim(), "unknown field" | "unknown variant") {
+        return None;
+    }
+    let near = nearest(name, known.split('`').skip(1).step_by(2))?;
+    Some(format!("{what}`{name}`: did you mean `{near}`?"))
 }
 
 /// The line, from 1, of a byte of a text.
@@ -53,5 +67,27 @@ impl fmt::Display for TomlFault {
             Some(line) => write!(f, "line {line}: {}", self.message),
             None => f.write_str(&self.message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    enum Rule {
+        #[expect(dead_code, reason = "read from text alone")]
+        Box { width: Option<u32>, height: Option<u32> },
+    }
+
+    #[test]
+    fn a_misspelt_key_or_word_is_answered_with_the_nearest_and_a_wild_one_with_all() {
+        let fault = |text: &str| parse_toml::<Rule>(text).unwrap_err().to_string();
+        assert_eq!(fault("box = { hieght = 1 }"), "line 1: unknown field `hieght`: did you mean `height`?");
+        assert_eq!(fault("box = { colour = 1 }"), "line 1: unknown field `colour`, expected `width` or `height`");
+        assert!(fault("bxo = { width = 1 }").contains("unknown variant `bxo`"));
     }
 }

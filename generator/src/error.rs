@@ -1,5 +1,6 @@
 //! Why a graph or cluster cannot be generated.
 
+use placebench_datasets::process::NotEnoughMemory;
 use placebench_datasets::{ClusterError, GraphError, UndirectedError};
 
 /// Why a graph or cluster cannot be generated.
@@ -36,6 +37,9 @@ pub enum GeneratorError {
         /// Edges it would have.
         edges: u64,
     },
+    /// The graph does not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] NotEnoughMemory),
     /// The graph was refused.
     #[error(transparent)]
     Graph(#[from] GraphError),

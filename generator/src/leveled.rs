@@ -30,6 +30,7 @@ mod presets;
 
 use std::ops::Range;
 
+use placebench_datasets::process::check_memory;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
 use rayon::prelude::*;
 
@@ -111,16 +112,22 @@ pub fn level_edges(params: &LeveledParams, seed: u64, level: usize) -> Result<Ve
     Ok(plan.edges_into(level))
 }
 
+/// Bytes an op and an edge while a graph is made, scratch space included.
+pub(crate) const OP_BYTES: u64 = 41 + 8;
+pub(crate) const EDGE_BYTES: u64 = 16 + 8;
+
 impl LeveledPlan {
     /// Makes all levels, in parallel over levels. Takes the plan, whose colocation becomes the graph's.
     ///
     /// # Errors
-    /// If the graph does not fit 32-bit ids.
+    /// If the graph does not fit 32-bit ids or memory.
     pub fn generate(mut self) -> Result<LeveledGraph, GeneratorError> {
         let (ops, edges) = (self.op_count(), self.edge_count());
         if edges >= u64::from(u32::MAX) {
             return Err(GeneratorError::TooLarge { ops: ops as u64, edges });
         }
+        let bytes = ops as u64 * OP_BYTES + edges * EDGE_BYTES;
+        check_memory(bytes, || format!("a graph of {ops} ops and {edges} edges"))?;
         let mut parts = BackwardParts {
             ops: vec![0.0; ops],
             memory_bytes: vec![0; ops],

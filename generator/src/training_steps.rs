@@ -32,12 +32,14 @@ mod maker;
 mod model;
 mod params;
 
+use placebench_datasets::process::check_memory;
 use placebench_datasets::{DataflowGraph, DeviceId, GraphError, OpId, Placement};
 
 pub use model::{Layer, Model};
 pub use params::{Compression, Detail, INDEX_BYTES, Sync, TrainingParams, VALUE_BYTES};
 
 use crate::error::GeneratorError;
+use crate::leveled::{EDGE_BYTES, OP_BYTES};
 use exchange::Bucket;
 use maker::{Maker, Output};
 
@@ -105,6 +107,8 @@ fn check_size(params: &TrainingParams) -> Result<(), GeneratorError> {
     if edges >= u64::from(u32::MAX) {
         return Err(GeneratorError::TooLarge { ops, edges });
     }
+    // Most ops have one input at least.
+    check_memory(ops * (OP_BYTES + EDGE_BYTES), || format!("training steps of {ops} ops"))?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! The undirected views of leveled graphs are a fourth family: [`generate_leveled`](crate::generate_leveled).
 
 use placebench_datasets::UndirectedGraph;
+use placebench_datasets::process::check_memory;
 use rayon::prelude::*;
 
 use crate::error::{GeneratorError, check_probability};
@@ -12,10 +13,14 @@ use crate::random::{Purpose, Stream, stream, unit};
 /// Points or edges drawn from one random stream.
 const CHUNK: usize = 1 << 16;
 
+/// Bytes a vertex and an edge while a graph is made from its edges, weights included.
+const VERTEX_BYTES: u64 = 8;
+const EDGE_BYTES: u64 = 16;
+
 /// A square grid of `side` × `side` vertices, numbered row by row, each tied to its up to four neighbours.
 ///
 /// # Errors
-/// If `side` is 0 or there are more vertices than 32-bit ids.
+/// If `side` is 0, there are more vertices than 32-bit ids, or the graph does not fit into memory.
 ///
 /// # Complexity
 /// O(vertices).
@@ -30,6 +35,8 @@ pub fn grid(side: u32) -> Result<UndirectedGraph, GeneratorError> {
         return Err(GeneratorError::bad("side", side, "from 1 to 65535"));
     }
     let vertices = side * side;
+    let bytes = u64::from(vertices) * (VERTEX_BYTES + 2 * EDGE_BYTES);
+    check_memory(bytes, || format!("a grid of {side} × {side} vertices"))?;
     let edges = (0..vertices).flat_map(move |vertex| {
         let right = ((vertex + 1) % side != 0).then_some((vertex, vertex + 1, 1));
         let below = (vertex < vertices - side).then(|| (vertex, vertex + side, 1));
@@ -45,7 +52,7 @@ pub fn grid(side: u32) -> Result<UndirectedGraph, GeneratorError> {
 /// M. Penrose: Random geometric graphs. Oxford University Press 2003, doi:10.1093/acprof:oso/9780198506263.001.0001.
 ///
 /// # Errors
-/// If there is no vertex or the degree is not positive and below the number of vertices.
+/// If there is no vertex, the degree is not positive and below the number of vertices, or the graph does not fit into memory.
 ///
 /// # Complexity
 /// O(vertices · (degree + log vertices)); parallel.
@@ -56,6 +63,10 @@ pub fn random_geometric(vertices: u32, degree: f64, seed: u64) -> Result<Undirec
     if !(degree > 0.0 && degree < f64::from(vertices)) {
         return Err(GeneratorError::bad("degree", degree, format!("above 0 and below the {vertices} vertices")));
     }
+    // Points twice, while they are gathered; edges as a list, then in the graph.
+    let edges = (f64::from(vertices) * degree / 2.0) as u64;
+    let bytes = u64::from(vertices) * (VERTEX_BYTES + 2 * 16) + edges.saturating_mul(EDGE_BYTES + 16);
+    check_memory(bytes, || format!("a random geometric graph of {vertices} vertices and {edges} edges"))?;
     let square = degree / (std::f64::consts::PI * f64::from(vertices));
     let cells = ((1.0 / square.sqrt()) as usize).clamp(1, 1 << 15);
     let at = |coordinate: f64| ((coordinate * cells as f64) as usize).min(cells - 1);
@@ -120,7 +131,8 @@ impl Default for RmatParams {
 /// No noise on the probabilities, and vertices are not shuffled: low numbers have high degrees.
 ///
 /// # Errors
-/// If a parameter makes no sense, or a hundred rounds of drawing do not find as many edges as are asked for.
+/// If a parameter makes no sense, the graph does not fit into memory, or a hundred rounds of drawing do not find as many edges
+/// as are asked for.
 ///
 /// # Complexity
 /// O(edges · (scale + log edges)) a round; parallel.
@@ -145,6 +157,10 @@ pub fn rmat(params: &RmatParams, seed: u64) -> Result<UndirectedGraph, Generator
     let ends = [quarters[0], quarters[0] + quarters[1], quarters.iter().sum::<f64>()];
     check_probability("sum of quarters", ends[2])?;
     let wanted = (vertices as f64 * degree / 2.0).round() as usize;
+    // Edges as a list, twice while they are gathered, then in the graph.
+    let bytes = (vertices as u64).saturating_mul(VERTEX_BYTES + 4);
+    let bytes = bytes.saturating_add((wanted as u64).saturating_mul(EDGE_BYTES.max(8) + 8));
+    check_memory(bytes, || format!("an R-MAT graph of {vertices} vertices and {wanted} edges"))?;
     // An edge is a number, the lower end first: numbers sort faster than pairs.
     let mut edges: Vec<u64> = Vec::new();
     for round in 0.. {

@@ -96,14 +96,6 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Memory in bytes that programs can still get without swapping, if the system reports it.
-pub fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
 /// Processor time used so far, in ticks of the system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadMeter {

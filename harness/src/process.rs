@@ -1,5 +1,7 @@
 //! Runs a program within limits of time, memory and output, and leaves nothing of it behind.
 
+mod family;
+
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use placebench_algorithms::StopToken;
 
+use family::Family;
 pub(super) use system::CAN_LIMIT_MEMORY;
 
 /// What a program may use.
@@ -52,8 +55,8 @@ pub(super) struct Finished {
 /// The longest pause between two looks at the program.
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long pipes may stay open after the program and its group are gone.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long pipes may stay open after the program and all that it started are gone.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How much of the end of standard error is kept.
 const TAIL_BYTES: usize = 8 << 10;
@@ -65,22 +68,26 @@ const TAIL_BYTES: usize = 8 << 10;
 pub(super) fn run(command: &mut Command, limits: &Limits<'_>) -> io::Result<Finished> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     system::prepare(command);
+    let family = Family::of(command);
     let started = Instant::now();
-    let mut child = Reaped(command.spawn()?);
+    let mut program = Reaped { child: command.spawn()?, family };
+    let child = &mut program.child;
     if let Some(bytes) = limits.memory_bytes {
-        system::limit_memory(&child.0, bytes)?;
+        system::limit_memory(child, bytes)?;
     }
     let overflowed = Arc::new(AtomicBool::new(false));
-    let stdout = child.0.stdout.take().map(|pipe| {
+    let read_stdout = child.stdout.take().map(|pipe| {
         let (most, overflowed) = (limits.output_bytes, Arc::clone(&overflowed));
         drain(move || read_at_most(pipe, most, &overflowed))
     });
-    let stderr = child.0.stderr.take().map(|pipe| drain(move || read_tail(pipe)));
-    let ended_by_us = watch(&mut child.0, started, limits, &overflowed)?;
-    system::kill(&mut child.0);
-    let status = child.0.wait()?;
-    let stdout = collect(stdout);
-    let stderr = collect(stderr).unwrap_or_default();
+    let stdout = read_stdout.transpose()?;
+    let stderr = child.stderr.take().map(|pipe| drain(move || read_tail(pipe))).transpose()?;
+    let ended_by_us = watch(child, started, limits, &overflowed)?;
+    program.kill();
+    let status = program.child.wait()?;
+    let until = Instant::now() + GRACE;
+    let stdout = collect(stdout, until);
+    let stderr = collect(stderr, until).unwrap_or_default();
     let ending = match ended_by_us {
         _ if overflowed.load(Ordering::Acquire) => Ending::Overflowed,
         Some(ending) => ending,
@@ -118,31 +125,44 @@ fn watch(
     }
 }
 
-/// A child that is killed and reaped whatever happens.
-struct Reaped(Child);
+/// A child that is killed with all that it started, and reaped, whatever happens.
+struct Reaped {
+    child: Child,
+    family: Family,
+}
+
+impl Reaped {
+    /// The child must not be reaped yet: its id still names its group then.
+    fn kill(&mut self) {
+        self.family.kill(self.child.id());
+        system::kill(&mut self.child);
+        // What it has started since.
+        self.family.kill(self.child.id());
+    }
+}
 
 impl Drop for Reaped {
     fn drop(&mut self) {
         // After a regular end both do nothing.
-        if matches!(self.0.try_wait(), Ok(None)) {
-            system::kill(&mut self.0);
-            let _ = self.0.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.kill();
+            let _ = self.child.wait();
         }
     }
 }
 
 /// Reads on a thread of its own: a program must be able to write to both pipes at any time.
-fn drain(read: impl FnOnce() -> Vec<u8> + Send + 'static) -> Receiver<Vec<u8>> {
+fn drain(read: impl FnOnce() -> Vec<u8> + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         // Nobody listens any more if the pipe outlived its program for too long.
         let _ = sender.send(read());
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
-fn collect(receiver: Option<Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
-    receiver?.recv_timeout(GRACE).ok()
+fn collect(receiver: Option<Receiver<Vec<u8>>>, until: Instant) -> Option<Vec<u8>> {
+    receiver?.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
 }
 
 /// All that comes, up to a limit. A pipe that breaks is a program that ends, of which its status tells more.

@@ -81,8 +81,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     eprintln!("measuring; this takes a minute or two, and the machine should do nothing else");
     let stop = StopToken::default();
-    stop_on_ctrl_c(&stop)?;
+    let heeded = stop_on_ctrl_c(&stop)?;
     let (measured, value) = measure(&settings, &stop)?;
+    drop(heeded);
     let calibration = Calibration::of(&measured)?;
     let mut graphs = Vec::new();
     for of in &measured.graphs {

@@ -149,6 +149,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says why there is no verdict.
 pub(super) fn bad_input(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", crate::output::one_line(error));
+    crate::output::complain(&format!("error: {}", crate::output::one_line(error)));
     ExitCode::from(BAD_INPUT)
 }

@@ -12,7 +12,7 @@ use placebench::reports::FigureKind;
 use placebench::reports::figure::{Figure, NamedFigure, Style, Theme};
 
 use super::filter::Where;
-use crate::output::{print, write_file};
+use crate::output::{complain, one_line, print, write_file};
 
 /// Arguments of `figure`.
 #[derive(clap::Args)]
@@ -96,15 +96,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let rows = args.only.rows_of(&args.run)?;
     let table = Table::new(&rows)?;
     let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
-    let mut figures = Vec::new();
-    for kind in kinds {
-        let own = kind.of_run(&args.run, &table, args.metric, &args.cell);
-        let own = own.with_context(|| format!("figure {}", kind.name()))?;
-        if own.is_empty() && !args.kind.is_empty() {
-            bail!("{}: has no data for the figure '{}': {}", args.run.display(), kind.name(), kind.needs());
-        }
-        figures.extend(own);
-    }
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let style = match args.width {
@@ -112,13 +103,41 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Width::Double => Style::double_column(),
     };
     let style = style.with_theme(if args.page == Page::Light { Theme::Light } else { Theme::Dark });
-    let mut lines = String::new();
-    for NamedFigure { name, caption, figure } in &figures {
-        write_figure(args, &folder, name, &**figure, &style)?;
-        lines.push_str(&format!("{name}\n    {caption}\n"));
+    let (mut lines, mut written, mut failed) = (String::new(), 0, Vec::new());
+    for kind in kinds {
+        match write_kind(args, kind, &table, &folder, &style) {
+            Ok(figures) => {
+                written += figures.len();
+                lines.extend(figures.iter().map(|figure| format!("{}\n    {}\n", figure.name, figure.caption)));
+            }
+            Err(error) => failed.push(format!("figure {}: {}", kind.name(), one_line(&error))),
+        }
     }
-    print(&format!("{lines}{} figures in {}\n", figures.len(), folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    print(&format!("{lines}{written} figures in {}\n", folder.display()))?;
+    // Nobody asked for one kind of all: that it cannot be drawn is a remark.
+    let asked = !args.kind.is_empty();
+    for failure in &failed {
+        complain(&format!("{}{failure}", if asked { "error: " } else { "left out: " }));
+    }
+    Ok(if asked && !failed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Writes the figures of a kind, whatever becomes of the others.
+fn write_kind(
+    args: &Args,
+    kind: FigureKind,
+    table: &Table,
+    folder: &Path,
+    style: &Style,
+) -> anyhow::Result<Vec<NamedFigure>> {
+    let figures = kind.of_run(&args.run, table, args.metric, &args.cell)?;
+    if figures.is_empty() && !args.kind.is_empty() {
+        bail!("{} has no data for it: {}", args.run.display(), kind.needs());
+    }
+    for NamedFigure { name, figure, .. } in &figures {
+        write_figure(args, folder, name, &**figure, style)?;
+    }
+    Ok(figures)
 }
 
 fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, style: &Style) -> anyhow::Result<()> {

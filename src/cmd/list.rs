@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 use placebench::algorithms::fairness::Assumption;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{Entry, Placer};
 use placebench::datasets::format::listing;
-use placebench::datasets::{Cluster, Kind, catalogue};
+use placebench::datasets::{Cluster, Kind, catalogue, nearest};
 use placebench::generator::training_steps::{Compression, Sync};
 use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
 use placebench::harness::execute::EXECUTORS;
@@ -24,6 +24,14 @@ pub(crate) struct Args {
     /// What to list.
     #[arg(value_enum)]
     what: Option<What>,
+
+    /// Only this one, with all that is known of it: as in 'list placers heft'.
+    #[arg(requires = "what", conflicts_with = "markdown")]
+    name: Option<String>,
+
+    /// Prints JSON: for each thing to list an array of objects with name, description and, where there are any, details.
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
 
     /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md
     #[arg(long, requires = "what")]
@@ -61,21 +69,78 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         print(&markdown(what)?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let wanted = What::value_variants().iter().filter(|&&what| args.what.is_none_or(|wanted| wanted == what));
+    let mut listed = Vec::new();
+    for &what in wanted {
+        let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        listed.push((name, items(lines(what)?)));
+    }
+    if let (Some(name), [(_, items)]) = (&args.name, listed.as_mut_slice()) {
+        *items = vec![named(name, std::mem::take(items), &args.what)?];
+    }
+    if args.json {
+        let listed: serde_json::Map<String, serde_json::Value> =
+            listed.iter().map(|(name, items)| (name.clone(), items.iter().map(Item::json).collect())).collect();
+        print(&format!("{:#}\n", serde_json::Value::Object(listed)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut text = String::new();
-    for &what in What::value_variants() {
-        if args.what.is_some_and(|wanted| wanted != what) {
-            continue;
-        }
+    for (name, items) in &listed {
         if args.what.is_none() {
-            let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
             text.push_str(&format!("{}{name}\n", if text.is_empty() { "" } else { "\n" }));
         }
-        for (name, description) in lines(what)? {
+        for (name, description) in items.iter().flat_map(|item| std::iter::once(&item.head).chain(&item.details)) {
             text.push_str(&format!("  {name:<24} {description}\n"));
         }
     }
+    if args.what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Presets)) {
+        text.push_str(SOURCES);
+    }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the letters in the descriptions stand for.
+const SOURCES: &str = "\nSources: L Laich 2017, B Bahnmüller 2018, T Tolstobrov, W the TensorFlow whitepaper\n";
+
+/// Something to name: its name and what it is, then its parameters and the like.
+struct Item {
+    head: (String, String),
+    details: Vec<(String, String)>,
+}
+
+impl Item {
+    fn json(&self) -> serde_json::Value {
+        let object = |(name, description): &(String, String)| serde_json::json!({ "name": name.trim(), "description": description });
+        let mut item = object(&self.head);
+        if !self.details.is_empty() {
+            item["details"] = self.details.iter().map(object).collect();
+        }
+        item
+    }
+}
+
+/// Lines as items: those that belong to the line above are indented.
+fn items(lines: Vec<(String, String)>) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for line in lines {
+        match items.last_mut() {
+            Some(item) if line.0.starts_with(' ') => item.details.push(line),
+            _ => items.push(Item { head: line, details: Vec::new() }),
+        }
+    }
+    items
+}
+
+/// The item of a name.
+fn named(name: &str, items: Vec<Item>, what: &Option<What>) -> anyhow::Result<Item> {
+    let near = nearest(name, items.iter().map(|item| item.head.0.as_str()));
+    let what = what.and_then(|what| what.to_possible_value()).map(|value| value.get_name().to_owned());
+    let what = what.unwrap_or_default();
+    items.into_iter().find(|item| item.head.0 == name).ok_or_else(|| match near {
+        Some(near) => anyhow!("no '{name}' among {what}: did you mean '{near}'?"),
+        None => anyhow!("no '{name}' among {what}: see 'placebench list {what}'"),
+    })
 }
 
 fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {

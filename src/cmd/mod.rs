@@ -17,12 +17,13 @@ mod rank;
 mod report;
 mod reproduce;
 mod run;
+mod shell;
 mod table;
 mod trend;
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Command, Subcommand};
 
 /// What the command can do.
 #[derive(Subcommand)]
@@ -61,17 +62,25 @@ pub(crate) enum Verb {
     Convert(convert::Args),
     /// Lists graphs, presets, clusters, placers, partitioners, schedulers, suites, formats.
     List(list::Args),
+    /// Prints a script that completes the command in a shell, as in 'placebench completions bash'.
+    Completions(shell::Completions),
+    /// Prints the manual page: 'placebench man | man -l -'.
+    Man,
 }
 
-impl Default for Verb {
-    fn default() -> Self {
-        Self::Run(run::Args::default())
-    }
+/// The command as it is understood: a value may be a negative number, and then is refused for what it is.
+pub(crate) fn command(command: Command) -> Command {
+    command.mut_subcommands(|verb| {
+        verb.mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+    })
 }
 
 impl Verb {
-    /// Does it.
-    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+    /// Does it; `command` is what it is a verb of.
+    pub(crate) fn execute(self, command: Command) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(args) => run::execute(&args),
             Self::Reproduce(args) => reproduce::execute(&args),
@@ -90,6 +99,8 @@ impl Verb {
             Self::Inspect(args) => inspect::execute(&args),
             Self::Convert(args) => convert::execute(&args),
             Self::List(args) => list::execute(&args),
+            Self::Completions(args) => shell::completions(&args, command),
+            Self::Man => shell::man(command),
         }
     }
 }

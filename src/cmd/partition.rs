@@ -129,7 +129,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
                 stop: StopToken::default(),
                 ..Request::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
             };
-            stop_on_ctrl_c(&request.stop)?;
+            let _heeded = stop_on_ctrl_c(&request.stop)?;
             let threads = args.threads.unwrap_or(0) as usize;
             // This thread is one of them: what it frees serves the partitioner, and it would only wait.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();

@@ -18,7 +18,7 @@ use placebench::harness::execute::{
 };
 use placebench::harness::measurement::Measurement;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
-use placebench::harness::results::{Row, TableFormat, write_table};
+use placebench::harness::results::{Row, Status, TableFormat, write_table};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
 use placebench::harness::timeline::Timeline;
@@ -153,10 +153,8 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
         let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
         write_instance(folder, &instance, &request)?;
     }
-    if args.placer_command.is_some() || executor.measures {
-        // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
-        stop_on_ctrl_c(&stop)?;
-    }
+    // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
+    let heeded = (args.placer_command.is_some() || executor.measures).then(|| stop_on_ctrl_c(&stop)).transpose()?;
     let setup = Setup { network: args.network, settings, graph: &graph, time_unit: &time_unit, notify: notify.clone() };
     let made = (executor.make)(&setup).map_err(|reason| anyhow!("{}: {reason}", executor.name))?;
     let mut reference = Reference::new(&instance);
@@ -171,6 +169,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
     let evaluation = evaluator
         .place(&*placer, args.network)
         .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &*made));
+    drop(heeded);
     if let Some(path) = table {
         let blank = blank_row(args, kinds, &scheduler_name, &instance, &reference, &time_unit, executor);
         write_table(path, &[row(blank, &evaluation)])?;
@@ -179,7 +178,12 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
     let evaluation = match evaluation {
         Ok(evaluation) => evaluation,
         Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(error) if error.is_stop() => {
+            let seconds = time_limit.unwrap_or_default();
+            bail!("not done within the time limit of {seconds} s: {error}; give it more with --time-limit")
+        }
         Err(EvaluationError::Place { error, .. }) => return Err(error.into()),
+        Err(error) if error.status() == Status::Error => bail!("{error}"),
         Err(error) => bail!("{}: {error}", error.status().name()),
     };
     let placed = PlacedGraph::new(&instance, &evaluation.decision.placement);

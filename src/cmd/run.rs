@@ -14,7 +14,7 @@ use placebench::harness::engine::Followed;
 use placebench::harness::measurement::{host_name, processor_model};
 use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{
-    Environment, Finished as FinishedCells, RunFolder, RunState, input_digests, read_run, read_suite, run,
+    Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, read_run, read_suite, run,
 };
 use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Shard, Suite};
 use placebench::reports::{
@@ -23,7 +23,7 @@ use placebench::reports::{
 
 use super::engine::{EngineArgs, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{print, wrap};
+use crate::output::{complain, print, wrap};
 use crate::progress::Progress;
 
 /// What `run --help` ends with.
@@ -177,12 +177,12 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
-        .context("cannot start threads")?;
+        .context("cannot start threads, use fewer with --threads")?;
     let plan = Plan::new(suite)?;
     // What follows a run reads none of its files.
     let inputs = if args.follow.is_some() { BTreeMap::new() } else { input_digests(&plan)? };
     let environment = environment(pool.current_num_threads(), inputs);
-    let (path, resumes) = match existing.or(args.out.as_ref()) {
+    let (mut path, mut resumes) = match existing.or(args.out.as_ref()) {
         Some(path) => (path.clone(), false),
         None => choose_folder(&plan.suite.name, &suite_toml, &environment, args.fresh),
     };
@@ -197,20 +197,18 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         None if args.follow.is_some() => bail!("{}: holds a run of another version of placebench", path.display()),
         Some(RunState::Unfinished) | None => {}
     }
-    let say_resumes = || {
-        if resumes {
-            eprintln!("resuming {}; --fresh starts anew", path.display());
-        }
-    };
+    let say_resumes = |path: &Path| complain(&format!("resuming {}; --fresh starts anew", path.display()));
     let stop = StopToken::default();
     let progress = Progress::new(args.quiet);
     if args.follow.is_some() || args.engine.engine.is_some() {
-        stop_on_ctrl_c(&stop)?;
+        let _heeded = stop_on_ctrl_c(&stop)?;
         let followed = match args.follow.is_some() {
             true => follow_slurm(&path, &plan, &stop, &progress)?,
             false => {
                 RunFolder::prepare(&path, &suite_toml, &environment)?;
-                say_resumes();
+                if resumes {
+                    say_resumes(&path);
+                }
                 args.engine.run(&plan, &path, pool.current_num_threads(), &stop, &progress)?
             }
         };
@@ -222,21 +220,33 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             Followed::Complete => write_table_of(&path, plan),
         };
     }
-    let folder = RunFolder::open(&path, &suite_toml, &environment, args.shard)?;
-    say_resumes();
+    let folder = loop {
+        match RunFolder::open(&path, &suite_toml, &environment, args.shard) {
+            // Another process has begun a run since, or goes on with the one to resume.
+            Err(FolderError::InUse { .. }) if args.out.is_none() && existing.is_none() => {
+                (path, resumes) = (next_folder(&plan.suite.name), false);
+            }
+            opened => break opened?,
+        }
+    };
+    if resumes {
+        say_resumes(&path);
+    }
     let whole = args.shard.map(|_| plan.suite.clone());
     let mut plan = plan;
     args.shard.iter().for_each(|&shard| plan.keep_shard(shard));
     let plan = Arc::new(plan);
     let mut before = FinishedCells::new(&path, &plan)?;
     before.update(args.shard, |_, _| ())?;
-    stop_on_ctrl_c(&stop)?;
+    let heeded = stop_on_ctrl_c(&stop)?;
     let outcome = pool.install(|| run(&plan, |cell| before.has(cell), &stop, &progress, |row| folder.append(row)));
     progress.finish();
+    drop(heeded);
     let outcome = outcome?;
     if !outcome.is_complete() {
         let (done, cells) = (outcome.done, outcome.cells);
-        eprintln!("stopped after {done} of {cells} cells; the same command goes on from there ({})", path.display());
+        let folder = path.display();
+        complain(&format!("stopped after {done} of {cells} cells; the same command goes on from there ({folder})"));
         return Ok(Ended::Stopped);
     }
     drop(before);
@@ -353,14 +363,27 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
 
 /// The latest run folder of the suite if its run is unfinished, and whether it is that; else the next free number.
 fn choose_folder(name: &str, suite_toml: &str, environment: &Environment, fresh: bool) -> (PathBuf, bool) {
-    let folder = |number: u32| Path::new("runs").join(format!("{name}-{number}"));
-    let next = (1..).find(|&number| !folder(number).exists()).unwrap_or(1);
+    let folder = |number: u32| numbered(name, number);
+    let next = next_number(name);
     let state = |path: &Path| RunFolder::state(path, suite_toml, environment);
     let latest = (1..next).rev().map(folder).find_map(|path| Some((state(&path)?, path)));
     match latest {
         Some((RunState::Unfinished, path)) if !fresh => (path, true),
         _ => (folder(next), false),
     }
+}
+
+fn numbered(name: &str, number: u32) -> PathBuf {
+    Path::new("runs").join(format!("{name}-{number}"))
+}
+
+/// The first number that no run folder of a suite has.
+fn next_number(name: &str) -> u32 {
+    (1..).find(|&number| !numbered(name, number).exists()).unwrap_or(1)
+}
+
+fn next_folder(name: &str) -> PathBuf {
+    numbered(name, next_number(name))
 }
 
 fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {

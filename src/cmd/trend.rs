@@ -133,7 +133,7 @@ fn runs_in(folder: &Path) -> anyhow::Result<Vec<RunTable>> {
     for path in paths.iter().filter(|path| path.join("suite.toml").exists()) {
         let run = RunTable::read(path)?;
         if run.unfinished {
-            eprintln!("{}: left out, because it is unfinished", path.display());
+            crate::output::complain(&format!("{}: left out, because it is unfinished", path.display()));
         } else {
             runs.push(run);
         }

@@ -75,7 +75,7 @@ impl Placer for CrossEntropy {
         let mut rows = search.prior(self.prior);
         let mut drawn = 0u64;
         while search.left() > 0 {
-            let count = self.samples.min(search.left()) as u64;
+            let count = search.round(self.samples)?;
             let samples: Vec<Vec<DeviceId>> =
                 (drawn..drawn + count).filter_map(|number| sample(&search, &rows, number)).collect();
             drawn += count;

@@ -86,7 +86,7 @@ impl Placer for Reinforce {
         let mut drawn = 0u64;
         while search.left() > 0 && drawn < most_samples {
             let probabilities = policy.probabilities();
-            let count = self.samples.min(search.left()) as u64;
+            let count = search.round(self.samples)?;
             let samples: Vec<Vec<DeviceId>> =
                 (drawn..drawn + count).map(|sample| policy.sample(&search, &probabilities, sample)).collect();
             drawn += count;

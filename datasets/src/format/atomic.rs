@@ -1,9 +1,11 @@
 //! Files and folders that appear complete or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::FormatError;
 use super::compressed::Compression;
@@ -19,8 +21,9 @@ pub(crate) fn write_file(
 /// Writes a file beside its final place, flushes it to the disk, then renames it, so that no reader ever sees half of
 /// it.
 ///
-/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind. Devices and pipes are written to, not
-/// replaced. A file whose name ends in `.gz` or `.zst` is compressed.
+/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind, which the next process that writes into
+/// the folder removes. Devices and pipes are written to, not replaced. A symbolic link stays one: what it points to is
+/// replaced. A file that is replaced passes its permissions on. A file whose name ends in `.gz` or `.zst` is compressed.
 ///
 /// # Errors
 /// What `content` returns, and the system's errors as `io_error` wraps them. An existing file then stays as it was.
@@ -29,14 +32,16 @@ pub fn write_whole<E>(
     io_error: impl Fn(io::Error) -> E,
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+    let found = fs::metadata(path);
+    if found.as_ref().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         let file = File::options().write(true).open(path).map_err(&io_error)?;
         let mut out = BufWriter::new(file);
         content(&mut out)?;
         return out.flush().map_err(&io_error);
     }
-    let partial = Partial::file(path);
-    let mut out = BufWriter::new(File::create(&partial.path).map_err(&io_error)?);
+    let target = without_links(path).map_err(&io_error)?;
+    let (partial, file) = Partial::file(&target).map_err(&io_error)?;
+    let mut out = BufWriter::new(file);
     content(&mut out)?;
     out.flush().map_err(&io_error)?;
     let partial = match Compression::of(path) {
@@ -47,14 +52,32 @@ pub fn write_whole<E>(
         }
         Some(compression) => {
             drop(out);
-            let packed = Partial::file(path);
             let from = File::open(&partial.path).map_err(&io_error)?;
-            let to = File::create(&packed.path).map_err(&io_error)?;
+            let (packed, to) = Partial::file(&target).map_err(&io_error)?;
             compression.compress(from, BufWriter::new(&to)).and_then(|()| to.sync_all()).map_err(&io_error)?;
             packed
         }
     };
-    fs::rename(&partial.path, path).and_then(|()| sync_parent(path)).map_err(io_error)
+    if let Ok(found) = found {
+        fs::set_permissions(&partial.path, found.permissions()).map_err(&io_error)?;
+    }
+    fs::rename(&partial.path, &target).and_then(|()| sync_parent(&target)).map_err(io_error)
+}
+
+/// The path that a symbolic link points to in the end, whether something is there or not.
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => {
+                let target = fs::read_link(&path)?;
+                path = path.parent().unwrap_or(Path::new("")).join(target);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links, one to the other"))
 }
 
 /// A folder under construction beside its final place; removed when dropped before [`PartialFolder::commit`].
@@ -71,9 +94,9 @@ impl PartialFolder {
             let error = FormatError::file(target, "exists already, and is no graph folder that could be replaced");
             return Err(error.remedy("choose another name, or remove it"));
         }
-        let partial = Partial::folder(target);
-        fs::create_dir(&partial.path).map_err(|error| FormatError::io(target, error))?;
-        Ok(Self { target: target.to_owned(), partial })
+        let real = without_links(target).map_err(|error| FormatError::io(target, error))?;
+        let partial = Partial::folder(&real).map_err(|error| FormatError::io(target, error))?;
+        Ok(Self { target: real, partial })
     }
 
     /// Where to write the files meanwhile.
@@ -93,14 +116,18 @@ impl PartialFolder {
 
     fn put_in_place(&self) -> io::Result<()> {
         sync_folder(&self.partial.path)?;
-        if self.target.exists() {
-            let old = Partial::folder(&self.target);
-            fs::rename(&self.target, &old.path)?;
+        if let Ok(found) = fs::metadata(&self.target) {
+            fs::set_permissions(&self.partial.path, found.permissions())?;
+            // Not a partial folder, which others would remove: if this process is killed now, it is all that there is.
+            let old = sibling(&self.target, "replaced");
+            fs::rename(&self.target, &old)?;
             if let Err(error) = fs::rename(&self.partial.path, &self.target) {
                 // Put the old folder back. If that fails too, the first error says more.
-                let _ = fs::rename(&old.path, &self.target);
+                let _ = fs::rename(&old, &self.target);
                 return Err(error);
             }
+            // If removing fails, a hidden folder stays, which does no harm.
+            let _ = fs::remove_dir_all(&old);
         } else {
             fs::rename(&self.partial.path, &self.target)?;
         }
@@ -108,20 +135,35 @@ impl PartialFolder {
     }
 }
 
-/// A path that is removed when dropped, if something is still there.
+/// A file or folder that is removed when dropped, if it is still there.
 #[derive(Debug)]
 struct Partial {
     path: PathBuf,
     is_folder: bool,
+    /// Locked as long as somebody works on it, where the system can: see [`remove_left_behind`].
+    _lock: Option<File>,
 }
 
 impl Partial {
-    fn file(target: &Path) -> Self {
-        Self { path: sibling(target), is_folder: false }
+    /// Makes a file beside `target`.
+    fn file(target: &Path) -> io::Result<(Self, File)> {
+        let path = Self::beside(target);
+        let file = File::create(&path)?;
+        let lock = file.try_clone().ok().filter(|lock| lock.try_lock().is_ok());
+        Ok((Self { path, is_folder: false, _lock: lock }, file))
     }
 
-    fn folder(target: &Path) -> Self {
-        Self { path: sibling(target), is_folder: true }
+    /// Makes a folder beside `target`.
+    fn folder(target: &Path) -> io::Result<Self> {
+        let path = Self::beside(target);
+        fs::create_dir(&path)?;
+        let lock = File::open(&path).ok().filter(|lock| lock.try_lock().is_ok());
+        Ok(Self { path, is_folder: true, _lock: lock })
+    }
+
+    fn beside(target: &Path) -> PathBuf {
+        remove_left_behind(folder_of(target));
+        sibling(target, PARTIAL)
     }
 }
 
@@ -132,20 +174,62 @@ impl Drop for Partial {
     }
 }
 
+const PARTIAL: &str = "partial";
+
 /// A name beside `target` that no other writer uses.
-fn sibling(target: &Path) -> PathBuf {
+fn sibling(target: &Path, what: &str) -> PathBuf {
+    /// So much of the target's name that there is room for the rest in a name.
+    const MOST_CHARS: usize = 40;
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.{}-{number}.partial", std::process::id()))
+    let name: String = name.chars().take(MOST_CHARS).collect();
+    target.with_file_name(format!(".{name}.{}-{number}.{what}", std::process::id()))
+}
+
+/// Removes what processes that were killed have left half written in a folder. Each process looks once a folder.
+///
+/// A partial file belongs to somebody if its process is alive, or somebody holds its lock: on a disk that several machines
+/// or containers share, process ids say little.
+fn remove_left_behind(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !seen.insert(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())) {
+        return;
+    }
+    // Whatever cannot be listed or removed stays: it is only untidy.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_ours = entry.file_name().to_str().and_then(writer_of).is_some_and(|id| !is_alive(id));
+        if is_ours && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        }
+    }
+}
+
+/// The id of the process that made a partial file of this name.
+fn writer_of(name: &str) -> Option<u32> {
+    let (_, writer) = name.strip_prefix('.')?.strip_suffix(PARTIAL)?.strip_suffix('.')?.rsplit_once('.')?;
+    let (id, number) = writer.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    id.parse().ok()
+}
+
+/// Whether a process of this id runs; not known where there is no `/proc`, and the lock alone decides.
+fn is_alive(id: u32) -> bool {
+    Path::new("/proc").join(id.to_string()).exists()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => sync_folder(Path::new(".")),
-        Some(parent) => sync_folder(parent),
-        None => Ok(()),
-    }
+    sync_folder(folder_of(path))
 }
 
 /// Flushes the entries of a folder to the disk.
@@ -224,5 +308,57 @@ mod tests {
         assert!(error.to_string().ends_with(
             "exists already, and is no graph folder that could be replaced: choose another name, or remove it"
         ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_what_is_replaced_passes_its_permissions_on() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let (real, link) = (folder.path().join("real.csv"), folder.path().join("link.csv"));
+        fs::write(&real, "old").unwrap();
+        set_mode(&real, 0o640);
+        symlink("real.csv", &link).unwrap();
+        write_file(&link, |out| Ok(out.write_all(b"new").unwrap())).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!((fs::read_to_string(&real).unwrap().as_str(), mode(&real)), ("new", 0o640));
+        // A link to nothing yet, and one to itself.
+        symlink("later.csv", folder.path().join("ahead")).unwrap();
+        write_file(&folder.path().join("ahead"), |_| Ok(())).unwrap();
+        assert!(folder.path().join("later.csv").is_file());
+        symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(write_file(&folder.path().join("loop"), |_| Ok(())).is_err());
+        // Folders.
+        let target = folder.path().join("graph");
+        fs::create_dir(&target).unwrap();
+        set_mode(&target, 0o750);
+        symlink("graph", folder.path().join("g")).unwrap();
+        let fresh = PartialFolder::create(&folder.path().join("g"), |_| true).unwrap();
+        fs::write(fresh.path().join("graph.toml"), "x").unwrap();
+        fresh.commit().unwrap();
+        assert!(fs::symlink_metadata(folder.path().join("g")).unwrap().is_symlink());
+        assert_eq!((target.join("graph.toml").is_file(), mode(&target)), (true, 0o750));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_written_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            fs::write(folder.path().join(name), "half").unwrap();
+            name.to_owned()
+        };
+        // Process ids stay far below this one.
+        file(".results.parquet.4294967295-0.partial");
+        fs::create_dir(folder.path().join(".rnn.4294967295-1.partial")).unwrap();
+        let own = file(&format!(".a.{}-99.partial", std::process::id()));
+        let held = file(".b.4294967295-2.partial");
+        let _lock = File::open(folder.path().join(&held)).map(|file| file.try_lock().map(|()| file)).unwrap().unwrap();
+        let others = [".c.4294967295.partial", ".d.1x-2.partial", "e.4294967295-2.partial", ".f.4294967295-3.replaced"];
+        let mut expected: Vec<String> = others.into_iter().map(file).chain([own, held, "g.csv".to_owned()]).collect();
+        write_file(&folder.path().join("g.csv"), |_| Ok(())).unwrap();
+        expected.sort();
+        assert_eq!(entries(folder.path()), expected);
     }
 }

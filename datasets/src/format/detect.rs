@@ -1,5 +1,6 @@
 //! Finds the format of a path in the table, and reads or writes the path in it.
 
+use std::fs;
 use std::io;
 use std::mem::discriminant;
 use std::path::Path;
@@ -163,8 +164,8 @@ fn find<F>(
     purpose: Purpose,
     select: impl Fn(&Format) -> Option<F>,
 ) -> Result<(&'static Format, F), FormatError> {
-    if purpose == Purpose::Read && !path.exists() {
-        return Err(FormatError::io(path, io::ErrorKind::NotFound.into()));
+    if purpose == Purpose::Read {
+        check_access(path).map_err(|error| FormatError::io(path, error))?;
     }
     let shown = shown(path, purpose)?;
     shown.iter().find_map(|&format| Some((format, select(format)?))).ok_or_else(|| {
@@ -174,6 +175,21 @@ fn find<F>(
         let known: Vec<_> = FORMATS.into_iter().filter(is_known).collect();
         refusal(path, what, purpose, &known, shown.first().copied())
     })
+}
+
+/// Whether there is something at a path that can be looked into: a folder that nobody may enter is no folder of another kind.
+fn check_access(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_dir() {
+        fs::read_dir(path)?;
+        let signs = FORMATS.into_iter().filter_map(|format| match format.mark {
+            Mark::Folder(sign) => Some(sign),
+            _ => None,
+        });
+        for sign in signs {
+            path.join(sign).try_exists()?;
+        }
+    }
+    Ok(())
 }
 
 /// Why a path has none of the known formats, and what to do.

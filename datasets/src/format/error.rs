@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::TomlFault;
+use crate::{TomlFault, io_reason};
 
 /// Where in a file the fault is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +59,8 @@ impl FormatError {
     /// The operating system refused to read or write the file.
     pub fn io(path: impl AsRef<Path>, error: io::Error) -> Self {
         let message = match error.kind() {
-            io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
             io::ErrorKind::InvalidData => "the text is not UTF-8".to_owned(),
-            _ => error.to_string(),
+            _ => io_reason(&error),
         };
         let mut this = Self::file(path, message);
         this.0.io = Some(error);

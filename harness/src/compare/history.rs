@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::write_whole;
+use placebench_datasets::io_reason;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +69,7 @@ pub struct History {
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The file system says no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_reason(source))]
     Io {
         /// The file.
         path: PathBuf,

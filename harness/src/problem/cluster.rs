@@ -8,7 +8,7 @@ use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};
 
 use super::error::ProblemError;
-use super::graph::stem;
+use super::graph::{is_there, stem};
 use super::kinds::Kinds;
 
 /// A cluster and how it is used: exactly one of `preset` and `file` says where it comes from.
@@ -78,7 +78,7 @@ impl ClusterEntry {
         let named = Self { name: Some(text.to_owned()), ..Self::default() };
         if cluster_preset(text, 0).is_some() {
             Ok(Self { preset: Some(text.to_owned()), ..named })
-        } else if Path::new(text).exists() {
+        } else if is_there(Path::new(text)) {
             Ok(Self { file: Some(text.into()), ..named })
         } else {
             let nearest = nearest(text, ClusterParams::PRESETS);

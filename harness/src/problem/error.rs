@@ -75,7 +75,9 @@ pub enum ProblemError {
     #[error("{0}")]
     PresetParams(String),
     /// More devices asked for than there are.
-    #[error("cluster '{cluster}' has {devices} devices, not {wanted}")]
+    #[error(
+        "cluster '{cluster}' has {devices} devices, not {wanted}: ask for at most {devices}, or choose a larger cluster"
+    )]
     TooFewDevices {
         /// The cluster.
         cluster: String,

@@ -1,5 +1,6 @@
 //! Graphs by what a suite or a command line says of them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::{self, GraphHeader};
@@ -78,7 +79,7 @@ impl GraphEntry {
             Ok(Self { catalogue: Some(text.to_owned()), ..named })
         } else if GraphParams::preset(text).is_some() {
             Ok(Self { preset: Some(text.to_owned()), ..named })
-        } else if Path::new(text).exists() {
+        } else if is_there(Path::new(text)) {
             Ok(Self { file: Some(text.into()), ..named })
         } else {
             let names = catalogue::entries().iter().map(|entry| entry.name).chain(GraphParams::presets());
@@ -165,6 +166,14 @@ fn preset(name: &str) -> Result<GraphParams, ProblemError> {
             name: name.to_owned(),
             nearest: nearest(name, GraphParams::presets()),
         }),
+    }
+}
+
+/// Whether a path names something, though perhaps something that may not be read: its reader says why then.
+pub(super) fn is_there(path: &Path) -> bool {
+    match path.try_exists() {
+        Ok(there) => there,
+        Err(error) => matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotADirectory),
     }
 }
 

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::format::write_whole;
+use placebench_datasets::format::{contain, write_whole};
+use placebench_datasets::io_reason;
 use polars::prelude::*;
 
 use super::Row;
@@ -36,7 +37,7 @@ impl TableFormat {
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The file system says no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_reason(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -130,8 +131,10 @@ pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
     match format {
         TableFormat::Parquet => {
             let table_error = |source| TableError::Table { path: path.to_owned(), source };
-            let frame = ParquetReader::new(file).finish().map_err(table_error)?;
-            Row::from_frame(&frame).map_err(table_error)
+            // Damaged files make the decoder panic now and then.
+            let frame = contain(|| ParquetReader::new(file).read_parallel(ParallelStrategy::None).finish());
+            let frame = frame.map_err(|_| no_row("its content makes no sense: make it again".to_owned()))?;
+            Row::from_frame(&frame.map_err(table_error)?).map_err(table_error)
         }
         TableFormat::Csv => {
             let mut reader = csv::Reader::from_reader(BufReader::new(file));

@@ -71,7 +71,8 @@ pub(super) fn measure(plan: &Plan, prepared: &Prepared, cells: &[Cell], stop: &S
     };
     let placed: Vec<Result<Placed<'_>, EvaluationError>> = cells.iter().map(place).collect();
     let runs = placed.iter().zip(cells);
-    let runs: Vec<_> = runs.filter_map(|(placed, &cell)| Some((placed.as_ref().ok()?, scheduler(plan, cell)))).collect();
+    let runs: Vec<_> =
+        runs.filter_map(|(placed, &cell)| Some((placed.as_ref().ok()?, scheduler(plan, cell)))).collect();
     let mut found = match executor(plan, prepared, first) {
         Ok(executor) => evaluator.execute_all(&runs, &*executor),
         Err(error) => vec![Err(error); runs.len()],

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! The journals are what survives a crash: a torn last line does not count. The table appears by renaming when all cells are
-//! done. Shards share the folder without locks, so that it may be on a network file system: no two processes write one file,
-//! and files that they all make appear complete or not at all.
+//! done. The journal of a run that is not in shards is locked as long as a process writes it. Shards share the folder
+//! without locks, so that it may be on a network file system: no two processes write one file, and files that they all make
+//! appear complete or not at all.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -19,6 +20,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use placebench_datasets::io_reason;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, PARTS, PartHeader, journals, rows_of};
@@ -59,7 +61,7 @@ pub struct Environment {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The file system says no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_reason(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -73,6 +75,14 @@ pub enum FolderError {
         path: PathBuf,
         /// What differs.
         found: String,
+    },
+    /// Another process runs the same suite in the folder.
+    #[error(
+        "{}: another placebench is writing this run: wait until it ends, or choose another folder with --out", path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
     },
     /// A file that the run reads is not what it was when the run began.
     #[error(
@@ -149,8 +159,8 @@ impl RunFolder {
     /// run in it. [`Finished`](super::Finished) says what is there already.
     ///
     /// # Errors
-    /// If the folder cannot be written, holds something else than a run of the same suite by the same version, or a file
-    /// that the run reads has changed since.
+    /// If the folder cannot be written, holds something else than a run of the same suite by the same version, another
+    /// process writes the same run and neither is a shard, or a file that the run reads has changed since.
     pub fn open(
         path: &Path,
         suite_toml: &str,
@@ -195,7 +205,11 @@ impl RunFolder {
     /// The environment of a run of the same suite by the same version.
     fn check_same_run(path: &Path, suite_toml: &str, environment: &Environment) -> Result<Environment, FolderError> {
         let other = |found: &str| FolderError::OtherRun { path: path.to_owned(), found: found.to_owned() };
-        let suite = fs::read_to_string(path.join(SUITE)).map_err(|_| FolderError::NotARun { path: path.to_owned() })?;
+        let place = path.join(SUITE);
+        let suite = fs::read_to_string(&place).map_err(|source| match source.kind() {
+            io::ErrorKind::PermissionDenied => FolderError::Io { path: place, source },
+            _ => FolderError::NotARun { path: path.to_owned() },
+        })?;
         if suite != suite_toml {
             return Err(other("another suite, or an earlier state of this one"));
         }
@@ -304,9 +318,7 @@ pub enum RunState {
 /// # Errors
 /// If the folder is no run folder, or a file in it is broken.
 pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
-    if !path.join(SUITE).exists() {
-        return Err(FolderError::NoRun { path: path.to_owned() });
-    }
+    check_is_run(path)?;
     let results = path.join(RESULTS);
     if results.exists() {
         return Ok(read_table(&results)?);
@@ -328,7 +340,8 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
 /// not have, while the table can still be read.
 pub fn read_suite(path: &Path) -> Result<(String, Result<Suite, FolderError>), FolderError> {
     let place = path.join(SUITE);
-    let text = fs::read_to_string(&place).map_err(|_| FolderError::NoRun { path: path.to_owned() })?;
+    check_is_run(path)?;
+    let text = fs::read_to_string(&place).map_err(|source| FolderError::Io { path: place.clone(), source })?;
     let suite = Suite::parse(&text, &place.display().to_string()).map_err(FolderError::from);
     Ok((text, suite))
 }
@@ -345,6 +358,17 @@ pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
         other => other.map_err(|source| FolderError::Io { path: path.clone(), source })?,
     };
     toml::from_str(&text).map_err(|error| FolderError::Broken { path, reason: error.message().replace('\n', " ") })
+}
+
+/// Whether a path is a run folder that may be looked into.
+fn check_is_run(path: &Path) -> Result<(), FolderError> {
+    match path.join(SUITE).try_exists() {
+        Ok(true) => Ok(()),
+        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Err(FolderError::Io { path: path.to_owned(), source })
+        }
+        _ => Err(FolderError::NoRun { path: path.to_owned() }),
+    }
 }
 
 fn no_run(path: &Path) -> &'static str {
@@ -405,6 +429,19 @@ pub(super) mod tests {
         assert_eq!(read_run(&path).unwrap(), [row(0)]);
         run.append(&row(1)).unwrap();
         assert_eq!(read_run(&path).unwrap(), [row(0), row(1)]);
+    }
+
+    #[test]
+    fn a_folder_that_is_open_is_refused_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let run = RunFolder::open(&path, "a", &environment(), None).unwrap();
+        run.append(&row(0)).unwrap();
+        assert!(matches!(RunFolder::open(&path, "a", &environment(), None), Err(FolderError::InUse { .. })));
+        assert_eq!(read_run(&path).unwrap(), [row(0)], "reading needs no lock");
+        drop(run);
+        RunFolder::open(&path, "a", &environment(), None).unwrap();
+        assert_eq!(rows_of(&path.join("cells.jsonl")).unwrap(), [row(0)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use placebench_datasets::format::sha256;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Environment, FolderError};
+use super::lock::lock_alone;
 use crate::results::Row;
 use crate::suite::Shard;
 
@@ -59,20 +60,27 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run that is not in shards; cuts off a torn last line.
+    /// The journal of a run that is not in shards, locked as long as it is open; cuts off a torn last line.
+    ///
+    /// # Errors
+    /// [`FolderError::InUse`] if another process has it open.
     pub(super) fn whole(folder: &Path) -> Result<Self, FolderError> {
         let path = folder.join(WHOLE);
         let open = || {
             let file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+            if !lock_alone(&file) {
+                return Ok(None);
+            }
             let mut complete = 0;
             let mut lines = Lines::new(&file, 0)?;
             while lines.next()?.is_some() {
                 complete = lines.end;
             }
             file.set_len(complete)?;
-            Ok(file)
+            Ok(Some(file))
         };
         let file = open().map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        let file = file.ok_or_else(|| FolderError::InUse { path: folder.to_owned() })?;
         Ok(Self { path, file: Mutex::new(Some(file)) })
     }
 

@@ -6,6 +6,7 @@ mod folder;
 mod guard;
 mod inputs;
 mod journal;
+mod lock;
 mod replay;
 
 use std::sync::Arc;
@@ -174,7 +175,7 @@ fn run_group<E: Send>(
             fail_all(plan, jobs, Status::Error, &message, keep)
         }
         Outcome::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
-        Outcome::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready within the limit", keep),
+        Outcome::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready in time", keep),
     }
 }
 
@@ -222,13 +223,22 @@ fn run_job<E>(
         }
         // A placer that was stopped may have reported more about it than the limit.
         Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
-            rows.into_iter().try_for_each(keep)
+            // Programs say what their limit was.
+            let named = |error: String| match error.starts_with("stopped") {
+                true => format!("{error}; {}", limit_text(plan)),
+                false => error,
+            };
+            rows.into_iter().map(|row| Row { error: row.error.map(named), ..row }).try_for_each(keep)
         }
         Outcome::Late(_) | Outcome::TimedOut => {
-            let message = format!("not done within {} s", limit.unwrap_or_default().as_secs_f64());
+            let message = format!("not done in time; {}", limit_text(plan));
             job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::TimedOut, &message)))
         }
     }
+}
+
+fn limit_text(plan: &Plan) -> String {
+    format!("the suite's time_limit_seconds is {}", plan.suite.time_limit_seconds.unwrap_or_default())
 }
 
 fn fail_all<E>(

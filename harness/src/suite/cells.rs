@@ -3,12 +3,13 @@
 use placebench_algorithms::fairness::Assumption;
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
 use placebench_datasets::MemoryRule;
+use placebench_datasets::process::{NotEnoughMemory, check_memory};
 use polars::prelude::PolarsError;
 
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::execute::{ExecutorEntry, ExecutorName, executor};
-use crate::problem::{Problem, ProblemError};
+use crate::problem::{GraphEntry, Problem, ProblemError};
 use crate::results::{CellKey, Column, Filter, FilterError, Row, Table, values};
 
 /// Why a suite has no list of cells.
@@ -20,6 +21,9 @@ pub enum PlanError {
     /// Its `where` selects no cell, or names a value that no cell has.
     #[error("where: {0}")]
     Filter(#[from] FilterError),
+    /// Its cells do not fit into memory.
+    #[error("{0}; the suite's repetitions multiply them")]
+    Memory(#[from] NotEnoughMemory),
     /// Its `where` names a column that is empty before the run.
     #[error("where: {column} is known only when a cell has run: use one of {known}", known = known_columns())]
     Unknown {
@@ -113,6 +117,7 @@ impl Plan {
             suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
         let executors = suite.executors.iter().filter_map(|text| executor(text).ok()).collect();
         let mut plan = Self { suite, placers, schedulers, networks, executors, groups: Vec::new(), cells: Vec::new() };
+        plan.check_memory()?;
         plan.list_groups();
         for group in 0..plan.groups.len() {
             plan.list_cells(group);
@@ -150,6 +155,21 @@ impl Plan {
         self.cells.iter().for_each(|cell| used[cell.placer] = true);
         let used = used.into_iter().skip(self.suite.placers.len());
         self.suite.placer_entries.iter().zip(used).filter(|(_, used)| *used).map(|(entry, _)| entry)
+    }
+
+    /// Refuses more cells than have room in memory with their rows, before they are listed.
+    fn check_memory(&self) -> Result<(), NotEnoughMemory> {
+        /// A row with its texts, and once more as a part of the table.
+        const CELL_BYTES: u64 = 2_000;
+        let repetitions = |entry: &GraphEntry| u64::from(entry.repetitions.unwrap_or(self.suite.repetitions));
+        let groups = self.suite.graphs.iter().map(|entry| {
+            let clusters = entry.clusters.as_ref().map_or(self.suite.clusters.len(), Vec::len);
+            repetitions(entry).saturating_mul(clusters as u64)
+        });
+        let groups = groups.fold(0, u64::saturating_add);
+        let placed: usize = (0..self.placers.len()).map(|placer| self.schedulers_for(placer).len()).sum();
+        let cells = groups.saturating_mul((placed * self.networks.len() * self.executors.len()) as u64);
+        check_memory(cells.saturating_mul(CELL_BYTES), || format!("a suite of {cells} cells"))
     }
 
     fn list_groups(&mut self) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::{TomlFault, parse_toml};
+use placebench_datasets::{TomlFault, io_reason, parse_toml};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -53,6 +53,7 @@ pub struct Suite {
     pub except: Vec<String>,
     /// Schedulers; `static` runs only with placers that make a schedule of their own, and none runs with placers that choose
     /// devices during the run.
+    #[serde(default = "pct")]
     pub schedulers: Vec<String>,
     /// Executors; those that measure run their cells one at a time, when all others are done, and none of placers that
     /// choose devices during the run.
@@ -78,6 +79,10 @@ fn one() -> u32 {
 
 fn contention_free() -> Vec<String> {
     vec!["contention_free".to_owned()]
+}
+
+fn pct() -> Vec<String> {
+    vec!["pct".to_owned()]
 }
 
 fn simulate() -> Vec<String> {
@@ -159,7 +164,7 @@ impl Suite {
     /// If the file cannot be read, is no suite, or names an unknown algorithm.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: error.to_string() })?;
+            .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: io_reason(&error) })?;
         let mut suite = Self::parse(&text, &path.display().to_string())?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let place = path.display().to_string();
@@ -440,6 +445,13 @@ preset = "laich7"
     }
 
     #[test]
+    fn without_schedulers_a_suite_has_pct() {
+        let suite = Suite::parse(&GOOD.replace("schedulers = [\"fifo\"]\n", ""), "s.toml").unwrap();
+        assert_eq!(suite.schedulers, ["pct"]);
+        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "again").unwrap(), suite);
+    }
+
+    #[test]
     fn a_filter_is_a_text_that_reads_back_and_a_wrong_one_is_told_with_its_line() {
         let with = |filter: &str| GOOD.replace("schedulers", &format!("where = \"{filter}\"\nschedulers"));
         let text = with("graph=laich1 placer=hashing,scoring(alpha=1, fringe=2)");
@@ -473,7 +485,11 @@ preset = "laich7"
     #[test]
     fn each_mistake_is_one_line_with_place_and_remedy() {
         let cases = [
-            (GOOD.replace("schedulers", "scheduler"), "s.toml:4: unknown field `scheduler`, expected"),
+            (
+                GOOD.replace("schedulers", "scheduler"),
+                "s.toml:4: unknown field `scheduler`: did you mean `schedulers`?",
+            ),
+            (GOOD.replace("schedulers", "colour"), "s.toml:4: unknown field `colour`, expected one of `name`, `title`"),
             (
                 GOOD.replace("placers", "placer"),
                 "s.toml:3: invalid type: string \"hashing\", expected a [[placer]] table",
@@ -536,12 +552,15 @@ preset = "laich7"
                 GOOD.replace("[[graph]]", "[execute]\nvirtual_devices = 2\n[[graph]]"),
                 "s.toml: execute: virtual_devices: only the executor cuda has virtual devices",
             ),
-            (GOOD.replace("[[graph]]", "[execute]\nwarmup = 1\n[[graph]]"), "s.toml:7: unknown field `warmup`"),
+            (
+                GOOD.replace("[[graph]]", "[execute]\nwarmup = 1\n[[graph]]"),
+                "s.toml:7: unknown field `warmup`: did you mean `warm_up`?",
+            ),
             (GOOD.replace("[[graph]]", "[execute]\nmean_op = \"3\"\n[[graph]]"), "s.toml:7: '3' is no length of time"),
             (GOOD.replace("preset = \"laich7\"", ""), "s.toml: cluster '': give exactly one of preset, file"),
             (
                 GOOD.replace("\"laich7\"", "\"laich7\"\nmemory = \"peek\""),
-                "s.toml:11: unknown variant `peek`, expected one of `static`, `peak`, `unlimited`",
+                "s.toml:11: unknown variant `peek`: did you mean `peak`?",
             ),
             (
                 GOOD.replace("\"laich7\"", "\"laich7\"\nkinds = \"gpu\""),

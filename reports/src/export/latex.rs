@@ -1,5 +1,7 @@
 //! LaTeX with booktabs rules.
 
+use placebench_datasets::printable;
+
 use super::Table;
 
 pub(super) fn write(table: &Table, caption: &str) -> String {
@@ -20,7 +22,7 @@ pub(super) fn write(table: &Table, caption: &str) -> String {
 /// A text that LaTeX prints as it is.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in printable(&text.replace(['\n', '\r'], " ")).chars() {
         match character {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', character]),
             '\\' => escaped.push_str("\\textbackslash{}"),
@@ -33,7 +35,6 @@ fn escape(text: &str) -> String {
             '×' => escaped.push_str("$\\times$"),
             '°' => escaped.push_str("$^\\circ$"),
             '±' => escaped.push_str("$\\pm$"),
-            '\n' | '\r' => escaped.push(' '),
             other => escaped.push(other),
         }
     }
@@ -43,6 +44,14 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_shown() {
+        let mut table = Table::new(["a\u{1b}[2Jb"]);
+        table.push(["two\nlines"]);
+        let text = table.to_latex("");
+        assert!(text.contains("a\\textbackslash{}u\\{1b\\}[2Jb") && text.contains("two lines"), "{text}");
+    }
 
     #[test]
     fn every_special_character_is_escaped_and_the_rules_are_those_of_booktabs() {

@@ -1,9 +1,16 @@
 //! GitHub's Markdown.
 
+use placebench_datasets::printable;
+
 use super::Table;
 
 pub(super) fn write(table: &Table) -> String {
-    let escape = |text: &String| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
+    let escape = |text: &String| {
+        let plain = text.replace(['\n', '\r'], " ");
+        let plain = printable(&plain).replace('\\', "\\\\").replace('|', "\\|");
+        // A browser shows what stands in angle brackets as HTML.
+        plain.replace('<', "&lt;")
+    };
     let header: Vec<String> = table.header.iter().map(escape).collect();
     let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(escape).collect()).collect();
     let right = table.numeric_columns();
@@ -29,6 +36,14 @@ pub(super) fn write(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_html_is_text() {
+        let mut table = Table::new(["a\u{1b}b"]);
+        table.push(["<img src=x>"]);
+        let text = table.to_markdown();
+        assert!(text.contains("a\\\\u{1b}b") && text.contains("&lt;img src=x>"), "{text}");
+    }
 
     #[test]
     fn columns_line_up_numbers_to_the_right_and_bars_are_escaped() {

@@ -2,14 +2,15 @@
 //! groups.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use placebench_algorithms::StopToken;
 use placebench_datasets::significant::time_text;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
 use placebench_harness::problem::{Problem, ProblemError};
 use placebench_harness::results::{CellKey, Metric, Table, cell_keys};
-use placebench_harness::runner::{MeasuredCell, replay};
-use placebench_harness::suite::{Cell, Plan, PlanError, Suite, SuiteError};
+use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
+use placebench_harness::suite::{Cell, PlacerEntry, Plan, PlanError, Suite};
 use polars::prelude::*;
 
 use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
@@ -19,7 +20,7 @@ use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
 pub enum CellsError {
     /// The run's suite cannot be read.
     #[error(transparent)]
-    Suite(#[from] SuiteError),
+    Folder(#[from] FolderError),
     /// The suite names an algorithm that does not exist.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -45,7 +46,7 @@ pub enum CellsError {
 /// A cell of a run, to draw a figure of it.
 pub(super) struct CellRun<'a> {
     run: &'a Path,
-    plan: &'a Plan,
+    plan: &'a Arc<Plan>,
     cell: Cell,
     key: CellKey,
     instance: Instance,
@@ -74,7 +75,7 @@ impl CellRun<'_> {
 pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
     let (name, unit) = (cell.file("gantt"), cell.time_unit.as_str());
     if !cell.is_measured() {
-        let (title, replayed) = (cell.title(), replay(cell.plan, cell.cell, &cell.instance, &StopToken::default())?);
+        let (title, replayed) = (cell.title(), replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?);
         let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
         let figure = Box::new(gantt(&placed, &[("", &replayed.timeline)], unit, title));
@@ -96,21 +97,24 @@ pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, St
 
 /// How many ops each device could choose from, in a simulation.
 pub(super) fn executable_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
-    let (title, replayed) = (cell.title(), replay(cell.plan, cell.cell, &cell.instance, &StopToken::default())?);
+    let (title, replayed) = (cell.title(), replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?);
     let caption = format!("Executable ops on each device before each of its decisions: {title}.");
     let figure = executable_ops(cell.instance.cluster(), &replayed.timeline, title);
     Ok(figure.map(|figure| NamedFigure { name: cell.file("executable"), caption, figure: Box::new(figure) }))
 }
 
+/// How long a cell that is run again may take.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
 /// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph, unless the
-/// folder keeps too little of it.
+/// folder keeps too little of it. A program that places is started only if its cell is named.
 pub(super) fn of_cells(
     run: &Path,
     table: &Table,
     wanted: &[String],
     draw: CellFigure,
 ) -> Result<Vec<NamedFigure>, CellsError> {
-    let plan = Plan::new(suite_of(run)?)?;
+    let plan = Arc::new(Plan::new(read_suite(run)?.1?)?);
     let cells: Vec<Cell> = match wanted.is_empty() {
         true => best_cell(&plan, table)?.into_iter().collect(),
         false => wanted.iter().map(|wanted| find_cell(&plan, wanted)).collect::<Result<_, _>>()?,
@@ -130,7 +134,7 @@ pub(super) fn of_cells(
 
 /// The colocation groups of a run's graphs, those without groups left out.
 pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
-    let suite = suite_of(run)?;
+    let suite: Suite = read_suite(run)?.1?;
     let mut graphs: Vec<(String, DataflowGraph)> = Vec::new();
     for entry in &suite.graphs {
         let (_, graph) = entry.load(suite.seed)?;
@@ -153,20 +157,19 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
     }])
 }
 
-fn suite_of(run: &Path) -> Result<Suite, SuiteError> {
-    Suite::read(&run.join("suite.toml"))
-}
-
-/// The cell of the least makespan on the first graph with a result.
+/// The cell of the least makespan on the first graph with a result, among placers that are no programs.
 fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
-    let best = table
+    let best_first = SortMultipleOptions::default().with_maintain_order(true);
+    let sorted = table
         .lazy()
         .with_column(Metric::Makespan.expr())
         .filter(col("makespan").is_not_null())
         .filter(col("graph").eq(col("graph").first()))
-        .filter(col("makespan").eq(col("makespan").min()))
+        .sort(["makespan"], best_first)
         .collect()?;
-    let best = cell_keys(&best)?.into_iter().next();
+    let programs: Vec<&str> =
+        plan.suite.placer_entries.iter().filter(|entry| entry.spec().is_none()).map(PlacerEntry::name).collect();
+    let best = cell_keys(&sorted)?.into_iter().find(|key| !programs.contains(&key.placer.as_str()));
     Ok(plan.cells.iter().copied().find(|&cell| Some(plan.key(cell)) == best))
 }
 

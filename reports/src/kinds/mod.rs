@@ -9,7 +9,7 @@ mod predicted;
 mod series;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -257,13 +257,7 @@ impl FigureKind {
             };
             figures = figures.into_iter().map(noted).collect();
         }
-        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-        for figure in &mut figures {
-            let name = NamedFigure::file_name(&figure.name);
-            let before = taken.entry(name.clone()).or_default();
-            *before += 1;
-            figure.name = if *before > 1 { format!("{name}-{before}") } else { name };
-        }
+        name_apart(&mut figures);
         Ok(figures)
     }
 
@@ -279,16 +273,31 @@ impl FigureKind {
         metric: Metric,
         cells: &[String],
     ) -> Result<Vec<NamedFigure>, CellsError> {
-        match self.about().draw {
-            Draw::Rows(_) => Ok(self.of_rows(table, metric)?),
-            Draw::Cell(draw) => of_cells(run, table, cells, draw),
-            Draw::Graphs(draw) => draw(run),
-        }
+        let mut figures = match self.about().draw {
+            Draw::Rows(_) => self.of_rows(table, metric)?,
+            Draw::Cell(draw) => of_cells(run, table, cells, draw)?,
+            Draw::Graphs(draw) => draw(run)?,
+        };
+        name_apart(&mut figures);
+        Ok(figures)
+    }
+}
+
+/// Gives each figure a name that makes a file of its own, also where upper and lower case are the same: graphs `a/b` and
+/// `a:b` would both be `a_b`.
+fn name_apart(figures: &mut [NamedFigure]) {
+    let mut taken = BTreeSet::new();
+    for figure in figures {
+        let name = NamedFigure::file_name(&figure.name);
+        let numbered = |number: u32| if number > 1 { format!("{name}-{number}") } else { name.clone() };
+        figure.name = (1..).map(numbered).find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]

@@ -29,7 +29,7 @@ struct Class {
 /// does a class at the speed (weight / time) that its kind's times for the class and its own speed give. A device that is
 /// busy for longer with what only it may run gets nothing of the rest.
 ///
-/// `weight_of` is the weight of a unit in the view.
+/// `weight_of` is the weight of a unit in the view, at least 1.
 pub(super) fn targets(instance: &Instance, weight_of: impl Fn(UnitId) -> u64) -> Targets {
     let (cluster, units) = (instance.cluster(), instance.units());
     // A set of three kinds has eight values.
@@ -49,6 +49,12 @@ pub(super) fn targets(instance: &Instance, weight_of: impl Fn(UnitId) -> u64) ->
     let mut weights = vec![0.0; cluster.device_count()];
     for class in order {
         pour(instance, class, &mut ends, &mut weights);
+    }
+    // Partitioners need a device at least, and shares that are numbers, whatever the costs are.
+    if !weights.iter().sum::<f64>().is_normal() {
+        let may_run =
+            |device: DeviceId| classes.iter().any(|class| class.weight > 0.0 && class.devices.contains(&device));
+        weights = cluster.device_ids().map(|device| f64::from(u8::from(may_run(device)))).collect();
     }
     let total: f64 = weights.iter().sum();
     let mut devices: Vec<DeviceId> = cluster.device_ids().filter(|device| weights[device.index()] > 0.0).collect();

@@ -7,6 +7,7 @@ mod groups;
 
 use std::sync::Arc;
 
+use placebench_datasets::process::check_memory;
 use placebench_datasets::{DeviceId, Instance, Placement, Time, splitmix64};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -111,6 +112,20 @@ impl<'a> Search<'a> {
     pub(super) fn left(&self) -> usize {
         let has_choice = (0..self.groups.count()).any(|group| self.groups.allowed(group).len() > 1);
         if has_choice { self.left } else { 0 }
+    }
+
+    /// How many candidates to draw next: as many as are wanted, as far as the budget goes.
+    ///
+    /// # Errors
+    /// If they do not fit into memory.
+    pub(super) fn round(&self, wanted: usize) -> Result<u64, PlaceError> {
+        let count = wanted.min(self.left()) as u64;
+        // The choice of each group, and its placement while it is judged.
+        let candidate = size_of::<Vec<DeviceId>>() + self.groups.count() * size_of::<DeviceId>();
+        let bytes = count.saturating_mul(candidate as u64);
+        let fits = check_memory(bytes, || format!("a round of {count} samples"));
+        fits.map_err(|error| PlaceError::Unsupported(error.to_string()))?;
+        Ok(count)
     }
 
     /// Probabilities of the allowed devices of each group.

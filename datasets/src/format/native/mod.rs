@@ -19,7 +19,6 @@ mod table_write;
 mod write;
 
 pub use read::{NativeBytes, read_native};
-pub use table_read::is_decoding;
 pub use write::{NativeColumns, NativeWriter, write_native};
 
 use schema::HEADER_FILE;

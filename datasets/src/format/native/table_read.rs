@@ -1,19 +1,16 @@
 //! Reads one Parquet table in batches of bounded size.
 
-use std::cell::Cell;
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-
 use bytes::Bytes;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use super::schema::{Content, Table};
-use crate::format::FormatError;
+use crate::format::{FormatError, contain};
 use crate::suggest::did_you_mean;
 
 /// Rows in memory at a time.
@@ -135,7 +132,7 @@ pub(super) struct TableReader {
 
 impl TableReader {
     pub(super) fn open(path: &Path, source: Source, table: &'static Table) -> Result<Self, FormatError> {
-        let file = contain(path, || -> Result<Box<dyn FileReader>, ParquetError> {
+        let file = decoded(path, || -> Result<Box<dyn FileReader>, ParquetError> {
             Ok(match source {
                 Source::File(file) => Box::new(SerializedFileReader::new(file)?),
                 Source::Bytes(bytes) => Box::new(SerializedFileReader::new(bytes)?),
@@ -195,10 +192,10 @@ impl TableReader {
         for group in 0..self.file.num_row_groups() {
             let rows = self.file.metadata().row_group(group).num_rows();
             let mut left = usize::try_from(rows).map_err(|_| corrupt(&self.path, "a row group has a negative size"))?;
-            let mut readers = contain(&self.path, || self.column_readers(group))??;
+            let mut readers = decoded(&self.path, || self.column_readers(group))??;
             while left > 0 {
                 batch.rows = left.min(BATCH);
-                contain(&self.path, || self.fill(&mut readers, &mut batch))??;
+                decoded(&self.path, || self.fill(&mut readers, &mut batch))??;
                 take(&batch)?;
                 batch.first_row += batch.rows;
                 left -= batch.rows;
@@ -249,22 +246,7 @@ fn text(error: ParquetError) -> String {
     }
 }
 
-thread_local! {
-    static DECODING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is inside a decoder whose panics become errors: for panic hooks that want to keep quiet about
-/// them.
-pub fn is_decoding() -> bool {
-    DECODING.get()
-}
-
-/// Runs a decoder that may panic on corrupt input, and turns the panic into an error. No other code catches panics.
-/// Tables with digests are refused before, if they are damaged.
-fn contain<T>(path: &Path, decode: impl FnOnce() -> T) -> Result<T, FormatError> {
-    DECODING.set(true);
-    // After a panic, what the closure has changed is dropped unread.
-    let result = catch_unwind(AssertUnwindSafe(decode));
-    DECODING.set(false);
-    result.map_err(|_| corrupt(path, "its content makes no sense"))
+/// [`contain`] with the error of this format.
+fn decoded<T>(path: &Path, decode: impl FnOnce() -> T) -> Result<T, FormatError> {
+    contain(decode).map_err(|error| corrupt(path, &error.to_string()))
 }

@@ -187,7 +187,10 @@ impl Executor for Driver {
             Err(error) => vec![Err(error); placed.len()],
         }
         .into_iter();
-        problems.into_iter().filter_map(|problem| problem.map_or_else(|error| Some(Err(error)), |_| found.next())).collect()
+        problems
+            .into_iter()
+            .filter_map(|problem| problem.map_or_else(|error| Some(Err(error)), |_| found.next()))
+            .collect()
     }
 }
 

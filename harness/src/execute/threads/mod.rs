@@ -20,13 +20,14 @@ pub use worker::serve;
 use std::sync::Arc;
 
 use placebench_algorithms::{StopToken, Task};
+use placebench_datasets::process::available_memory;
 use placebench_datasets::significant::bytes_text;
 use placebench_datasets::{PlacedGraph, Time};
 
 use super::setup::{Notify, Progress, Setup};
 use super::simulate::NetworkModel;
 use super::{ExecuteSettings, ExecutionError, Executor, Kernel, Order, OrderMode, Simulated, Transport};
-use crate::measurement::{LoadMeter, Measurement, available_memory, cores, processor};
+use crate::measurement::{LoadMeter, Measurement, cores, processor};
 use crate::timeline::{Interval, Timeline};
 use crate::validator::Demands;
 use clock::{Nanos, SECOND, look_ahead};

@@ -1,0 +1,310 @@
+//! Nothing is lost, nothing hangs, and what is refused is refused in one line that a person understands.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{assert_one_line_error, placebench, text};
+
+/// A suite of a folder of its own, with a relative graph file under two names of one file name, and a program.
+const SUITE: &str = r#"
+name = "own"
+placers = ["heft", "random"]
+[[placer]]
+name = "mine"
+command = ["sh", "mine.sh"]
+[[graph]]
+file = "g.csv"
+name = "a/b"
+[[graph]]
+file = "g.csv"
+name = "a:b"
+[[cluster]]
+preset = "tiny3"
+"#;
+
+const GRAPH: &str =
+    "id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds\n0,,,6,26,41,ALL\n1,0,,88,50,87,ALL\n2,0,,8,5,8,ALL\n";
+
+fn own_suite(folder: &Path, program: &str) {
+    fs::create_dir(folder.join("s")).unwrap();
+    fs::write(folder.join("s/own.toml"), SUITE).unwrap();
+    fs::write(folder.join("s/g.csv"), GRAPH).unwrap();
+    fs::write(folder.join("s/mine.sh"), program).unwrap();
+}
+
+const ALL_ON_ONE: &str = "printf 'cpu0\\ncpu0\\ncpu0\\n'";
+
+#[test]
+fn figures_of_a_run_with_files_and_programs_are_all_written_each_to_its_own_file() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), ALL_ON_ONE);
+    let output = placebench(folder.path(), &["run", "s/own.toml", "--out", "r", "-q"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = placebench(folder.path(), &["figure", "r"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let files: Vec<_> =
+        fs::read_dir(folder.path().join("r/figures")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    for name in ["bars-makespan-a_b.svg", "bars-makespan-a_b-2.svg", "gantt-a_b-tiny3-heft-pct.svg"] {
+        assert!(files.iter().any(|file| file == name), "{name}: {files:?}");
+    }
+    // One kind that fails takes no other with it.
+    fs::remove_file(folder.path().join("s/g.csv")).unwrap();
+    let output = placebench(folder.path(), &["figure", "r", "--kind", "gantt,bars", "--out", "f"]);
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.starts_with("error: figure gantt: ") && said.contains("g.csv"), "{said}");
+    assert!(folder.path().join("f/bars-makespan-a_b.svg").exists());
+    let output = placebench(folder.path(), &["figure", "r", "--out", "all"]);
+    assert!(output.status.success() && text(&output.stderr).starts_with("left out: figure gantt: "));
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = " of memory, and ";
+    let grid = ["generate", "grid", "--side", "65535", "--out", "g.graph"];
+    let started = Instant::now();
+    // As on a machine of 8 GiB.
+    let limited = |args: &[&str]| {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -v 8388608; exec {} \"$@\"", env!("CARGO_BIN_EXE_placebench"));
+        command.args(["-c", &script, "sh"]).args(args).current_dir(folder.path()).output().unwrap()
+    };
+    assert_one_line_error(&limited(&grid), said);
+    assert_one_line_error(&limited(&["generate", "rmat", "--scale", "31", "--out", "g.graph"]), said);
+    let geometric = ["generate", "random_geometric", "--vertices", "4000000000", "--out", "g.graph"];
+    assert_one_line_error(&limited(&geometric), said);
+    assert_one_line_error(&limited(&["generate", "laich1", "--ops", "3000000000", "--out", "g"]), said);
+    assert_one_line_error(&limited(&["run", "--repetitions", "4294967295", "-q"]), "the suite's repetitions");
+    let search = "cross_entropy(samples=4000000000, budget=4000000000)";
+    assert_one_line_error(&limited(&["place", "convnet", "-c", "gtx1080x2", "-p", search]), said);
+    assert_one_line_error(&limited(&["run", "--threads", "4096", "-q"]), "cannot start threads");
+    assert!(started.elapsed() < Duration::from_secs(60));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_damaged_table_of_results_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), ALL_ON_ONE);
+    assert!(placebench(folder.path(), &["run", "s/own.toml", "--out", "r", "-q"]).status.success());
+    let table = folder.path().join("r/results.parquet");
+    let good = fs::read(&table).unwrap();
+    // Bytes of headers, of pages and of the footer, where lengths are.
+    let step = good.len() / 40;
+    for at in (4..good.len()).step_by(step) {
+        let mut damaged = good.clone();
+        damaged[at] ^= 0xff;
+        damaged[(at + 1) % good.len()] ^= 0x7f;
+        fs::write(&table, &damaged).unwrap();
+        let output = placebench(folder.path(), &["table", "r"]);
+        let said = text(&output.stderr);
+        assert!(output.status.success() || output.status.code() == Some(1), "byte {at}: {said}");
+        assert!(
+            said.lines().count() <= 1 && !said.contains("panicked") && !said.contains("fault at"),
+            "byte {at}: {said}"
+        );
+    }
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_shown_and_long_words_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "\u{1b}[2Jgone";
+    fs::write(folder.path().join("s.toml"), SUITE.replace("a/b", "\\u001b[2Jgone")).unwrap();
+    fs::write(folder.path().join("g.csv"), GRAPH).unwrap();
+    fs::write(folder.path().join("mine.sh"), ALL_ON_ONE).unwrap();
+    let run = placebench(folder.path(), &["run", "s.toml", "--out", "r", "-q"]);
+    assert!(run.status.success() && text(&run.stdout).contains("\\u{1b}[2Jgone"), "{}", text(&run.stdout));
+    for args in [vec!["table", "r"], vec!["table", "r", "--format", "latex"], vec!["figure", "r"], vec!["place", name]]
+    {
+        let output = placebench(folder.path(), &args);
+        for said in [text(&output.stdout), text(&output.stderr)] {
+            assert!(!said.contains('\u{1b}'), "{args:?}: {said}");
+        }
+    }
+    let long = "x".repeat(100_000);
+    let started = Instant::now();
+    for args in
+        [vec!["place", long.as_str()], vec!["run", &long], vec!["list", &long], vec!["place", "nmt", "-p", &long]]
+    {
+        let output = placebench(folder.path(), &args);
+        assert!(!output.status.success() && output.stderr.len() < 2_000, "{}", output.stderr.len());
+    }
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn messages_name_the_place_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "x").unwrap();
+    let refused = |args: &[&str], expected: &str| assert_one_line_error(&placebench(folder.path(), args), expected);
+    refused(&["generate", "laich1", "--out", "file/x"], "a part of this path is a file, not a folder");
+    refused(&["inspect", "file/x"], "a part of this path is a file, not a folder");
+    refused(&["run", "--out", "file/x", "-q"], "a part of this path is a file, not a folder");
+    refused(&["place", "convnet", "-c", "laich7", "--devices", "99"], "has 7 devices, not 99: ask for at most 7");
+    let limit = ["place", "resnet50", "-c", "gtx1080x4", "--memory", "unlimited", "--time-limit", "0.0001"];
+    refused(&limit, "not done within the time limit of 0.0001 s");
+    for args in [["partition", "convnet", "-k", "-3"], ["place", "convnet", "--seed", "-3"]] {
+        let output = placebench(folder.path(), &args);
+        assert!(text(&output.stderr).contains("invalid value '-3'"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_command_alone_says_what_it_can_do_and_shells_and_man_know_its_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = placebench(folder.path(), &[]);
+    assert!(alone.status.success());
+    let said = text(&alone.stdout);
+    assert!(said.lines().count() <= 10 && said.lines().all(|line| line.chars().count() <= 120), "{said}");
+    assert!(said.contains("placebench run "), "{said}");
+    for (args, expected) in [
+        (&["completions", "bash"][..], "complete -F _placebench"),
+        (&["completions", "zsh"], "#compdef placebench"),
+        (&["man"], "placebench\\-run(1)"),
+    ] {
+        let output = placebench(folder.path(), args);
+        assert!(output.status.success() && text(&output.stdout).contains(expected), "{}", text(&output.stdout));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn one_thing_is_listed_by_name_and_all_of_them_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let heft = text(&placebench(folder.path(), &["list", "placers", "heft"]).stdout);
+    assert!(heft.starts_with("  heft ") && !heft.contains("peft") && heft.contains("Sources: L Laich 2017"), "{heft}");
+    assert_one_line_error(&placebench(folder.path(), &["list", "placers", "hetf"]), "did you mean 'heft'?");
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&placebench(folder.path(), args).stdout).unwrap()
+    };
+    let all = json(&["list", "--json"]);
+    assert!(all["graphs"].as_array().unwrap().iter().any(|graph| graph["name"] == "nmt"), "{all}");
+    let one = json(&["list", "placers", "scoring", "--json"]);
+    assert_eq!(one["placers"].as_array().unwrap().len(), 1);
+    assert!(
+        one["placers"][0]["details"].as_array().unwrap().iter().any(|detail| detail["name"] == "fringe=2"),
+        "{one}"
+    );
+}
+
+/// A running command that is killed in the end.
+#[cfg(target_os = "linux")]
+struct Running(std::process::Child);
+
+#[cfg(target_os = "linux")]
+impl Running {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+        command.args(args).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
+    }
+
+    fn end(mut self) -> Output {
+        let status = self.0.wait().unwrap();
+        let read = |pipe: Option<&mut dyn std::io::Read>| {
+            let mut bytes = Vec::new();
+            pipe.unwrap().read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        let stdout = read(self.0.stdout.as_mut().map(|pipe| pipe as &mut dyn std::io::Read));
+        let stderr = read(self.0.stderr.as_mut().map(|pipe| pipe as &mut dyn std::io::Read));
+        Output { status, stdout, stderr }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn until(what: &str, met: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !met() {
+        assert!(started.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The process whose id a file holds runs.
+#[cfg(target_os = "linux")]
+fn runs(file: &Path) -> bool {
+    let id = fs::read_to_string(file).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+    stat.is_ok_and(|stat| !stat[stat.rfind(')').unwrap()..].starts_with(") Z"))
+}
+
+/// Starts a process in a session of its own that holds the pipes, then goes on with the rest.
+#[cfg(target_os = "linux")]
+fn with_escaped(rest: &str) -> String {
+    format!(
+        "setsid sh -c 'echo $$ >../escaped.new; mv ../escaped.new ../escaped; exec sleep 300' &\nwhile [ ! -e ../escaped ]; do sleep 0.02; done\n{rest}\n"
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_program_leaves_in_a_session_of_its_own_is_ended_and_costs_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), &with_escaped(ALL_ON_ONE));
+    let started = Instant::now();
+    let args = ["run", "s/own.toml", "--out", "r", "-q", "--where", "placer=mine graph=a:b"];
+    let output = placebench(folder.path(), &args);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(!runs(&folder.path().join("escaped")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_program_started_ends_when_placebench_is_killed_and_the_run_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), &with_escaped("echo $$ >../own; sleep 300"));
+    let args = ["run", "s/own.toml", "--out", "r", "-q", "--where", "placer=mine graph=a:b"];
+    let running = Running::start(folder.path(), &args);
+    let (own, escaped) = (folder.path().join("own"), folder.path().join("escaped"));
+    until("the program runs", || own.exists() && escaped.exists());
+    // A second process is refused as long as the first runs, and begins a run of its own where it may choose.
+    assert_one_line_error(&placebench(folder.path(), &args), "another placebench is writing this run");
+    running.signal("-KILL");
+    running.end();
+    until("its processes are gone", || !runs(&own) && !runs(&escaped));
+    fs::write(folder.path().join("r/.results.parquet.4294967295-0.partial"), "half").unwrap();
+    fs::write(folder.path().join("s/mine.sh"), ALL_ON_ONE).unwrap();
+    let output = placebench(folder.path(), &args);
+    assert!(
+        text(&output.stderr).contains("has changed since this run began"),
+        "the lock is gone: {}",
+        text(&output.stderr)
+    );
+    assert!(placebench(folder.path(), &["table", "r"]).status.code() == Some(1), "no cell is done");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_without_a_reader_ends_at_the_first_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), ALL_ON_ONE);
+    assert!(Command::new("mkfifo").arg(folder.path().join("p.csv")).status().unwrap().success());
+    let running = Running::start(folder.path(), &["run", "s/own.toml", "--out", "r", "-q", "--table", "p.csv"]);
+    until("the run is done", || folder.path().join("r/results.parquet").exists());
+    std::thread::sleep(Duration::from_millis(500));
+    let started = Instant::now();
+    running.signal("-INT");
+    let output = running.end();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(output.status.code(), Some(130));
+}
