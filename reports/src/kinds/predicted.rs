@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use placebench_harness::compare::agreements;
+use placebench_harness::compare::{ModelAgreement, agreements};
 use placebench_harness::results::{Row, Status, Table};
 use polars::prelude::PolarsResult;
 
@@ -17,9 +17,12 @@ pub(super) fn prediction(scores: &Scores, table: &Table) -> PolarsResult<Vec<Nam
     for of_instance in all.chunk_by(|a, b| {
         (&a.graph, &a.cluster, &a.network, &a.executor) == (&b.graph, &b.cluster, &b.network, &b.executor)
     }) {
-        let nearest = of_instance
-            .iter()
-            .reduce(|best, other| if other.agreement.mean_error < best.agreement.mean_error { other } else { best });
+        // Of equals the one that gave the order.
+        let rank = |line: &&ModelAgreement| (line.agreement.mean_error, line.model != line.network);
+        let nearest = of_instance.iter().min_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        });
         let Some(nearest) = nearest else { continue };
         let is_here = |row: &&Row| {
             (&row.graph, &row.cluster, &row.network, &row.executor)

@@ -135,8 +135,6 @@ def _transfers(run):
                 count = 30 if size < 1 << 20 else 10
                 answers = _flow(run, [[sender, receiver]], size, count, gap)
                 put, arrived = answers[sender]["put"], dict(answers[receiver]["arrived"])
-                # A step's processes do not sleep between tensors: waking up would count as time of the tensor.
-                answers = _flow(run, [[sender, receiver]], size, count, 0)
                 apart = run.offsets[receiver] - run.offsets[sender]
                 took = sorted((arrived[transfer] - at - apart) / 1e9 for transfer, at in put)
                 found.append({
