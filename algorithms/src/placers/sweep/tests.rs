@@ -265,8 +265,8 @@ fn groups_are_spread_by_what_all_their_ops_take() {
         for cost in [0.0, 5.0, 5.0] {
             builder.add_op(OpSpec::cost(cost), &[]);
         }
-        builder.colocate(OpId(3 * group), OpId(3 * group + 1));
-        builder.colocate(OpId(3 * group), OpId(3 * group + 2));
+        builder.colocate(OpId(3 * group), OpId(3 * group + 1)).unwrap();
+        builder.colocate(OpId(3 * group), OpId(3 * group + 2)).unwrap();
     }
     let cluster = Cluster::uniform(4, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
