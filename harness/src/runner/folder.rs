@@ -336,7 +336,7 @@ fn parse_journal(text: &str, path: &Path) -> Result<(Vec<Row>, usize), FolderErr
         serde_json::from_str(line).map_err(|error| FolderError::Journal {
             path: path.to_owned(),
             line: index + 1,
-            reason: error.to_string(),
+            reason: error.to_string().replace(['\n', '\r'], " "),
         })
     };
     let rows = text[..complete].lines().enumerate().map(row).collect::<Result<_, _>>()?;
