@@ -148,3 +148,35 @@ fn convert_names_what_the_target_loses_and_strict_refuses() {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(read("back.nx.json"), read("plain.nx.json"), "GraphML and its compression keep everything");
 }
+
+/// Every key that a table of a suite may have stands in the example of docs/FORMATS.md, in its table.
+#[test]
+fn the_example_of_a_suite_shows_every_key() {
+    const TEXT: &str = include_str!("../docs/FORMATS.md");
+    let example = TEXT.split("## Suites").nth(1).unwrap().split("```toml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    let whole =
+        "name = \"a\"\nplacers = [\"heft\"]\n[[graph]]\ncatalogue = \"nmt\"\n[[cluster]]\npreset = \"laich7\"\n";
+    let unknown = "nothing_that_exists_here = 1\n";
+    let tables = [
+        ("", format!("{unknown}{whole}")),
+        ("[execute]", format!("{whole}[execute]\n{unknown}")),
+        ("[[graph]]", whole.replace("catalogue", &format!("{unknown}catalogue"))),
+        ("[[cluster]]", whole.replace("preset", &format!("{unknown}preset"))),
+        ("[[placer]]", format!("{whole}[[placer]]\n{unknown}")),
+    ];
+    for (table, text) in tables {
+        let error = placebench::harness::suite::Suite::parse(&text, "s.toml").unwrap_err().to_string();
+        let (_, known) = error.split_once("expected one of ").unwrap_or_else(|| panic!("{table}: {error}"));
+        let of_table: String = match table {
+            "" => example.lines().take_while(|line| !line.starts_with('[')).collect::<Vec<_>>().join("\n"),
+            _ => example.split(table).skip(1).collect(),
+        };
+        // What 'costs' was called once is refused with its new name.
+        for key in known.split('`').skip(1).step_by(2).filter(|&key| key != "weights") {
+            let shown = [format!("{key} = "), format!("[{key}]"), format!("[graph.{key}]")];
+            let place = if matches!(key, "graph" | "cluster" | "placer" | "execute") { example } else { &of_table };
+            assert!(shown.iter().any(|shown| place.contains(shown)), "{table} {key} is not in docs/FORMATS.md");
+        }
+    }
+}

@@ -95,6 +95,9 @@ pub struct GraphStats {
 /// assert_eq!((laich3.stats.nodes, laich3.stats.edges), (7475, 49510));
 /// ```
 pub fn generate_leveled(params: &LeveledParams, seed: u64) -> Result<LeveledGraph, GeneratorError> {
+    // The plan alone of more ops than fit would take long.
+    let ops = params.nodes.unwrap_or_default();
+    check_memory(ops.saturating_mul(OP_BYTES), || format!("a graph of {ops} ops"))?;
     LeveledPlan::new(params, seed)?.generate()
 }
 

@@ -127,7 +127,8 @@ pub fn write_rows<E: From<TableError>>(path: &Path, mut rows: impl Iterator<Item
 pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
     let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
-    let no_row = |reason: String| TableError::NoRow { path: path.to_owned(), reason };
+    let no_row =
+        |reason: String| TableError::NoRow { path: path.to_owned(), reason: reason.replace(['\n', '\r'], " ") };
     match format {
         TableFormat::Parquet => {
             let table_error = |source| TableError::Table { path: path.to_owned(), source };

@@ -187,7 +187,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(journal: &Path, number: usize, line:
     serde_json::from_slice(line).map_err(|error| FolderError::Journal {
         path: journal.to_owned(),
         line: number,
-        reason: error.to_string(),
+        reason: error.to_string().replace(['\n', '\r'], " "),
     })
 }
 
