@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use placebench_algorithms::StopToken;
 use placebench_harness::compare::{RunTable, statistics};
 use placebench_harness::results::Row;
-use placebench_harness::runner::{RunOutcome, Silent, run};
+use placebench_harness::runner::{Silent, run};
 use placebench_harness::suite::{BuiltIn, Plan, Suite};
 
 /// Instances on which the best other placer is nearer to the lower bound than this leave nothing to win.
@@ -40,13 +40,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let others = if rows.is_empty() { suite.placers.clone() } else { Vec::new() };
     let plan = Arc::new(Plan::new(Suite { placers: others, ..suite })?);
-    let record = |_: &Row| Ok::<(), Infallible>(());
+    let made = Mutex::new(Vec::new());
+    let record = |row: &Row| -> Result<(), Infallible> {
+        made.lock().unwrap_or_else(PoisonError::into_inner).push(row.clone());
+        Ok(())
+    };
     // Threads that run cells wait for them: the placers' own threads are others.
     let pool = rayon::ThreadPoolBuilder::new().build()?;
-    let outcome = pool.install(|| run(&plan, Vec::new(), &StopToken::default(), &Silent, record))?;
-    if let RunOutcome::Complete(made) = outcome {
-        rows.extend(made);
-    }
+    pool.install(|| run(&plan, |_| false, &StopToken::default(), &Silent, record))?;
+    // Rows come in the order in which cells end.
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_by_key(Row::key);
+    rows.extend(made);
     print(&rows, &judged);
     Ok(())
 }
