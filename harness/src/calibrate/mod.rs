@@ -177,22 +177,23 @@ impl Calibration {
 
 /// Operations a second of each device, by type of op.
 fn types(measured: &Measured) -> Vec<(String, Vec<f64>)> {
-    let mut sums: BTreeMap<&str, (f64, Vec<(f64, f64)>)> = BTreeMap::new();
+    // By type, the operations and the seconds of each device.
+    let mut sums: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for equation in &measured.equations {
-        let (total, of_devices) = sums.entry(&equation.kind).or_default();
+        let of_devices = sums.entry(&equation.kind).or_default();
         of_devices.resize(measured.devices.len(), (0.0, 0.0));
         for (device, sum) in measured.devices.iter().zip(of_devices) {
             // Without a time nothing was measured: noise hid it.
             if let Some(seconds) = equation.step_seconds.get(&device.name).filter(|&&seconds| seconds > 0.0) {
                 *sum = (sum.0 + equation.operations, sum.1 + seconds);
-                *total += seconds;
             }
         }
     }
+    let total = |sums: &[(f64, f64)]| sums.iter().map(|(_, seconds)| seconds).sum::<f64>();
     let mut types: Vec<_> = sums.into_iter().collect();
-    types.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(b.0)));
-    let rates = |sums: Vec<(f64, f64)>| sums.into_iter().map(|(operations, seconds)| operations / seconds).collect();
-    types.into_iter().map(|(kind, (_, sums))| (kind.to_owned(), rates(sums))).collect()
+    types.sort_by(|a, b| total(&b.1).total_cmp(&total(&a.1)).then(a.0.cmp(b.0)));
+    let rate = |(operations, seconds): (f64, f64)| if seconds > 0.0 { operations / seconds } else { 0.0 };
+    types.into_iter().map(|(kind, sums)| (kind.to_owned(), sums.into_iter().map(rate).collect())).collect()
 }
 
 fn pair_fit(measured: &Measured, from: usize, to: usize) -> Result<PairFit, CalibrationError> {
