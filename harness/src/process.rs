@@ -134,6 +134,8 @@ struct Reaped {
 impl Reaped {
     /// The child must not be reaped yet: its id still names its group then.
     fn kill(&mut self) {
+        // A shell whose child is killed would complain, or go on with the next command.
+        system::freeze(&mut self.child);
         self.family.kill(self.child.id());
         system::kill(&mut self.child);
         // What it has started since.
@@ -218,6 +220,12 @@ mod system {
         }
     }
 
+    /// Stops the program's group until it is killed.
+    pub(super) fn freeze(child: &mut Child) {
+        // That nothing is left to stop is fine.
+        let _ = kill_process_group(Pid::from_child(child), Signal::STOP);
+    }
+
     /// Kills the program and all that it started and that is still in its group; it must not be reaped yet.
     pub(super) fn kill(child: &mut Child) {
         // That nothing is left to kill is fine.
@@ -268,6 +276,9 @@ mod system {
     pub(super) fn has_ended(child: &mut Child) -> io::Result<bool> {
         Ok(child.try_wait()?.is_some())
     }
+
+    /// Nothing can be stopped here.
+    pub(super) fn freeze(_: &mut Child) {}
 
     /// Kills the program, but not what it started.
     pub(super) fn kill(child: &mut Child) {

@@ -321,7 +321,7 @@ mod tests {
         fs::write(&real, "old").unwrap();
         set_mode(&real, 0o640);
         symlink("real.csv", &link).unwrap();
-        write_file(&link, |out| Ok(out.write_all(b"new").unwrap())).unwrap();
+        write_file(&link, |out| out.write_all(b"new").map_err(|error| FormatError::io(&link, error))).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!((fs::read_to_string(&real).unwrap().as_str(), mode(&real)), ("new", 0o640));
         // A link to nothing yet, and one to itself.
