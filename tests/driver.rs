@@ -187,7 +187,10 @@ fn a_driver_that_fails_is_one_line() {
 fn a_driver_that_hangs_is_killed_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let started = Instant::now();
-    assert_one_line_error(&drive(folder.path(), "hangs", &["--time-limit", "3"]), "not done within the time limit of 3 s: jax: stopped after 0 of");
+    assert_one_line_error(
+        &drive(folder.path(), "hangs", &["--time-limit", "3"]),
+        "not done within the time limit of 3 s: jax: stopped after 0 of",
+    );
     assert!(started.elapsed() < Duration::from_secs(60));
     let sleeper = std::fs::read_to_string(folder.path().join("sleeper")).unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();

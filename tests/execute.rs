@@ -349,5 +349,6 @@ send_ops = 10000.0
     let data = page(folder.path());
     assert!(data["refused"]["1"].as_str().unwrap().contains("keeps no measured timeline"), "{}", data["refused"]);
     let output = placebench(folder.path(), &["figure", "run", "-k", "gantt", "--cell", "convnet/hashing/fifo/threads"]);
-    assert_one_line_error(&output, "keeps no measured timeline");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("keeps no measured timeline"), "{}", text(&output.stderr));
 }

@@ -134,7 +134,7 @@ fn convert_names_what_the_target_loses_and_strict_refuses() {
     let message = text(&lenient.stderr);
     assert!(lenient.status.success(), "{message}");
     assert!(message.starts_with("g.stg: the format 'stg' loses title"), "{message}");
-    assert!(message.contains("device kinds (") && message.contains("colocation ("), "{message}");
+    assert!(message.contains("measured times (") && message.contains("colocation ("), "{message}");
     let strict = run(&["convert", "convnet", "h.stg", "--strict"]);
     assert_eq!(strict.status.code(), Some(1));
     assert!(text(&strict.stderr).contains("leave out --strict"), "{}", text(&strict.stderr));

@@ -91,7 +91,7 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
     }
     for name in ["u.graph", "u.mtx", "u.edges", "u.pbedges"] {
         let format = undirected_format(at(name)).unwrap();
-        write_undirected(&at(name), format, &Undirected::Graph(grid(4).unwrap())).unwrap();
+        write_undirected(at(name), format, &Undirected::Graph(grid(4).unwrap())).unwrap();
         attack(&at(name), |path| said(read_undirected(path, format, false)));
     }
     fs::write(at("s.toml"), BUILT_IN[0].suite().unwrap().to_toml().unwrap()).unwrap();

@@ -170,7 +170,7 @@ fn a_shard_on_a_full_disk_fails_in_one_line_and_its_cells_are_run_elsewhere() {
         .current_dir(folder.path())
         .output()
         .unwrap();
-    assert_one_line_error(&output, "error: run/parts/cells.1-of-2.1.jsonl: File too large");
+    assert_one_line_error(&output, "error: run/parts/cells.1-of-2.1.jsonl: file too large");
     let part = fs::read_to_string(run.join("parts/cells.1-of-2.1.jsonl")).unwrap();
     assert!(!part.ends_with('\n'), "the last line is torn");
     for shard in ["1/2", "2/2"] {
@@ -231,7 +231,7 @@ fn a_shard_that_never_gets_anywhere_ends_the_run_with_its_last_words() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     let expected = "error: shard 2 ended 3 times without finishing a cell; it said: error: ";
-    assert!(stderr.contains(expected) && stderr.contains("cells.2-of-2.3.jsonl: File too large"), "{stderr}");
+    assert!(stderr.contains(expected) && stderr.contains("cells.2-of-2.3.jsonl: file too large"), "{stderr}");
     assert_eq!(lines(&folder.path().join("run")), 36);
 }
 

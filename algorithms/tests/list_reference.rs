@@ -367,7 +367,9 @@ fn critical_path(instance: &Instance, upward: &[Time], transfer: impl Fn(u64) ->
         }
         length
     };
-    let processor = least(cluster.device_ids(), length).unwrap();
+    // A device that no op may run on takes no path.
+    let is_usable = |&device: &DeviceId| units.ids().any(|unit| units.kind_allows(unit, cluster, device));
+    let processor = least(cluster.device_ids().filter(is_usable), length).unwrap();
     (path.into_iter().map(|(op, _)| op).collect(), processor)
 }
 

@@ -38,8 +38,16 @@ impl TomlFault {
     pub(crate) fn of(text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| line_at(text, span.start));
         let message = error.message().replace('\n', " ");
+        let message = of_variant(&message).unwrap_or(message);
         Self { line, message: with_suggestion(&message).unwrap_or(message) }
     }
+}
+
+/// The parser has other words for an unknown key where a table is one of several forms: those that it has elsewhere.
+fn of_variant(message: &str) -> Option<String> {
+    let (name, known) = message.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
+    let known: Vec<String> = known.split(", ").map(|key| format!("`{key}`")).collect();
+    Some(format!("unknown field `{name}`, expected one of {}", known.join(", ")))
 }
 
 /// The parser's message about an unknown key or word, with the nearest known one in place of a long list, if one is near.
@@ -87,7 +95,7 @@ mod tests {
     fn a_misspelt_key_or_word_is_answered_with_the_nearest_and_a_wild_one_with_all() {
         let fault = |text: &str| parse_toml::<Rule>(text).unwrap_err().to_string();
         assert_eq!(fault("box = { hieght = 1 }"), "line 1: unknown field `hieght`: did you mean `height`?");
-        assert_eq!(fault("box = { colour = 1 }"), "line 1: unknown field `colour`, expected `width` or `height`");
+        assert_eq!(fault("box = { colour = 1 }"), "line 1: unknown field `colour`, expected one of `width`, `height`");
         assert!(fault("bxo = { width = 1 }").contains("unknown variant `bxo`"));
     }
 }

@@ -276,7 +276,7 @@ mod tests {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let journal = Journal { path: "full.jsonl".into(), file: Mutex::new(Some(file)) };
         let error = journal.append(&1).unwrap_err().to_string();
-        assert!(error.starts_with("full.jsonl: No space left on device"), "{error}");
+        assert!(error.starts_with("full.jsonl: no space is left on the disk"), "{error}");
         assert_eq!(journal.append(&1).unwrap_err().to_string(), "full.jsonl: an earlier write failed");
     }
 }

@@ -606,7 +606,7 @@ preset = "laich7"
                 format!("{GOOD}overheads = {{ op = inf }}"),
                 "s.toml: cluster 'laich7': overheads: op is inf: give a finite",
             ),
-            (format!("{GOOD}overheads = {{ ops = 1 }}"), "s.toml:11: unknown field `ops`, expected `op` or `transfer`"),
+            (format!("{GOOD}overheads = {{ ops = 1 }}"), "s.toml:11: unknown field `ops`: did you mean `op`?"),
             (format!("{GOOD}send_ops = inf"), "s.toml: cluster 'laich7': send_ops is inf: it must be a finite number"),
             (
                 GOOD.replace("preset = \"laich1\"", "catalogue = \"nmtt\""),
