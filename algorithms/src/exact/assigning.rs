@@ -179,6 +179,7 @@ impl<'a> Assigning<'a> {
             if memory.is_none_or(|memory| self.packing.is_possible(memory, &child.device_of_unit, &child.used)) {
                 children.push((bound, device));
             }
+            self.nodes += self.packing.nodes();
         }
         children.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         self.frames[depth].children = children;

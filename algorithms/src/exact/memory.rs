@@ -84,7 +84,10 @@ pub(super) struct Packing {
 }
 
 /// Steps after which a question counts as answered by yes: then nothing is cut off.
-const MOST_STEPS: u32 = 100_000;
+const MOST_STEPS: u32 = 10_000;
+
+/// Steps that take about as long as visiting a node.
+const STEPS_A_NODE: u32 = 1_000;
 
 /// Answers kept at most.
 const MOST_KNOWN: usize = 100_000;
@@ -96,6 +99,11 @@ impl Packing {
         let placed = placed.fold(0, |set, (unit, _)| set | 1 << unit);
         self.steps = 0;
         self.place_rest(memory, placed, &mut used.to_vec(), 0)
+    }
+
+    /// What the last question took, in nodes of the search: a limit of nodes bounds the time of these questions, too.
+    pub(super) fn nodes(&self) -> u64 {
+        u64::from(self.steps / STEPS_A_NODE)
     }
 
     /// Places the units from a position of the order on; the depth is at most the number of units, 64.

@@ -147,7 +147,10 @@ impl<'a> Search<'a> {
     fn packing_is_possible(&mut self, depth: usize) -> bool {
         let state = &self.frames[depth].state;
         let memory = self.problem.memory.as_ref();
-        memory.is_none_or(|memory| self.packing.is_possible(memory, &state.device_of_unit, &state.used))
+        let Some(memory) = memory else { return true };
+        let possible = self.packing.is_possible(memory, &state.device_of_unit, &state.used);
+        self.nodes += self.packing.nodes();
+        possible
     }
 }
 
