@@ -44,7 +44,6 @@ pub fn agreement_table(table: &Table) -> PolarsResult<String> {
     }
     let mut text = TextTable::new();
     text.load_preset(comfy_table::presets::NOTHING).set_header(HEADER);
-    text.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(100);
     rows.into_iter().for_each(|row| {
         text.add_row(row);
     });
