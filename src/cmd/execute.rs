@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long)]
     oversubscribe: bool,
 
-    /// cuda: makes so many devices of one GPU, each with streams of its own.
+    /// cuda: makes N devices of one GPU, each with streams of its own.
     #[arg(long = "virtual", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     virtual_devices: Option<u32>,
 
