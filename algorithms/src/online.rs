@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
-use crate::{Algorithm, Assignment, Decision, PlaceContext, PlaceError, Placer};
+use crate::Assignment;
 
 /// Name that takes the scheduler's place where an online placer decides: it orders the ops itself.
 pub const ONLINE: &str = "online";
@@ -46,20 +46,4 @@ pub trait OnlineState {
     /// When the inputs of a ready op would be there if it were given to each device now; exact where transfers do not wait and
     /// sends cost nothing, else an estimate. `times` has an entry a device.
     fn arrivals(&self, op: OpId, times: &mut [Time]);
-}
-
-/// A listed online placer is a placer, whose only answer before the run is that there is none.
-impl<T: OnlinePlacer + Algorithm> Placer for T {
-    /// # Errors
-    /// Always: the placement is made during the run.
-    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-        Err(PlaceError::Unsupported(format!(
-            "{} chooses devices during the run and has no placement before it: simulate it with Placer::online",
-            T::NAME
-        )))
-    }
-
-    fn online(&self) -> Option<&dyn OnlinePlacer> {
-        Some(self)
-    }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use placebench_datasets::{Instance, OpId, Placement, Time};
 
-use crate::{OnlinePlacer, PlaceError};
+use crate::{Algorithm, OnlinePlacer, PlaceError};
 
 /// Maps each op of an instance to a device.
 ///
@@ -39,6 +39,22 @@ pub trait Placer: Send + Sync {
     /// The placer as one that chooses devices during the run, if it is one; then [`Placer::place`] only says so.
     fn online(&self) -> Option<&dyn OnlinePlacer> {
         None
+    }
+}
+
+/// A listed online placer is a placer, whose only answer before the run is that there is none.
+impl<T: OnlinePlacer + Algorithm> Placer for T {
+    /// # Errors
+    /// Always: the placement is made during the run.
+    fn place(&self, _: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
+        Err(PlaceError::Unsupported(format!(
+            "{} chooses devices during the run and has no placement before it: simulate it with Placer::online",
+            T::NAME
+        )))
+    }
+
+    fn online(&self) -> Option<&dyn OnlinePlacer> {
+        Some(self)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table as TextTable};
 use placebench_harness::compare::{ModelAgreement, agreements};
+use placebench_harness::execute::simulate::NETWORK_MODELS;
 use placebench_harness::results::Table;
 use polars::prelude::PolarsResult;
 
@@ -9,12 +10,29 @@ use polars::prelude::PolarsResult;
 pub(crate) const HEADER: [&str; 8] =
     ["graph", "executor", "order of", "predicted by", "placers", "tau [95 %]", "tau of halves", "mean error"];
 
+/// The column of the network model that predicts.
+const MODEL: usize = 3;
+
 /// A row an instance that was measured, and network model; none if nothing was measured.
 ///
 /// # Errors
 /// If Polars refuses the rows.
 pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 8]>> {
-    Ok(agreements(&table.rows()?).iter().map(cells).collect())
+    Ok(merged(agreements(&table.rows()?).iter().map(cells).collect()))
+}
+
+/// One row instead of several if all network models predict the same.
+fn merged(rows: Vec<[String; 8]>) -> Vec<[String; 8]> {
+    let same = |a: &[String; 8], b: &[String; 8]| a[..MODEL] == b[..MODEL] && a[MODEL + 1..] == b[MODEL + 1..];
+    let one = |chunk: &[[String; 8]]| match chunk {
+        [first, ..] if chunk.len() == NETWORK_MODELS.len() => {
+            let mut row = first.clone();
+            row[MODEL] = "all models".to_owned();
+            vec![row]
+        }
+        _ => chunk.to_vec(),
+    };
+    rows.chunk_by(same).flat_map(one).collect()
 }
 
 fn cells(line: &ModelAgreement) -> [String; 8] {
@@ -56,3 +74,20 @@ pub fn agreement_table(table: &Table) -> PolarsResult<String> {
 /// What the columns mean.
 pub(crate) const EXPLANATION: &str = "tau: Kendall's rank correlation of the predicted and the measured order of placers, over the pairs\n\
 that the measurement tells apart; of halves: between every other repetition and the rest.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_that_predict_the_same_share_a_row() {
+        let row =
+            |model: &str, error: &str| ["g@c", "jax", "loggp", model, "9", "0.9", "0.9", error].map(str::to_owned);
+        let rows = |last: &str| {
+            let models = NETWORK_MODELS.iter().map(|model| model.name());
+            models.enumerate().map(|(k, model)| row(model, if k == 0 { last } else { "5 %" })).collect::<Vec<_>>()
+        };
+        assert_eq!(merged(rows("5 %")), [row("all models", "5 %")]);
+        assert_eq!(merged(rows("6 %")), rows("6 %"));
+    }
+}

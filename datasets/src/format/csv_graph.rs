@@ -42,7 +42,7 @@ pub(super) static FORMAT: Format = Format {
     lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
     options: &[],
     holds: Holds::Graph {
-        read: Some(|path, _| Ok(GraphFile::named(path, read_csv(path)?))),
+        read: Some(|path, _| Ok(GraphFile::from(read_csv(path)?))),
         write: Some(|path, _, graph| write_csv(path, graph)),
     },
 };

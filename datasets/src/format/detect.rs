@@ -6,7 +6,7 @@ use std::mem::discriminant;
 use std::path::Path;
 
 use super::compressed::{self, without_compression};
-use super::entry::{Format, GraphFile, Holds, Mark};
+use super::entry::{Format, GraphFile, Holds, Mark, strip_extension};
 use super::options::{ReadOption, ReadOptions};
 use super::table::FORMATS;
 use super::{FormatError, GraphHeader, json};
@@ -39,11 +39,22 @@ pub fn read_graph_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<
         _ => None,
     })?;
     check_options(path, format, options)?;
-    let file = read(path, options)?;
+    let mut file = read(path, options)?;
+    if file.header.name.is_empty() {
+        file.header.name = graph_name(path);
+    }
     match file.graph.op_count() {
         0 => Err(FormatError::file(path, "the graph has no op").remedy("a graph has at least one")),
         _ => Ok(file),
     }
+}
+
+/// The name of a graph whose file says none: the file's, without its extensions.
+fn graph_name(path: &Path) -> String {
+    let long = FORMATS.iter().flat_map(|format| format.extensions()).filter(|extension| extension.contains('.'));
+    long.into_iter()
+        .find_map(|extension| strip_extension(path, extension))
+        .unwrap_or_else(|| without_compression(path).file_stem().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 /// Writes a graph in the format of the path's extension; a path without extension becomes a graph folder.

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
-use super::entry::{Format, GraphFile, Holds, Mark, graph_name};
+use super::entry::{Format, GraphFile, Holds, Mark};
 use super::options::{ReadOption, ReadOptions};
 use super::{FormatError, GraphHeader, Units, compressed, json};
 use crate::{Cluster, Device, GraphBuilder, Kind, KindSet, Link, OpId, OpSpec};
@@ -178,7 +178,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     }
     let graph = builder.build().map_err(|error| FormatError::file(path, error))?;
     let units = Units { ops: "time units on a CPU".into(), time: "time units".into(), ..Units::default() };
-    Ok(GraphFile { header: GraphHeader { units, ..GraphHeader::named(graph_name(path)) }, graph, report: None })
+    Ok(GraphFile { header: GraphHeader { units, ..GraphHeader::default() }, graph, report: None })
 }
 
 /// The processor of each node as a label: `fpga0`, `cpu1`. A node that the split leaves out, such as a backward node, is

@@ -42,7 +42,8 @@ pub enum Mark {
 /// A graph as a file holds it.
 #[derive(Debug)]
 pub struct GraphFile {
-    /// Name and origin; only the name where the format has no header.
+    /// Name and origin. The name is empty until [`read_graph_with`](super::read_graph_with) gives a graph without one that
+    /// of its file.
     pub header: GraphHeader,
     /// The graph.
     pub graph: DataflowGraph,
@@ -50,10 +51,10 @@ pub struct GraphFile {
     pub report: Option<String>,
 }
 
-impl GraphFile {
-    /// A graph of a format without header: it has the file's name.
-    pub(super) fn named(path: &Path, graph: DataflowGraph) -> Self {
-        Self { header: GraphHeader::named(graph_name(path)), graph, report: None }
+impl From<DataflowGraph> for GraphFile {
+    /// A graph of a format without header.
+    fn from(graph: DataflowGraph) -> Self {
+        Self { header: GraphHeader::default(), graph, report: None }
     }
 }
 
@@ -126,20 +127,12 @@ impl Format {
 }
 
 /// The file's name without `.gz`, `.zst` and the extension of a format, in upper or lower case. None if it has another.
-fn strip_extension(path: &Path, extension: &str) -> Option<String> {
+pub(super) fn strip_extension(path: &Path, extension: &str) -> Option<String> {
     let plain = without_compression(path);
     let name = plain.file_name()?.to_str()?;
     let at = name.len().checked_sub(extension.len())?;
     let (start, end) = (name.get(..at)?, name.get(at..)?);
     end.eq_ignore_ascii_case(extension).then(|| start.strip_suffix('.').map(str::to_owned))?
-}
-
-/// The name of a graph whose file says none: the file's, without its extensions.
-pub(super) fn graph_name(path: &Path) -> String {
-    let long = super::FORMATS.iter().flat_map(|format| format.extensions()).filter(|extension| extension.contains('.'));
-    long.into_iter()
-        .find_map(|extension| strip_extension(path, extension))
-        .unwrap_or_else(|| without_compression(path).file_stem().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 impl fmt::Display for Holds {

@@ -48,7 +48,7 @@ pub(super) static FORMAT: Format = Format {
     ],
     options: &[],
     holds: Holds::Graph {
-        read: Some(|path, _| Ok(GraphFile::named(path, read(path)?))),
+        read: Some(|path, _| Ok(GraphFile::from(read(path)?))),
         write: Some(|path, _, graph| write(path, graph)),
     },
 };

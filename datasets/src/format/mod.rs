@@ -25,6 +25,7 @@ mod graphml;
 mod header;
 mod hyperdag;
 mod json;
+mod loss;
 mod native;
 mod node_link;
 mod options;
@@ -46,7 +47,7 @@ pub use compressed::without_compression;
 pub use contain::{Undecodable, contain, is_decoding};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};
-pub use detail::{Detail, Loss};
+pub use detail::Detail;
 pub use detect::{
     formats_taking, graph_format, read_cluster, read_graph, read_graph_with, undirected_format,
     undirected_format_named, write_cluster, write_graph,
@@ -55,6 +56,7 @@ pub use dot::{Dot, write_dot};
 pub use entry::{Format, GraphFile, Holds, Mark, ReadGraph, WriteCluster, WriteGraph};
 pub use error::{FormatError, Place};
 pub use header::{GraphHeader, NATIVE_VERSION, Units};
+pub use loss::Loss;
 pub use native::{NativeBytes, NativeColumns, NativeWriter, read_native, write_native};
 pub use options::{LoopPolicy, ReadOption, ReadOptions};
 pub use sha256::sha256;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Number;
 
 use super::atomic::write_file;
-use super::entry::{Format, GraphFile, Holds, Mark, graph_name};
+use super::entry::{Format, GraphFile, Holds, Mark};
 use super::json::{amount, number, quoted};
 use super::{Detail, FormatError, GraphHeader, compressed, json};
 use crate::{Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Kind, Link, OpId, OpSpec};
@@ -155,9 +155,8 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
         builder.add_edge(source, port, target).map_err(|error| FormatError::file(path, error))?;
     }
     let graph = builder.build().map_err(|error| FormatError::file(path, error))?;
-    let name = if file.name.is_empty() { graph_name(path) } else { file.name.clone() };
     let report = (scale != 1.0).then(|| "sizes are broken numbers: 1 is read as 1,000,000 bytes".to_owned());
-    Ok(GraphFile { header: GraphHeader::named(name), graph, report })
+    Ok(GraphFile { header: GraphHeader::named(file.name.clone()), graph, report })
 }
 
 /// Reads the network of a file as a cluster of CPUs.

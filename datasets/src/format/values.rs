@@ -22,7 +22,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::entry::{GraphFile, graph_name};
+use super::entry::GraphFile;
 use super::text::Number;
 use super::{FormatError, GraphHeader, Units};
 use crate::{DataflowGraph, Edge, GraphBuilder, Kind, KindSet, OpId, OpSpec};
@@ -280,7 +280,7 @@ impl Described {
             FormatError::item(path, "provenance", error.message()).remedy("write TOML, or leave it out")
         })?;
         Ok(GraphHeader {
-            name: or(text("name"), graph_name(path)),
+            name: text("name"),
             title: text("title"),
             licence: text("licence"),
             units: Units {

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::Number;
 
 use super::atomic::write_file;
-use super::entry::{Format, GraphFile, Holds, Mark, graph_name};
+use super::entry::{Format, GraphFile, Holds, Mark};
 use super::json::{amount, number, quoted};
 use super::text::counted;
 use super::{Detail, FormatError, GraphHeader, Units, compressed, json};
@@ -185,7 +185,7 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
     }
     let graph = builder.build().map_err(|error| FormatError::file(path, error))?;
     let header = GraphHeader {
-        name: if file.name.is_empty() { graph_name(path) } else { file.name },
+        name: file.name,
         title: file.description,
         // What our own files mean, and the same number on a device of speed 1.
         units: Units::default(),

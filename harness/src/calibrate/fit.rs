@@ -50,6 +50,11 @@ impl Line {
         };
         Self { constant, per_unit, residual: residual((constant, per_unit)) }
     }
+
+    /// The time at a size.
+    pub fn at(&self, bytes: f64) -> f64 {
+        self.constant + self.per_unit * bytes
+    }
 }
 
 #[cfg(test)]

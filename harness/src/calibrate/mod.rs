@@ -3,6 +3,7 @@
 mod fit;
 mod measured;
 mod run;
+mod settings;
 mod sharing;
 mod threads;
 
@@ -15,7 +16,8 @@ use placebench_datasets::{
 
 pub use fit::Line;
 pub use measured::{Equation, Flow, Measured, MeasuredDevice, MeasuredGraph, MeasuredTransfer};
-pub use run::{CalibrateSettings, measure};
+pub use run::measure;
+pub use settings::CalibrateSettings;
 pub use sharing::network_errors;
 
 use crate::compare::statistics::mean;
@@ -75,9 +77,10 @@ impl Calibration {
     /// Fits lines to measurements.
     ///
     /// The overhead of an op is the mean over the graphs of what a step takes beyond its equations, or what was measured of ops
-    /// that do nothing. A transfer takes what
-    /// its sender and its receiver are busy for, and the link takes the rest of the least time from producer to consumer;
-    /// sender and receiver can overlap, and then nothing is left for the link.
+    /// that do nothing. A transfer takes what its sender and its receiver are busy for, and the link takes the rest of the
+    /// least time from producer to consumer. The ends of a large tensor can overlap, and then nothing is left for the link.
+    /// Those of a small one cannot: if they take longer than the tensor needs from producer to consumer, the rest is waking
+    /// up and falling asleep, which a busy device does not do. So the constants are shortened to what fits.
     ///
     /// # Errors
     /// If devices or pairs are missing, or the numbers make no cluster.
@@ -204,14 +207,20 @@ fn pair_fit(measured: &Measured, from: usize, to: usize) -> Result<PairFit, Cali
     let line = |time: fn(&MeasuredTransfer) -> f64| {
         Line::through(&of_pair().map(|transfer| (transfer.bytes as f64, time(transfer))).collect::<Vec<_>>())
     };
-    Ok(PairFit {
-        from: DeviceId::new(from),
-        to: DeviceId::new(to),
-        send: line(|transfer| transfer.sender_seconds),
-        receive: line(|transfer| transfer.receiver_seconds),
-        link: line(|transfer| transfer.one_way_seconds[0] - transfer.sender_seconds - transfer.receiver_seconds),
-        one_way: line(|transfer| transfer.one_way_seconds[0]),
-    })
+    let one_way = line(|transfer| transfer.one_way_seconds[0]);
+    let (mut send, mut receive) =
+        (line(|transfer| transfer.sender_seconds), line(|transfer| transfer.receiver_seconds));
+    let ends = send.constant + receive.constant;
+    if one_way.constant < ends {
+        send.constant *= one_way.constant / ends;
+        receive.constant *= one_way.constant / ends;
+    }
+    let beside = of_pair().map(|transfer| {
+        let bytes = transfer.bytes as f64;
+        (bytes, transfer.one_way_seconds[0] - send.at(bytes) - receive.at(bytes))
+    });
+    let link = Line::through(&beside.collect::<Vec<_>>());
+    Ok(PairFit { from: DeviceId::new(from), to: DeviceId::new(to), send, receive, link, one_way })
 }
 
 impl fmt::Display for Line {
@@ -309,6 +318,17 @@ mod tests {
         let found = Calibration::of(&measured).unwrap();
         let link = found.cluster.link(DeviceId(0), DeviceId(1));
         assert_eq!((link.latency, link.rate), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn the_ends_of_a_small_tensor_take_no_longer_than_its_way() {
+        let mut measured = measured();
+        measured.transfers.iter_mut().for_each(|transfer| transfer.one_way_seconds[0] *= 0.5);
+        let found = Calibration::of(&measured).unwrap();
+        let overheads = found.cluster.transfer_overheads(DeviceId(0), DeviceId(1));
+        // 10 and 30 µs, where the way takes 22.5 µs; what a byte takes stays.
+        assert!((overheads.send - 5.625e-6).abs() < 1e-11 && (overheads.receive - 16.875e-6).abs() < 1e-11);
+        assert!((overheads.send_per_byte - 1e-9).abs() < 1e-15);
     }
 
     #[test]

@@ -4,28 +4,9 @@ use placebench_algorithms::StopToken;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CalibrationError, Measured, threads};
-use crate::execute::Transport;
+use super::{CalibrateSettings, CalibrationError, Measured, threads};
 use crate::execute::driver::{PYTHON_VARIABLE, python};
 use crate::process::{self, Ending, Limits};
-
-/// What a driver measures.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CalibrateSettings {
-    /// The executor: `threads`, or the driver `jax` or `tensorflow`.
-    pub driver: String,
-    /// How the executor `threads` moves tensors.
-    pub transport: Transport,
-    /// CPU devices, a core each.
-    pub cpus: usize,
-    /// GPUs.
-    pub gpus: usize,
-    /// Worker processes that were started by hand, one a device, as `address:port`; empty to start them here.
-    pub hosts: Vec<String>,
-    /// The graphs whose steps are measured: names of the catalogue, or folders of the extractor; empty for the driver's
-    /// own choice.
-    pub graphs: Vec<String>,
-}
 
 /// What a driver says while it measures.
 #[derive(Deserialize)]

@@ -1,13 +1,12 @@
 //! Changes of the numbers that do not depend on the clock: exact, since runs are deterministic. Of measured cells, of those
 //! beyond the noise.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::statistics::{geometric_mean, holm, mean, signed_rank};
+use super::statistics::{descending, geometric_mean, holm, mean, signed_rank};
 use super::time::LEAST_NOISE;
 use crate::execute::ExecutorName;
 use crate::results::{CellKey, Metric, cell_keys, lists, text_lists, values};
@@ -163,10 +162,6 @@ fn correct(placers: &mut [QualityGroup]) {
     for (group, p) in placers.iter_mut().filter(|group| group.p.is_some()).zip(corrected) {
         group.p_holm = Some(p);
     }
-}
-
-pub(super) fn descending(a: f64, b: f64) -> Ordering {
-    b.total_cmp(&a)
 }
 
 /// The cells whose value changed, those that got worse most first.

@@ -3,10 +3,17 @@
 //! Distributions come from `statrs`. It has no signed-rank test and no crate that is widely used has one, so the test is
 //! here, checked against SciPy 1.17.
 
+use std::cmp::Ordering;
+
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Up to so many pairs the signed-rank test counts all sign patterns; beyond, the normal approximation is as good.
 pub const EXACT_PAIRS: usize = 50;
+
+/// The largest first.
+pub(super) fn descending(a: f64, b: f64) -> Ordering {
+    b.total_cmp(&a)
+}
 
 /// What the Wilcoxon signed-rank test found.
 #[derive(Clone, Copy, Debug, PartialEq)]

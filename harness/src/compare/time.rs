@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::quality::descending;
-use super::statistics::{mean, median, t_exceeded};
+use super::statistics::{descending, mean, median, t_exceeded};
 use crate::results::{Metric, lists, values};
 
 /// What is timed: placing, by placer, and simulating, by scheduler.

@@ -6,7 +6,8 @@ use polars::prelude::*;
 use serde::Serialize;
 
 use super::matching::Matching;
-use super::quality::{LEAST_REPETITIONS, descending, is_measured, is_repeated};
+use super::quality::{LEAST_REPETITIONS, is_measured, is_repeated};
+use super::statistics::descending;
 use super::time::{TIMED, TimeComparison};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,

@@ -4,7 +4,7 @@ One event `calibration` has
 
 - `devices`: name, kind, memory, and the seconds of a call that computes next to nothing;
 - `equations`: each distinct equation of the graphs: type, operations, bytes, and for each device its seconds, alone
-  (least, median) and within a step that runs on this device only (median);
+  (least, median) and within a step that runs on this device, while the others run it, too (median);
 - `graphs`: for each graph the equation of each op (null: an argument, which takes no time), the seconds of the whole
   step on each device, and what the step takes beyond its equations, for each op;
 - `transfers`: for each ordered pair and size the processor time of a tensor at the sender and at the receiver, and the
@@ -49,7 +49,7 @@ def main(arguments):
 
 
 def _graph(run, graph, measured, index):
-    """Measures the equations of a graph and its step on each device alone."""
+    """Measures the equations of a graph, and its whole step on each device."""
     from .jax_worker import model
 
     parameters = _parameters(graph)
@@ -64,20 +64,26 @@ def _graph(run, graph, measured, index):
     keys = list(dict.fromkeys(op.equation.key for op in flat.ops if op.equation))
     position = {key: k for k, key in enumerate(keys)}
     which = [position[op.equation.key] if op.equation else None for op in flat.ops]
-    alone, within, steps, calls = [], [], [], []
-    for device, worker in enumerate(run.workers):
-        answer = worker.ask({"do": "measure", "what": "equations"})[0]
-        alone.append(answer["equations"])
-        calls.append(answer["call"])
-        for _ in range(WARM_UP):
-            run.step(device, False)
-        steps.append([run.step(device, False)["makespan_us"] / 1e6 for _ in range(STEPS)])
-        samples = [[] for _ in keys]
-        for _ in range(TRACED):
-            for op, begin, end in run.step(device, True)["answers"][device]["ops"]:
+    answers = [worker.ask({"do": "measure", "what": "equations"})[0] for worker in run.workers]
+    alone, calls = [answer["equations"] for answer in answers], [answer["call"] for answer in answers]
+
+    # All devices execute at once, as in placed steps: what they share is then as busy as there.
+    def step(traced):
+        return run.step(range(len(run.devices)), traced)
+
+    for _ in range(WARM_UP):
+        step(False)
+    steps = [[] for _ in run.devices]
+    for answer in (step(False) for _ in range(STEPS)):
+        for seconds, clock, device in zip(steps, answer["clocks"], answer["answers"]):
+            seconds.append(clock(device["end"]) / 1e6)
+    samples = [[[] for _ in keys] for _ in run.devices]
+    for answer in (step(True) for _ in range(TRACED)):
+        for seconds, device in zip(samples, answer["answers"]):
+            for op, begin, end in device["ops"]:
                 if which[op] is not None:
-                    samples[which[op]].append((end - begin) / 1e9)
-        within.append([statistics.median(times) for times in samples])
+                    seconds[which[op]].append((end - begin) / 1e9)
+    within = [[statistics.median(times) for times in seconds] for seconds in samples]
     if measured["devices"] is None:
         measured["devices"] = [
             {**device, "memory_bytes": _share(run, device, described["memory"]), "call_seconds": call}

@@ -78,7 +78,7 @@ def run_rounds(problems):
 
 
 def _step(devices, number, kind, index, load):
-    step = devices.step(number, kind == "traced")
+    step = devices.step([number] * len(devices.workers), kind == "traced")
     load_others, makespan = load.read(), step["makespan_us"]
     event("step", problem=number, kind=kind, index=index, makespan_us=makespan, load_others=load_others, late=step["late"])
     return step
@@ -199,13 +199,13 @@ class Run:
         self.described = gather(self.workers)
         self.offsets = [_offset(worker) for worker in self.workers]
 
-    def step(self, plan, traced):
-        """Runs a step of a plan. Its makespan runs from the common start to the end of the last device."""
+    def step(self, plans, traced):
+        """Runs a step, each device by its plan. Its makespan runs from the common start to the end of the last device."""
         lead = LEAD
         for _ in range(TRIES):
             start = time.monotonic_ns() + lead
             self.number += 1
-            for worker, offset in zip(self.workers, self.offsets):
+            for worker, offset, plan in zip(self.workers, self.offsets, plans):
                 worker.tell({"do": "step", "plan": plan, "number": self.number, "traced": traced, "at": start + offset})
             answers = gather(self.workers)
             late = any(answer["late"] for answer in answers)

@@ -2,7 +2,7 @@
 
 import time
 
-from .jax_worker import _wait_until, now
+from .clock import now, wait_until
 
 CALLS, ENOUGH = 50, 0.05  # calls of an equation, or seconds after at least three
 WAIT_SECONDS = 60
@@ -59,7 +59,7 @@ def flow(device, command):
     value = device.jax.device_put(np.ones(size, np.uint8), device.device)
     value.block_until_ready()
     idle = _idle(count, gap) if command["sends"] else 0
-    _wait_until(command["at"])
+    wait_until(command["at"])
     busy, put, arrived = time.process_time_ns(), [], []
     for k in range(count):
         for pair, peer in command["sends"]:

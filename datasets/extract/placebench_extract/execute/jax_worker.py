@@ -18,6 +18,7 @@ from pathlib import Path
 from ..jaxgraph import runtime
 from ..machine import cpu_name, keep_memory
 from . import jax_plan
+from .clock import now, wait_until
 from .protocol import ExecuteError
 from .wire import Channel, Closed, Door, Refused, dial, receive_exactly
 
@@ -26,7 +27,6 @@ FRAME = struct.Struct("<QQQ")  # step, transfer, bytes
 CONNECT_SECONDS = 60
 ALIGNMENT = 64  # JAX then uses received memory as it is
 
-now = time.monotonic_ns  # one clock for all processes of a host
 
 
 def main(arguments):
@@ -207,7 +207,7 @@ class Device:
         self.number = command["number"]  # from here on, receiving threads take its tensors
         try:
             late = now() > command["at"]
-            _wait_until(command["at"])
+            wait_until(command["at"])
             busy = time.process_time_ns()
             run = self._replay if plan.mode == "replay" else self._dynamic
             self.slots = run(plan, command["number"])
@@ -452,15 +452,6 @@ def _array_message(array):
     content = np.ascontiguousarray(array)
     message = {"dtype": str(content.dtype), "shape": list(content.shape)}
     return message, content.reshape(-1).view(np.uint8)
-
-
-def _wait_until(at):
-    """Sleeps until shortly before a time, then spins."""
-    ahead = at - now() - 300_000
-    if ahead > 0:
-        time.sleep(ahead / 1e9)
-    while now() < at:
-        pass
 
 
 def _lost(error):

@@ -82,7 +82,7 @@ pub(super) static TEXT: Format = Format {
 
 fn read_file(path: &Path, encoding: Encoding, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     let (graph, report) = read_graph_def(path, encoding, options)?;
-    Ok(GraphFile { report: Some(report.to_string()), ..GraphFile::named(path, graph) })
+    Ok(GraphFile { report: Some(report.to_string()), ..GraphFile::from(graph) })
 }
 
 /// Reads a GraphDef.
