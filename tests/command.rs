@@ -163,9 +163,9 @@ fn undirected_graphs_are_generated_and_partitioned() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| placebench(folder.path(), arguments);
     for (arguments, answer) in [
-        (&["grid", "--side", "20", "--out=a.graph"][..], "400 vertices, 760 edges"),
-        (&["random_geometric", "--vertices=500", "--degree=6", "--out=b.mtx"], "500 vertices"),
-        (&["rmat", "--scale=8", "--degree=4", "--out=c", "--format=metis"], "256 vertices, 512 edges"),
+        (&["grid(side=20)", "--out=a.graph"][..], "400 vertices, 760 edges"),
+        (&["random_geometric(vertices=500, degree=6)", "--out=b.mtx"], "500 vertices"),
+        (&["rmat(scale=8, degree=4)", "--out=c", "--format=metis"], "256 vertices, 512 edges"),
         (&["laich3", "--ops=1000", "--out=d.graph"], "1000 ops"),
     ] {
         let made = run(&[&["generate"], arguments].concat());
@@ -174,8 +174,8 @@ fn undirected_graphs_are_generated_and_partitioned() {
     for graph in [&["a.graph"][..], &["b.mtx"], &["c", "--format=metis"], &["d.graph"]] {
         assert!(run(&[&["partition", "-k4", "-o", "blocks"], graph].concat()).status.success(), "{graph:?}");
     }
-    let wrong = run(&["generate", "grid", "--degree=3", "--out=e.graph"]);
-    assert_one_line_error(&wrong, "--degree is for random_geometric, rmat, not for 'grid'");
+    let wrong = run(&["generate", "grid(degree=3)", "--out=e.graph"]);
+    assert_one_line_error(&wrong, "'grid' has no parameter 'degree'");
     assert_one_line_error(&run(&["generate", "grid", "--out=e"]), "give --format");
     assert_one_line_error(&run(&["generate", "gird", "--out=e.graph"]), "did you mean 'grid'");
 }
@@ -193,6 +193,27 @@ fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
     std::fs::write(&manifest, changed).unwrap();
     assert_one_line_error(&placebench(folder.path(), &["generate", "--check", "g"]), "g/manifest.toml");
     assert_one_line_error(&placebench(folder.path(), &["generate", "laich9", "--out", "h"]), "did you mean 'laich");
+}
+
+#[test]
+fn a_family_is_described_made_from_a_parameter_file_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| placebench(folder.path(), arguments);
+    let described = run(&["generate", "cholesky", "--describe"]);
+    let lines = text(&described.stdout);
+    assert!(lines.starts_with("cholesky: dataflow graphs: tiled Cholesky") && lines.contains("  tiles=8  "), "{lines}");
+    let parameters = run(&["generate", "--print-parameters", "cholesky(tiles=4, ops=exponential(9))"]);
+    std::fs::write(folder.path().join("mine.toml"), &parameters.stdout).unwrap();
+    let made = run(&["generate", "mine.toml", "--seed=3", "--out=g"]);
+    assert!(text(&made.stdout).starts_with("g: 20 ops, 30 edges"), "{}", text(&made.stderr));
+    assert!(text(&run(&["generate", "--check", "g"]).stdout).contains("is what its parameters make"));
+    let header = folder.path().join("g/graph.toml");
+    let changed = std::fs::read_to_string(&header).unwrap().replace("seed = \"3\"", "seed = \"4\"");
+    std::fs::write(&header, changed).unwrap();
+    assert_one_line_error(&run(&["generate", "--check", "g"]), "not the one that its parameters make");
+    assert_one_line_error(&run(&["generate", "cholesky(tiles=0)", "--out=h"]), "'tiles' is '0'");
+    assert_one_line_error(&run(&["generate", "t_fast16", "--ops=3", "--out=c.toml"]), "--ops is for graphs");
+    assert!(!folder.path().join("c.toml").exists());
 }
 
 #[test]

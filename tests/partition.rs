@@ -64,7 +64,7 @@ fn a_graph_is_partitioned_and_a_partition_judged() {
 #[test]
 fn more_blocks_than_vertices_are_answered_at_once_and_nothing_is_called_feasible_without_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let grid = ["generate", "grid", "--side", "50", "--out", "grid.graph"];
+    let grid = ["generate", "grid(side=50)", "--out", "grid.graph"];
     assert!(placebench(folder.path(), &grid).status.success());
     for spec in ["multilevel", "multilevel(acyclic=true)", "fiduccia_mattheyses", "level_slabs", "metis"] {
         let started = std::time::Instant::now();

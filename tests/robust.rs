@@ -66,7 +66,7 @@ fn figures_of_a_run_with_files_and_programs_are_all_written_each_to_its_own_file
 fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
     let folder = tempfile::tempdir().unwrap();
     let said = " of memory, and ";
-    let grid = ["generate", "grid", "--side", "65535", "--out", "g.graph"];
+    let grid = ["generate", "grid(side=65535)", "--out", "g.graph"];
     let started = Instant::now();
     let within = |kibibytes: u32, args: &[&str]| {
         let mut command = Command::new("sh");
@@ -76,8 +76,8 @@ fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
     // As on a machine of 8 GiB.
     let limited = |args: &[&str]| within(8 << 20, args);
     assert_one_line_error(&limited(&grid), said);
-    assert_one_line_error(&limited(&["generate", "rmat", "--scale", "31", "--out", "g.graph"]), said);
-    let geometric = ["generate", "random_geometric", "--vertices", "4000000000", "--out", "g.graph"];
+    assert_one_line_error(&limited(&["generate", "rmat(scale=31)", "--out", "g.graph"]), said);
+    let geometric = ["generate", "random_geometric(vertices=4000000000)", "--out", "g.graph"];
     assert_one_line_error(&limited(&geometric), said);
     assert_one_line_error(&limited(&["generate", "laich1", "--ops", "3000000000", "--out", "g"]), said);
     assert_one_line_error(&limited(&["run", "--repetitions", "4294967295", "-q"]), "the suite's repetitions");

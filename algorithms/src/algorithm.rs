@@ -3,8 +3,7 @@
 use placebench_datasets::nearest;
 
 use crate::fairness::{Assumption, Exception};
-use crate::params::{ParamSpec, Params};
-use crate::spec::{Spec, SpecError};
+use crate::{ParamSpec, Params, Spec, SpecError};
 
 /// An algorithm that a suite or the command line can name.
 pub trait Algorithm: Sized {
@@ -82,16 +81,7 @@ impl<T: ?Sized> Entry<T> {
     /// # Errors
     /// If a parameter is unknown or its value is not what it takes.
     pub fn make(&self, spec: &Spec) -> Result<Box<T>, SpecError> {
-        let known = self.params();
-        for (param, _) in &spec.params {
-            if !known.iter().any(|entry| entry.name == param) {
-                return Err(SpecError::UnknownParam {
-                    algorithm: spec.name.clone(),
-                    param: param.clone(),
-                    nearest: nearest(param, known.iter().map(|entry| entry.name)),
-                });
-            }
-        }
+        spec.check_names(&self.params())?;
         (self.new)(&mut Params::of(spec))
     }
 }

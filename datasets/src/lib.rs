@@ -5,8 +5,10 @@
 
 pub mod catalogue;
 pub mod format;
+pub mod params;
 pub mod process;
 pub mod significant;
+pub mod spec;
 pub mod stream;
 
 mod builder;

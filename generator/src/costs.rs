@@ -125,7 +125,12 @@ pub fn redraw_costs(
 }
 
 /// Fills a column block by block, each block from its own stream.
-fn fill_blocks<T: Send>(column: &mut [T], fill: impl Fn(&mut Stream, &mut [T]) + Sync, seed: u64, purpose: Purpose) {
+pub(crate) fn fill_blocks<T: Send>(
+    column: &mut [T],
+    fill: impl Fn(&mut Stream, &mut [T]) + Sync,
+    seed: u64,
+    purpose: Purpose,
+) {
     const BLOCK: usize = 1 << 14;
     column.par_chunks_mut(BLOCK).enumerate().for_each(|(block, slots)| {
         fill(&mut stream(seed, purpose, block as u64), slots);

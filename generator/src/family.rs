@@ -1,36 +1,281 @@
-//! Graphs of any family by the name of a preset.
+//! Families of graphs: one table, from which names, parameters, help, parameter files and checks follow.
 
-use placebench_datasets::DataflowGraph;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use placebench_datasets::params::{ParamSpec, Params};
+use placebench_datasets::spec::{Spec, SpecError};
+use placebench_datasets::{DataflowGraph, UndirectedGraph, nearest};
 
 use crate::error::GeneratorError;
+use crate::families;
 use crate::leveled::{LeveledParams, generate_leveled};
+use crate::op_costs::{OpCosts, Source};
+use crate::sketch::Sketch;
 use crate::training_steps::{TrainingParams, generate_training};
 
-/// The parameters of a graph of some family.
+/// A family of dataflow graphs: its parameters and its structure. Public fields are the parameters.
+pub trait GraphFamily: Sized + Send + Sync + 'static {
+    /// Unique name.
+    const NAME: &'static str;
+    /// One plain sentence.
+    const SUMMARY: &'static str;
+    /// Where it comes from: a short citation.
+    const SOURCE: &'static str;
+    /// Where the costs of its ops come from.
+    const COSTS: Source;
+
+    /// Declares and reads all parameters, in the order in which they are to be listed.
+    ///
+    /// # Errors
+    /// If a value is not what its parameter takes.
+    fn new(params: &mut Params) -> Result<Self, SpecError>;
+
+    /// Adds the ops and edges, each op after those whose outputs it takes.
+    ///
+    /// # Errors
+    /// If the graph does not fit 32-bit ids or memory, or parameters do not go together.
+    fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError>;
+}
+
+/// A family of undirected graphs.
+pub trait UndirectedFamily: Sized + Send + Sync + 'static {
+    /// Unique name.
+    const NAME: &'static str;
+    /// One plain sentence.
+    const SUMMARY: &'static str;
+    /// Where it comes from: a short citation.
+    const SOURCE: &'static str;
+
+    /// Declares and reads all parameters, in the order in which they are to be listed.
+    ///
+    /// # Errors
+    /// If a value is not what its parameter takes.
+    fn new(params: &mut Params) -> Result<Self, SpecError>;
+
+    /// Makes the graph.
+    ///
+    /// # Errors
+    /// If the graph does not fit 32-bit ids or memory, or parameters do not go together.
+    fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError>;
+}
+
+/// What the parameters of a family describe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Described {
+    /// A dataflow graph.
+    Dataflow(GraphParams),
+    /// An undirected graph.
+    Undirected(UndirectedParams),
+}
+
+impl Described {
+    /// The name of the family.
+    pub fn family(&self) -> &str {
+        match self {
+            Self::Dataflow(params) => params.family(),
+            Self::Undirected(params) => &params.values.name,
+        }
+    }
+}
+
+type Read = dyn Fn(&mut Params) -> Result<Described, SpecError> + Send + Sync;
+
+/// A line of the table of families.
+pub struct FamilyEntry {
+    /// Unique name.
+    pub name: &'static str,
+    /// One plain sentence.
+    pub summary: &'static str,
+    /// Where it comes from: a short citation.
+    pub source: &'static str,
+    /// Whether its graphs are undirected.
+    pub is_undirected: bool,
+    read: Box<Read>,
+}
+
+impl FamilyEntry {
+    pub(crate) fn of<F: GraphFamily>() -> Self {
+        let read = |params: &mut Params| {
+            let family = F::new(params)?;
+            let costs = OpCosts::new(params, F::COSTS)?;
+            let make = move |seed| {
+                let mut sketch = Sketch::default();
+                family.build(&mut sketch, seed)?;
+                costs.apply(sketch, seed)
+            };
+            let values = params.values(F::NAME);
+            Ok(Described::Dataflow(GraphParams::Family(FamilyParams { values, make: Arc::new(make) })))
+        };
+        Self { name: F::NAME, summary: F::SUMMARY, source: F::SOURCE, is_undirected: false, read: Box::new(read) }
+    }
+
+    pub(crate) fn of_undirected<F: UndirectedFamily>() -> Self {
+        let read = |params: &mut Params| {
+            let family = F::new(params)?;
+            let values = params.values(F::NAME);
+            Ok(Described::Undirected(UndirectedParams { values, make: Arc::new(move |seed| family.generate(seed)) }))
+        };
+        Self { name: F::NAME, summary: F::SUMMARY, source: F::SOURCE, is_undirected: true, read: Box::new(read) }
+    }
+
+    /// The line of a family whose parameters have a type of their own.
+    pub(crate) fn of_params(
+        [name, summary, source]: [&'static str; 3],
+        read: impl Fn(&mut Params) -> Result<GraphParams, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        let read = move |params: &mut Params| read(params).map(Described::Dataflow);
+        Self { name, summary, source, is_undirected: false, read: Box::new(read) }
+    }
+
+    /// The parameters with their defaults.
+    pub fn params(&self) -> Vec<ParamSpec> {
+        let mut params = Params::none();
+        // Defaults are never refused: a test makes every family with them.
+        let _ = (self.read)(&mut params);
+        params.declared()
+    }
+
+    /// Reads parameters.
+    ///
+    /// # Errors
+    /// If a parameter is unknown or its value is not what it takes.
+    pub fn read(&self, spec: &Spec) -> Result<Described, SpecError> {
+        spec.check_names(&self.params())?;
+        (self.read)(&mut Params::of(spec))
+    }
+}
+
+/// The families, in the order in which tables list them.
+pub static FAMILIES: LazyLock<Vec<FamilyEntry>> = LazyLock::new(families::all);
+
+/// Makes a graph from a seed.
+type Make<G> = Arc<dyn Fn(u64) -> Result<G, GeneratorError> + Send + Sync>;
+
+/// The parameters of a graph of the table, all with their values.
+#[derive(Clone)]
+pub struct FamilyParams {
+    values: Spec,
+    make: Make<DataflowGraph>,
+}
+
+/// The parameters of an undirected graph, all with their values.
+#[derive(Clone)]
+pub struct UndirectedParams {
+    values: Spec,
+    make: Make<UndirectedGraph>,
+}
+
+impl UndirectedParams {
+    /// The family and the value of each parameter.
+    pub fn values(&self) -> &Spec {
+        &self.values
+    }
+
+    /// Makes the graph.
+    ///
+    /// # Errors
+    /// If parameters do not go together, or the graph does not fit 32-bit ids or memory.
+    pub fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
+        (self.make)(seed)
+    }
+}
+
+impl FamilyParams {
+    /// The family and the value of each parameter.
+    pub fn values(&self) -> &Spec {
+        &self.values
+    }
+}
+
+impl PartialEq for FamilyParams {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+impl fmt::Debug for FamilyParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.values)
+    }
+}
+
+impl PartialEq for UndirectedParams {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+impl fmt::Debug for UndirectedParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.values)
+    }
+}
+
+/// The parameters of a dataflow graph of some family.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GraphParams {
     /// A leveled random graph.
     Leveled(LeveledParams),
     /// Data-parallel training steps.
     TrainingSteps(TrainingParams),
+    /// A graph of another family of [`FAMILIES`].
+    Family(FamilyParams),
+}
+
+/// What a family or preset with parameters describes: `cholesky`, `cholesky(tiles=12)`, `laich1`, `resnet34(batch=8)`; `None`
+/// if there is neither a family nor a preset of that name.
+///
+/// # Errors
+/// One line, if a parameter does not exist or its value makes no sense.
+pub fn described(text: &str) -> Option<Result<Described, String>> {
+    let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
+    let preset = families::presets().into_iter().find(|preset| preset.name == name);
+    let family = preset.as_ref().map_or(name, |preset| preset.values.name.as_str());
+    let entry = FAMILIES.iter().find(|entry| entry.name == family)?;
+    let read = || {
+        let mut spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
+        for (param, value) in preset.iter().flat_map(|preset| &preset.values.params) {
+            if !spec.params.iter().any(|(given, _)| given == param) {
+                spec.params.push((param.clone(), value.clone()));
+            }
+        }
+        entry.read(&spec).map_err(|error| error.to_string())
+    };
+    Some(read())
+}
+
+/// Names of all families and presets, family by family.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|entry| entry.name).chain(families::presets().into_iter().map(|preset| preset.name))
 }
 
 impl GraphParams {
-    /// The parameters of a preset of any family: `laich1`, `tolstobrov1`, `training_steps(workers=32, sync=gossip)`; `None`
-    /// if there is no such preset.
+    /// The parameters of a dataflow graph by the name of a family or preset: `laich1`, `cholesky(tiles=12)`,
+    /// `training_steps(workers=32, sync=gossip)`; `None` if there is none of that name or its graphs are undirected.
     ///
     /// # Errors
     /// One line, if a parameter after the name does not exist or its value makes no sense.
     pub fn preset(text: &str) -> Option<Result<Self, String>> {
-        if let Some(params) = LeveledParams::preset(text) {
-            return Some(Ok(Self::Leveled(params)));
+        match described(text)? {
+            Ok(Described::Dataflow(params)) => Some(Ok(params)),
+            Ok(Described::Undirected(_)) => None,
+            Err(error) => Some(Err(error)),
         }
-        Some(TrainingParams::preset(text)?.map(Self::TrainingSteps))
     }
 
-    /// The names of all presets, family by family.
+    /// The names of all families and presets of dataflow graphs.
     pub fn presets() -> impl Iterator<Item = &'static str> {
-        LeveledParams::PRESETS.into_iter().chain(TrainingParams::PRESETS)
+        names().filter(|name| FAMILIES.iter().all(|entry| entry.name != *name || !entry.is_undirected))
+    }
+
+    /// The name of the family.
+    pub fn family(&self) -> &str {
+        match self {
+            Self::Leveled(_) => families::LEVELED,
+            Self::TrainingSteps(_) => families::TRAINING_STEPS,
+            Self::Family(params) => &params.values.name,
+        }
     }
 
     /// Checks the parameters.
@@ -41,6 +286,7 @@ impl GraphParams {
         match self {
             Self::Leveled(params) => params.check(),
             Self::TrainingSteps(params) => params.check(),
+            Self::Family(_) => Ok(()),
         }
     }
 
@@ -52,6 +298,19 @@ impl GraphParams {
         Ok(match self {
             Self::Leveled(params) => generate_leveled(params, seed)?.graph,
             Self::TrainingSteps(params) => generate_training(params)?.graph,
+            Self::Family(params) => (params.make)(seed)?,
         })
     }
+}
+
+/// The line of a family.
+///
+/// # Errors
+/// One line with the nearest name, if there is none.
+pub fn family(name: &str) -> Result<&'static FamilyEntry, String> {
+    FAMILIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let near = nearest(name, FAMILIES.iter().map(|entry| entry.name));
+        let near = near.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
+        format!("no family of graphs is named '{name}'{near}")
+    })
 }

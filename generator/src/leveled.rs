@@ -34,6 +34,7 @@ use placebench_datasets::process::check_memory;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
 use rayon::prelude::*;
 
+pub(crate) use colocation::draw_groups;
 pub use params::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
 pub use plan::LeveledPlan;
 

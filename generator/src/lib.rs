@@ -2,7 +2,7 @@
 //!
 //! - [`generate_leveled`] makes L's leveled random graphs (L §6.2), `laich1` to `laich6` among them; [`LeveledPlan`] makes single
 //!   levels of them.
-//! - [`GraphParams`] names graphs of all families.
+//! - [`FAMILIES`] is the table of families: name, parameters, source; [`described`] reads `cholesky(tiles=8)`.
 //! - [`generate_training`] makes data-parallel training steps with the exchanges of T.
 //! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine, [`t_fast`] and [`t_slow`] clusters
 //!   like T's; [`cluster_preset`] knows all by name.
@@ -19,9 +19,14 @@ mod counts;
 mod digest;
 mod distribution;
 mod error;
+mod families;
 mod family;
 mod manifest;
+mod op_costs;
+mod parameter_file;
 mod random;
+mod relation;
+mod sketch;
 mod undirected;
 
 mod cluster;
@@ -35,11 +40,17 @@ pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;
-pub use family::GraphParams;
+pub use families::{Preset, presets};
+pub use family::{
+    Described, FAMILIES, FamilyEntry, FamilyParams, GraphFamily, GraphParams, UndirectedFamily, UndirectedParams,
+    described, family, names,
+};
 pub use leveled::{
     Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
     generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
+pub use op_costs::Source;
+pub use sketch::{Op, Output, Sketch};
 pub use training_steps::{TrainingGraph, TrainingParams, generate_training};
 pub use undirected::{RmatParams, grid, random_geometric, rmat};

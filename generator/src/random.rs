@@ -28,6 +28,8 @@ pub(crate) enum Purpose {
     DeviceRates = 15,
     Points = 16,
     RmatEdges = 17,
+    Structure = 40,
+    Correlation = 41,
 }
 
 /// The stream of a (seed, purpose, index). Streams of different keys are unrelated.

@@ -24,10 +24,10 @@ EPSILON = 0.03
 
 # How each graph is made: arguments of placebench, or the graph of a training step in the catalogue.
 GRAPHS = {
-    "grid": ["generate", "grid", "--side", "1000"],
-    "rgg": ["generate", "random_geometric", "--vertices", "262144", "--seed", "1"],
-    "rmat": ["generate", "rmat", "--scale", "18", "--degree", "16", "--seed", "1"],
-    "rmat_core": ["generate", "rmat", "--scale", "18", "--degree", "16", "--seed", "1", "--drop-isolated"],
+    "grid": ["generate", "grid(side=1000)"],
+    "rgg": ["generate", "random_geometric(vertices=262144)", "--seed", "1"],
+    "rmat": ["generate", "rmat(scale=18, degree=16)", "--seed", "1"],
+    "rmat_core": ["generate", "rmat(scale=18, degree=16, isolated=false)", "--seed", "1"],
     "laich3_88k": ["generate", "laich3", "--ops", "88000", "--seed", "1"],
     "laich6_88k": ["generate", "laich6", "--ops", "88000", "--seed", "1"],
     "laich2_1m": ["generate", "laich2", "--ops", "1000000", "--seed", "1"],

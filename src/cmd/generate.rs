@@ -10,10 +10,10 @@ use placebench::datasets::format::{
     self, GraphHeader, Holds, format_marks, format_names, undirected_format, undirected_format_named, write_cluster,
     write_graph,
 };
-use placebench::datasets::{DataflowGraph, UndirectedGraph, nearest};
+use placebench::datasets::{DataflowGraph, nearest};
 use placebench::generator::{
-    ClusterParams, GraphParams, LeveledParams, Manifest, RmatParams, TrainingParams, cluster_preset, generate_cluster,
-    generate_leveled, generate_training, graph_sha256, grid, random_geometric, rmat,
+    ClusterParams, Described, GraphParams, LeveledParams, Manifest, TrainingParams, UndirectedParams, cluster_preset,
+    described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,
 };
 
 use crate::output::{print, write_file};
@@ -21,13 +21,13 @@ use crate::output::{print, write_file};
 /// Arguments of `generate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A preset (see 'placebench list presets' and 'placebench list clusters'), one of training steps with parameters
-    /// if need be, as in 'training_steps(workers=32, sync=gossip)', or a parameter file (TOML; one of training steps
-    /// begins with 'generator = "training_steps"'). Or a family of undirected graphs: grid, random_geometric, rmat.
+    /// A family or preset of graphs, with parameters if need be, as in 'cholesky(tiles=12)' (see 'placebench list
+    /// generators' and 'placebench list presets'); a cluster (see 'placebench list clusters'); or a parameter file
+    /// (TOML: 'generator = "cholesky"', then a line for each parameter).
     #[arg(required_unless_present_any = ["check", "print_parameters"])]
     what: Option<String>,
 
-    #[arg(long, short, required_unless_present_any = ["check", "print_parameters"], help = format!(
+    #[arg(long, short, required_unless_present_any = ["check", "print_parameters", "describe"], help = format!(
         "Where to write, by its extension (without one, a graph folder with its manifest): {}; for clusters {}; for undirected graphs {}, which also hold a dataflow \
          graph's undirected view",
         format_marks(|holds| matches!(holds, Holds::Graph { write: Some(_), .. })),
@@ -44,26 +44,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     ops: Option<u64>,
 
-    /// Of a grid: vertices along a side [default: 1000].
-    #[arg(long, value_name = "N")]
-    side: Option<u32>,
-
-    /// Of a random geometric graph: number of vertices [default: 262144].
-    #[arg(long, value_name = "N")]
-    vertices: Option<u32>,
-
-    /// Of rmat: the binary logarithm of the number of vertices [default: 18].
-    #[arg(long, value_name = "N")]
-    scale: Option<u32>,
-
-    /// Of random geometric graphs and rmat: mean degree [default: 15 and 16].
-    #[arg(long, value_name = "DEGREE")]
-    degree: Option<f64>,
-
-    /// Of rmat: leaves out vertices without edges.
-    #[arg(long)]
-    drop_isolated: bool,
-
     #[arg(long, value_name = "FORMAT", help = format!(
         "Format of an undirected graph, if the extension does not say it: {}",
         format_names(|holds| matches!(holds, Holds::Undirected { .. }))
@@ -78,50 +58,46 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Writes no file. Makes the graph of this folder's manifest (or of its parameters, for training steps) again and
-    /// compares both.
+    /// Writes no file. Makes the graph of this folder's manifest or parameters again and compares both.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster"])]
     check: Option<PathBuf>,
 
-    /// Prints the parameters of a graph preset as TOML, to start a parameter file from.
+    /// Prints what the family or preset is, and its parameters with their defaults.
+    #[arg(long, conflicts_with_all = ["out", "force", "cluster", "check"])]
+    describe: bool,
+
+    /// Prints the parameters of a family or preset of graphs as TOML, to start a parameter file from.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["what", "out", "force", "cluster", "check"])]
     print_parameters: Option<String>,
 }
 
 const MANIFEST: &str = "manifest.toml";
-/// The entry of a header that holds the parameters of training steps.
-const STEPS: &str = "training_steps";
-/// The first line of a parameter file of training steps.
-const TRAINING: &str = "generator = \"training_steps\"";
+/// The entries of a header that hold the parameters and the seed of a graph without a manifest.
+const PARAMETERS: &str = "parameters";
+const SEED: &str = "seed";
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.check {
         return check(folder);
     }
     if let Some(preset) = &args.print_parameters {
-        let text = match GraphParams::preset(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))? {
-            GraphParams::Leveled(params) => toml::to_string(&params)?,
-            GraphParams::TrainingSteps(params) => format!("{TRAINING}\n{}", toml::to_string(&params)?),
-        };
-        print(&text)?;
+        let params = described(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))?;
+        print(&params.to_toml().map_err(|error| anyhow!(error))?)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let (true, Some(what)) = (args.describe, &args.what) {
+        return describe(what);
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
     if out.exists() && !args.force {
         bail!("{}: exists: --force replaces it", out.display());
     }
     let is_file = Path::new(what).is_file();
-    check_options(args, what)?;
-    if let Some(graph) = undirected(args, what)? {
-        let format = match &args.format {
-            Some(name) => undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?,
-            None => undirected_format(out)
-                .ok_or_else(|| anyhow!("{}: give --format, or the extension .graph, .mtx or .edges", out.display()))?,
-        };
-        let graph = Undirected::Graph(graph);
-        write_undirected(out, format, &graph)?;
-        print(&format!("{}: {graph}\n", out.display()))?;
-        return Ok(ExitCode::SUCCESS);
+    let is_cluster = args.cluster || cluster_preset(what, args.seed).is_some();
+    for (option, given) in [("--ops", args.ops.is_some()), ("--format", args.format.is_some())] {
+        if given && is_cluster {
+            bail!("{option} is for graphs, not for the cluster '{what}': leave it out");
+        }
     }
     if args.cluster && is_file {
         let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
@@ -130,99 +106,83 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     } else if let Some(cluster) = cluster_preset(what, args.seed) {
         write_cluster(out, &cluster?)?;
     } else {
-        let params = match GraphParams::preset(what) {
+        let params = match described(what) {
             Some(params) => params.map_err(|error| anyhow!(error))?,
             None if is_file => {
                 let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
-                parameters(&text).map_err(|error| anyhow!("{what}: {error}"))?
+                Described::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?
             }
             None => return Err(unknown(what)),
         };
-        return match &params {
-            GraphParams::Leveled(params) => generate_graph(args, what, out, &resized(params.clone(), args.ops)?),
-            GraphParams::TrainingSteps(_) if args.ops.is_some() => {
-                bail!("--ops is for leveled graphs, not for '{what}': leave it out")
+        let is_leveled = matches!(params, Described::Dataflow(GraphParams::Leveled(_)));
+        if args.ops.is_some() && !is_leveled {
+            bail!("--ops is for leveled graphs, not for '{what}': leave it out");
+        }
+        if args.format.is_some() && matches!(params, Described::Dataflow(_)) {
+            bail!("--format is for undirected graphs, not for '{what}': leave it out");
+        }
+        return match params {
+            Described::Dataflow(GraphParams::Leveled(params)) => {
+                generate_graph(args, what, out, &resized(params, args.ops)?)
             }
-            GraphParams::TrainingSteps(params) => generate_steps(out, params),
+            Described::Dataflow(params) => generate_family(args, what, out, params),
+            Described::Undirected(params) => generate_undirected(args, out, &params),
         };
     }
     print(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The parameters in a file: those of training steps if it says so, else of leveled graphs.
-fn parameters(text: &str) -> Result<GraphParams, String> {
-    // Without the line that names the family, but with the line break, so that messages count lines right.
-    match text.strip_prefix(TRAINING) {
-        Some(rest) => TrainingParams::from_toml(rest).map(GraphParams::TrainingSteps),
-        None => LeveledParams::from_toml(text).map(GraphParams::Leveled),
+/// What a family or preset is, and its parameters.
+fn describe(what: &str) -> anyhow::Result<ExitCode> {
+    let params = described(what).ok_or_else(|| unknown(what))?.map_err(|error| anyhow!(error))?;
+    let entry = family(params.family()).map_err(|error| anyhow!(error))?;
+    let graphs = if entry.is_undirected { "undirected graphs" } else { "dataflow graphs" };
+    let mut text = format!("{}: {graphs}: {}\nSource: {}\n", entry.name, entry.summary, entry.source);
+    if let Some(preset) = presets().into_iter().find(|preset| preset.name == what) {
+        text = format!("{text}{what}: {}\n{}\n", preset.summary, preset.values);
     }
-}
-
-fn generate_steps(out: &Path, params: &TrainingParams) -> anyhow::Result<ExitCode> {
-    let params = TrainingParams { workers: Some(params.worker_count()), ..params.clone() };
-    let made = generate_training(&params)?;
-    let graph = &made.graph;
-    let sha256 = graph_sha256(graph);
-    let mut header = GraphHeader::named("training_steps");
-    header.title = format!("data-parallel training, {} steps on {} workers", params.steps, params.worker_count());
-    header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
-    header.provenance.insert("sha256".to_owned(), sha256.clone().into());
-    header.provenance.insert(STEPS.to_owned(), toml::Value::try_from(&params)?);
-    write(out, &header, graph)?;
-    print(&format!(
-        "{}: {} ops, {} edges, {} workers, {} devices\nSHA-256 {sha256}\n",
-        out.display(),
-        graph.op_count(),
-        graph.edge_count(),
-        params.worker_count(),
-        params.device_count(),
-    ))?;
+    for param in entry.params() {
+        text.push_str(&format!("  {:<24} {}\n", format!("{}={}", param.name, param.default), param.doc));
+    }
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-const GRID: &str = "grid";
-const GEOMETRIC: &str = "random_geometric";
-const RMAT: &str = "rmat";
-
-/// Refuses options that `what` does not have.
-fn check_options(args: &Args, what: &str) -> anyhow::Result<()> {
-    let families = [GRID, GEOMETRIC, RMAT];
-    let options: [(&str, bool, &[&str]); 6] = [
-        ("--side", args.side.is_some(), &[GRID]),
-        ("--vertices", args.vertices.is_some(), &[GEOMETRIC]),
-        ("--scale", args.scale.is_some(), &[RMAT]),
-        ("--degree", args.degree.is_some(), &[GEOMETRIC, RMAT]),
-        ("--drop-isolated", args.drop_isolated, &[RMAT]),
-        ("--format", args.format.is_some(), &families),
-    ];
-    if let Some((option, _, of)) = options.iter().find(|(_, given, of)| *given && !of.contains(&what)) {
-        bail!("{option} is for {}, not for '{what}': leave it out", of.join(", "));
-    }
-    if args.ops.is_some() && (args.cluster || families.contains(&what) || cluster_preset(what, 0).is_some()) {
-        bail!("--ops is for leveled graphs, not for '{what}': leave it out");
-    }
-    Ok(())
+/// Makes and writes a graph of a family without a manifest: its header says what it was made from.
+fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams) -> anyhow::Result<ExitCode> {
+    let params = match params {
+        GraphParams::TrainingSteps(params) => {
+            GraphParams::TrainingSteps(TrainingParams { workers: Some(params.worker_count()), ..params })
+        }
+        other => other,
+    };
+    let graph = params.generate(args.seed)?;
+    let sha256 = graph_sha256(&graph);
+    let name = what.split_once('(').map_or(what, |(name, _)| name);
+    let name = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut header = GraphHeader::named(&name);
+    header.title = format!("{}, seed {}", family(params.family()).map_err(|error| anyhow!(error))?.summary, args.seed);
+    header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
+    header.provenance.insert("sha256".to_owned(), sha256.clone().into());
+    header.provenance.insert(SEED.to_owned(), args.seed.to_string().into());
+    let table = Described::from(params).to_table().map_err(|error| anyhow!(error))?;
+    header.provenance.insert(PARAMETERS.to_owned(), table.into());
+    write(out, &header, &graph)?;
+    print(&format!("{}: {} ops, {} edges\nSHA-256 {sha256}\n", out.display(), graph.op_count(), graph.edge_count(),))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// The graph, if `what` is a family of undirected ones.
-fn undirected(args: &Args, what: &str) -> anyhow::Result<Option<UndirectedGraph>> {
-    let made = match what {
-        GRID => grid(args.side.unwrap_or(1000)),
-        GEOMETRIC => random_geometric(args.vertices.unwrap_or(1 << 18), args.degree.unwrap_or(15.0), args.seed),
-        RMAT => {
-            let default = RmatParams::default();
-            let params = RmatParams {
-                scale: args.scale.unwrap_or(default.scale),
-                degree: args.degree.unwrap_or(default.degree),
-                isolated: !args.drop_isolated,
-                ..default
-            };
-            rmat(&params, args.seed)
-        }
-        _ => return Ok(None),
+fn generate_undirected(args: &Args, out: &Path, params: &UndirectedParams) -> anyhow::Result<ExitCode> {
+    let format = match &args.format {
+        Some(name) => undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?,
+        None => undirected_format(out)
+            .ok_or_else(|| anyhow!("{}: give --format, or the extension .graph, .mtx or .edges", out.display()))?,
     };
-    Ok(Some(made?))
+    let graph = Undirected::Graph(params.generate(args.seed)?);
+    write_undirected(out, format, &graph)?;
+    print(&format!("{}: {graph}\n", out.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The parameters scaled to a number of ops.
@@ -275,8 +235,8 @@ fn write(out: &Path, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Res
 
 fn check(folder: &Path) -> anyhow::Result<ExitCode> {
     let (header, graph) = format::read_graph(folder)?;
-    if let Some(params) = header.provenance.get(STEPS) {
-        return check_steps(folder, params, &graph);
+    if let Some(params) = header.provenance.get(PARAMETERS) {
+        return check_family(folder, &header, params, &graph);
     }
     let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -287,14 +247,22 @@ fn check(folder: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Training steps have no manifest: the header says what they were made from.
-fn check_steps(folder: &Path, params: &toml::Value, graph: &DataflowGraph) -> anyhow::Result<ExitCode> {
-    let params: TrainingParams = params
-        .clone()
-        .try_into()
-        .map_err(|error: toml::de::Error| anyhow!("{}: {STEPS}: {}", folder.display(), error.message()))?;
-    let made = generate_training(&params).with_context(|| folder.display().to_string())?;
-    if graph_sha256(&made.graph) != graph_sha256(graph) {
+/// A graph without a manifest has a header that says what it was made from.
+fn check_family(
+    folder: &Path,
+    header: &GraphHeader,
+    params: &toml::Value,
+    graph: &DataflowGraph,
+) -> anyhow::Result<ExitCode> {
+    let fault = |text: String| anyhow!("{}: provenance.{PARAMETERS}: {text}", folder.display());
+    let text = toml::to_string(params).map_err(|error| fault(error.to_string()))?;
+    let seed = header.provenance.get(SEED).and_then(toml::Value::as_str).and_then(|seed| seed.parse().ok());
+    let seed = seed.ok_or_else(|| anyhow!("{}: provenance.{SEED} is not a number in quotes", folder.display()))?;
+    let made = match Described::from_toml(&text).map_err(fault)? {
+        Described::Dataflow(params) => params.generate(seed).with_context(|| folder.display().to_string())?,
+        Described::Undirected(_) => return Err(fault("they are those of an undirected graph".to_owned())),
+    };
+    if graph_sha256(&made) != graph_sha256(graph) {
         bail!(
             "{}: the graph is not the one that its parameters make: make it again, or use the version that made it",
             folder.display()
@@ -305,11 +273,11 @@ fn check_steps(folder: &Path, params: &toml::Value, graph: &DataflowGraph) -> an
 }
 
 fn unknown(name: &str) -> anyhow::Error {
-    let names = GraphParams::presets().chain(ClusterParams::PRESETS).chain([GRID, GEOMETRIC, RMAT]);
+    let names = names().chain(ClusterParams::PRESETS);
     match nearest(name, names) {
-        Some(nearest) => anyhow!("no file and no preset is named '{name}': did you mean '{nearest}'?"),
+        Some(nearest) => anyhow!("no file, family or preset is named '{name}': did you mean '{nearest}'?"),
         None => anyhow!(
-            "no file and no preset is named '{name}': see 'placebench list presets' and 'placebench list clusters'"
+            "no file, family or preset is named '{name}': see 'placebench list generators', 'list presets' and 'list clusters'"
         ),
     }
 }

@@ -10,8 +10,7 @@ use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{Entry, Placer};
 use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue, nearest};
-use placebench::generator::training_steps::{Compression, Sync};
-use placebench::generator::{ClusterParams, GraphParams, cluster_preset};
+use placebench::generator::{ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
@@ -33,7 +32,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
 
-    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md
+    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, or generators as that of
+    /// docs/GENERATORS.md
     #[arg(long, requires = "what")]
     markdown: bool,
 }
@@ -42,7 +42,9 @@ pub(crate) struct Args {
 enum What {
     /// Graphs of the catalogue.
     Graphs,
-    /// Presets of the graph generator.
+    /// Families of generated graphs with their parameters.
+    Generators,
+    /// Presets of families of graphs.
     Presets,
     /// Presets of the cluster generator.
     Clusters,
@@ -93,7 +95,8 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             text.push_str(&format!("  {name:<24} {description}\n"));
         }
     }
-    if args.what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Presets)) {
+    if args.what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Generators | What::Presets))
+    {
         text.push_str(SOURCES);
     }
     print(&text)?;
@@ -156,10 +159,8 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
             let graphs = catalogue::entries().iter().map(|entry| Ok((entry.name.to_owned(), entry.header()?.title)));
             graphs.collect::<anyhow::Result<_>>()?
         }
-        What::Presets => {
-            let presets = GraphParams::presets().filter_map(|name| Some((name.to_owned(), preset_text(name)?)));
-            presets.chain(FAMILIES.iter().map(|&(name, text)| (name.to_owned(), text.to_owned()))).collect()
-        }
+        What::Generators => FAMILIES.iter().flat_map(family_lines).collect(),
+        What::Presets => presets().into_iter().map(|preset| (preset.name.to_owned(), preset.summary)).collect(),
         What::Clusters => {
             let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
             clusters
@@ -175,33 +176,12 @@ fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
     })
 }
 
-const FAMILIES: &[(&str, &str)] = &[
-    ("grid", "undirected: square grid, --side"),
-    ("random_geometric", "undirected: points in a square tied to those nearby, --vertices and --degree"),
-    ("rmat", "undirected: R-MAT with hubs, --scale, --degree, --drop-isolated"),
-];
-
-fn preset_text(name: &str) -> Option<String> {
-    Some(match GraphParams::preset(name)?.ok()? {
-        GraphParams::Leveled(params) => {
-            let (least, most) = params.nodes_per_level;
-            format!("leveled DAG of {} levels of {least} to {most} ops (L Table 7.1)", params.levels)
-        }
-        GraphParams::TrainingSteps(_) if name == "training_steps" => {
-            "data-parallel training: training_steps(workers=16, sync=ring_all_reduce, period=1, …), see docs/METHODOLOGY.md"
-                .to_owned()
-        }
-        GraphParams::TrainingSteps(params) => {
-            let sync = match params.sync {
-                Sync::ParameterServer => "parameter server",
-                Sync::RingAllReduce => "ring all-reduce",
-                Sync::RecursiveDoubling => "recursive doubling",
-                Sync::Gossip => "gossip",
-            };
-            let sparse = if params.compression == Compression::Sparsification { " + sparsification" } else { "" };
-            format!("training steps, Local-SGD({}) + {sync}{sparse} (T §5)", params.period)
-        }
-    })
+/// A family with its parameters.
+fn family_lines(entry: &FamilyEntry) -> Vec<(String, String)> {
+    let undirected = if entry.is_undirected { "undirected: " } else { "" };
+    let head = (entry.name.to_owned(), format!("{undirected}{} ({})", entry.summary, entry.source));
+    let params = entry.params().into_iter().map(|param| (format!("  {}={}", param.name, param.default), param.doc));
+    std::iter::once(head).chain(params).collect()
 }
 
 fn cluster_text(cluster: &Cluster) -> String {
@@ -233,9 +213,17 @@ fn markdown(what: What) -> anyhow::Result<String> {
         What::Placers => return Ok(placers_markdown()),
         What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
-        _ => bail!("--markdown is for placers, partitioners and schedulers"),
+        What::Generators => ("family", FAMILIES.iter().map(family_row).collect()),
+        _ => bail!("--markdown is for placers, partitioners, schedulers and generators"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
+}
+
+fn family_row(entry: &FamilyEntry) -> String {
+    let params: Vec<String> =
+        entry.params().iter().map(|param| format!("`{}={}`", param.name, param.default)).collect();
+    let name = if entry.is_undirected { format!("{} (undirected)", entry.name) } else { entry.name.to_owned() };
+    format!("| {name} | {} | {} | {} |\n", entry.summary, entry.source, params.join(", "))
 }
 
 /// The placers, with what is taken for granted and the laws of fairness that are not kept.

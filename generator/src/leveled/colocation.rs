@@ -9,7 +9,7 @@ use crate::random::{Purpose, Stream, below, stream, unit};
 ///
 /// # Complexity
 /// O(colocated ops); O(ops) if more than half of them are colocated, and for the table of groups.
-pub(super) fn draw_groups(params: &ColocationParams, op_count: usize, seed: u64) -> Colocation {
+pub(crate) fn draw_groups(params: &ColocationParams, op_count: usize, seed: u64) -> Colocation {
     let sizes = draw_sizes(params, &mut stream(seed, Purpose::GroupSizes, 0));
     let mut members = draw_distinct(params.nodes as usize, op_count, &mut stream(seed, Purpose::GroupMembers, 0));
     if members.is_empty() {

@@ -4,6 +4,7 @@ use placebench_datasets::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Layer, Model};
+use crate::GraphParams;
 use crate::error::{GeneratorError, check_probability};
 
 /// Bytes of a gradient or weight, single precision.
@@ -133,59 +134,16 @@ impl TrainingParams {
     /// Parameters from a preset's name, as it is or with parameters: `tolstobrov1` or
     /// `training_steps(workers=32, sync=gossip, period=4)`. `None` if there is no such preset.
     ///
-    /// The ten configurations are those of T §5: Local-SGD(1), (4), (16), each with all-reduce, gossip, gossip and
-    /// sparsification, and Local-SGD(32) with all-reduce. All-reduce is on a ring; `sync=recursive_doubling` changes
-    /// that. The number of steps is the period, for gossip 32 times the period, so that near and far partners
-    /// occur.
-    ///
     /// # Errors
     /// One line, if a parameter does not exist or its value makes no sense.
     pub fn preset(text: &str) -> Option<Result<Self, String>> {
-        let (name, list) = match text.split_once('(') {
-            None => (text.trim(), None),
-            Some((name, list)) => (name.trim(), Some(list)),
-        };
-        let params = Self::named(name)?;
-        let Some(list) = list else { return Some(Ok(params)) };
-        Some(params.with_list(list).map_err(|error| format!("'{}': {error}", text.trim())))
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        if name == "training_steps" {
-            return Some(Self::default());
+        let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
+        Self::PRESETS.iter().find(|preset| **preset == name)?;
+        match GraphParams::preset(text)? {
+            Ok(GraphParams::TrainingSteps(params)) => Some(Ok(params)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
         }
-        let number: u32 = name.strip_prefix("tolstobrov")?.parse().ok().filter(|number| (1..=10).contains(number))?;
-        let period = [1, 4, 16, 32][(number - 1) as usize / 3];
-        let (sync, compression) = match (number - 1) % 3 {
-            0 => (Sync::RingAllReduce, Compression::None),
-            1 => (Sync::Gossip, Compression::None),
-            _ => (Sync::Gossip, Compression::Sparsification),
-        };
-        let exchanges = if sync == Sync::Gossip { 32 } else { 1 };
-        Some(Self { period, steps: period * exchanges, sync, compression, ..Self::default() })
-    }
-
-    fn with_list(self, list: &str) -> Result<Self, String> {
-        let list = list.trim().strip_suffix(')').ok_or("the parenthesis is not closed")?;
-        let mut table = toml::Table::try_from(&self).map_err(|error| error.to_string().replace('\n', " "))?;
-        for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let (key, value) =
-                item.split_once('=').ok_or_else(|| format!("'{item}' is not of the form parameter=value"))?;
-            let (key, value) = (key.trim().to_owned(), value.trim());
-            let value = match (value.parse::<i64>(), value.parse::<f64>()) {
-                // A whole number where a fraction may stand.
-                (Ok(number), _) if matches!(table.get(&key), Some(toml::Value::Float(_))) => {
-                    toml::Value::Float(number as f64)
-                }
-                (Ok(number), _) => toml::Value::Integer(number),
-                (_, Ok(number)) => toml::Value::Float(number),
-                _ => toml::Value::String(value.to_owned()),
-            };
-            table.insert(key, value);
-        }
-        let params: Self = table.try_into().map_err(|error: toml::de::Error| error.message().replace('\n', " "))?;
-        params.check().map_err(|error| error.to_string())?;
-        Ok(params)
     }
 
     /// Reads and checks parameters in TOML.
@@ -319,15 +277,16 @@ mod tests {
         assert_eq!((params.workers, params.sync, params.keep, params.reduce_ops), (Some(32), Sync::Gossip, 1.0, 0.5));
         assert_eq!(TrainingParams::from_toml(&toml::to_string(&params).unwrap()).unwrap(), params);
         for (text, expected) in [
-            ("training_steps(worker=3)", "unknown field `worker`, expected one of `workers`, "),
-            ("training_steps(workers=0)", "`workers` is 0, but must be in [1, 16384]"),
-            ("training_steps(workers=-1)", "invalid value"),
-            ("training_steps(sync=ring)", "unknown variant `ring`, expected one of `parameter_server`"),
-            ("training_steps(workers=3", "the parenthesis is not closed"),
-            ("training_steps(workers)", "'workers' is not of the form parameter=value"),
-            ("training_steps(keep=2)", "`keep` is 2, but must be a probability"),
-            ("training_steps(bits=33)", "`bits` is 33"),
-            ("training_steps(reduce_ops=-1)", "`reduce_ops` is -1"),
+            ("training_steps(worker=3)", "'training_steps' has no parameter 'worker': did you mean 'workers'?"),
+            ("training_steps(workers=0)", "'workers' is '0', but must be none or a whole number of at least 1"),
+            ("training_steps(workers=20000)", "`workers` is 20000, but must be in [1, 16384]"),
+            ("training_steps(workers=-1)", "'workers' is '-1'"),
+            ("training_steps(sync=ring)", "'sync' is 'ring', but must be parameter_server, ring_all_reduce, "),
+            ("training_steps(workers=3", "'training_steps(workers=3' is no name with parameters"),
+            ("training_steps(workers)", "is no name with parameters"),
+            ("training_steps(keep=2)", "'keep' is '2', but must be a number of at least 0 and at most 1"),
+            ("training_steps(bits=33)", "'bits' is '33'"),
+            ("training_steps(reduce_ops=-1)", "'reduce_ops' is '-1'"),
             ("tolstobrov1(compression=sparsification)", "`compression` is sparsification, but must be none or"),
         ] {
             let message = TrainingParams::preset(text).unwrap().unwrap_err();

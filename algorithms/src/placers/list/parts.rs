@@ -157,12 +157,7 @@ impl ListScheduling {
     pub fn check(&self) -> Result<(), SpecError> {
         let name = self.selection.name();
         let bad = |param: &str, value: &str, expected: String| {
-            Err(SpecError::BadValue {
-                algorithm: Self::NAME.into(),
-                param: param.into(),
-                value: value.into(),
-                expected,
-            })
+            Err(SpecError::BadValue { owner: Self::NAME.into(), param: param.into(), value: value.into(), expected })
         };
         match (self.pick, self.selection) {
             (Pick::Op, Selection::DynamicLevel | Selection::FavouriteChild) => {

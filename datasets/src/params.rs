@@ -1,12 +1,11 @@
-//! The parameters of an algorithm, declared where they are read: name, default, range and meaning in one place.
+//! Parameters, declared where they are read: name, default, range and meaning in one place.
 
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 
-use placebench_datasets::{EdgeWeight, VertexWeight};
-
 use crate::spec::{Spec, SpecError};
+use crate::{EdgeWeight, VertexWeight};
 
 /// A parameter as users see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct ParamSpec {
     pub doc: String,
 }
 
-/// What a user gave for an algorithm's parameters.
+/// What a user gave as parameters, of an algorithm or a family of graphs.
 ///
 /// Each call of [`Params::number`], [`Params::word`] or [`Params::value`] declares a parameter and reads it: what the user
 /// wrote, else the default.
@@ -27,12 +26,14 @@ pub struct ParamSpec {
 pub struct Params {
     spec: Spec,
     declared: Vec<ParamSpec>,
+    /// What was read, in the same order.
+    values: Vec<(String, String)>,
 }
 
 impl Params {
     /// The parameters of a spec.
     pub fn of(spec: &Spec) -> Self {
-        Self { spec: spec.clone(), declared: Vec::new() }
+        Self { spec: spec.clone(), declared: Vec::new(), values: Vec::new() }
     }
 
     /// Nothing given: every parameter has its default.
@@ -43,6 +44,31 @@ impl Params {
     /// What was declared so far.
     pub fn declared(self) -> Vec<ParamSpec> {
         self.declared
+    }
+
+    /// A name with what was read so far, defaults included.
+    pub fn values(&self, name: &str) -> Spec {
+        Spec { name: name.to_owned(), params: self.values.clone() }
+    }
+
+    /// Whether the user gave this parameter.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.spec.params.iter().any(|(given, _)| given == name)
+    }
+
+    /// The refusal of values that do not go together.
+    pub fn refuse_together(&self, reason: impl Display) -> SpecError {
+        SpecError::Together { owner: self.spec.name.clone(), reason: reason.to_string() }
+    }
+
+    /// The refusal of a value that does not go with others.
+    pub fn refuse(&self, param: &str, value: impl Display, expected: impl Into<String>) -> SpecError {
+        SpecError::BadValue {
+            owner: self.spec.name.clone(),
+            param: param.to_owned(),
+            value: value.to_string(),
+            expected: expected.into(),
+        }
     }
 
     /// A number in a range. Numbers that are not finite are in none. The range becomes part of the documentation.
@@ -76,6 +102,25 @@ impl Params {
         self.value(name, default.name(), &expected, doc, parse)
     }
 
+    /// A number in a range, or `none`, which is the default.
+    ///
+    /// # Errors
+    /// [`SpecError::BadValue`] if the user gave neither.
+    pub fn optional<T: Number>(
+        &mut self,
+        name: &'static str,
+        range: impl RangeBounds<T>,
+        doc: &str,
+    ) -> Result<Option<T>, SpecError> {
+        let expected = format!("none or a {}{}", T::NOUN, limits(&range));
+        let is_valid = |number: &T| number.is_finite() && range.contains(number);
+        let parse = |text: &str| match text {
+            "none" => Some(None),
+            _ => text.parse().ok().filter(is_valid).map(Some),
+        };
+        self.value(name, "none", &expected, &format!("{doc}; {expected}"), parse)
+    }
+
     /// Anything else. `parse` answers `None` if a text is not what is `expected`.
     ///
     /// # Errors
@@ -90,13 +135,10 @@ impl Params {
     ) -> Result<T, SpecError> {
         self.declared.push(ParamSpec { name, default: default.to_owned(), doc: doc.to_owned() });
         let given = self.spec.params.iter().find(|(param, _)| param == name);
-        let text = given.map_or(default, |(_, text)| text);
-        parse(text).ok_or_else(|| SpecError::BadValue {
-            algorithm: self.spec.name.clone(),
-            param: name.to_owned(),
-            value: text.to_owned(),
-            expected: expected.to_owned(),
-        })
+        let text = given.map_or(default, |(_, text)| text).to_owned();
+        let value = parse(&text).ok_or_else(|| self.refuse(name, &text, expected))?;
+        self.values.push((name.to_owned(), text));
+        Ok(value)
     }
 }
 

@@ -1,20 +1,24 @@
 //! Distributions of costs, written as text: `uniform(1,100)`, `lognormal(3,1)`.
 
+mod laws;
+
 use std::fmt;
 use std::str::FromStr;
 
+use placebench_datasets::nearest;
 use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use crate::random::{Stream, fill_below};
+use laws::Law;
 
 /// The largest sample: 2⁵³. Above it, not every integer is a double.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// The distribution of a cost or a size.
 ///
-/// Samples are ≥ 0 and at most 2⁵³, where heavy tails are cut off. Where a count is needed (bytes), the nearest one is
-/// taken. As text, and in TOML, a distribution is its name with its parameters:
+/// Samples are ≥ 0 and at most 2⁵³: a sample below or above counts as that limit. Where a count is needed (bytes), the
+/// nearest one is taken. As text, and in TOML, a distribution is its name with its parameters:
 ///
 /// ```
 /// use placebench_generator::Distribution;
@@ -61,6 +65,45 @@ pub enum Distribution {
         /// The mean.
         mean: f64,
     },
+    /// Any other distribution of the crate `rand_distr`, with its parameters in that crate's order, times a factor:
+    /// `gamma(2,30)`, `normal(50,10)`, `1000*beta(2,5)`.
+    Other(Other),
+}
+
+/// A distribution of the crate `rand_distr`.
+#[derive(Clone, Copy)]
+pub struct Other {
+    law: &'static Law,
+    factor: f64,
+    arguments: [f64; 3],
+}
+
+impl Other {
+    fn arguments(&self) -> &[f64] {
+        &self.arguments[..self.law.parameters.len()]
+    }
+}
+
+impl PartialEq for Other {
+    fn eq(&self, other: &Self) -> bool {
+        self.law.name == other.law.name && self.factor == other.factor && self.arguments() == other.arguments()
+    }
+}
+
+impl fmt::Debug for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.factor != 1.0 {
+            write!(f, "{}*", self.factor)?;
+        }
+        let arguments: Vec<String> = self.arguments().iter().map(f64::to_string).collect();
+        write!(f, "{}({})", self.law.name, arguments.join(","))
+    }
 }
 
 /// Why a text is no distribution.
@@ -103,6 +146,19 @@ impl Distribution {
             }
             Self::Pareto { scale, shape } => positive("scale", scale).and(positive("shape", shape)),
             Self::Exponential { mean } => positive("mean", mean),
+            Self::Other(other) => {
+                positive("factor", other.factor).and_then(|()| other.law.sampler(other.arguments()).map(drop))
+            }
+        }
+    }
+
+    /// Whether all samples are the same.
+    pub(crate) fn is_constant(&self) -> bool {
+        match *self {
+            Self::Constant { .. } => true,
+            Self::Uniform { min, max } => min == max,
+            Self::LogNormal { sigma, .. } => sigma == 0.0,
+            _ => false,
         }
     }
 
@@ -129,6 +185,13 @@ impl Distribution {
                 for slot in slots {
                     let exponential: f64 = rand_distr::Exp1.sample(rng);
                     *slot = T::from_real((mean * exponential).min(LARGEST));
+                }
+            }
+            Self::Other(other) => {
+                // Checked before: a distribution whose parameters are refused is never drawn from.
+                let Ok(sample) = other.law.sampler(other.arguments()) else { return };
+                for slot in slots {
+                    *slot = T::from_real((other.factor * sample(rng)).max(0.0).min(LARGEST));
                 }
             }
         }
@@ -169,6 +232,7 @@ impl fmt::Display for Distribution {
             Self::LogNormal { mu, sigma } => write!(f, "lognormal({mu},{sigma})"),
             Self::Pareto { scale, shape } => write!(f, "pareto({scale},{shape})"),
             Self::Exponential { mean } => write!(f, "exponential({mean})"),
+            Self::Other(other) => write!(f, "{other}"),
         }
     }
 }
@@ -219,9 +283,39 @@ fn parse(text: &str) -> Result<Distribution, String> {
             expect("scale,shape", 2).and_then(|()| Ok(Distribution::Pareto { scale: real(0)?, shape: real(1)? }))
         }
         "exponential" => expect("mean", 1).and_then(|()| Ok(Distribution::Exponential { mean: real(0)? })),
-        _ => Err(format!("unknown distribution '{name}': there are constant, uniform, lognormal, pareto, exponential")),
+        _ => other(name, &arguments).map(Distribution::Other),
     }
 }
+
+/// A distribution of the table of laws, perhaps with a factor before its name.
+fn other(text: &str, arguments: &[&str]) -> Result<Other, String> {
+    let (factor, name) = match text.split_once('*') {
+        Some((factor, name)) => {
+            let number =
+                factor.trim().parse().map_err(|_| format!("the factor '{}' is not a number", factor.trim()))?;
+            (number, name.trim())
+        }
+        None => (1.0, text),
+    };
+    let law = Law::named(name).ok_or_else(|| {
+        let names: Vec<&str> = OWN.into_iter().chain(Law::names()).collect();
+        match nearest(name, names.iter().copied()) {
+            Some(nearest) => format!("unknown distribution '{name}': did you mean '{nearest}'?"),
+            None => format!("unknown distribution '{name}': there are {}", names.join(", ")),
+        }
+    })?;
+    if arguments.len() != law.parameters.len() {
+        return Err(format!("expected {name}({})", law.parameters.join(",")));
+    }
+    let mut values = [0.0; 3];
+    for (position, value) in values.iter_mut().enumerate().take(arguments.len()) {
+        *value = real(arguments, position)?;
+    }
+    Ok(Other { law, factor, arguments: values })
+}
+
+/// The distributions that are drawn here, without `rand_distr`'s samplers.
+const OWN: [&str; 5] = ["constant", "uniform", "lognormal", "pareto", "exponential"];
 
 /// Splits `name(a, b)` into the name and the arguments.
 pub(crate) fn call(text: &str) -> Option<(&str, Vec<&str>)> {
@@ -248,7 +342,15 @@ mod tests {
 
     #[test]
     fn every_distribution_survives_a_round_trip_through_text() {
-        for text in ["constant(2.5)", "uniform(1,100)", "lognormal(-3,0.5)", "pareto(2,1.16)", "exponential(40)"] {
+        for text in [
+            "constant(2.5)",
+            "uniform(1,100)",
+            "lognormal(-3,0.5)",
+            "pareto(2,1.16)",
+            "exponential(40)",
+            "1000*beta(2,5)",
+            "normal(5,1)",
+        ] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
         assert_eq!(" uniform( 1 , 9 ) ".parse(), Ok(Distribution::Uniform { min: 1, max: 9 }));
@@ -272,6 +374,50 @@ mod tests {
         assert_eq!(sample("constant(7)", 2), [7.0, 7.0]);
     }
 
+    /// Mean and variance of each law of the table, from textbooks.
+    #[test]
+    fn samples_of_rand_distr_have_the_moments_of_their_law() {
+        for (text, mean, variance) in [
+            ("1000*beta(2,5)", 1000.0 * 2.0 / 7.0, 1e6 * 10.0 / (49.0 * 8.0)),
+            ("binomial(50,0.3)", 15.0, 10.5),
+            ("chi_squared(7)", 7.0, 14.0),
+            ("fisher_f(8,20)", 20.0 / 18.0, 2.0 * 400.0 * 26.0 / (8.0 * 324.0 * 16.0)),
+            ("gamma(3,20)", 60.0, 1200.0),
+            ("geometric(0.2)", 4.0, 20.0),
+            ("gumbel(500,20)", 500.0 + 20.0 * 0.577_215_664_9, 400.0 * 9.869_604_401 / 6.0),
+            ("hypergeometric(50,20,10)", 4.0, 10.0 * 0.4 * 0.6 * 40.0 / 49.0),
+            ("inverse_gaussian(30,200)", 30.0, 27_000.0 / 200.0),
+            ("normal(500,30)", 500.0, 900.0),
+            ("pert(10,100,40)", (10.0 + 160.0 + 100.0) / 6.0, (45.0 - 10.0) * (100.0 - 45.0) / 7.0),
+            ("poisson(25)", 25.0, 25.0),
+            ("skew_normal(400,20,0)", 400.0, 400.0),
+            ("triangular(10,70,40)", 40.0, 150.0),
+            ("weibull(40,2)", 40.0 * 0.886_226_925_5, 1600.0 * (1.0 - std::f64::consts::FRAC_PI_4)),
+            ("zipf(10,0)", 5.5, 8.25),
+        ] {
+            let values = sample(text, 200_000);
+            let found = values.iter().sum::<f64>() / values.len() as f64;
+            let spread = values.iter().map(|value| (value - found).powi(2)).sum::<f64>() / values.len() as f64;
+            // Five standard errors of the mean.
+            let error = 5.0 * f64::sqrt(variance / values.len() as f64);
+            assert!((found - mean).abs() < error, "{text}: mean {found} instead of {mean}");
+            assert!((spread / variance - 1.0).abs() < 0.1, "{text}: variance {spread} instead of {variance}");
+        }
+        // Laws without such moments, or with mass below 0: medians.
+        for (text, median) in [
+            ("cauchy(1000,1)", 1000.0),
+            ("frechet(10,100,3)", 10.0 + 100.0 * f64::powf(std::f64::consts::LN_2, -1.0 / 3.0)),
+            ("zeta(3)", 1.0),
+            ("student_t(5)", 0.0),
+            ("normal_inverse_gaussian(2,0)", 0.0),
+        ] {
+            let mut values = sample(text, 100_001);
+            values.sort_by(f64::total_cmp);
+            assert!((values[50_000] - median).abs() <= 0.02 * median + 0.02, "{text}: {}", values[50_000]);
+            assert!(values.iter().all(|value| (0.0..=LARGEST).contains(value)), "{text}");
+        }
+    }
+
     #[test]
     fn heavy_tails_are_cut_off_where_doubles_stop_counting() {
         assert!(sample("pareto(1,0.001)", 1000).iter().all(|&x| x <= LARGEST));
@@ -284,7 +430,14 @@ mod tests {
             ("uniform(5,1)", "minimum 5 is above the maximum 1"),
             ("uniform(1)", "expected uniform(min,max)"),
             ("uniform(-1,5)", "'-1' is not an integer"),
-            ("normal(0,1)", "unknown distribution 'normal'"),
+            ("norml(0,1)", "unknown distribution 'norml': did you mean 'normal'?"),
+            ("xyz(0,1)", "there are constant, uniform, lognormal, pareto, exponential, beta, "),
+            ("gamma(1)", "expected gamma(shape,scale)"),
+            ("normal(0,-1)", "'normal(0,-1)': "),
+            ("0*normal(5,1)", "the factor must not be 0"),
+            ("x*normal(5,1)", "the factor 'x' is not a number"),
+            ("binomial(2.5,0.1)", "2.5 is not an integer"),
+            ("gumbel(inf,1)", "the location is inf"),
             ("lognormal(NaN,1)", "mu is NaN"),
             ("lognormal(1,-2)", "sigma is -2"),
             ("pareto(0,1)", "scale must not be 0"),

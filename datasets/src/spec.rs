@@ -1,65 +1,76 @@
-//! Algorithms by name: `mite`, `heft(average=speed)`.
+//! Things by name, with parameters: the algorithm `heft(average=speed)`, the family of graphs `cholesky(tiles=8)`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// An algorithm's name and the parameters that the user gave.
+use crate::nearest;
+use crate::params::ParamSpec;
+
+/// A name and the parameters that the user gave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Spec {
-    /// Name of the algorithm.
+    /// The name.
     pub name: String,
     /// Parameters in the order given.
     pub params: Vec<(String, String)>,
 }
 
-/// Why a text names no algorithm.
+/// Why a text names nothing, or a parameter is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// The text is not `name` or `name(key=value, …)`.
-    #[error("'{text}' is not an algorithm: write 'name' or 'name(parameter=value, …)'")]
+    #[error("'{text}' is no name with parameters: write 'name' or 'name(parameter=value, …)'")]
     Syntax {
         /// The text.
         text: String,
     },
-    /// No algorithm has that name.
+    /// Nothing has that name.
     #[error("unknown {what} '{name}'{}", suggestion(.nearest))]
     UnknownName {
-        /// `placer` or `scheduler`.
+        /// What is sought: `placer`, `scheduler`.
         what: &'static str,
         /// The name given.
         name: String,
         /// The nearest name there is.
         nearest: Option<String>,
     },
-    /// The algorithm has no such parameter.
-    #[error("'{algorithm}' has no parameter '{param}'{}", suggestion(.nearest))]
+    /// There is no such parameter.
+    #[error("'{owner}' has no parameter '{param}'{}", suggestion(.nearest))]
     UnknownParam {
-        /// The algorithm.
-        algorithm: String,
+        /// What it was given for.
+        owner: String,
         /// The parameter given.
         param: String,
         /// The nearest parameter there is.
         nearest: Option<String>,
     },
     /// A parameter is given twice.
-    #[error("'{algorithm}' is given the parameter '{param}' twice")]
+    #[error("'{owner}' is given the parameter '{param}' twice")]
     RepeatedParam {
-        /// The algorithm.
-        algorithm: String,
+        /// What it was given for.
+        owner: String,
         /// The parameter.
         param: String,
     },
     /// A parameter's value does not parse or is out of range.
-    #[error("'{algorithm}': parameter '{param}' is '{value}', but must be {expected}")]
+    #[error("'{owner}': parameter '{param}' is '{value}', but must be {expected}")]
     BadValue {
-        /// The algorithm.
-        algorithm: String,
+        /// What it was given for.
+        owner: String,
         /// The parameter.
         param: String,
         /// The value given.
         value: String,
         /// What it must be.
         expected: String,
+    },
+    /// Values that are right alone do not go together.
+    #[error("'{owner}': {reason}")]
+    Together {
+        /// What they were given for.
+        owner: String,
+        /// What is wrong, and what to do.
+        reason: String,
     },
 }
 
@@ -77,8 +88,9 @@ impl FromStr for Spec {
             None => (trimmed, ""),
             Some((name, rest)) => (name.trim_end(), rest.strip_suffix(')').ok_or_else(syntax)?),
         };
-        let is_name =
-            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let is_name = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        };
         if !is_name(name) {
             return Err(syntax());
         }
@@ -91,7 +103,7 @@ impl FromStr for Spec {
                 return Err(syntax());
             }
             if params.iter().any(|(known, _)| known == key) {
-                return Err(SpecError::RepeatedParam { algorithm: name.to_owned(), param: key.to_owned() });
+                return Err(SpecError::RepeatedParam { owner: name.to_owned(), param: key.to_owned() });
             }
             params.push((key.to_owned(), value.to_owned()));
         }
@@ -99,14 +111,14 @@ impl FromStr for Spec {
     }
 }
 
-/// The parts of a list between its commas. Those within parentheses belong to a value, which may be a spec itself; `None` if
-/// parentheses do not match.
+/// The parts of a list between its commas. Those within parentheses or brackets belong to a value, which may be a spec itself;
+/// `None` if they do not match.
 fn items(list: &str) -> Option<Vec<&str>> {
     let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0u32);
     for (at, character) in list.char_indices() {
         match character {
-            '(' => depth += 1,
-            ')' => depth = depth.checked_sub(1)?,
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.checked_sub(1)?,
             ',' if depth == 0 => {
                 items.push(&list[begin..at]);
                 begin = at + 1;
@@ -116,6 +128,24 @@ fn items(list: &str) -> Option<Vec<&str>> {
     }
     items.push(&list[begin..]);
     (depth == 0).then_some(items)
+}
+
+impl Spec {
+    /// Checks that each given parameter is one of those declared.
+    ///
+    /// # Errors
+    /// [`SpecError::UnknownParam`] with the nearest name there is.
+    pub fn check_names(&self, declared: &[ParamSpec]) -> Result<(), SpecError> {
+        let names = || declared.iter().map(|param| param.name);
+        match self.params.iter().find(|(given, _)| !names().any(|name| name == given)) {
+            None => Ok(()),
+            Some((given, _)) => Err(SpecError::UnknownParam {
+                owner: self.name.clone(),
+                param: given.clone(),
+                nearest: nearest(given, names()),
+            }),
+        }
+    }
 }
 
 impl fmt::Display for Spec {
