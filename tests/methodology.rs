@@ -1,9 +1,12 @@
-//! The tables of algorithms in docs/METHODOLOGY.md are those that the command prints.
+//! The tables of algorithms in docs/METHODOLOGY.md and of families in docs/GENERATORS.md are those that the command
+//! prints.
 
 use std::process::Command;
 
 use placebench::algorithms::registry;
+use placebench::generator::{FAMILIES, presets};
 
+const GENERATORS: &str = include_str!("../docs/GENERATORS.md");
 const METHODOLOGY: &str = include_str!("../docs/METHODOLOGY.md");
 
 #[test]
@@ -16,6 +19,27 @@ fn the_tables_of_algorithms_are_what_the_command_prints() {
             METHODOLOGY.contains(&format!("\n\n{table}\n")),
             "docs/METHODOLOGY.md lacks this table: put the output of 'placebench list {what} --markdown' there\n{table}"
         );
+    }
+}
+
+#[test]
+fn the_table_of_generators_is_what_the_command_prints_and_each_family_has_its_section_and_picture() {
+    let command =
+        Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", "generators", "--markdown"]).output().unwrap();
+    let table = String::from_utf8(command.stdout).unwrap();
+    assert!(
+        GENERATORS.contains(&format!("\n\n{table}\n")),
+        "docs/GENERATORS.md lacks this table: put the output of 'placebench list generators --markdown' there\n{table}"
+    );
+    for entry in FAMILIES.iter() {
+        let name = entry.name;
+        assert!(GENERATORS.contains(&format!("\n### {name}\n")), "docs/GENERATORS.md lacks the section '### {name}'");
+        assert!(GENERATORS.contains(&format!("(images/generators/{name}.svg)")), "{name} has no picture");
+        let picture = format!("{}/docs/images/generators/{name}.svg", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::fs::metadata(&picture).is_ok(), "{picture} is not there: see generator/examples/pictures");
+    }
+    for preset in presets() {
+        assert!(GENERATORS.contains(&format!("`{}`", preset.name)), "docs/GENERATORS.md does not name {}", preset.name);
     }
 }
 

@@ -50,7 +50,7 @@ pub use leveled::{
     generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
-pub use op_costs::Source;
+pub use op_costs::{COST_PARAMS, Source};
 pub use sketch::{Op, Output, Sketch};
 pub use training_steps::{TrainingGraph, TrainingParams, generate_training};
 pub use undirected::{RmatParams, grid, random_geometric, rmat};

@@ -20,6 +20,10 @@ pub enum Source {
     Own,
 }
 
+/// The names of the parameters that all families of the table share; the last three where costs are drawn.
+pub const COST_PARAMS: [&str; 11] =
+    ["ops", "bytes", "memory", "correlation", "ccr", "cpu", "gpu", "tpu", "colocated", "group_exponent", "group_size"];
+
 /// The parameters that all families of the table share.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpCosts {

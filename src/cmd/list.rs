@@ -10,7 +10,7 @@ use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{Entry, Placer};
 use placebench::datasets::format::listing;
 use placebench::datasets::{Cluster, Kind, catalogue, nearest};
-use placebench::generator::{ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
+use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
@@ -219,11 +219,13 @@ fn markdown(what: What) -> anyhow::Result<String> {
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
 }
 
+/// A row of a family, without the parameters that all families share.
 fn family_row(entry: &FamilyEntry) -> String {
-    let params: Vec<String> =
-        entry.params().iter().map(|param| format!("`{}={}`", param.name, param.default)).collect();
+    let params = entry.params();
+    let own = params.iter().filter(|param| !COST_PARAMS.contains(&param.name));
+    let own: Vec<String> = own.map(|param| format!("`{}={}`", param.name, param.default)).collect();
     let name = if entry.is_undirected { format!("{} (undirected)", entry.name) } else { entry.name.to_owned() };
-    format!("| {name} | {} | {} | {} |\n", entry.summary, entry.source, params.join(", "))
+    format!("| {name} | {} | {} | {} |\n", entry.summary, entry.source, own.join(", "))
 }
 
 /// The placers, with what is taken for granted and the laws of fairness that are not kept.

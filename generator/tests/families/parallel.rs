@@ -86,7 +86,9 @@ fn tensor_parallel_workers_share_the_work_and_exchange_what_rings_exchange() {
         // Every worker waits for every other: the first sum of a layer depends on all inputs.
         let inputs = graph.op_ids().take(workers as usize);
         let mut reached = vec![BTreeSet::new(); graph.op_count()];
-        inputs.clone().for_each(|op| drop(reached[op.index()].insert(op)));
+        for op in inputs.clone() {
+            reached[op.index()].insert(op);
+        }
         for op in graph.op_ids() {
             for &source in graph.predecessor_ops(op) {
                 let known: Vec<OpId> = reached[source.index()].iter().copied().collect();
