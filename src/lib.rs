@@ -10,6 +10,9 @@
 //! - `execute_cuda`: executes on NVIDIA GPUs, with the feature `cuda`
 //! - [`reports`]: tables, figures and findings in words
 
+mod environment;
+
+pub use environment::environment;
 pub use placebench_algorithms as algorithms;
 pub use placebench_datasets as datasets;
 #[cfg(feature = "cuda")]

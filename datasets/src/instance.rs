@@ -93,6 +93,16 @@ impl Instance {
         &self.graph
     }
 
+    /// The graph, shared.
+    pub fn shared_graph(&self) -> Arc<DataflowGraph> {
+        Arc::clone(&self.graph)
+    }
+
+    /// The cluster, shared.
+    pub fn shared_cluster(&self) -> Arc<Cluster> {
+        Arc::clone(&self.cluster)
+    }
+
     /// The cluster.
     #[inline]
     pub fn cluster(&self) -> &Cluster {

@@ -11,6 +11,7 @@ pub mod significant;
 pub mod spec;
 pub mod stream;
 
+mod arrays;
 mod builder;
 mod categories;
 mod cluster;

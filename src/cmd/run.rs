@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
-use placebench::datasets::nearest;
-use placebench::harness::compare::utc;
+use placebench::environment;
 use placebench::harness::engine::Followed;
-use placebench::harness::measurement::{host_name, processor_model};
-use placebench::harness::results::{Filter, Metric, Row, SCHEMA_VERSION, Status, Table, TableFormat, write_table};
+use placebench::harness::results::{Filter, Metric, Row, Status, Table, TableFormat, write_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, read_run, read_suite, run,
 };
-use placebench::harness::suite::{BUILT_IN, BuiltIn, Plan, Shard, Suite};
+use placebench::harness::suite::{BUILT_IN, PlacerEntry, Plan, Shard, Suite};
 use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
@@ -179,6 +177,11 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         .build()
         .context("cannot start threads, use fewer with --threads")?;
     let plan = Plan::new(suite)?;
+    for entry in plan.used_placer_entries() {
+        if let PlacerEntry::Function(placer) = entry {
+            bail!("{}", placer.refusal());
+        }
+    }
     // What follows a run reads none of its files.
     let inputs = if args.follow.is_some() { BTreeMap::new() } else { input_digests(&plan)? };
     let environment = environment(pool.current_num_threads(), inputs);
@@ -334,18 +337,7 @@ fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
 
 fn find_suite(args: &Args) -> anyhow::Result<Suite> {
     let name = args.suite.as_deref().unwrap_or(BUILT_IN[0].name);
-    let mut suite = match BuiltIn::find(name) {
-        Some(built_in) => built_in.suite()?,
-        None if Path::new(name).exists() => Suite::read(Path::new(name))?,
-        None if name.ends_with(".toml") => bail!("{name}: no such file"),
-        None => {
-            let known: Vec<&str> = BUILT_IN.iter().map(|suite| suite.name).collect();
-            match nearest(name, known.iter().copied()) {
-                Some(nearest) => bail!("unknown suite '{name}': did you mean '{nearest}'?"),
-                None => bail!("unknown suite '{name}': give a suite file or one of {}", known.join(", ")),
-            }
-        }
-    };
+    let mut suite = Suite::named(name)?;
     if let Some(repetitions) = args.repetitions {
         suite.repetitions = repetitions;
         for graph in &mut suite.graphs {
@@ -384,20 +376,4 @@ fn next_number(name: &str) -> u32 {
 
 fn next_folder(name: &str) -> PathBuf {
     numbered(name, next_number(name))
-}
-
-fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
-    Environment {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("PLACEBENCH_COMMIT").map(str::to_owned),
-        started: Some(utc(SystemTime::now())),
-        host: host_name(),
-        cpu: processor_model(),
-        threads,
-        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        optimized: !cfg!(debug_assertions),
-        schema_version: SCHEMA_VERSION,
-        command: std::env::args().collect(),
-        inputs,
-    }
 }

@@ -146,7 +146,10 @@ impl GraphEntry {
 
     /// The entry for a cluster with this number of devices: it fixes the number of workers of training steps that leave
     /// it open.
-    pub(super) fn for_devices(&self, devices: usize) -> Result<Self, ProblemError> {
+    ///
+    /// # Errors
+    /// If its parameters make no sense.
+    pub fn for_devices(&self, devices: usize) -> Result<Self, ProblemError> {
         Ok(match self.params()? {
             Some(GraphParams::TrainingSteps(params)) => {
                 let training_steps = Some(params.for_devices(devices));

@@ -6,7 +6,9 @@ mod error;
 mod graph;
 mod kinds;
 
-use placebench_datasets::{Cluster, DataflowGraph, Instance, Kind, format::GraphHeader};
+use std::sync::Arc;
+
+use placebench_datasets::{Cluster, DataflowGraph, Instance, Kind, MemoryRule, format::GraphHeader};
 
 pub use ccr::scale_to_ccr;
 pub use cluster::{AddedOverheads, ClusterEntry};
@@ -41,8 +43,38 @@ impl Problem {
             None => loaded,
             Some(ccr) => scale_to_ccr(&loaded, &cluster, ccr, &graph.label())?,
         };
-        let time_unit = time_unit(&header, &loaded, &cluster).to_owned();
-        let instance = Instance::with_memory_rule(loaded, cluster, entry.memory)?.with_time_unit(&time_unit);
+        Self::joined(&header, Arc::new(loaded), cluster, entry.memory)
+    }
+
+    /// A graph on a cluster that are there already, with kinds and memory as said.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    ///
+    /// # Complexity
+    /// O(ops + edges + devices²). The graph is not copied unless kinds are narrowed.
+    pub fn of(
+        header: &GraphHeader,
+        graph: Arc<DataflowGraph>,
+        cluster: Cluster,
+        kinds: Kinds,
+        memory: MemoryRule,
+    ) -> Result<Self, ProblemError> {
+        let graph = match kinds {
+            Kinds::AsGiven => graph,
+            Kinds::AcceleratorsOnly => Arc::new(kinds.narrow(Arc::unwrap_or_clone(graph), &cluster)?),
+        };
+        Self::joined(header, graph, cluster, memory)
+    }
+
+    fn joined(
+        header: &GraphHeader,
+        graph: Arc<DataflowGraph>,
+        cluster: Cluster,
+        memory: MemoryRule,
+    ) -> Result<Self, ProblemError> {
+        let time_unit = time_unit(header, &graph, &cluster).to_owned();
+        let instance = Instance::with_memory_rule(graph, cluster, memory)?.with_time_unit(&time_unit);
         Ok(Self { instance, time_unit })
     }
 }

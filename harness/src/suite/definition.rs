@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::{TomlFault, io_reason, parse_toml};
+use placebench_datasets::{TomlFault, io_reason, nearest, parse_toml};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,7 +13,7 @@ use crate::execute::simulate::network_model;
 use crate::execute::{EXECUTORS, ExecuteSettings, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
 use crate::results::{Filter, as_text};
-use crate::suite::PlacerEntry;
+use crate::suite::{BUILT_IN, BuiltIn, PlacerEntry};
 
 /// A suite: every graph × cluster × placer × scheduler × network model × executor × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,6 +144,14 @@ pub enum SuiteError {
         /// What is wrong.
         reason: String,
     },
+    /// Neither a built-in suite nor a file has the name.
+    #[error("unknown suite '{name}': {remedy}")]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// What to do.
+        remedy: String,
+    },
     /// An entry makes no sense.
     #[error("{path}: {item}: {reason}")]
     Item {
@@ -157,6 +165,26 @@ pub enum SuiteError {
 }
 
 impl Suite {
+    /// The suite that a person names: a built-in one first, then a file.
+    ///
+    /// # Errors
+    /// If there is none, with the nearest name that there is; as [`Suite::read`].
+    pub fn named(name: &str) -> Result<Self, SuiteError> {
+        let known = || BUILT_IN.iter().map(|suite| suite.name);
+        let unknown = |remedy: String| Err(SuiteError::Unknown { name: name.to_owned(), remedy });
+        match BuiltIn::find(name) {
+            Some(built_in) => built_in.suite(),
+            None if Path::new(name).exists() => Self::read(Path::new(name)),
+            None if name.ends_with(".toml") => {
+                Err(SuiteError::Io { path: name.to_owned(), reason: "no such file".to_owned() })
+            }
+            None => match nearest(name, known()) {
+                Some(nearest) => unknown(format!("did you mean '{nearest}'?")),
+                None => unknown(format!("give a suite file or one of {}", known().collect::<Vec<_>>().join(", "))),
+            },
+        }
+    }
+
     /// Reads a suite file. Paths of graphs and clusters in it, and the working directories of placers' programs, are
     /// relative to its folder.
     ///
@@ -165,9 +193,17 @@ impl Suite {
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: io_reason(&error) })?;
-        let mut suite = Self::parse(&text, &path.display().to_string())?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let place = path.display().to_string();
+        let suite = Self::parse(&text, &path.display().to_string())?;
+        suite.relative_to(path.parent().unwrap_or(Path::new("")), &path.display().to_string())
+    }
+
+    /// The suite, whose paths were relative to a folder; `place` is for messages.
+    ///
+    /// # Errors
+    /// If a file or a working directory does not exist.
+    pub fn relative_to(mut self, folder: &Path, place: &str) -> Result<Self, SuiteError> {
+        let suite = &mut self;
+        let place = place.to_owned();
         let graphs = suite.graphs.iter_mut().filter_map(|graph| graph.file.as_mut());
         let clusters = suite.clusters.iter_mut().filter_map(|cluster| cluster.file.as_mut());
         for file in graphs.chain(clusters) {
@@ -191,7 +227,7 @@ impl Suite {
             }
             command.directory = Some(directory);
         }
-        Ok(suite)
+        Ok(self)
     }
 
     /// Parses and checks the text of a suite; `path` is for messages.

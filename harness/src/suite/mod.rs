@@ -12,6 +12,6 @@ pub use placebench_algorithms::ONLINE;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, Group, Plan, PlanError};
 pub use definition::{Suite, SuiteError};
-pub use placer_entry::PlacerEntry;
+pub use placer_entry::{FunctionPlacer, PlacerEntry};
 pub use positions::{CellName, Positions};
 pub use shard::{Shard, ShardError};
