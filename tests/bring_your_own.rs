@@ -202,3 +202,22 @@ fn the_documentation_quotes_the_examples_as_they_are() {
         assert!(documentation.contains(&quoted), "docs/BRING-YOUR-OWN-PLACER.md lacks\n{quoted}");
     }
 }
+
+#[test]
+fn a_suite_with_a_python_function_says_where_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = "\n[[placer]]\nname = \"mine\"\nfunction = \"notebook:mine\"\n";
+    std::fs::write(folder.path().join("s.toml"), format!("{SUITE}{function}").replace("gpu2.sh", "x.sh")).unwrap();
+    let output = placebench(folder.path(), &["run", "s.toml", "--out", "run", "-q"]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(
+        error.trim_end(),
+        "error: the placer 'mine' is the Python function notebook:mine: run the suite in Python, with placebench.run"
+    );
+    assert!(!folder.path().join("run").exists());
+    // Cells of other placers run.
+    let args = ["run", "s.toml", "--out", "run", "-q", "--where", "placer=hashing repetition=0"];
+    let output = placebench(folder.path(), &args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}

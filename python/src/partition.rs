@@ -106,7 +106,7 @@ impl Partition {
 
 /// What is partitioned.
 enum Seen {
-    Undirected(UndirectedGraph, Option<Hypergraph>),
+    Undirected(Box<UndirectedGraph>, Option<Box<Hypergraph>>),
     Dataflow(Arc<placebench::datasets::DataflowGraph>, Box<View>),
 }
 
@@ -191,7 +191,7 @@ fn undirected(graph: &Bound<'_, PyAny>) -> PyResult<Option<Read>> {
             let ends = numbers[0].iter().zip(&numbers[1]).enumerate();
             let edges = ends.map(|(edge, (&a, &b))| (a as u32, b as u32, weight(edge)));
             let graph = UndirectedGraph::from_edges(vertices, edges, None).map_err(|error| error.to_string())?;
-            Ok(Seen::Undirected(graph, None))
+            Ok(Seen::Undirected(Box::new(graph), None))
         })));
     }
     let Ok(path) = graph.extract::<PathBuf>() else { return Ok(None) };
@@ -199,9 +199,10 @@ fn undirected(graph: &Bound<'_, PyAny>) -> PyResult<Option<Read>> {
     Ok(Some(Box::new(move || {
         let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         match read_undirected(Path::new(&path), format, false).map_err(|error| error.to_string())? {
-            Undirected::Graph(graph) => Ok(Seen::Undirected(graph, None)),
+            Undirected::Graph(graph) => Ok(Seen::Undirected(Box::new(graph), None)),
             Undirected::Hypergraph(nets) => {
-                Ok(Seen::Undirected(nets.to_graph().map_err(|error| named(&error))?, Some(nets)))
+                let graph = nets.to_graph().map_err(|error| named(&error))?;
+                Ok(Seen::Undirected(Box::new(graph), Some(Box::new(nets))))
             }
         }
     })))
@@ -249,7 +250,7 @@ fn judged(seen: Seen, partitioner: &dyn Partitioner, spec: &Spec, request: &Requ
     }
     let nets = |nets: &Hypergraph| quality::connectivity(nets, &found);
     let (block_of, traffic, acyclic) = match &seen {
-        Seen::Undirected(_, hypergraph) => (found.block_of.clone(), hypergraph.as_ref().map(nets), None),
+        Seen::Undirected(_, hypergraph) => (found.block_of.clone(), hypergraph.as_deref().map(nets), None),
         Seen::Dataflow(dataflow, view) => {
             let blocks = view.blocks_of_ops(&found.block_of);
             let hypergraph = view.hypergraph(dataflow).map_err(|error| error.to_string())?;

@@ -294,9 +294,6 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use placebench_algorithms::{Decision, PlaceContext, PlaceError};
-    use placebench_datasets::{DeviceId, Instance, Placement};
-
     use super::*;
 
     const SUITE: &str = r#"
@@ -346,37 +343,6 @@ mod tests {
         let used = |plan: &Plan| (plan.used_groups().count(), plan.used_placer_entries().count());
         assert_eq!(used(&whole), (3, 1));
         assert_eq!(used(&plan("graph=laich1 placer=cats").unwrap()), (1, 0));
-    }
-
-    #[test]
-    fn a_function_places_only_where_it_is_provided() {
-        struct OnFirst;
-
-        impl Placer for OnFirst {
-            fn place(&self, instance: &Instance, _: &PlaceContext) -> Result<Decision, PlaceError> {
-                let ops = instance.graph().op_count();
-                Ok(Decision::placement(Placement::new(vec![DeviceId(0); ops])))
-            }
-        }
-
-        let text = SUITE.replace("WHERE", "") + "[[placer]]\nname = \"mine\"\nfunction = \"notebook:mine\"";
-        let suite = Suite::parse(&text, "s.toml").unwrap();
-        assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "s.toml").unwrap(), suite);
-        let mut plan = Plan::new(suite).unwrap();
-        let at = plan.placers.iter().position(|(name, _)| name == "mine").unwrap();
-        let group = plan.groups.iter().position(|group| plan.suite.graphs[group.graph].label() == "laich1").unwrap();
-        let instance = plan.problem(&plan.groups[group]).unwrap().instance;
-        let place = |plan: &Plan| plan.placers[at].1.place(&instance, &PlaceContext::default());
-        let message = place(&plan).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "the placer 'mine' is the Python function notebook:mine: run the suite in Python, with placebench.run"
-        );
-        plan.provide("HEFT", Box::new(OnFirst));
-        plan.provide("mine", Box::new(OnFirst));
-        assert!(place(&plan).unwrap().placement.devices().iter().all(|&device| device == DeviceId(0)));
-        // Only tables with a function take one.
-        assert!(plan.placers[at - 1].0 == "HEFT" && plan.placers[at - 1].1.makes_plan());
     }
 
     #[test]
