@@ -165,6 +165,30 @@ fn a_network_of_dnn_partitioning_with_its_machine_and_its_split() {
     assert!(message.ends_with("split.json: node 9: is on no processor: add it to 'fpgas' or 'cpus'"), "{message}");
 }
 
+const DAX: &str = r#"<?xml version="1.0"?>
+<adag xmlns="http://www.griphyn.org/chimera/DAX" version="1.10" count="1" index="0" name="test" jobCount="3">
+  <job id="ID00000" namespace="SIPHT" name="mProject" version="1.0" runtime="13.59">
+    <uses file="raw.fits" link="input" register="false" transfer="false" type="data" size="4222080"/>
+    <uses file="a.fits" link="output" size="4167312"/>
+  </job>
+  <job id="ID00001" name="mDiffFit" runtime="10.5"><uses file="a.fits" link="input" size="1"/></job>
+  <job id="ID00002" name="mAdd" runtime="1e2"><uses name="a.fits" link="input"/></job>
+  <child ref="ID00001"><parent ref="ID00000"/></child>
+  <child ref="ID00002"><parent ref="ID00000"/><parent ref="ID00001"/></child>
+</adag>"#;
+
+#[test]
+fn a_workflow_of_pegasus() {
+    let (graph, report) = read("g.dax", DAX);
+    assert_eq!(costs(&graph), [13.59, 10.5, 100.0]);
+    assert_eq!(edges(&graph), [(0, Some(4_167_312), 1), (0, Some(4_167_312), 2), (1, None, 2)]);
+    assert_eq!(graph.tensor_count(), 1, "both jobs read one file");
+    assert!(!graph.has_names() && graph.op_types().unwrap().get(2) == Some("mAdd"));
+    assert_eq!(report.unwrap(), "left out: 1 input from files that no job writes");
+    let (named, _) = read("g.dax", &DAX.replace("ID00001", "fit"));
+    assert_eq!((named.name(OpId(0)), named.name(OpId(1))), (Some("ID00000"), Some("fit")));
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
     let graphml = |content: &str| {
@@ -326,6 +350,25 @@ fn what_is_wrong_is_named_with_its_place() {
             "g.dnn.json",
             DNN.replace("\"sourceId\": 9", "\"sourceId\": 5"),
             "g.dnn.json: edge 5 -> 7: costs something else than other edges of its source: give all edges of a source the same cost: they move the same output",
+        ),
+        ("g.dax", "<dag/>".into(), "g.dax:1: the outermost element is <dag>: a DAX file has <adag>"),
+        ("g.dax", DAX.replace(" runtime=\"10.5\"", ""), "g.dax:7: <job> has no 'runtime': add the attribute"),
+        ("g.dax", DAX.replace("10.5", "-1"), "g.dax:7: the runtime is '-1': write a finite number ≥ 0"),
+        ("g.dax", DAX.replace("4167312", "1.5"), "g.dax:5: the size is '1.5': write whole bytes"),
+        (
+            "g.dax",
+            DAX.replace("id=\"ID00001\"", "id=\"ID00000\""),
+            "g.dax:7: job 'ID00000' comes twice: give every job an id of its own",
+        ),
+        (
+            "g.dax",
+            DAX.replace("link=\"input\" size=\"1\"", "link=\"output\" size=\"1\""),
+            "g.dax:7: the file 'a.fits' is written by job 'ID00000', too: give every file one writer",
+        ),
+        (
+            "g.dax",
+            DAX.replace("<parent ref=\"ID00001\"", "<parent ref=\"ID00009\""),
+            "g.dax:10: there is no job 'ID00009': add the job, or drop the dependency",
         ),
         (
             "g.dnn.json",

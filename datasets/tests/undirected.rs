@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::undirected::{
-    Undirected, read_binary_edges, read_edge_list, read_hmetis, read_matrix_market, read_metis, read_partition,
-    read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
+    Undirected, read_binary_edges, read_dimacs, read_edge_list, read_hmetis, read_matrix_market, read_metis,
+    read_partition, read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
 };
 use placebench_datasets::format::{FORMATS, Format, FormatError, undirected_format, undirected_format_named};
 use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
@@ -99,6 +99,43 @@ fn a_matrix_names_the_line_of_each_fault() {
             "too_many_entries.mtx:4: is an entry too many: correct the sizes, or remove it",
         ],
     );
+}
+
+#[test]
+fn a_dimacs_graph_names_the_line_of_each_fault_and_joins_both_directions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.gr");
+    let read = |text: &str, ignore_weights| {
+        fs::write(&path, text).unwrap();
+        read_dimacs(&path, ignore_weights)
+            .map_err(|error| error.to_string().replace(&format!("{}:", path.display()), ""))
+    };
+    for (text, expected) in [
+        ("", " has no problem line: begin with 'p edge VERTICES EDGES'"),
+        ("e 1 2\n", "1: comes before the problem line: begin with 'p edge' or 'p sp'"),
+        ("p edge 2 0\np edge 2 0\n", "2: is a second problem line: drop one of both"),
+        ("p tw 2 1\n", "1: names no problem that is read: write 'p edge' or 'p sp'"),
+        ("p edge 2\n", "1: has 3 words: write 'p edge VERTICES EDGES' or 'p sp VERTICES ARCS'"),
+        ("p edge 3 2\ne 1 2\n", "2: has 1 edge, but the problem line promises 2: correct the problem line"),
+        ("p edge 3 1\ne 1 4\n", "2: there is no vertex 4: vertices are numbered from 1 to 3"),
+        ("p edge 3 1\ne 0 1\n", "2: there is no vertex 0: vertices are numbered from 1 to 3"),
+        ("p edge 3 1\na 1 2 5\n", "2: is 'a 1 2 5': after this problem line, write 'e A B'"),
+        ("p sp 3 1\na 1 2\n", "2: is 'a 1 2': after this problem line, write 'a FROM TO WEIGHT'"),
+        ("p sp 3 1\na 1 2 -5\n", "2: the weight is '-5': write a whole number from 0 to 2^64 - 1"),
+        (
+            "p sp 3 2\na 1 2 5\na 2 1 6\n",
+            "3: arcs from 1 to 2 weigh 5, those back 6: an undirected edge has one weight: give both directions the same, or ignore weights",
+        ),
+        ("n 1 4\n", "1: begins with 'n': lines begin with c, p, e or a; weights of vertices (n) are not read"),
+    ] {
+        assert_eq!(read(text, false).unwrap_err(), expected, "{text}");
+    }
+    // Of the second challenge, with both directions, a loop and comments; of the ninth, with an arc of one direction only.
+    let coloured = read("c mine\np col 4 4\ne 1 2\ne 2 1\ne 3 3\ne 4 2\n", false).unwrap();
+    assert_eq!(coloured.edges().collect::<Vec<_>>(), [(0, 1, 1), (1, 3, 1)]);
+    let roads = "c roads\n\np sp 4 5\na 1 2 7\na 2 1 7\na 3 2 9\na 4 1 2\na 4 1 3\n";
+    assert_eq!(read(roads, false).unwrap().edges().collect::<Vec<_>>(), [(0, 1, 7), (0, 3, 5), (1, 2, 9)]);
+    assert_eq!(read(roads, true).unwrap().edges().collect::<Vec<_>>(), [(0, 1, 1), (0, 3, 1), (1, 2, 1)]);
 }
 
 #[test]
@@ -275,7 +312,11 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         for (graph, formats) in
-            [(both, &["metis"][..]), (edges_only, &["metis", "mtx", "edges"]), (plain, &["metis", "mtx", "edges", "binary"])]
+            [
+                (both, &["metis"][..]),
+                (edges_only, &["metis", "mtx", "edges", "dimacs"]),
+                (plain, &["metis", "mtx", "edges", "dimacs", "binary"]),
+            ]
         {
             for &format in formats {
                 let (path, format) = (folder.path().join(format), named(format));

@@ -12,6 +12,7 @@ mod contain;
 pub mod csv_cluster;
 pub mod csv_graph;
 mod csv_rows;
+mod dax;
 mod detail;
 mod detect;
 mod dnn_partitioning;

@@ -2,15 +2,15 @@
 
 use super::entry::{Format, Holds};
 use super::graphdef::{self, extraction};
-use super::undirected::{edges, hmetis, matrix_market, metis, partition};
+use super::undirected::{dimacs, edges, hmetis, matrix_market, metis, partition};
 use super::{
-    cluster_toml, csv_cluster, csv_graph, dnn_partitioning, dot, gexf, graphml, hyperdag, native, node_link, saga, stg,
-    wfformat,
+    cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, gexf, graphml, hyperdag, native, node_link, saga,
+    stg, wfformat,
 };
 use crate::stream::row_file;
 
 /// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
-pub static FORMATS: [&Format; 25] = [
+pub static FORMATS: [&Format; 27] = [
     &native::FORMAT,
     &csv_graph::FORMAT,
     &graphdef::BINARY,
@@ -25,6 +25,7 @@ pub static FORMATS: [&Format; 25] = [
     &dot::FORMAT,
     &stg::FORMAT,
     &hyperdag::FORMAT,
+    &dax::FORMAT,
     &cluster_toml::FORMAT,
     &csv_cluster::FORMAT,
     &saga::CLUSTER,
@@ -32,6 +33,7 @@ pub static FORMATS: [&Format; 25] = [
     &metis::FORMAT,
     &hmetis::FORMAT,
     &matrix_market::FORMAT,
+    &dimacs::FORMAT,
     &edges::TEXT,
     &edges::BINARY,
     &partition::FORMAT,

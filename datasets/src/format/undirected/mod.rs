@@ -1,6 +1,7 @@
 //! Undirected graphs and hypergraphs in the formats of partitioners, and partitions.
 
 mod any;
+pub(super) mod dimacs;
 pub(super) mod edges;
 pub(super) mod hmetis;
 pub(in crate::format) mod lines;
@@ -9,6 +10,7 @@ pub(super) mod metis;
 pub(super) mod partition;
 
 pub use any::{Undirected, read_undirected, write_undirected};
+pub use dimacs::{read_dimacs, write_dimacs};
 pub use edges::{read_binary_edges, read_edge_list, write_binary_edges, write_edge_list};
 pub use hmetis::{read_hmetis, write_hmetis};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
