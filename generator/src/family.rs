@@ -62,6 +62,7 @@ pub trait UndirectedFamily: Sized + Send + Sync + 'static {
 
 /// What the parameters of a family describe.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "few are made, and none in a loop")]
 pub enum Described {
     /// A dataflow graph.
     Dataflow(GraphParams),
@@ -214,6 +215,7 @@ impl fmt::Debug for UndirectedParams {
 
 /// The parameters of a dataflow graph of some family.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "few are made, and none in a loop")]
 pub enum GraphParams {
     /// A leveled random graph.
     Leveled(LeveledParams),

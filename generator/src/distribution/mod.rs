@@ -191,7 +191,9 @@ impl Distribution {
                 // Checked before: a distribution whose parameters are refused is never drawn from.
                 let Ok(sample) = other.law.sampler(other.arguments()) else { return };
                 for slot in slots {
-                    *slot = T::from_real((other.factor * sample(rng)).max(0.0).min(LARGEST));
+                    let value = other.factor * sample(rng);
+                    // Not a number is not above 0 either.
+                    *slot = T::from_real(if value > 0.0 { value.min(LARGEST) } else { 0.0 });
                 }
             }
         }

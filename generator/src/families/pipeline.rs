@@ -84,10 +84,11 @@ impl GraphFamily for Pipeline {
             }
         }
         let mut backward: Vec<Vec<OpId>> = vec![Vec::new(); stages];
-        for batch in 0..batches {
+        for _ in 0..batches {
             let mut gradient = None;
             for stage in (0..stages).rev() {
-                let inputs: Vec<_> = [(forward[stage][batch], 0)].into_iter().chain(gradient).collect();
+                let pass = forward[stage][backward[stage].len()];
+                let inputs: Vec<_> = [(pass, 0)].into_iter().chain(gradient).collect();
                 // The gradients of the input and of the weights.
                 let outputs = [values[0], weights];
                 let op = Op { class: "Backward", ops: 2.0 * flops, outputs: &outputs, ..Op::default() };

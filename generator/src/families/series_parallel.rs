@@ -47,7 +47,7 @@ impl GraphFamily for SeriesParallel {
         // Ops are numbered in a topological order; `inputs` of each, `class` and the blocks still to be split.
         let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); self.nodes as usize];
         let mut class = vec!["Task"; self.nodes as usize];
-        let mut blocks: Vec<Range<u32>> = vec![0..self.nodes];
+        let mut blocks: Vec<Range<u32>> = std::iter::once(0..self.nodes).collect();
         while let Some(block) = blocks.pop() {
             let size = block.end - block.start;
             if size >= 4 && unit(&mut rng) < self.parallel {

@@ -50,7 +50,7 @@ impl GraphFamily for Transformer {
             top: size(params, "top", 2, "experts that each token goes to, of several")?,
             training: network::training(params)?,
         };
-        if read.model % read.heads != 0 {
+        if !read.model.is_multiple_of(read.heads) {
             return Err(params.refuse("heads", read.heads, format!("a divisor of model={}", read.model)));
         }
         if read.experts > 0 && read.top > read.experts {
