@@ -117,9 +117,9 @@ fn the_help_of_the_verbs_names_every_format_they_read_or_write() {
         ("convert", ".csv, .pb, .pbtxt, .prototxt, folder with graph.pb"),
         ("convert", ".graph, .metis, .mtx"),
         ("convert", "--cluster .toml, .csv"),
-        ("partition", "metis, hmetis, mtx, edges, binary"),
+        ("partition", "metis, hmetis, mtx, dimacs, edges, binary"),
         ("partition", ".hgr, .hmetis"),
-        ("generate", "metis, mtx, edges, binary"),
+        ("generate", "metis, mtx, dimacs, edges, binary"),
         ("generate", ".gexf, .dot, .gv"),
     ] {
         assert!(help(verb).contains(expected), "{verb} lacks {expected}:\n{}", help(verb));

@@ -68,7 +68,7 @@ pub fn format_marks(select: impl Fn(&Holds) -> bool) -> String {
     marks.collect::<Vec<_>>().join(", ")
 }
 
-/// The names of some formats, for the help of a command: `metis, mtx, edges`.
+/// The names of some formats, for the help of a command: `metis, mtx, dimacs`.
 pub fn format_names(select: impl Fn(&Holds) -> bool) -> String {
     let names = FORMATS.iter().filter(|format| select(&format.holds)).map(|format| format.name);
     names.collect::<Vec<_>>().join(", ")

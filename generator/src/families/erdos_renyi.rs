@@ -12,7 +12,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 ///
 /// # Reference
 /// P. Erdős, A. Rényi: On random graphs I. Publicationes Mathematicae Debrecen 6, 1959, 290–297; acyclic as `sameprob` of
-/// Tobita, Kasahara 2002, and in Canon, El Sayah, Héam, Euro-Par 2019, §3.
+/// Tobita, Kasahara 2002, and in Canon, El Sayah, Héam, Euro-Par 2019.
 ///
 /// # Complexity
 /// O(ops + edges).

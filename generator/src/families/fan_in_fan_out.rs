@@ -13,7 +13,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 ///
 /// # Reference
 /// R. P. Dick, D. L. Rhodes, W. Wolf: TGFF: task graphs for free. CODES 1998, 97–101; as in D. Cordeiro et al.: Random graph
-/// generation for scheduling simulations. SIMUTools 2010, §3.2, and Canon, El Sayah, Héam, Euro-Par 2019, §3.
+/// generation for scheduling simulations. SIMUTools 2010, and Canon, El Sayah, Héam, Euro-Par 2019.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FanInFanOut {
     /// Number of ops.

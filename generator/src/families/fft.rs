@@ -13,7 +13,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 ///
 /// # Reference
 /// H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing.
-/// IEEE TPDS 13(3), 2002, 260–274, Fig. 11.
+/// IEEE TPDS 13(3), 2002, 260–274.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fft {
     /// Points, a power of two.

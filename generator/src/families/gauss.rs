@@ -15,7 +15,7 @@ use crate::{GeneratorError, GraphFamily, Op, Sketch, Source};
 /// # Reference
 /// M. Cosnard, M. Marrakchi, Y. Robert, D. Trystram: Parallel Gaussian elimination on an MIMD computer. Parallel
 /// Computing 6(3), 1988, 275–296; as in H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task
-/// scheduling for heterogeneous computing. IEEE TPDS 13(3), 2002, 260–274, Fig. 9.
+/// scheduling for heterogeneous computing. IEEE TPDS 13(3), 2002, 260–274.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gauss {
     /// Rows and columns.

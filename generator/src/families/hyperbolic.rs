@@ -20,7 +20,7 @@ use crate::{GeneratorError, UndirectedFamily};
 ///
 /// # Reference
 /// D. Krioukov, F. Papadopoulos, M. Kitsak, A. Vahdat, M. Boguñá: Hyperbolic geometry of complex networks. Physical Review E
-/// 82, 036106, 2010, §III, Eq. 22. Rings as in M. von Looz, H. Meyerhenke, R. Prutkin: Generating random hyperbolic graphs in
+/// 82, 036106, 2010. Rings as in M. von Looz, H. Meyerhenke, R. Prutkin: Generating random hyperbolic graphs in
 /// subquadratic time. ISAAC 2015, 467–478.
 ///
 /// # Complexity

@@ -14,7 +14,7 @@ use crate::{GeneratorError, GraphFamily, Op, Sketch, Source};
 /// # Reference
 /// T. Tobita, H. Kasahara: A standard task graph set for fair evaluation of multiprocessor scheduling algorithms. Journal of
 /// Scheduling 5(5), 2002, 379–394 (`layrprob`); L.-C. Canon, M. El Sayah, P.-C. Héam: A comparison of random task graph
-/// generation methods for scheduling problems. Euro-Par 2019, 61–73, §3.
+/// generation methods for scheduling problems. Euro-Par 2019, 61–73.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Layered {
     /// Number of ops.

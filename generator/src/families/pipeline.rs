@@ -36,7 +36,7 @@ impl Named for Schedule {
 /// # Reference
 /// Y. Huang et al.: GPipe: efficient training of giant neural networks using pipeline parallelism. NeurIPS 2019; D. Narayanan et al.:
 /// PipeDream: generalized pipeline parallelism for DNN training. SOSP 2019; D. Narayanan et al.: Efficient large-scale
-/// language model training on GPU clusters using Megatron-LM. SC 2021, §2.2 (with a flush, as here).
+/// language model training on GPU clusters using Megatron-LM. SC 2021 (with a flush, as here).
 pub(super) struct Pipeline {
     stages: usize,
     micro_batches: usize,

@@ -13,7 +13,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 /// Two ops are ordered with probability 2^(1 − orders). With one permutation the graph is a chain.
 ///
 /// # Reference
-/// P. Winkler: Random orders. Order 1(4), 1985, 317–331; for scheduling in Canon, El Sayah, Héam, Euro-Par 2019, §3.
+/// P. Winkler: Random orders. Order 1(4), 1985, 317–331; for scheduling in Canon, El Sayah, Héam, Euro-Par 2019.
 ///
 /// # Complexity
 /// O(ops² · (orders + edges / ops)), so at most 65,536 ops.

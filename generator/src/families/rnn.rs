@@ -73,7 +73,7 @@ impl Cell {
 ///
 /// # Reference
 /// S. Hochreiter, J. Schmidhuber: Long short-term memory. Neural Computation 9(8), 1997, 1735–1780. Unrolled as in
-/// A. Mirhoseini et al.: Device placement optimization with reinforcement learning. ICML 2017, §4.
+/// A. Mirhoseini et al.: Device placement optimization with reinforcement learning. ICML 2017.
 pub(super) struct Rnn {
     layers: u64,
     steps: u64,

@@ -17,7 +17,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 ///
 /// # Reference
 /// M.-T. Luong, H. Pham, C. D. Manning: Effective approaches to attention-based neural machine translation. EMNLP 2015,
-/// 1412–1421, §3 (dot score, input feeding); I. Sutskever, O. Vinyals, Q. V. Le: Sequence to sequence learning with neural
+/// 1412–1421 (dot score, input feeding); I. Sutskever, O. Vinyals, Q. V. Le: Sequence to sequence learning with neural
 /// networks. NeurIPS 2014.
 pub(super) struct Seq2Seq {
     layers: u64,

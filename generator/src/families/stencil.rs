@@ -13,8 +13,7 @@ use crate::{GeneratorError, GraphFamily, Sketch, Source};
 /// edges.
 ///
 /// # Reference
-/// E. Slaughter et al.: Task Bench: a parameterized benchmark for evaluating parallel runtime performance. SC 2020, Table 2
-/// (`stencil_1d`, `stencil_1d_periodic`).
+/// E. Slaughter et al.: Task Bench: a parameterized benchmark for evaluating parallel runtime performance. SC 2020.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stencil {
     /// Cells along a side.

@@ -147,7 +147,7 @@ impl Transformer {
 ///
 /// # Reference
 /// A. Radford et al.: Language models are unsupervised multitask learners. OpenAI 2019 (the preset `gpt2`); R. Pope et al.:
-/// Efficiently scaling transformer inference. MLSys 2023, §2 (prefill, decode, KV cache).
+/// Efficiently scaling transformer inference. MLSys 2023 (prefill, decode, KV cache).
 pub(super) struct Decoder {
     layers: u64,
     model: u64,

@@ -29,7 +29,7 @@ impl LayerCosts {
         self.values() as f64 * (16 * self.model) as f64
     }
 
-    /// Flops of a forward pass: 24bsd² + 4bs²d (Narayanan et al. 2021, §5.1).
+    /// Flops of a forward pass: 24bsd² + 4bs²d (Narayanan et al. 2021).
     pub(super) fn flops(self) -> f64 {
         self.attention_flops() + self.feed_forward_flops()
     }

@@ -16,7 +16,7 @@ const SOURCE: &str = "Bharathi et al. 2008; Juve et al. 2013";
 /// 4n + 3d + 4 edges.
 ///
 /// # Reference
-/// S. Bharathi, A. Chervenak, E. Deelman, G. Mehta, M.-H. Su, K. Vahi: Characterization of scientific workflows. WORKS 2008, Fig. 1;
+/// S. Bharathi, A. Chervenak, E. Deelman, G. Mehta, M.-H. Su, K. Vahi: Characterization of scientific workflows. WORKS 2008;
 /// G. Juve et al.: Characterizing and profiling scientific workflows. Future Generation Computer Systems 29(3), 2013, 682–692.
 /// The shape only: costs are drawn.
 pub(super) struct Montage {
@@ -70,7 +70,7 @@ impl GraphFamily for Montage {
 /// With l lanes of c chunks there are l(4c + 2) + 3 ops and l(5c + 1) + 2 edges.
 ///
 /// # Reference
-/// As for `montage`; Bharathi et al. 2008, Fig. 4. The shape only: costs are drawn.
+/// As for `montage`. The shape only: costs are drawn.
 pub(super) struct Epigenomics {
     lanes: u32,
     chunks: u32,
@@ -116,7 +116,7 @@ impl GraphFamily for Epigenomics {
 /// With e ruptures of v variations there are e(1 + 2v) + 2 ops and 4ev edges.
 ///
 /// # Reference
-/// As for `montage`; Bharathi et al. 2008, Fig. 2. The shape only: costs are drawn.
+/// As for `montage`. The shape only: costs are drawn.
 pub(super) struct CyberShake {
     ruptures: u32,
     variations: u32,

@@ -58,7 +58,7 @@ fn gauss_depends_as_an_elimination_by_columns_does() {
             }
         }
     }
-    // Topcuoglu et al. 2002, Fig. 9: 14 tasks for a matrix of 5.
+    // Topcuoglu et al. 2002: 14 tasks for a matrix of 5.
     assert_eq!(counts("gauss(size=5)").0, 14);
 }
 

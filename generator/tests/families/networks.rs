@@ -30,7 +30,7 @@ fn transformers_have_the_weights_and_flops_of_their_formulas() {
     let bert = graph("bert_base(batch=2)", 0);
     assert_eq!(weights(&bert), 85_054_464 + 30_522 * 768);
     let products = ["Project", "Scores", "Context", "Combine", "Expand", "Contract"];
-    // 24bsd²(1 + s/6d) a layer (Narayanan et al. 2021, §5.1).
+    // 24bsd²(1 + s/6d) a layer (Narayanan et al. 2021).
     let (b, s, d) = (2.0, 512.0, 768.0);
     assert_eq!(ops_of(&bert, &products), 12.0 * 24.0 * b * s * d * d * (1.0 + s / (6.0 * d)));
     for (layers, heads) in [(1, 1), (2, 4), (3, 8)] {
