@@ -15,29 +15,9 @@ use placebench::harness::results::Row;
 use placebench::harness::runner::read_run;
 
 /// Twelve graphs of six cells. The program makes a graph take a quarter of a second: time to do something to a shard.
-const SUITE: &str = r#"
-name = "sharded"
-repetitions = 6
-placers = ["heft", "random"]
-schedulers = ["pct", "fifo"]
+const SUITE: &str = include_str!("common/sharded.toml");
 
-[[placer]]
-name = "slow"
-command = ["sh", "slow.sh"]
-
-[[graph]]
-name = "small"
-leveled = { levels = 4, nodes_per_level = [2, 4] }
-
-[[graph]]
-name = "other"
-leveled = { levels = 5, nodes_per_level = [2, 3] }
-
-[[cluster]]
-preset = "tiny3"
-"#;
-
-const SLOW: &str = "sleep 0.25\nawk 'NR > 1 { print 0 }' \"$1/ops.csv\"\n";
+const SLOW: &str = include_str!("common/slow.sh");
 
 /// A folder with the suite, and the table that one process makes of it.
 fn study() -> (tempfile::TempDir, Vec<Row>) {

@@ -36,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let judged: Vec<String> = suite.placer_entries.iter().map(|entry| entry.name().to_owned()).collect();
     let mut rows = Vec::new();
     for run in arguments {
-        rows.extend(RunTable::read(Path::new(&run))?.rows.into_iter().filter(|row| !judged.contains(&row.placer)));
+        rows.extend(
+            RunTable::read(Path::new(&run))?.table.rows()?.into_iter().filter(|row| !judged.contains(&row.placer)),
+        );
     }
     let others = if rows.is_empty() { suite.placers.clone() } else { Vec::new() };
     let plan = Arc::new(Plan::new(Suite { placers: others, ..suite })?);

@@ -4,7 +4,7 @@ use placebench_harness::compare::{
     Candidates, Comparison, ComparisonError, Effect, History, Options, RankOptions, Ranking, Regression, RunTable,
 };
 use placebench_harness::problem::Kinds;
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{Metric, Row, Table};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -13,7 +13,7 @@ const PLACERS: [&str; 4] = ["heft", "mite", "dfs", "random"];
 const SCHEDULERS: [&str; 2] = ["fifo", "pct"];
 
 /// Five graphs, four placers, two schedulers, repetitions; makespans without a pattern.
-fn run(repetitions: u32) -> RunTable {
+fn run(repetitions: u32) -> Run {
     let mut rows = Vec::new();
     for graph in 0..5u32 {
         for (p, placer) in PLACERS.into_iter().enumerate() {
@@ -47,11 +47,49 @@ fn run(repetitions: u32) -> RunTable {
             }
         }
     }
-    RunTable { name: "run".into(), rows, date: Some("2026-01-01T00:00:00Z".into()), ..RunTable::default() }
+    Run { name: "run".into(), rows, date: Some("2026-01-01T00:00:00Z".into()) }
 }
 
-fn compare(old: &RunTable, new: &RunTable) -> Comparison {
-    Comparison::new(old, new, &Options::default()).unwrap()
+/// A run whose rows can be changed.
+#[derive(Clone)]
+struct Run {
+    name: String,
+    rows: Vec<Row>,
+    date: Option<String>,
+}
+
+impl Run {
+    /// As commands read it, in parts of at least so many rows.
+    fn table(&self, part: usize) -> RunTable {
+        let table = Table::new(&self.rows).unwrap().in_parts_of(part);
+        RunTable { name: self.name.clone(), table, environment: None, date: self.date.clone(), unfinished: false }
+    }
+}
+
+/// The comparison of whole runs, which is that of runs part by part.
+fn compared(old: &Run, new: &Run, options: &Options) -> Result<Comparison, ComparisonError> {
+    let of = |part: usize| Comparison::new(&old.table(part), &new.table(part), options);
+    let (whole, parts) = (of(usize::MAX), of(1));
+    match (&whole, &parts) {
+        (Ok(whole), Ok(parts)) => assert_eq!(whole, parts),
+        (whole, parts) => assert_eq!(format!("{whole:?}"), format!("{parts:?}")),
+    }
+    whole
+}
+
+/// The ranking of whole runs, which is that of runs part by part.
+fn ranked(runs: &[Run], options: &RankOptions) -> Result<Ranking, ComparisonError> {
+    let of = |part: usize| Ranking::new(&runs.iter().map(|run| run.table(part)).collect::<Vec<_>>(), options);
+    let (whole, parts) = (of(usize::MAX), of(1));
+    match (&whole, &parts) {
+        (Ok(whole), Ok(parts)) => assert_eq!(whole, parts),
+        (whole, parts) => assert_eq!(format!("{whole:?}"), format!("{parts:?}")),
+    }
+    whole
+}
+
+fn compare(old: &Run, new: &Run) -> Comparison {
+    compared(old, new, &Options::default()).unwrap()
 }
 
 fn all_metrics() -> Options {
@@ -61,7 +99,7 @@ fn all_metrics() -> Options {
 
 /// Noise as a busy machine makes it: log-normal, and now and then something several times as slow. A placement's time is
 /// that of all its schedulers.
-fn shake(run: &mut RunTable, scatter: f64, outliers: f64, random: &mut impl Rng) {
+fn shake(run: &mut Run, scatter: f64, outliers: f64, random: &mut impl Rng) {
     let mut factor = || {
         let normal: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let outlier = if random.random::<f64>() < outliers { 5.0 } else { 1.0 };
@@ -80,7 +118,7 @@ fn shake(run: &mut RunTable, scatter: f64, outliers: f64, random: &mut impl Rng)
 fn cells_with_other_kinds_are_other_cells() {
     let (old, mut new) = (run(1), run(1));
     new.rows.iter_mut().for_each(|row| row.kinds = Kinds::AcceleratorsOnly);
-    let error = Comparison::new(&old, &new, &Options::default()).unwrap_err().to_string();
+    let error = compared(&old, &new, &Options::default()).unwrap_err().to_string();
     assert!(error.contains("kinds 'as_given' there, 'accelerators_only' here"), "{error}");
     // Half of them: the cells match that have the same kinds, and ranks take the others for instances of their own.
     let mut half = run(1);
@@ -90,12 +128,12 @@ fn cells_with_other_kinds_are_other_cells() {
     assert!(comparison.only_new[0].to_string().contains("(accelerators_only)"), "{}", comparison.only_new[0]);
     let mut both = run(1);
     both.rows.extend(new.rows);
-    assert_eq!(Ranking::new(&[both], &RankOptions::default()).unwrap().instances, 10);
+    assert_eq!(ranked(&[both], &RankOptions::default()).unwrap().instances, 10);
 }
 
 #[test]
 fn a_run_against_itself_has_no_change_at_all() {
-    let comparison = Comparison::new(&run(3), &run(3), &all_metrics()).unwrap();
+    let comparison = compared(&run(3), &run(3), &all_metrics()).unwrap();
     assert!(!comparison.is_regression() && comparison.warnings.is_empty());
     assert_eq!((comparison.matched, comparison.compared), (120, 120));
     for quality in &comparison.quality {
@@ -108,7 +146,7 @@ fn a_run_against_itself_has_no_change_at_all() {
 }
 
 /// Every other cell was measured: nine repetitions within 10 % of their median.
-fn partly_measured(repetitions: u64) -> RunTable {
+fn partly_measured(repetitions: u64) -> Run {
     let mut run = run(1);
     for row in run.rows.iter_mut().step_by(2) {
         row.executor = "threads".into();
@@ -137,7 +175,7 @@ fn changes_of_measured_cells_count_beyond_their_noise() {
     }
     new.rows[6].load_imbalance = Some(1.9);
     let options = || Options { metrics: vec![Metric::Makespan, Metric::Gap, Metric::LoadImbalance], ..all_metrics() };
-    let comparison = Comparison::new(&old, &new, &options()).unwrap();
+    let comparison = compared(&old, &new, &options()).unwrap();
     assert!(!comparison.is_regression() && comparison.warnings.is_empty(), "{:?}", comparison.regressions);
     assert_eq!([0, 1].map(|metric| comparison.quality[metric].total.equal), [40, 40]);
 
@@ -147,8 +185,7 @@ fn changes_of_measured_cells_count_beyond_their_noise() {
     new.rows[12].traffic_bytes = new.rows[12].traffic_bytes.map(|bytes| bytes * 2);
     scale(&mut new.rows[13], 1.01);
     let comparison =
-        Comparison::new(&old, &new, &Options { metrics: vec![Metric::Makespan, Metric::TrafficBytes], ..options() })
-            .unwrap();
+        compared(&old, &new, &Options { metrics: vec![Metric::Makespan, Metric::TrafficBytes], ..options() }).unwrap();
     let changes: Vec<(u64, String)> = comparison.quality[0]
         .changes
         .iter()
@@ -232,7 +269,7 @@ fn cells_of_one_run_only_and_other_problems_are_said_and_fail_on_demand() {
     assert_eq!((comparison.matched, comparison.compared), (77, 76));
     assert!(!comparison.is_regression());
     let strict = Options { all_cells: true, ..Options::default() };
-    let comparison = Comparison::new(&old, &new, &strict).unwrap();
+    let comparison = compared(&old, &new, &strict).unwrap();
     assert_eq!(comparison.regressions.len(), 3);
 }
 
@@ -240,13 +277,13 @@ fn cells_of_one_run_only_and_other_problems_are_said_and_fail_on_demand() {
 fn duplicates_and_strangers_are_refused_by_name() {
     let (old, mut new) = (run(1), run(1));
     new.rows.push(new.rows[5].clone());
-    let error = Comparison::new(&old, &new, &Options::default()).unwrap_err();
+    let error = compared(&old, &new, &Options::default()).unwrap_err();
     assert!(matches!(error, ComparisonError::Duplicate { .. }));
     assert!(error.to_string().contains("more than one row for dfs with pct on g0@c"), "{error}");
     let refusal = |change: fn(&mut Row)| {
         let mut new = run(1);
         new.rows.iter_mut().for_each(change);
-        Comparison::new(&run(1), &new, &Options::default()).unwrap_err().to_string()
+        compared(&run(1), &new, &Options::default()).unwrap_err().to_string()
     };
     assert!(refusal(|row| row.seed += 7).contains("seed '0' there, '7' here"));
     assert!(refusal(|row| row.graph.push('x')).contains("graph 'g0' there, 'g0x' here"));
@@ -254,7 +291,7 @@ fn duplicates_and_strangers_are_refused_by_name() {
     let mut renamed = run(1);
     renamed.rows.iter_mut().for_each(|row| row.suite.push('2'));
     let any_suite = Options { any_suite: true, ..Options::default() };
-    assert!(!Comparison::new(&run(1), &renamed, &any_suite).unwrap().is_regression());
+    assert!(!compared(&run(1), &renamed, &any_suite).unwrap().is_regression());
 }
 
 #[test]
@@ -279,7 +316,7 @@ fn repetitions_that_draw_nothing_new_are_one_observation() {
 fn traffic_from_nothing_is_worse_without_spoiling_the_mean() {
     let (old, mut new) = (run(1), run(1));
     new.rows[0].traffic_bytes = Some(5);
-    let comparison = Comparison::new(&old, &new, &all_metrics()).unwrap();
+    let comparison = compared(&old, &new, &all_metrics()).unwrap();
     let traffic = comparison.quality.iter().find(|quality| quality.metric == Metric::TrafficBytes).unwrap();
     assert_eq!((traffic.total.worse, traffic.total.zeros, traffic.total.mean_ratio), (1, 1, Some(1.0)));
     assert!(comparison.is_regression());
@@ -297,7 +334,7 @@ fn noise_alone_is_a_regression_in_less_than_one_comparison_of_a_hundred() {
             let (mut old, mut new) = (run(repetitions), run(repetitions));
             shake(&mut old, scatter, outliers, &mut random);
             shake(&mut new, scatter, outliers, &mut random);
-            Comparison::new(&old, &new, &options).unwrap().is_regression()
+            Comparison::new(&old.table(usize::MAX), &new.table(usize::MAX), &options).unwrap().is_regression()
         });
         let alarms = alarms.count();
         assert!(alarms <= 1, "{alarms} of 100 with scatter {scatter}, outliers {outliers}, {repetitions} repetitions");
@@ -353,7 +390,7 @@ fn a_ranking_counts_only_what_all_candidates_finish() {
         }
     }
     let runs = [run];
-    let ranking = Ranking::new(&runs, &RankOptions::default()).unwrap();
+    let ranking = ranked(&runs, &RankOptions::default()).unwrap();
     assert_eq!((ranking.instances, ranking.common), (10, 8));
     let names: Vec<&str> = ranking.entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, PLACERS);
@@ -367,14 +404,14 @@ fn a_ranking_counts_only_what_all_candidates_finish() {
     // Two repetitions of four graphs, all alike: four observations.
     assert_eq!(ranking.entries[1].p_holm, Some(3.0 * 0.125));
     assert_eq!((ranking.gaps[0].name.as_str(), ranking.gaps[0].failed["infeasible"]), ("mite", 2));
-    let dropped = Ranking::new(&runs, &RankOptions { drop_failing: Some(0.1), ..RankOptions::default() }).unwrap();
+    let dropped = ranked(&runs, &RankOptions { drop_failing: Some(0.1), ..RankOptions::default() }).unwrap();
     assert_eq!((dropped.common, dropped.entries.len(), dropped.gaps[0].dropped), (10, 3, true));
     let schedulers = RankOptions { by: Candidates::Scheduler, ..RankOptions::default() };
-    let schedulers = Ranking::new(&runs, &schedulers).unwrap();
+    let schedulers = ranked(&runs, &schedulers).unwrap();
     assert_eq!((schedulers.instances, schedulers.common), (40, 38));
     assert!((schedulers.entries[1].mean_ratio - 1.5).abs() < 1e-12);
     let seconds = RankOptions { metric: Metric::PlaceSeconds, ..RankOptions::default() };
-    assert!((Ranking::new(&runs, &seconds).unwrap().entries[3].mean_ratio - 4.0).abs() < 1e-12);
+    assert!((ranked(&runs, &seconds).unwrap().entries[3].mean_ratio - 4.0).abs() < 1e-12);
 }
 
 #[test]
@@ -389,7 +426,7 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
     for _ in 0..2 {
         for run in [&new, &old] {
             let mut history = History::read(&path).unwrap();
-            history.add(run, &old).unwrap();
+            history.add(&run.table(1), &old.table(1)).unwrap();
             history.write(&path).unwrap();
         }
     }
@@ -399,7 +436,7 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
     assert!(ratios[..4].iter().all(|&ratio| ratio == 1.0));
     assert!(ratios[4..].iter().all(|&ratio| (ratio - 2.0).abs() < 1e-12), "{ratios:?}");
     assert!(history.lines.iter().all(|line| line.compared == 20 && line.failed == 0));
-    assert_eq!(History::of_runs(&[new, old], None).unwrap(), history);
+    assert_eq!(History::of_runs(&[new.table(1), old.table(1)], None).unwrap(), history);
     // One placement time for both schedulers: 5 graphs, 2 repetitions.
     let heft = history.lines.iter().find(|line| line.placer == "heft").unwrap();
     assert!((heft.place_seconds - 0.01 * 15.0 * 2.0).abs() < 1e-12, "{}", heft.place_seconds);
@@ -441,10 +478,10 @@ proptest! {
             row.makespan = row.makespan.map(|makespan| makespan * (1.0 + (index % 7) as f64 / 10.0));
         }
         let before = compare(&old, &new);
-        let before_rank = Ranking::new(&[new.clone()], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
+        let before_rank = ranked(&[new.clone()], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
         new.rows.reverse();
         prop_assert_eq!(compare(&old, &new), before);
-        let after = Ranking::new(&[new], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
+        let after = ranked(&[new], &RankOptions { resamples: 50, ..RankOptions::default() }).unwrap();
         prop_assert_eq!(after, before_rank);
     }
 }

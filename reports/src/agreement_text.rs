@@ -2,9 +2,10 @@
 
 use comfy_table::{CellAlignment, Table as TextTable};
 use placebench_harness::compare::{ModelAgreement, agreements};
+use placebench_harness::execute::ExecutorName;
 use placebench_harness::execute::simulate::NETWORK_MODELS;
-use placebench_harness::results::Table;
-use polars::prelude::PolarsResult;
+use placebench_harness::results::{Row, Table};
+use polars::prelude::{PolarsResult, col, lit};
 
 /// The header of [`agreement_cells`].
 pub(crate) const HEADER: [&str; 8] =
@@ -18,7 +19,16 @@ const MODEL: usize = 3;
 /// # Errors
 /// If Polars refuses the rows.
 pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 8]>> {
-    Ok(merged(agreements(&table.rows()?).iter().map(cells).collect()))
+    Ok(merged(agreements(&measured_rows(table)?).iter().map(cells).collect()))
+}
+
+/// The rows of executors that measure.
+///
+/// # Errors
+/// If Polars refuses the rows.
+pub(crate) fn measured_rows(table: &Table) -> PolarsResult<Vec<Row>> {
+    let is_measured = col("executor").neq(lit(ExecutorName::default().as_str().to_owned()));
+    table.filter(is_measured)?.rows()
 }
 
 /// One row instead of several if all network models predict the same.

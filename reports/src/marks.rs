@@ -22,8 +22,10 @@ impl Marks {
     /// # Errors
     /// If Polars refuses.
     pub fn new(table: &Table) -> PolarsResult<Self> {
-        let rows = table.lazy().filter(col("assumptions_broken").is_not_null());
-        let frame = rows.group_by_stable(["placer", "assumptions_broken"]).agg([]).collect()?;
+        let frame = table.by_part(|rows| {
+            let broken = rows.filter(col("assumptions_broken").is_not_null());
+            Ok(broken.group_by_stable(["placer", "assumptions_broken"]).agg([]))
+        })?;
         let placers = values::<String>(&frame, "placer")?;
         let mut broken: BTreeMap<Assumption, Vec<String>> = BTreeMap::new();
         for (placer, names) in placers.into_iter().zip(values::<String>(&frame, "assumptions_broken")?) {

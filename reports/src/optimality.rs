@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{
-    CellKey, Metric, SCENARIO, Status, Table, cell_keys, left_join, lists, scenarios, values,
+    CELL, CellKey, Metric, SCENARIO, Status, Table, cell_keys, left_join, lists, scenarios, values,
 };
 use polars::prelude::*;
 
@@ -72,15 +72,18 @@ impl Optimality {
     pub(crate) fn new(table: &Table, scores: &Scores) -> PolarsResult<Option<Self>> {
         let instance = ["graph", "cluster", "network", "executor", "repetition"];
         let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
-        let optima = table
-            .lazy()
-            .filter(proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null()))
-            .group_by_stable(instance)
-            .agg([col("planned_makespan").last().alias("optimum")]);
-        let rows = left_join(table.lazy().with_column(Metric::Makespan.expr()), optima, &instance)
-            .with_column(col("optimum").null_count().over(SCENARIO.map(col))?.alias("unproven"));
-        let known = rows.clone().filter(col("unproven").eq(lit(0))).group_by_stable(SCENARIO);
-        let known = known.agg([col("repetition").n_unique().alias("instances")]).collect()?;
+        let is_proven = proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null());
+        let with_optima = |rows: LazyFrame| -> PolarsResult<LazyFrame> {
+            let optima = rows.clone().filter(is_proven.clone()).group_by_stable(instance);
+            let optima = optima.agg([col("planned_makespan").last().alias("optimum")]);
+            let columns = [&CELL.map(col)[..], &[Metric::Makespan.expr()]].concat();
+            let unproven = col("optimum").null_count().over(SCENARIO.map(col))?.alias("unproven");
+            Ok(left_join(rows.select(columns), optima, &instance).with_column(unproven))
+        };
+        let known = table.by_part(|rows| {
+            let known = with_optima(rows)?.filter(col("unproven").eq(lit(0))).group_by_stable(SCENARIO);
+            Ok(known.agg([col("repetition").n_unique().alias("instances")]))
+        })?;
         if known.height() == 0 {
             return Ok(None);
         }
@@ -88,12 +91,17 @@ impl Optimality {
         let mut columns: Vec<usize> = scenarios(&known)?.iter().map(|scenario| at[scenario]).collect();
         columns.sort_unstable();
         let ratio = col("makespan") / col("optimum");
-        let ratios = rows.filter(ratio.clone().is_not_null()).with_column(ratio.alias("ratio")).collect()?;
+        let ratios = |rows: LazyFrame| -> PolarsResult<LazyFrame> {
+            Ok(with_optima(rows)?.filter(ratio.clone().is_not_null()).with_column(ratio.clone().alias("ratio")))
+        };
+        let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
+        let of_cells = table.by_part(|rows| Ok(ratios(rows)?.group_by_stable(by).agg([col("ratio")])))?;
+        let below = table.by_part(|rows| Ok(ratios(rows)?.filter(col("ratio").lt(lit(1.0 - TOLERANCE)))))?;
         Ok(Some(Self {
-            entries: entries(&ratios, scores, &columns)?,
+            entries: entries(&of_cells, scores, &columns)?,
             instances: values::<u32>(&known, "instances")?.iter().map(|&count| count as usize).sum(),
             scenarios: columns,
-            impossible: impossible(&ratios)?,
+            impossible: impossible(&below)?,
         }))
     }
 
@@ -112,11 +120,9 @@ impl Optimality {
 }
 
 /// The ratios of each placer with its best scheduler in these scenarios.
-fn entries(ratios: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResult<Vec<Vec<Option<OptimalityEntry>>>> {
-    let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
-    let frame = ratios.clone().lazy().group_by_stable(by).agg([col("ratio")]).collect()?;
-    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let found: BTreeMap<_, Vec<f64>> = scenarios(&frame)?.into_iter().zip(names).zip(lists(&frame, "ratio")?).collect();
+fn entries(frame: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResult<Vec<Vec<Option<OptimalityEntry>>>> {
+    let names = values::<String>(frame, "placer")?.into_iter().zip(values::<String>(frame, "scheduler")?);
+    let found: BTreeMap<_, Vec<f64>> = scenarios(frame)?.into_iter().zip(names).zip(lists(frame, "ratio")?).collect();
     let entry = |placer: usize, column: usize| {
         let scheduler = &scores.best[placer][column].as_ref()?.scheduler;
         let names = (scores.placers[placer].clone(), scheduler.clone());
@@ -133,10 +139,9 @@ fn entries(ratios: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResu
     Ok(placers.map(|placer| columns.iter().map(|&column| entry(placer, column)).collect()).collect())
 }
 
-/// The rows below the optimum.
-fn impossible(ratios: &DataFrame) -> PolarsResult<Vec<Impossible>> {
-    let frame = ratios.clone().lazy().filter(col("ratio").lt(lit(1.0 - TOLERANCE))).collect()?;
-    let ratios = values::<f64>(&frame, "ratio")?;
+/// The results below the optimum.
+fn impossible(below: &DataFrame) -> PolarsResult<Vec<Impossible>> {
+    let ratios = values::<f64>(below, "ratio")?;
     let impossible = |(key, ratio): (CellKey, f64)| Impossible {
         placer: key.placer,
         scheduler: key.scheduler,
@@ -144,5 +149,5 @@ fn impossible(ratios: &DataFrame) -> PolarsResult<Vec<Impossible>> {
         repetition: key.repetition,
         ratio,
     };
-    Ok(cell_keys(&frame)?.into_iter().zip(ratios).map(impossible).collect())
+    Ok(cell_keys(below)?.into_iter().zip(ratios).map(impossible).collect())
 }

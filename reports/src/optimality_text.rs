@@ -169,6 +169,16 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
     }
 
     #[test]
+    fn a_table_in_parts_has_the_same_optima() {
+        let of = |part: usize| {
+            let table = placebench_harness::results::Table::new(&rows()).unwrap().in_parts_of(part);
+            crate::Summary::new(&table).unwrap().optimality
+        };
+        assert!(of(usize::MAX).is_some());
+        assert_eq!(of(1), of(usize::MAX));
+    }
+
+    #[test]
     fn the_findings_say_who_is_nearest() {
         let text = findings(&summary_of(&rows()));
         assert!(

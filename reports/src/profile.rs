@@ -53,32 +53,46 @@ impl Profiles {
         let instance = || ["graph", "cluster", "network", "executor", "repetition"].map(col);
         let value = if metric.more_is_better() { lit(1.0) / metric.expr() } else { metric.expr() };
         let (own, least) = (col("own"), col("least"));
-        let results = table
-            .lazy()
-            .with_column(value.alias("own"))
-            .filter(own.clone().is_finite())
-            .group_by_stable([&instance()[..], &[col("placer")]].concat())
-            .agg([own.clone().min()])
-            .with_column(own.clone().min().over(instance())?.alias("least"))
-            // Nothing is a multiple of 0.
-            .filter(least.clone().gt(lit(0.0)));
-        let instances = results.clone().group_by(instance()).agg([len()]).collect()?.height();
         let equal = own.clone().lt_eq(least.clone() * lit(1.0 + TIE));
-        let ratio = when(equal).then(lit(1.0)).otherwise(own / least).alias("ratio");
-        let ratios =
-            results.with_column(ratio).sort(["ratio"], SortMultipleOptions::default().with_maintain_order(true));
-        let ratios = ratios.group_by_stable(["placer"]).agg([col("ratio")]).collect()?;
-        let mut ratios: BTreeMap<String, Vec<f64>> =
-            values::<String>(&ratios, "placer")?.into_iter().zip(lists(&ratios, "ratio")?).collect();
-        let seconds = table.lazy().with_column(Metric::PlaceSeconds.expr()).group_by_stable(["placer"]);
-        let seconds = seconds.agg([col("place_seconds").mean()]).collect()?;
-        let seconds = values::<String>(&seconds, "placer")?.into_iter().zip(values(&seconds, "place_seconds")?);
+        let ratio = when(equal).then(lit(1.0)).otherwise(own.clone() / least.clone()).alias("ratio");
+        let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut instances = 0;
+        for part in table.parts() {
+            let results = part
+                .lazy()?
+                .with_column(value.clone().alias("own"))
+                .filter(own.clone().is_finite())
+                .group_by_stable([&instance()[..], &[col("placer")]].concat())
+                .agg([own.clone().min()])
+                .with_column(own.clone().min().over(instance())?.alias("least"))
+                // Nothing is a multiple of 0.
+                .filter(least.clone().gt(lit(0.0)))
+                .collect()?;
+            instances += results.clone().lazy().group_by(instance()).agg([len()]).collect()?.height();
+            let of_placer = results.lazy().with_column(ratio.clone()).group_by_stable(["placer"]);
+            let of_placer = of_placer.agg([col("ratio")]).collect()?;
+            for (placer, own) in values::<String>(&of_placer, "placer")?.into_iter().zip(lists(&of_placer, "ratio")?) {
+                ratios.entry(placer).or_default().extend(own);
+            }
+        }
+        ratios.values_mut().for_each(|ratios| ratios.sort_by(f64::total_cmp));
         let profile = |(placer, place_seconds): (String, Option<f64>)| {
             let ratios = ratios.remove(&placer).unwrap_or_default();
             Profile { failed: instances - ratios.len(), place_seconds, ratios, placer }
         };
-        Ok(Self { instances, placers: seconds.map(profile).collect() })
+        Ok(Self { instances, placers: place_seconds(table)?.into_iter().map(profile).collect() })
     }
+}
+
+/// The mean seconds to place of each placer, in the order of the rows.
+fn place_seconds(table: &Table) -> PolarsResult<Vec<(String, Option<f64>)>> {
+    let seconds = || Metric::PlaceSeconds.expr();
+    let known = [seconds().sum().alias("sum"), seconds().count().alias("count")];
+    let of_part = table.by_part(|rows| Ok(rows.group_by_stable(["placer"]).agg(&known)))?;
+    let all = of_part.lazy().group_by_stable(["placer"]).agg([col("sum").sum(), col("count").sum()]);
+    let mean = when(col("count").gt(lit(0))).then(col("sum") / col("count").cast(DataType::Float64));
+    let all = all.with_column(mean.otherwise(lit(NULL)).alias("mean")).collect()?;
+    Ok(values::<String>(&all, "placer")?.into_iter().zip(values(&all, "mean")?).collect())
 }
 
 impl Profile {

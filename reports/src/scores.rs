@@ -69,9 +69,9 @@ impl Scores {
     ) -> PolarsResult<Self> {
         let (placers, specs): (Vec<String>, Vec<String>) = placers.into_iter().unzip();
         let about = [col("time_unit").first(), col("devices").first()];
-        let known = table.lazy().group_by_stable(SCENARIO).agg(about).collect()?;
+        let known = table.by_part(|rows| Ok(rows.group_by_stable(SCENARIO).agg(&about)))?;
         let scenarios = scenarios(&known)?;
-        let labels = scenarios.iter().map(|own| label(own, &scenarios)).collect();
+        let labels = labels(&scenarios);
         let marks = Marks::new(table)?;
         let mut scores = Self {
             shown: placers.iter().map(|placer| marks.shown(placer)).collect(),
@@ -95,18 +95,22 @@ impl Scores {
         let metrics: Vec<Metric> = [self.metric].iter().chain(others).copied().collect();
         let lists_and_length = metrics.iter().map(|metric| metric.expr()).chain([len()]).collect::<Vec<_>>();
         let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
-        let frame = table.lazy().group_by_stable(by).agg(lists_and_length).collect()?;
-        let repetitions = values::<u32>(&frame, "len")?;
-        let lists = metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
-        let complete = |metric: usize, row: usize| {
-            Some(&lists[metric][row]).filter(|values| values.len() == repetitions[row] as usize)
-        };
         let at = positions(&self.scenarios);
-        let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-        for (row, (scenario, (placer, scheduler))) in scenarios(&frame)?.iter().zip(names).enumerate() {
-            let mean_of = |metric| complete(metric, row).and_then(|values| mean(values.iter().copied()));
-            let others = (1..metrics.len()).map(mean_of).collect();
-            self.cells[at[scenario]].push(Repeated { placer, scheduler, values: complete(0, row).cloned(), others });
+        for part in table.parts() {
+            let frame = part.lazy()?.group_by_stable(by).agg(&lists_and_length).collect()?;
+            let repetitions = values::<u32>(&frame, "len")?;
+            let lists =
+                metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
+            let complete = |metric: usize, row: usize| {
+                Some(&lists[metric][row]).filter(|values| values.len() == repetitions[row] as usize)
+            };
+            let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+            for (row, (scenario, (placer, scheduler))) in scenarios(&frame)?.iter().zip(names).enumerate() {
+                let mean_of = |metric| complete(metric, row).and_then(|values| mean(values.iter().copied()));
+                let others = (1..metrics.len()).map(mean_of).collect();
+                let values = complete(0, row).cloned();
+                self.cells[at[scenario]].push(Repeated { placer, scheduler, values, others });
+            }
         }
         Ok(())
     }
@@ -193,17 +197,24 @@ pub(crate) fn in_registry_order(mut placers: Vec<(String, String)>) -> Vec<(Stri
     placers
 }
 
-/// The graph, and whatever else differs between scenarios.
-fn label(own: &Scenario, all: &[Scenario]) -> String {
-    let mut label = own.graph.clone();
-    if all.iter().any(|other| other.cluster != own.cluster) {
-        label = format!("{label}@{}", own.cluster);
-    }
-    if all.iter().any(|other| other.network != own.network) {
-        label = format!("{label}/{}", own.network);
-    }
-    if all.iter().any(|other| other.executor != own.executor) {
-        label = format!("{label}/{}", own.executor);
-    }
-    label
+/// Of each scenario the graph, and whatever else differs between scenarios.
+fn labels(all: &[Scenario]) -> Vec<String> {
+    let differs = |differ: fn(&Scenario, &Scenario) -> bool| all.iter().any(|own| differ(own, &all[0]));
+    let clusters = differs(|a, b| a.cluster != b.cluster);
+    let networks = differs(|a, b| a.network != b.network);
+    let executors = differs(|a, b| a.executor != b.executor);
+    let label = |own: &Scenario| {
+        let mut label = own.graph.clone();
+        if clusters {
+            label = format!("{label}@{}", own.cluster);
+        }
+        if networks {
+            label = format!("{label}/{}", own.network);
+        }
+        if executors {
+            label = format!("{label}/{}", own.executor);
+        }
+        label
+    };
+    all.iter().map(label).collect()
 }

@@ -94,14 +94,16 @@ impl Summary {
         let entries: Vec<Vec<Option<Entry>>> = (0..scores.placers.len())
             .map(|placer| columns.clone().map(|scenario| entry(placer, scenario)).collect())
             .collect();
-        let by_status = table.lazy().group_by_stable(["status"]).agg([len()]).collect()?;
-        let counts = values::<u32>(&by_status, "len")?.into_iter().map(|count| count as usize);
-        let mut failed: BTreeMap<String, usize> =
-            values::<String>(&by_status, "status")?.into_iter().zip(counts).collect();
+        let by_status = table.by_part(|rows| Ok(rows.group_by_stable(["status"]).agg([len()])))?;
+        let mut failed: BTreeMap<String, usize> = BTreeMap::new();
+        for (status, count) in
+            values::<String>(&by_status, "status")?.into_iter().zip(values::<u32>(&by_status, "len")?)
+        {
+            *failed.entry(status).or_default() += count as usize;
+        }
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
         let optimality = Optimality::new(table, &scores)?;
-        let known = table.lazy().filter(col("processor").is_not_null());
-        let processors = values(&known.group_by_stable(["processor"]).agg([len()]).collect()?, "processor")?;
+        let processors = table.distinct_values(col("processor"))?;
         let Scores { scenarios, placers, marks, specs, labels, .. } = scores;
         Ok(Self {
             scenarios,
@@ -158,21 +160,23 @@ fn compare_schedulers(table: &Table) -> PolarsResult<SchedulerComparison> {
     let compares = |name: &String| name != "static" && name != ONLINE;
     let schedulers: Vec<String> = table.distinct(Column::Scheduler)?.into_iter().filter(compares).collect();
     let placement = ["graph", "cluster", "network", "executor", "placer", "repetition"].map(col);
-    let frame = table
-        .lazy()
-        .with_column(Metric::Makespan.expr())
-        .filter(col("makespan").gt(lit(0.0)))
-        .filter(col("scheduler").neq(lit("static")).and(col("scheduler").neq(lit(ONLINE))))
-        .with_columns([
-            (col("makespan") / col("makespan").min().over(placement.clone())?).alias("ratio"),
-            len().over(placement)?.alias("schedulers"),
-        ])
-        .filter(col("schedulers").eq(lit(schedulers.len() as u32)))
-        .group_by_stable(["scheduler"])
-        .agg([col("ratio")])
-        .collect()?;
-    let ratios: BTreeMap<String, Vec<f64>> =
-        values::<String>(&frame, "scheduler")?.into_iter().zip(lists(&frame, "ratio")?).collect();
+    let of_part = |rows: LazyFrame| {
+        let compared = rows
+            .with_column(Metric::Makespan.expr())
+            .filter(col("makespan").gt(lit(0.0)))
+            .filter(col("scheduler").neq(lit("static")).and(col("scheduler").neq(lit(ONLINE))))
+            .with_columns([
+                (col("makespan") / col("makespan").min().over(&placement)?).alias("ratio"),
+                len().over(&placement)?.alias("schedulers"),
+            ]);
+        let whole = compared.filter(col("schedulers").eq(lit(schedulers.len() as u32)));
+        Ok(whole.group_by_stable(["scheduler"]).agg([col("ratio")]))
+    };
+    let frame = table.by_part(of_part)?;
+    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (scheduler, own) in values::<String>(&frame, "scheduler")?.into_iter().zip(lists(&frame, "ratio")?) {
+        ratios.entry(scheduler).or_default().extend(own);
+    }
     let mean = |name: String| geometric_mean(ratios.get(&name)?.iter().copied()).map(|mean| (name, mean));
     Ok(SchedulerComparison {
         placements: ratios.values().next().map_or(0, Vec::len),
@@ -227,6 +231,25 @@ pub(crate) mod tests {
             }
         }
         rows
+    }
+
+    #[test]
+    fn what_is_said_of_parts_is_what_is_said_of_the_whole_table() {
+        let (whole, parts) = (table(), table().in_parts_of(1));
+        assert_eq!(parts.parts().count(), 2);
+        assert_eq!(Summary::new(&parts).unwrap(), Summary::new(&whole).unwrap());
+        let profiles = |table: &Table| crate::Profiles::new(table, Metric::Makespan).unwrap();
+        assert_eq!(profiles(&parts), profiles(&whole));
+        assert_eq!(crate::failures_table(&parts).unwrap(), crate::failures_table(&whole).unwrap());
+        let table_of = |table: &Table| crate::metric_table(table, Metric::TrafficBytes).unwrap().to_csv();
+        assert_eq!(table_of(&parts), table_of(&whole));
+        for kind in crate::FigureKind::all() {
+            let of = |table: &Table| {
+                let figures = kind.of_rows(table, Metric::Makespan).unwrap();
+                figures.iter().map(|figure| figure.figure.table().to_csv()).collect::<Vec<_>>()
+            };
+            assert_eq!(of(&parts), of(&whole), "{}", kind.name());
+        }
     }
 
     #[test]

@@ -10,10 +10,23 @@ use crate::{Summary, optimality_table};
 /// Widest line that tables may take.
 pub(crate) const WIDTH: usize = 100;
 
+/// More scenarios than this nobody reads in a terminal.
+const MOST_SCENARIOS: usize = 400;
+
+/// More lines of failures than this nobody reads in a terminal.
+const MOST_LINES: usize = 400;
+
 /// The tables of a run: makespans relative to the best, and traffic; where optima are proven, the ratios to them. Scenarios that
 /// do not fit side by side go into further blocks.
 pub fn summary_tables(summary: &Summary) -> String {
     let mut text = String::new();
+    let scenarios = summary.scenarios.len();
+    if scenarios > MOST_SCENARIOS {
+        text.push_str("Makespan relative to the best of the graph, each placer with its best scheduler\n");
+        text.push_str(&makespan_table(summary, &[]));
+        text.push_str(&format!("\n{scenarios} graphs are not listed here: 'placebench table' writes all of them\n\n"));
+        return text;
+    }
     for columns in blocks(summary) {
         text.push_str("Makespan relative to the best of the graph (*), each placer with its best scheduler\n");
         text.push_str(&makespan_table(summary, &columns));
@@ -40,6 +53,9 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
         }));
         cells.push(summary.mean_ratio(placer).map_or_else(|| "-".to_owned(), ratio_text));
         table.add_row(cells);
+    }
+    if columns.is_empty() {
+        return finish(&mut table);
     }
     let best = |value: &dyn Fn(&crate::Entry) -> Option<String>| -> Vec<String> {
         let text = |&column: &usize| summary.best(column).and_then(|(_, entry)| value(entry));
@@ -99,9 +115,10 @@ pub fn full_table(rows: &[Row]) -> String {
 /// If Polars refuses.
 pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResult<String> {
     let columns = ["placer", "graph", "cluster", "status"];
-    let failed = table.lazy().filter(col("status").neq(lit(Status::Ok.name()))).group_by_stable(columns);
-    let failed =
-        failed.agg([len().alias("count"), col("error").n_unique().alias("reasons"), col("error").first()]).collect()?;
+    let about = [len().alias("count"), col("error").n_unique().alias("reasons"), col("error").first()];
+    let failed = table.by_part(|rows| {
+        Ok(rows.filter(col("status").neq(lit(Status::Ok.name()))).group_by_stable(columns).agg(&about))
+    })?;
     let [placers, graphs, clusters, statuses] =
         ["placer", "graph", "cluster", "status"].map(|name| values::<String>(&failed, name));
     let (placers, graphs, clusters, statuses) = (placers?, graphs?, clusters?, statuses?);
@@ -113,7 +130,14 @@ pub fn failures_table(table: &placebench_harness::results::Table) -> PolarsResul
         let one = if reasons[row] > 1 { "one of them: " } else { "" };
         format!("{} × {placer} on {graph}@{cluster}: {status}: {one}{error}\n", counts[row])
     };
-    Ok((0..failed.height()).map(line).collect())
+    let mut text: String = (0..failed.height().min(MOST_LINES)).map(line).collect();
+    if failed.height() > MOST_LINES {
+        text.push_str(&format!(
+            "and {} more lines; the report of the run has the cells\n",
+            failed.height() - MOST_LINES
+        ));
+    }
+    Ok(text)
 }
 
 /// Splits scenarios into blocks that fit the width.

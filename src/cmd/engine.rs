@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::harness::engine::{Costs, Engine, Followed, Local, MOST_SHARDS, ShardJob, Slurm, engine_name, follow};
-use placebench::harness::runner::read_run;
+use placebench::harness::runner::open_run;
 use placebench::harness::suite::Plan;
 
 use crate::progress::Progress;
@@ -95,9 +95,8 @@ impl EngineArgs {
         }
         let earlier = std::iter::once(folder.to_owned()).chain(earlier_runs(&plan.suite.name));
         for folder in earlier {
-            let rows = read_run(&folder).unwrap_or_default();
-            let costs = Costs::learn(&rows, plan.suite.time_limit_seconds);
-            if let Some(seconds) = costs.seconds(plan) {
+            let costs = open_run(&folder).ok().and_then(|rows| Costs::learn(&rows, plan.suite.time_limit_seconds).ok());
+            if let Some(seconds) = costs.and_then(|costs| costs.seconds(plan)) {
                 let shards = Costs::shards(seconds, groups);
                 let (each, folder) = (seconds / f64::from(shards), folder.display());
                 progress

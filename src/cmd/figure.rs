@@ -93,8 +93,7 @@ enum Page {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = args.only.rows_of(&args.run)?;
-    let table = Table::new(&rows)?;
+    let table = args.only.table_of(&args.run)?;
     let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use placebench::harness::compare::RunTable;
-use placebench::harness::results::{Filter, Row, Table};
-use placebench::harness::runner::read_run;
+use placebench::harness::results::{Filter, Table};
+use placebench::harness::runner::open_run;
 
 /// The option `--where`.
 #[derive(clap::Args, Default)]
@@ -23,18 +23,17 @@ impl Where {
         self.filters.iter().fold(Filter::default(), Filter::and)
     }
 
-    /// The rows that pass.
+    /// The rows of a table that pass.
     ///
     /// # Errors
     /// If there are rows but none passes, or one of the values is nowhere.
-    pub(crate) fn rows(&self, rows: Vec<Row>) -> anyhow::Result<Vec<Row>> {
+    fn of(&self, table: Table) -> anyhow::Result<Table> {
         let filter = self.filter();
         if filter.is_empty() {
-            return Ok(rows);
+            return Ok(table);
         }
-        let table = Table::new(&rows)?;
         filter.check(&[&table])?;
-        Ok(table.filter(filter.expr())?.rows()?)
+        Ok(table.filter(filter.expr())?)
     }
 
     /// Keeps the rows of runs that pass.
@@ -46,10 +45,9 @@ impl Where {
         if filter.is_empty() {
             return Ok(());
         }
-        let tables = runs.iter().map(|run| Table::new(&run.rows)).collect::<Result<Vec<_>, _>>()?;
-        filter.check(&tables.iter().collect::<Vec<_>>())?;
-        for (run, table) in runs.iter_mut().zip(tables) {
-            run.rows = table.filter(filter.expr())?.rows()?;
+        filter.check(&runs.iter().map(|run| &run.table).collect::<Vec<_>>())?;
+        for run in runs {
+            run.table = run.table.filter(filter.expr())?;
         }
         Ok(())
     }
@@ -58,11 +56,11 @@ impl Where {
     ///
     /// # Errors
     /// If the folder cannot be read, holds no rows, or none passes.
-    pub(crate) fn rows_of(&self, run: &Path) -> anyhow::Result<Vec<Row>> {
-        let rows = read_run(run)?;
-        if rows.is_empty() {
+    pub(crate) fn table_of(&self, run: &Path) -> anyhow::Result<Table> {
+        let table = open_run(run)?;
+        if table.height() == 0 {
             bail!("{}: has no finished cell to show", run.display());
         }
-        self.rows(rows)
+        self.of(table)
     }
 }

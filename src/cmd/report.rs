@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
 use placebench::datasets::significant::bytes_text;
-use placebench::harness::runner::{read_environment, read_run, read_suite};
+use placebench::harness::runner::{read_environment, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{ReportInput, Timelines, html_report};
 
@@ -47,11 +47,7 @@ enum Choice {
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let folder = args.folder.to_str().with_context(|| format!("{}: is not Unicode", args.folder.display()))?;
-    let rows = read_run(&args.folder)?;
-    if rows.is_empty() {
-        bail!("{folder}: no cell of this run is done yet: run it first");
-    }
-    let rows = args.only.rows(rows)?;
+    let table = args.only.table_of(&args.folder)?;
     let only = args.only.filter();
     let (suite_text, suite) = read_suite(&args.folder)?;
     let plan = suite
@@ -64,7 +60,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let environment = read_environment(&args.folder)?;
     let folder = folder.trim_end_matches('/').to_owned();
-    let report = html_report(&ReportInput { folder, rows, suite_text, plan, environment, timelines, only })?;
+    let report = html_report(&ReportInput { folder, table, suite_text, plan, environment, timelines, only })?;
     let path = args.out.clone().unwrap_or_else(|| args.folder.join("report.html"));
     write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
     let size = bytes_text(report.html.len() as f64);

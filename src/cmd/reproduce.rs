@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let checked = Checked::new(&claims, &rows, &steps)?;
     print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &checked)))?;
     if !args.no_figures {
-        print(&figures(&args.source, &Table::new(&rows)?.with_steps(&steps)?, &suite, &folder)?)?;
+        print(&figures(&args.source, &Table::new(&rows)?.with_steps(&steps), &suite, &folder)?)?;
     }
     print(&format!("Run: {}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
@@ -100,7 +100,7 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
             let (engine, threads) = (args.engine.clone(), claims.threads);
             let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, engine);
             match run::run_to_the_end(&run_args)? {
-                Ended::Complete(finished) => (finished.suite, finished.rows, finished.folder),
+                Ended::Complete(finished) => (finished.suite, finished.table.rows()?, finished.folder),
                 Ended::Shard | Ended::Stopped => return Ok(None),
             }
         }

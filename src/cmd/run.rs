@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::environment;
 use placebench::harness::engine::Followed;
-use placebench::harness::results::{Filter, Metric, Row, Status, Table, TableFormat, write_table};
+use placebench::harness::results::{Filter, Metric, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::{
-    Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, read_run, read_suite, run,
+    Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, open_run, read_suite, run,
 };
 use placebench::harness::suite::{BUILT_IN, PlacerEntry, Plan, Shard, Suite};
 use placebench::reports::{
@@ -117,20 +117,21 @@ const PROFILE_INSTANCES: usize = 10;
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let Finished { suite, rows, folder } = match run_to_the_end(args)? {
+    let Finished { suite, table, folder } = match run_to_the_end(args)? {
         Ended::Complete(finished) => *finished,
         Ended::Shard => return Ok(ExitCode::SUCCESS),
         Ended::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
     };
     if let Some(path) = &args.table {
-        write_table(path, &rows)?;
+        save_table(path, &table)?;
     }
-    report(&suite, &rows, args.full)?;
+    let summary = Summary::new(&table)?;
+    report(&suite, &table, &summary, args.full)?;
     let seconds = started.elapsed().as_secs_f64();
     let folder = folder.display();
-    print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", rows.len()))?;
+    print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", table.height()))?;
     print(&format!("as a page to look at: placebench report {folder}\n"))?;
-    Ok(verdict(&rows))
+    Ok(verdict(&summary))
 }
 
 /// How a run ended.
@@ -147,8 +148,8 @@ pub(super) enum Ended {
 pub(super) struct Finished {
     /// The suite as run.
     pub(super) suite: Suite,
-    /// All rows.
-    pub(super) rows: Vec<Row>,
+    /// The rows.
+    pub(super) table: Table,
     /// The run folder.
     pub(super) folder: PathBuf,
 }
@@ -252,9 +253,9 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         complain(&format!("stopped after {done} of {cells} cells; the same command goes on from there ({folder})"));
         return Ok(Ended::Stopped);
     }
-    drop(before);
     match (args.shard, whole) {
         (Some(shard), Some(suite)) => {
+            drop(before);
             let cells = outcome.cells;
             let last = folder.shard_is_done(shard)?;
             if last {
@@ -266,7 +267,12 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             }
             Ok(Ended::Shard)
         }
-        _ => write_table_of(&path, Arc::into_inner(plan).context("cells are still running")?),
+        _ => {
+            // What was there before is known: only what this process has added is read.
+            before.update(None, |_, _| ())?;
+            write_finished(before, &plan, &path)?;
+            complete(plan.suite.clone(), path)
+        }
     }
 }
 
@@ -274,27 +280,31 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
 fn write_table_of(path: &Path, plan: Plan) -> anyhow::Result<Ended> {
     let mut finished = FinishedCells::new(path, &plan)?;
     finished.update(None, |_, _| ())?;
+    write_finished(finished, &plan, path)?;
+    complete(plan.suite, path.to_owned())
+}
+
+fn write_finished(finished: FinishedCells<'_>, plan: &Plan, path: &Path) -> anyhow::Result<()> {
     if !finished.is_complete() {
         let (done, cells, path) = (finished.count(), plan.cells.len(), path.display());
         bail!("{path}: only {done} of {cells} cells are there: 'placebench run --resume {path}' runs the others");
     }
     finished.write_table()?;
-    drop(finished);
-    complete(plan.suite, path.to_owned())
+    Ok(())
 }
 
 /// The complete run in a folder.
 fn complete(suite: Suite, folder: PathBuf) -> anyhow::Result<Ended> {
-    let rows = read_run(&folder)?;
-    Ok(Ended::Complete(Box::new(Finished { suite, rows, folder })))
+    let table = open_run(&folder)?;
+    Ok(Ended::Complete(Box::new(Finished { suite, table, folder })))
 }
 
 /// Failure if no cell is ok, or one is wrong rather than merely impossible: a panic, or a result that the validator
 /// refused.
-fn verdict(rows: &[Row]) -> ExitCode {
-    let count = |status: Status| rows.iter().filter(|row| row.status() == Some(status)).count();
-    let (ok, panicked, invalid) = (count(Status::Ok), count(Status::Panicked), count(Status::Invalid));
-    let fault = match rows.len() {
+fn verdict(summary: &Summary) -> ExitCode {
+    let count = |status: Status| summary.failed.get(status.name()).copied().unwrap_or_default();
+    let (ok, panicked, invalid) = (summary.ok, count(Status::Panicked), count(Status::Invalid));
+    let fault = match ok + summary.failed.values().sum::<usize>() {
         cells if invalid > 0 => format!("the validator refused {invalid} of {cells} cells"),
         cells if panicked > 0 => format!("{panicked} of {cells} cells panicked"),
         cells if ok == 0 => format!("all {cells} cells failed"),
@@ -304,33 +314,31 @@ fn verdict(rows: &[Row]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn report(suite: &Suite, rows: &[Row], full: bool) -> anyhow::Result<()> {
-    let table = Table::new(rows)?;
-    let summary = Summary::new(&table)?;
+fn report(suite: &Suite, table: &Table, summary: &Summary, full: bool) -> anyhow::Result<()> {
     let mut text = String::new();
     if !suite.title.is_empty() {
         text.push_str(&format!("{}: {}\n\n", suite.name, suite.title));
     }
     if full {
-        text.push_str(&full_table(rows));
+        text.push_str(&full_table(&table.rows()?));
         text.push_str("\n\n");
     } else {
-        text.push_str(&summary_tables(&summary));
+        text.push_str(&summary_tables(summary));
     }
-    let profiles = Profiles::new(&table, Metric::Makespan)?;
+    let profiles = Profiles::new(table, Metric::Makespan)?;
     if !full && profiles.instances >= PROFILE_INSTANCES {
         text.push_str(&profile_table(&profiles));
         text.push_str("\n\n");
     }
-    let agreement = agreement_table(&table)?;
+    let agreement = agreement_table(table)?;
     if !agreement.is_empty() {
         text.push_str(&format!("{agreement}\n"));
     }
-    let failures = failures_table(&table)?;
+    let failures = failures_table(table)?;
     if !failures.is_empty() {
         text.push_str(&format!("Failed cells\n{failures}\n"));
     }
-    text.push_str(&wrap(&findings(&summary), 100));
+    text.push_str(&wrap(&findings(summary), 100));
     text.push_str("\n\n");
     print(&text)
 }

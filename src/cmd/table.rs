@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use placebench::harness::results::{Metric, Table};
+use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
 use placebench::reports::{Marks, metric_table};
 
@@ -35,9 +35,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = args.only.rows_of(&args.run)?;
+    let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
-    let table = Table::new(&rows)?;
     let note = Marks::new(&table)?.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let caption = format!("Mean {name} of each placer with its best scheduler{said}");

@@ -4,7 +4,8 @@ is there twice, and the table is that of a run in one process.
     python3 -m unittest discover -s tests/slurm
 
 Needs root and Debian's slurm-wlm. PLACEBENCH is the command [target/release/placebench]. With PLACEBENCH_SLURM_SUITE the
-fault-free test runs that suite, such as laich2017, instead of a small one; more arguments of 'run' may follow its name."""
+test without faults and the one that kills a shard run that suite, such as laich2017, instead of a small one; more arguments
+of 'run' may follow its name."""
 
 import json
 import os
@@ -24,29 +25,9 @@ PLACEBENCH = os.environ.get("PLACEBENCH", str(HERE.parents[1] / "target/release/
 MEASURED = {"place_seconds", "simulate_seconds", "peak_rss_bytes", "host", "processor", "commit"}
 
 # Sixteen graphs of six cells; the program makes a graph take a second.
-SUITE = """
-name = "sharded"
-repetitions = 8
-placers = ["heft", "random"]
-schedulers = ["pct", "fifo"]
-
-[[placer]]
-name = "slow"
-command = ["sh", "slow.sh"]
-
-[[graph]]
-name = "small"
-leveled = { levels = 4, nodes_per_level = [2, 4] }
-
-[[graph]]
-name = "other"
-leveled = { levels = 5, nodes_per_level = [2, 3] }
-
-[[cluster]]
-preset = "tiny3"
-"""
-
-SLOW = "sleep 1\nawk 'NR > 1 { print 0 }' \"$1/ops.csv\"\n"
+COMMON = HERE.parent / "common"
+SUITE = (COMMON / "sharded.toml").read_text().replace("repetitions = 6", "repetitions = 8")
+SLOW = (COMMON / "slow.sh").read_text().replace("sleep 0.25", "sleep 1")
 
 
 def wait_for(what, look, seconds=60):
@@ -154,9 +135,9 @@ class Slurm(unittest.TestCase):
         rows = json.loads((cls.folder / table).read_text())
         return [{name: value for name, value in row.items() if name not in MEASURED} for row in rows]
 
-    def begin(self, out, *arguments):
+    def begin(self, out, *arguments, suite=("s.toml",)):
         """Begins a run in shards and follows it in the background."""
-        command = [PLACEBENCH, "run", "s.toml", "--out", out, "--table", f"{out}.json", "--engine", "slurm"]
+        command = [PLACEBENCH, "run", *suite, "--out", out, "--table", f"{out}.json", "--engine", "slurm"]
         command += ["--shards", "8", *arguments]
         following = subprocess.Popen(
             command, cwd=self.folder, env=self.cluster.environment, stdout=subprocess.DEVNULL,
@@ -166,10 +147,10 @@ class Slurm(unittest.TestCase):
         self.addCleanup(stop, following)
         return following
 
-    def end(self, following, out, seconds=150):
+    def end(self, following, out, seconds=150, expected=None):
         _, said = following.communicate(timeout=seconds)
         self.assertEqual(following.returncode, 0, said)
-        self.assertEqual(self.rows(f"{out}.json"), self.expected)
+        self.assertEqual(self.rows(f"{out}.json"), expected or self.expected)
         return said
 
     def lines(self, out):
@@ -199,6 +180,19 @@ class Slurm(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.rows("plain.json"), expected)
         self.assertIn("submitted 8 of 8 shards as job ", result.stderr)
+        # And once more, with a shard that is killed on the way.
+        following = self.begin("once-more", suite=suite)
+        _, pid = wait_for("shard", lambda: next(iter(self.shards("once-more").items()), None))
+        wait_for("row", lambda: self.lines("once-more") > 0)
+        os.kill(pid, signal.SIGKILL)
+        said = self.end(following, "once-more", 600, expected)
+        self.assertRegex(said, "submitted 1 of 8 shards")
+
+    def test_more_shards_than_an_array_takes_are_refused_before_anything_is_submitted(self):
+        result = self.placebench("run", "s.toml", "--out", "many", "--engine", "slurm", "--shards", "9")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("an array has at most 8 tasks here (MaxArraySize), not 9: use --shards 8 or fewer", result.stderr)
+        self.assertEqual(self.cluster.ask("squeue", "-h"), "")
 
     def test_a_shard_killed_by_its_number_and_one_run_twice_at_once(self):
         following = self.begin("killed")

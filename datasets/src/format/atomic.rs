@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::FormatError;
 use super::compressed::Compression;
+use super::sha256;
 
 /// [`write_whole`] with the errors of formats.
 pub(crate) fn write_file(
@@ -21,8 +22,8 @@ pub(crate) fn write_file(
 /// Writes a file beside its final place, flushes it to the disk, then renames it, so that no reader ever sees half of
 /// it.
 ///
-/// A process that is killed leaves at most a hidden `.NAME.PID-N.partial` behind, which the next process that writes into
-/// the folder removes. Devices and pipes are written to, not replaced. A symbolic link stays one: what it points to is
+/// A process that is killed leaves at most a hidden `.NAME.HOST-PID-N.partial` behind, which the next process of the same
+/// host that writes into the folder removes. Devices and pipes are written to, not replaced. A symbolic link stays one: what it points to is
 /// replaced. A file that is replaced passes its permissions on. A file whose name ends in `.gz` or `.zst` is compressed.
 ///
 /// # Errors
@@ -147,23 +148,28 @@ struct Partial {
 impl Partial {
     /// Makes a file beside `target`.
     fn file(target: &Path) -> io::Result<(Self, File)> {
-        let path = Self::beside(target);
-        let file = File::create(&path)?;
+        let (path, file) = Self::beside(target, |path| File::options().write(true).create_new(true).open(path))?;
         let lock = file.try_clone().ok().filter(|lock| lock.try_lock().is_ok());
         Ok((Self { path, is_folder: false, _lock: lock }, file))
     }
 
     /// Makes a folder beside `target`.
     fn folder(target: &Path) -> io::Result<Self> {
-        let path = Self::beside(target);
-        fs::create_dir(&path)?;
+        let (path, ()) = Self::beside(target, |path| fs::create_dir(path))?;
         let lock = File::open(&path).ok().filter(|lock| lock.try_lock().is_ok());
         Ok(Self { path, is_folder: true, _lock: lock })
     }
 
-    fn beside(target: &Path) -> PathBuf {
+    /// Makes something under a name that no other writer uses, on whatever host.
+    fn beside<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
         remove_left_behind(folder_of(target));
-        sibling(target, PARTIAL)
+        loop {
+            let path = sibling(target, PARTIAL);
+            match make(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|made| (path, made)),
+            }
+        }
     }
 }
 
@@ -176,7 +182,7 @@ impl Drop for Partial {
 
 const PARTIAL: &str = "partial";
 
-/// A name beside `target` that no other writer uses.
+/// A name beside `target` that no other writer on this host uses.
 fn sibling(target: &Path, what: &str) -> PathBuf {
     /// So much of the target's name that there is room for the rest in a name.
     const MOST_CHARS: usize = 40;
@@ -184,7 +190,17 @@ fn sibling(target: &Path, what: &str) -> PathBuf {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(MOST_CHARS).collect();
-    target.with_file_name(format!(".{name}.{}-{number}.{what}", std::process::id()))
+    target.with_file_name(format!(".{name}.{}-{}-{number}.{what}", host(), std::process::id()))
+}
+
+/// This host in a name: on a disk that several hosts share, each removes only what its own processes have left behind.
+fn host() -> &'static str {
+    static HOST: LazyLock<String> = LazyLock::new(|| {
+        // Where the system does not say, all hosts have one name, and locks alone tell whose a file is.
+        let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        sha256(name.trim().as_bytes()).unwrap_or_default().chars().take(8).collect()
+    });
+    &HOST
 }
 
 /// Removes what processes that were killed have left half written in a folder. Each process looks once a folder.
@@ -207,10 +223,10 @@ fn remove_left_behind(folder: &Path) {
     }
 }
 
-/// The id of the process that made a partial file of this name.
+/// The id of the process that made a partial file of this name, if it ran on this host.
 fn writer_of(name: &str) -> Option<u32> {
     let (_, writer) = name.strip_prefix('.')?.strip_suffix(PARTIAL)?.strip_suffix('.')?.rsplit_once('.')?;
-    let (id, number) = writer.split_once('-')?;
+    let (id, number) = writer.strip_prefix(host())?.strip_prefix('-')?.split_once('-')?;
     number.parse::<u32>().ok()?;
     id.parse().ok()
 }
@@ -302,6 +318,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_another_host_has_taken_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("g.csv");
+        let taken = std::cell::RefCell::new(Vec::new());
+        let make = |path: &Path| {
+            if taken.borrow().len() < 2 {
+                fs::write(path, "theirs")?;
+                taken.borrow_mut().push(path.to_owned());
+            }
+            File::options().write(true).create_new(true).open(path)
+        };
+        let (path, _) = Partial::beside(&target, make).unwrap();
+        assert!(!taken.borrow().contains(&path));
+        for path in taken.take() {
+            assert_eq!(fs::read_to_string(path).unwrap(), "theirs");
+        }
+    }
+
+    #[test]
     fn what_is_not_replaceable_stays() {
         let folder = tempfile::tempdir().unwrap();
         let error = PartialFolder::create(folder.path(), |_| false).unwrap_err();
@@ -350,13 +385,17 @@ mod tests {
             name.to_owned()
         };
         // Process ids stay far below this one.
-        file(".results.parquet.4294967295-0.partial");
-        fs::create_dir(folder.path().join(".rnn.4294967295-1.partial")).unwrap();
-        let own = file(&format!(".a.{}-99.partial", std::process::id()));
-        let held = file(".b.4294967295-2.partial");
+        let host = host();
+        file(&format!(".results.parquet.{host}-4294967295-0.partial"));
+        fs::create_dir(folder.path().join(format!(".rnn.{host}-4294967295-1.partial"))).unwrap();
+        let own = file(&format!(".a.{host}-{}-99.partial", std::process::id()));
+        let held = file(&format!(".b.{host}-4294967295-2.partial"));
+        let other_host = file(".b.01234567-4294967295-2.partial");
         let _lock = File::open(folder.path().join(&held)).map(|file| file.try_lock().map(|()| file)).unwrap().unwrap();
-        let others = [".c.4294967295.partial", ".d.1x-2.partial", "e.4294967295-2.partial", ".f.4294967295-3.replaced"];
-        let mut expected: Vec<String> = others.into_iter().map(file).chain([own, held, "g.csv".to_owned()]).collect();
+        let others = ["c.4294967295.partial", ".d.4294967295-2.partial", "e.HOST-4294967295-2.partial"];
+        let others = others.into_iter().chain([".f.HOST-1x-2.partial", ".g.HOST-4294967295-3.replaced"]);
+        let others = others.map(|name| file(&name.replace("HOST", host)));
+        let mut expected: Vec<String> = others.chain([own, held, other_host, "g.csv".to_owned()]).collect();
         write_file(&folder.path().join("g.csv"), |_| Ok(())).unwrap();
         expected.sort();
         assert_eq!(entries(folder.path()), expected);

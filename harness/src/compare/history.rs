@@ -13,7 +13,7 @@ use super::matching::cells;
 use super::statistics::geometric_mean;
 use super::verdict::PROBLEM;
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, Metric, Status, lists, values};
+use crate::results::{CELL, Column, Metric, Status, lists, values};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,9 +143,10 @@ impl History {
         let mut sorted: Vec<&RunTable> = runs.iter().collect();
         sorted.sort_by_key(|run| (run.date.clone(), run.name.clone()));
         let mut history = Self::default();
-        for run in &sorted {
-            let suite = |run: &RunTable| run.rows.first().map(|row| row.suite.clone());
-            let oldest = sorted.iter().copied().find(|other| suite(other) == suite(run));
+        let suites = sorted.iter().map(|run| Ok(run.table.distinct(Column::Suite)?.into_iter().next()));
+        let suites = suites.collect::<PolarsResult<Vec<Option<String>>>>()?;
+        for (run, suite) in sorted.iter().zip(&suites) {
+            let oldest = suites.iter().position(|other| other == suite).map(|first| sorted[first]);
             history.add(run, reference.or(oldest).unwrap_or(run))?;
         }
         Ok(history)
@@ -157,8 +158,9 @@ const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSecond
 
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
     let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-    let own = cells(run, &METRICS, false)?.sort(CELL, SortMultipleOptions::default()).collect()?;
-    let before = cells(reference, &METRICS, false)?;
+    let own = cells(&run.name, &run.table, &METRICS, false)?.lazy();
+    let own = own.sort(CELL, SortMultipleOptions::default()).collect()?;
+    let before = cells(&reference.name, &reference.table, &METRICS, false)?.lazy();
     let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
     let args = args.with_suffix(Some("_before".into()));
     let joined = own.clone().lazy().join(before, CELL.map(col), CELL.map(col), args);

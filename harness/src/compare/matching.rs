@@ -23,28 +23,19 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Matches rows by their identity, without suites if `any_suite`, and keeps these metrics of them.
+    /// Matches [`cells`] of an old and a new run by their identity.
     ///
     /// # Complexity
     /// O(n log n).
-    pub(super) fn new(
-        old: &RunTable,
-        new: &RunTable,
-        metrics: &[Metric],
-        any_suite: bool,
-    ) -> Result<Self, ComparisonError> {
-        let (old_cells, new_cells) = (cells(old, metrics, any_suite)?, cells(new, metrics, any_suite)?);
+    pub(super) fn new(old: DataFrame, new: DataFrame) -> PolarsResult<Self> {
+        let (old_cells, new_cells) = (old.lazy(), new.lazy());
         let join = |left: &LazyFrame, right: &LazyFrame, how: JoinType| {
             let args = JoinArgs::new(how).with_suffix(Some("_new".into()));
             let joined = left.clone().join(right.clone(), CELL.map(col), CELL.map(col), args);
             joined.sort(CELL, SortMultipleOptions::default()).collect()
         };
-        let pairs = join(&old_cells, &new_cells, JoinType::Inner)?;
-        if pairs.height() == 0 {
-            return Err(nothing_in_common(old, new, any_suite)?);
-        }
         Ok(Self {
-            pairs,
+            pairs: join(&old_cells, &new_cells, JoinType::Inner)?,
             only_old: cell_keys(&join(&old_cells, &new_cells, JoinType::Anti)?)?,
             only_new: cell_keys(&join(&new_cells, &old_cells, JoinType::Anti)?)?,
         })
@@ -57,8 +48,14 @@ fn noise() -> [Expr; 3] {
     [col("repetitions"), share("makespan_least"), share("makespan_largest")]
 }
 
-/// The rows of a run: the columns [`CELL`], [`COMPARED`], these metrics and [`noise`].
-pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Result<LazyFrame, ComparisonError> {
+/// The rows of a run, or of a part of it: the columns [`CELL`], [`COMPARED`], these metrics and [`noise`]. With `any_suite`
+/// the suites have no names.
+pub(super) fn cells(
+    run: &str,
+    rows: &Table,
+    metrics: &[Metric],
+    any_suite: bool,
+) -> Result<DataFrame, ComparisonError> {
     let suite = if any_suite { lit("").alias("suite") } else { col("suite") };
     let columns: Vec<Expr> = [suite]
         .into_iter()
@@ -67,16 +64,15 @@ pub(super) fn cells(run: &RunTable, metrics: &[Metric], any_suite: bool) -> Resu
         .chain(metrics.iter().map(|metric| metric.expr()))
         .chain(noise())
         .collect();
-    let cells = Table::new(&run.rows)?.lazy().select(columns);
-    let twice = cells.clone().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;
+    let cells = rows.lazy()?.select(columns).collect()?;
+    let twice = cells.clone().lazy().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;
     match cell_keys(&twice)?.into_iter().next() {
-        Some(cell) => Err(ComparisonError::Duplicate { run: run.name.clone(), cell: Box::new(cell) }),
+        Some(cell) => Err(ComparisonError::Duplicate { run: run.to_owned(), cell: Box::new(cell) }),
         None => Ok(cells),
     }
 }
 
-fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsResult<ComparisonError> {
-    let tables = [Table::new(&old.rows)?, Table::new(&new.rows)?];
+pub(super) fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsResult<ComparisonError> {
     let mut reason = "every name is in both runs, but never in the same combination".to_owned();
     let names = [
         Column::Suite,
@@ -92,7 +88,7 @@ fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsR
     for column in names.into_iter().filter(|&column| !any_suite || column != Column::Suite) {
         // Placers match by what tables print.
         let name = if column == Column::Placer { col("placer") } else { column.expr() };
-        let [there, here] = [tables[0].distinct_values(name.clone())?, tables[1].distinct_values(name)?];
+        let [there, here] = [old.table.distinct_values(name.clone())?, new.table.distinct_values(name)?];
         let known: BTreeSet<&String> = there.iter().collect();
         if !here.iter().any(|value| known.contains(value)) {
             let first = |values: &[String]| values.first().cloned().unwrap_or_default();

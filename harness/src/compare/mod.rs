@@ -16,7 +16,7 @@ mod verdict;
 
 pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
-pub use quality::{CellChange, LEAST_REPETITIONS, QualityComparison, QualityGroup};
+pub use quality::{CellChange, LEAST_REPETITIONS, MOST_CHANGES, QualityComparison, QualityGroup};
 pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};

@@ -1,6 +1,7 @@
 //! Changes of the numbers that do not depend on the clock: exact, since runs are deterministic. Of measured cells, of those
 //! beyond the noise.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
@@ -82,9 +83,19 @@ pub struct QualityComparison {
     pub total: QualityGroup,
     /// By placer, those that got worse most first.
     pub placers: Vec<QualityGroup>,
-    /// All changed cells, those that got worse most first.
+    /// Changed cells, those that got worse most first: all, or of very many the first [`MOST_CHANGES`].
     pub changes: Vec<CellChange>,
+    /// Changed cells that are not among them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_changes: usize,
 }
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Of more changed cells than this only the worst are kept: some 40 MB.
+pub const MOST_CHANGES: usize = 100_000;
 
 /// A metric over a group of cells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -113,10 +124,65 @@ pub struct QualityGroup {
     pub p_holm: Option<f64>,
 }
 
-impl QualityComparison {
-    /// Compares a metric over matched cells that are both `ok` and of one problem. A change of a measured cell within the noise
-    /// is none.
-    pub(super) fn new(metric: Metric, pairs: &DataFrame) -> PolarsResult<Self> {
+/// A metric over the matched cells so far, of which all are `ok` and of one problem in both runs.
+pub(super) struct QualityCounts {
+    metric: Metric,
+    total: Counts,
+    placers: BTreeMap<String, Counts>,
+    /// Log ratios by placer, one for each drawn instance.
+    observations: BTreeMap<String, Vec<f64>>,
+    changes: Vec<CellChange>,
+    more_changes: usize,
+}
+
+/// What is counted of a group of cells.
+#[derive(Default)]
+struct Counts {
+    group: QualityGroup,
+    ratios: Vec<f64>,
+}
+
+impl Counts {
+    fn add(&mut self, other: QualityGroup, ratios: Vec<f64>) {
+        self.group.cells += other.cells;
+        self.group.better += other.better;
+        self.group.equal += other.equal;
+        self.group.worse += other.worse;
+        self.ratios.extend(ratios);
+    }
+
+    fn worst(&mut self, change: &CellChange) {
+        let is_worse = |worst: &CellChange| worst_first(change, worst).is_lt();
+        if self.group.worst.as_ref().is_none_or(is_worse) {
+            self.group.worst = Some(change.clone());
+        }
+    }
+
+    fn counted(self) -> QualityGroup {
+        let finite = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
+        QualityGroup {
+            mean_ratio: geometric_mean(self.ratios.iter().copied().filter(finite)),
+            zeros: self.ratios.iter().filter(|ratio| !finite(ratio)).count(),
+            ..self.group
+        }
+    }
+}
+
+impl QualityCounts {
+    pub(super) fn new(metric: Metric) -> Self {
+        Self {
+            metric,
+            total: Counts::default(),
+            placers: BTreeMap::new(),
+            observations: BTreeMap::new(),
+            changes: Vec::new(),
+            more_changes: 0,
+        }
+    }
+
+    /// Adds matched cells: all of some graphs on their clusters. A change of a measured cell within the noise is none.
+    pub(super) fn add(&mut self, pairs: &DataFrame) -> PolarsResult<()> {
+        let metric = self.metric;
         let (old, new) = (col("old"), col("new"));
         let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
         let values = pairs
@@ -134,24 +200,56 @@ impl QualityComparison {
             }
         };
         let values = values.with_column(ratio.alias("ratio")).collect()?;
-        let changes = changes(&values)?;
-        let mut placers =
-            groups(values.clone().lazy().group_by_stable(["placer"]).agg(counted()).collect()?, &changes)?;
-        placers.sort_by(|a, b| a.placer.cmp(&b.placer));
+        for (group, ratios) in groups(values.clone().lazy().group_by_stable(["placer"]).agg(counted()).collect()?)? {
+            self.placers.entry(group.placer.clone()).or_default().add(group, ratios);
+        }
+        let all = values.clone().lazy().with_column(lit("").alias("placer"));
+        for (group, ratios) in groups(all.group_by_stable(["placer"]).agg(counted()).collect()?)? {
+            self.total.add(group, ratios);
+        }
         for (placer, ratios) in observations(&values)? {
-            let test = signed_rank(&ratios);
-            if let Some(group) = placers.iter_mut().find(|group| group.placer == placer) {
-                (group.tested, group.p) = (test.map_or(0, |test| test.pairs), test.map(|test| test.p));
+            self.observations.entry(placer).or_default().extend(ratios);
+        }
+        let changes = changes(&values)?;
+        for change in &changes {
+            self.total.worst(change);
+            if let Some(counts) = self.placers.get_mut(&change.cell.placer) {
+                counts.worst(change);
             }
+        }
+        self.changes.extend(changes);
+        if self.changes.len() > 2 * MOST_CHANGES {
+            self.cut();
+        }
+        Ok(())
+    }
+
+    /// Keeps the worst changes.
+    fn cut(&mut self) {
+        self.changes.sort_by(worst_first);
+        self.more_changes += self.changes.len().saturating_sub(MOST_CHANGES);
+        self.changes.truncate(MOST_CHANGES);
+    }
+
+    /// The comparison of the cells that were added.
+    pub(super) fn compared(mut self) -> QualityComparison {
+        self.cut();
+        let placer = |(placer, counts): (String, Counts)| QualityGroup { placer, ..counts.counted() };
+        let mut placers: Vec<QualityGroup> = self.placers.into_iter().map(placer).collect();
+        for group in &mut placers {
+            let test = self.observations.get(&group.placer).and_then(|ratios| signed_rank(ratios));
+            (group.tested, group.p) = (test.map_or(0, |test| test.pairs), test.map(|test| test.p));
         }
         correct(&mut placers);
         placers.sort_by(|a, b| descending(a.mean_ratio.unwrap_or(1.0), b.mean_ratio.unwrap_or(1.0)));
         // Placers share the graphs, so their observations together are not independent: the total has no test.
-        let all =
-            values.lazy().with_column(lit("").alias("placer")).group_by_stable(["placer"]).agg(counted()).collect()?;
-        let mut total = groups(all, &changes)?.pop().unwrap_or_default();
-        total.worst = changes.first().cloned();
-        Ok(Self { metric, total, placers, changes })
+        QualityComparison {
+            metric: self.metric,
+            total: self.total.counted(),
+            placers,
+            changes: self.changes,
+            more_changes: self.more_changes,
+        }
     }
 }
 
@@ -164,15 +262,18 @@ fn correct(placers: &mut [QualityGroup]) {
     }
 }
 
-/// The cells whose value changed, those that got worse most first.
+/// What got worse more comes first; equals in the order of the cells.
+fn worst_first(a: &CellChange, b: &CellChange) -> Ordering {
+    descending(a.ratio, b.ratio).then_with(|| a.cell.cmp(&b.cell))
+}
+
+/// The cells whose value changed.
 fn changes(compared: &DataFrame) -> PolarsResult<Vec<CellChange>> {
     let changed = compared.clone().lazy().filter(col("old").neq(col("new"))).collect()?;
     let [old, new, ratios] = ["old", "new", "ratio"].map(|name| values::<f64>(&changed, name));
     let numbers = old?.into_iter().zip(new?).zip(ratios?).zip(values::<String>(&changed, "time_unit_new")?);
     let change = |(cell, (((old, new), ratio), time_unit))| CellChange { cell, time_unit, old, new, ratio };
-    let mut changes: Vec<CellChange> = cell_keys(&changed)?.into_iter().zip(numbers).map(change).collect();
-    changes.sort_by(|a, b| descending(a.ratio, b.ratio));
-    Ok(changes)
+    Ok(cell_keys(&changed)?.into_iter().zip(numbers).map(change).collect())
 }
 
 /// What is counted of a group of cells.
@@ -187,27 +288,22 @@ fn counted() -> [Expr; 5] {
     ]
 }
 
-/// Groups from what is counted of them, without tests.
-fn groups(counted: DataFrame, changes: &[CellChange]) -> PolarsResult<Vec<QualityGroup>> {
+/// Groups from what is counted of them, each with its ratios.
+fn groups(counted: DataFrame) -> PolarsResult<Vec<(QualityGroup, Vec<f64>)>> {
     let count = |name: &str| -> PolarsResult<Vec<usize>> {
         Ok(values::<u32>(&counted, name)?.into_iter().map(|count| count as usize).collect())
     };
     let (cells, better, equal, worse) = (count("cells")?, count("better")?, count("equal")?, count("worse")?);
     let (placers, ratios) = (values::<String>(&counted, "placer")?, lists(&counted, "ratios")?);
-    let finite = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
     let group = |(row, placer): (usize, String)| QualityGroup {
         cells: cells[row],
         better: better[row],
         equal: equal[row],
         worse: worse[row],
-        mean_ratio: geometric_mean(ratios[row].iter().copied().filter(finite)),
-        zeros: ratios[row].iter().filter(|ratio| !finite(ratio)).count(),
-        // Changes come with the worst first.
-        worst: changes.iter().find(|change| change.cell.placer == placer).cloned(),
         placer,
         ..QualityGroup::default()
     };
-    Ok(placers.into_iter().enumerate().map(group).collect())
+    Ok(placers.into_iter().enumerate().map(group).zip(ratios).collect())
 }
 
 /// Log ratios by placer, one for each drawn instance. Schedulers of one placement are not independent of each other, so

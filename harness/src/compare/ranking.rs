@@ -1,6 +1,7 @@
 //! Ranks algorithms over the instances that all of them finish.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use placebench_algorithms::ONLINE;
 use polars::prelude::*;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::matching::cells;
 use super::statistics::{bootstrap, geometric_mean, holm, mean, percentile_interval, signed_rank};
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, CellKey, Metric, Status, cell_keys, values};
+use crate::results::{CELL, CellKey, Metric, Status, Table, cell_keys, values};
 
 /// What is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -112,7 +113,7 @@ impl Gap {
 }
 
 /// Values of one instance, by candidate: `Err` with the status of a failed cell.
-type Values = BTreeMap<String, Result<f64, String>>;
+type Values = BTreeMap<Arc<str>, Result<f64, Arc<str>>>;
 
 impl Ranking {
     /// Ranks the candidates of all runs together.
@@ -124,16 +125,15 @@ impl Ranking {
     /// O(n log n) in the number of rows, and resamples · draws · candidates.
     pub fn new(runs: &[RunTable], options: &RankOptions) -> Result<Self, ComparisonError> {
         let instances = instances(runs, options)?;
-        let mut names: Vec<String> = instances.values().flat_map(|values| values.keys().cloned()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: BTreeSet<&Arc<str>> = instances.values().flat_map(BTreeMap::keys).collect();
+        let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
         let mut gaps: Vec<Gap> = names.iter().filter_map(|name| gap(name, &instances, options.drop_failing)).collect();
         gaps.sort_by_key(|gap| std::cmp::Reverse(gap.lacking()));
         names.retain(|name| !gaps.iter().any(|gap| gap.dropped && gap.name == *name));
         let mut common = Vec::new();
         let mut zeros = 0;
         for (id, values) in &instances {
-            let finished = names.iter().map(|name| values.get(name)?.as_ref().ok().copied());
+            let finished = names.iter().map(|name| values.get(name.as_str())?.as_ref().ok().copied());
             match finished.collect::<Option<Vec<f64>>>() {
                 Some(values) if values.iter().all(|&value| value > 0.0) => common.push((id, log_ratios(&values))),
                 Some(_) => zeros += 1,
@@ -180,14 +180,41 @@ impl Ranking {
 
 /// The least value of each candidate on each instance. An instance's identity leaves out what the candidates differ in.
 fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKey, Values>, ComparisonError> {
-    let mut all = Vec::new();
-    for run in runs {
-        all.push(cells(run, &[options.metric], false)?.with_column(lit(run.name.as_str()).alias("run")));
+    let mut instances = BTreeMap::new();
+    let mut texts = BTreeSet::new();
+    let tables: Vec<&Table> = runs.iter().map(|run| &run.table).collect();
+    for part in Table::aligned(&tables) {
+        let mut all = Vec::new();
+        for (run, rows) in runs.iter().zip(&part) {
+            let cells = cells(&run.name, rows, &[options.metric], false)?;
+            all.push(cells.lazy().with_column(lit(run.name.as_str()).alias("run")));
+        }
+        let all = concat(all, UnionArgs::default())?.collect()?.lazy();
+        if let Some(twice) = first_duplicate(&all)? {
+            return Err(twice);
+        }
+        add_instances(all, options, &mut instances, &mut texts)?;
     }
-    let all = concat(all, UnionArgs::default())?.collect()?.lazy();
-    if let Some(twice) = first_duplicate(&all)? {
-        return Err(twice);
+    Ok(instances)
+}
+
+/// The one copy of a text that many instances have.
+fn shared(text: &str, texts: &mut BTreeSet<Arc<str>>) -> Arc<str> {
+    if let Some(known) = texts.get(text) {
+        return Arc::clone(known);
     }
+    let text: Arc<str> = text.into();
+    texts.insert(Arc::clone(&text));
+    text
+}
+
+/// Adds the instances of the rows of some graphs.
+fn add_instances(
+    all: LazyFrame,
+    options: &RankOptions,
+    instances: &mut BTreeMap<CellKey, Values>,
+    texts: &mut BTreeSet<Arc<str>>,
+) -> PolarsResult<()> {
     let (differ, left_out) = match options.by {
         Candidates::Placer => (&["placer"][..], lit(false)),
         Candidates::Scheduler => {
@@ -213,12 +240,12 @@ fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKe
     );
     let names = differ.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
     let results = values::<Option<f64>>(&frame, "value")?.into_iter().zip(values::<String>(&frame, "why")?);
-    let mut instances: BTreeMap<CellKey, Values> = BTreeMap::new();
     for (row, (id, (value, why))) in cell_keys(&identities.collect()?)?.into_iter().zip(results).enumerate() {
         let candidate = names.iter().map(|column| column[row].as_str()).collect::<Vec<_>>().join(" + ");
-        instances.entry(id).or_default().insert(candidate, value.ok_or(why));
+        let result = value.ok_or_else(|| shared(&why, texts));
+        instances.entry(id).or_default().insert(shared(&candidate, texts), result);
     }
-    Ok(instances)
+    Ok(())
 }
 
 /// The error that names the first cell that is in two runs.
@@ -237,7 +264,7 @@ fn gap(name: &str, instances: &BTreeMap<CellKey, Values>, drop_failing: Option<f
     for values in instances.values() {
         match values.get(name) {
             None => gap.not_run += 1,
-            Some(Err(status)) => *gap.failed.entry(status.clone()).or_default() += 1,
+            Some(Err(status)) => *gap.failed.entry(status.to_string()).or_default() += 1,
             Some(Ok(_)) => {}
         }
     }

@@ -35,7 +35,7 @@ pub struct StatusChange {
 }
 
 impl StatusChange {
-    /// The changes among matched cells, regressions first.
+    /// The changes among matched cells.
     pub(super) fn all(pairs: &DataFrame) -> PolarsResult<Vec<Self>> {
         let changed = pairs.clone().lazy().filter(col("status").neq(col("status_new"))).collect()?;
         let [old, new] = ["status", "status_new"].map(|name| values::<String>(&changed, name));
@@ -53,9 +53,7 @@ impl StatusChange {
             new,
             reason,
         };
-        let mut changes: Vec<Self> = cell_keys(&changed)?.into_iter().zip(statuses).zip(reasons).map(change).collect();
-        changes.sort_by_key(|change| change.effect);
-        Ok(changes)
+        Ok(cell_keys(&changed)?.into_iter().zip(statuses).zip(reasons).map(change).collect())
     }
 }
 

@@ -76,17 +76,35 @@ impl TimeChange {
 /// The repetitions of one group: old and new seconds.
 type Times = Vec<(f64, f64)>;
 
-impl TimeComparison {
-    /// Compares both. Times below `least_seconds` count as that.
-    pub(super) fn all(pairs: &DataFrame, least_seconds: f64) -> PolarsResult<Vec<Self>> {
-        let mut groups = Vec::new();
-        for metric in TIMED {
-            groups.push((metric, grouped(metric, pairs, least_seconds)?));
-        }
-        let tests = groups.iter().map(|(_, groups)| groups.len() + algorithms(groups).len()).sum();
-        Ok(groups.iter().filter_map(|(metric, groups)| Self::new(*metric, groups, tests)).collect())
+/// The times of matched cells.
+pub(super) struct Timed {
+    least_seconds: f64,
+    groups: [BTreeMap<(String, String), Times>; TIMED.len()],
+}
+
+impl Timed {
+    /// None yet. Times below `least_seconds` will count as that.
+    pub(super) fn new(least_seconds: f64) -> Self {
+        Self { least_seconds, groups: Default::default() }
     }
 
+    /// Adds matched cells: all of some graphs on their clusters.
+    pub(super) fn add(&mut self, pairs: &DataFrame) -> PolarsResult<()> {
+        for (metric, groups) in TIMED.into_iter().zip(&mut self.groups) {
+            groups.extend(grouped(metric, pairs, self.least_seconds)?);
+        }
+        Ok(())
+    }
+
+    /// Compares both kinds.
+    pub(super) fn compared(self) -> Vec<TimeComparison> {
+        let tests = self.groups.iter().map(|groups| groups.len() + algorithms(groups).len()).sum();
+        let all = TIMED.into_iter().zip(&self.groups);
+        all.filter_map(|(metric, groups)| TimeComparison::new(metric, groups, tests)).collect()
+    }
+}
+
+impl TimeComparison {
     fn new(metric: Metric, groups: &BTreeMap<(String, String), Times>, tests: usize) -> Option<Self> {
         let noise = Noise::new(groups, tests);
         let mut changes = Vec::new();

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::matching::Matching;
-use super::quality::{LEAST_REPETITIONS, is_measured, is_repeated};
+use super::matching::{Matching, cells, nothing_in_common};
+use super::quality::{LEAST_REPETITIONS, QualityCounts, is_measured, is_repeated};
 use super::statistics::descending;
-use super::time::{TIMED, TimeComparison};
+use super::time::{TIMED, TimeComparison, Timed};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
 };
-use crate::results::{CellKey, Metric, Status, cell_keys};
+use crate::results::{CellKey, Metric, Status, Table, cell_keys, values};
 
 /// What to compare, and what counts as a regression. Limits are factors, new / old.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,30 +138,52 @@ impl Comparison {
     pub fn new(old: &RunTable, new: &RunTable, options: &Options) -> Result<Self, ComparisonError> {
         let metrics: BTreeSet<Metric> = options.metrics.iter().copied().chain(TIMED).collect();
         let metrics: Vec<Metric> = metrics.into_iter().collect();
-        let Matching { pairs, only_old, only_new } = Matching::new(old, new, &metrics, options.any_suite)?;
-        let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-        let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
-        let same = same.unwrap_or_else(|| lit(true));
-        let both_ok = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
-        let other = both_ok.clone().filter(same.clone().not()).collect()?;
-        let same = both_ok.filter(same).collect()?;
-        let quality = options.metrics.iter().map(|&metric| QualityComparison::new(metric, &same));
-        let times = options.max_time.map(|_| TimeComparison::all(&same, options.least_seconds)).transpose()?;
         let mut comparison = Self {
-            old: Side::new(old),
-            new: Side::new(new),
-            matched: pairs.height(),
-            compared: same.height(),
-            warnings: warnings(old, new),
+            old: Side::new(old)?,
+            new: Side::new(new)?,
+            matched: 0,
+            compared: 0,
+            warnings: warnings(old, new)?,
             regressions: Vec::new(),
-            status_changes: StatusChange::all(&pairs)?,
-            only_old,
-            only_new,
-            other_problems: cell_keys(&other)?,
-            quality: quality.collect::<PolarsResult<_>>()?,
-            times: times.unwrap_or_default(),
+            status_changes: Vec::new(),
+            only_old: Vec::new(),
+            only_new: Vec::new(),
+            other_problems: Vec::new(),
+            quality: Vec::new(),
+            times: Vec::new(),
         };
-        let once = same.lazy().filter(is_measured().and(is_repeated().not())).collect()?.height();
+        let mut quality: Vec<QualityCounts> =
+            options.metrics.iter().map(|&metric| QualityCounts::new(metric)).collect();
+        let mut times = options.max_time.map(|_| Timed::new(options.least_seconds));
+        let mut once = 0;
+        for part in Table::aligned(&[&old.table, &new.table]) {
+            let cells = |run: &RunTable, rows: &Table| cells(&run.name, rows, &metrics, options.any_suite);
+            let Matching { pairs, only_old, only_new } = Matching::new(cells(old, &part[0])?, cells(new, &part[1])?)?;
+            let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
+            let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
+            let same = same.unwrap_or_else(|| lit(true));
+            let both_ok = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
+            let other = both_ok.clone().filter(same.clone().not()).collect()?;
+            let same = both_ok.filter(same).collect()?;
+            comparison.matched += pairs.height();
+            comparison.compared += same.height();
+            comparison.status_changes.extend(StatusChange::all(&pairs)?);
+            comparison.only_old.extend(only_old);
+            comparison.only_new.extend(only_new);
+            comparison.other_problems.extend(cell_keys(&other)?);
+            quality.iter_mut().try_for_each(|counts| counts.add(&same))?;
+            times.iter_mut().try_for_each(|times| times.add(&same))?;
+            once += same.lazy().filter(is_measured().and(is_repeated().not())).collect()?.height();
+        }
+        if comparison.matched == 0 {
+            return Err(nothing_in_common(old, new, options.any_suite)?);
+        }
+        comparison.status_changes.sort_by(|a, b| (a.effect, &a.cell).cmp(&(b.effect, &b.cell)));
+        for cells in [&mut comparison.only_old, &mut comparison.only_new, &mut comparison.other_problems] {
+            cells.sort();
+        }
+        comparison.quality = quality.into_iter().map(QualityCounts::compared).collect();
+        comparison.times = times.map(Timed::compared).unwrap_or_default();
         if once > 0 {
             let few =
                 format!("{once} measured cells have fewer than {LEAST_REPETITIONS} repetitions in one of the runs");
@@ -216,27 +238,29 @@ impl Comparison {
 }
 
 impl Side {
-    fn new(run: &RunTable) -> Self {
-        Self {
+    fn new(run: &RunTable) -> PolarsResult<Self> {
+        let ok = col("status").eq(lit(Status::Ok.name())).sum().alias("ok");
+        let ok = run.table.by_part(|rows| Ok(rows.select([ok.clone()])))?;
+        Ok(Self {
             name: run.name.clone(),
             date: run.date.clone(),
             commit: run.commit().map(str::to_owned),
-            cells: run.rows.len(),
-            ok: run.rows.iter().filter(|row| row.is_ok()).count(),
-        }
+            cells: run.table.height(),
+            ok: values::<u32>(&ok, "ok")?.into_iter().map(|ok| ok as usize).sum(),
+        })
     }
 }
 
 /// What must be equal for makespans to compare.
 pub(super) const PROBLEM: [&str; 4] = ["devices", "ops", "edges", "time_unit"];
 
-fn warnings(old: &RunTable, new: &RunTable) -> Vec<String> {
+fn warnings(old: &RunTable, new: &RunTable) -> PolarsResult<Vec<String>> {
     let unfinished = [old, new].into_iter().filter(|run| run.unfinished);
     let mut warnings: Vec<String> =
         unfinished.map(|run| format!("{} is unfinished: some of its cells are missing", run.name)).collect();
-    let differences = environment_differences(old, new);
+    let differences = environment_differences(old, new)?;
     if !differences.is_empty() {
         warnings.push(format!("times may differ for another reason ({})", differences.join("; ")));
     }
-    warnings
+    Ok(warnings)
 }

@@ -1,8 +1,10 @@
 //! How long a suite will take, learnt from rows that are there, and into how many shards to cut it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use crate::results::{Row, Status};
+use polars::prelude::*;
+
+use crate::results::{Status, Table, values};
 use crate::suite::Plan;
 
 /// Shards last at least this long, in seconds: starting one costs a tenth of a second to some seconds, and a graph that
@@ -43,25 +45,37 @@ impl Mean {
 
 impl Costs {
     /// Learns from rows. A placement whose cell ran out of time took `time_limit`.
-    pub fn learn(rows: &[Row], time_limit: Option<f64>) -> Self {
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn learn(rows: &Table, time_limit: Option<f64>) -> PolarsResult<Self> {
         let mut costs = Self::default();
-        let mut placements = HashSet::new();
-        for row in rows {
-            let late = (row.status() == Some(Status::TimedOut)).then_some(time_limit).flatten();
-            let placement = (&row.graph, &row.cluster, &row.placer, &row.network, row.repetition);
-            if let Some(seconds) = row.place_seconds.or(late)
-                && placements.insert(placement)
-            {
-                costs.place.entry((row.graph.clone(), row.placer.clone())).or_default().add(seconds);
-                costs.place_by_placer.entry(row.placer.clone()).or_default().add(seconds);
+        let late = col("status").eq(lit(Status::TimedOut.name()));
+        let late = when(late).then(lit(time_limit.unwrap_or(f64::NAN)).fill_nan(lit(NULL))).otherwise(lit(NULL));
+        let placed = coalesce(&[col("place_seconds"), late]);
+        for part in rows.parts() {
+            let placements = part.lazy()?.with_column(placed.clone().alias("seconds"));
+            let placements = placements
+                .filter(col("seconds").is_not_null())
+                .group_by_stable(["graph", "cluster", "placer", "network", "repetition"])
+                .agg([col("seconds").first()])
+                .collect()?;
+            let names =
+                values::<String>(&placements, "graph")?.into_iter().zip(values::<String>(&placements, "placer")?);
+            for ((graph, placer), seconds) in names.zip(values::<f64>(&placements, "seconds")?) {
+                costs.place.entry((graph, placer.clone())).or_default().add(seconds);
+                costs.place_by_placer.entry(placer).or_default().add(seconds);
                 costs.place_all.add(seconds);
             }
-            if let Some(seconds) = row.simulate_seconds {
-                costs.simulate.entry(row.graph.clone()).or_default().add(seconds);
+            let simulated = part.lazy()?.filter(col("simulate_seconds").is_not_null());
+            let simulated = simulated.select([col("graph"), col("simulate_seconds")]).collect()?;
+            let graphs = values::<String>(&simulated, "graph")?;
+            for (graph, seconds) in graphs.into_iter().zip(values::<f64>(&simulated, "simulate_seconds")?) {
+                costs.simulate.entry(graph).or_default().add(seconds);
                 costs.simulate_all.add(seconds);
             }
         }
-        costs
+        Ok(costs)
     }
 
     /// Seconds that a plan takes on one thread; `None` if there is nothing to learn from. A pair of graph and placer that
@@ -97,6 +111,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Row;
     use crate::suite::Suite;
 
     fn row(graph: &str, placer: &str, scheduler: &str, place: Option<f64>, simulate: Option<f64>) -> Row {
@@ -128,7 +143,7 @@ mod tests {
             row("laich2", "heft", "pct", Some(3.0), None),
         ];
         assert_eq!(Costs::default().seconds(&plan), None);
-        let costs = Costs::learn(&rows, Some(60.0));
+        let costs = Costs::learn(&Table::new(&rows).unwrap(), Some(60.0)).unwrap();
         // A cell simulates for 0.5 s; a repetition has 3 placers × 2 networks × 2 schedulers on 2 graphs. heft places once
         // on each graph; the search once for each network; random is unknown and takes the mean of all three placements
         // and the search: (1 + 60 + 3) / 3.

@@ -1,6 +1,7 @@
 //! Follows the shards of a run until every cell is finished, and starts again what was lost.
 
 use std::thread::sleep;
+use std::time::Instant;
 
 use placebench_algorithms::StopToken;
 
@@ -48,7 +49,7 @@ struct Known {
 ///
 /// # Errors
 /// If the engine fails, a shard ends three times in a row without finishing a cell, or the folder has parts of other
-/// runs. An engine that does not answer is asked again.
+/// runs. An engine that does not answer is asked again, as long as cells are finished, and [`Engine::patience`] longer.
 ///
 /// # Complexity
 /// A look takes time linear in the number of journals and in what they have grown by.
@@ -67,6 +68,8 @@ pub fn follow(
     finished.update(None, |cell, _| known[shard_of(cell)].missing -= 1)?;
     observer.begin(plan.cells.len(), finished.count());
     let mut answered = true;
+    // When the engine last answered, or a cell was finished.
+    let mut heard = Instant::now();
     loop {
         // The engine first: what a shard wrote before it ended is then seen below.
         let live = match engine.live() {
@@ -74,11 +77,12 @@ pub fn follow(
                 if std::mem::replace(&mut answered, false) {
                     observer.note(&format!("{program} does not answer ({reason}); asking again"));
                 }
-                None
+                Err((program, reason))
             }
-            live => Some(live?),
+            live => Ok(live?),
         };
         finished.update(None, |cell, status| {
+            heard = Instant::now();
             known[shard_of(cell)].missing -= 1;
             observer.cell(status == Some(Status::Ok));
         })?;
@@ -88,11 +92,18 @@ pub fn follow(
         if stop.is_stopped() {
             return Ok(Followed::Stopped { done: finished.count(), cells: plan.cells.len() });
         }
-        if let Some(live) = live {
-            answered = true;
-            let running = live.iter().filter(|shard| shard.running).count();
-            observer.shards(running, live.len() - running);
-            start_lost(engine, &mut known, &live, observer)?;
+        match live {
+            Ok(live) => {
+                (answered, heard) = (true, Instant::now());
+                let running = live.iter().filter(|shard| shard.running).count();
+                observer.shards(running, live.len() - running);
+                start_lost(engine, &mut known, &live, observer)?;
+            }
+            Err((program, reason)) if heard.elapsed() >= engine.patience() => {
+                let seconds = engine.patience().as_secs();
+                return Err(EngineError::Silent { program, reason, seconds });
+            }
+            Err(_) => {}
         }
         sleep(engine.pause());
     }
@@ -147,4 +158,68 @@ fn start_lost(
         (shard.at_start, shard.gone) = (Some(shard.missing), 0);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::runner::tests::environment;
+    use crate::runner::{RunFolder, Silent};
+    use crate::suite::Suite;
+
+    const SUITE: &str = r#"
+        name = "s"
+        placers = ["heft"]
+        [[graph]]
+        preset = "laich1"
+        [[cluster]]
+        preset = "laich7"
+    "#;
+
+    /// An engine whose controller is gone.
+    struct Gone {
+        asked: u32,
+    }
+
+    impl Engine for Gone {
+        fn start(&mut self, _: &[u32]) -> Result<Option<String>, EngineError> {
+            Ok(None)
+        }
+
+        fn live(&mut self) -> Result<Vec<LiveShard>, EngineError> {
+            self.asked += 1;
+            Err(EngineError::Unreachable { program: "squeue", reason: "nobody there".into() })
+        }
+
+        fn last_words(&self, _: u32) -> Option<String> {
+            None
+        }
+
+        fn pause(&self) -> Duration {
+            Duration::from_millis(1)
+        }
+
+        fn patience(&self) -> Duration {
+            Duration::from_millis(50)
+        }
+
+        fn leave(&mut self) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_engine_that_never_answers_again_ends_the_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = Plan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap();
+        RunFolder::prepare(folder.path(), SUITE, &environment()).unwrap();
+        let path = folder.path().to_owned();
+        let job = ShardJob { program: path.clone(), directory: path.clone(), folder: path, count: 1 };
+        let mut engine = Gone { asked: 0 };
+        let error = follow(&mut engine, &job, &plan, &StopToken::default(), &Silent).unwrap_err();
+        assert_eq!(error.to_string(), "squeue has not answered for 0 s: nobody there");
+        assert!(engine.asked > 2, "asked {} times", engine.asked);
+    }
 }

@@ -74,6 +74,11 @@ pub trait Engine {
     /// How long to wait between two looks.
     fn pause(&self) -> Duration;
 
+    /// How long to ask an engine that does not answer, while no cell is finished either.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(600)
+    }
+
     /// Nobody follows any more: stops the shards, or leaves them running. Returns what became of them and how to go on.
     fn leave(&mut self) -> String;
 }
@@ -123,6 +128,16 @@ pub enum EngineError {
         /// Why.
         reason: String,
     },
+    /// The engine did not answer for long, and no cell was finished meanwhile.
+    #[error("{program} has not answered for {}: {reason}", seconds_text(*seconds))]
+    Silent {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        reason: String,
+        /// For how many seconds.
+        seconds: u64,
+    },
     /// A shard ended again and again without finishing a cell.
     #[error("shard {shard} ended {times} times without finishing a cell{}", last_words.as_deref().map(|words| format!("; it said: {words}")).unwrap_or_default())]
     GaveUp {
@@ -136,6 +151,10 @@ pub enum EngineError {
     /// The run folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
+}
+
+fn seconds_text(seconds: u64) -> String {
+    if seconds >= 120 { format!("{} minutes", seconds / 60) } else { format!("{seconds} s") }
 }
 
 /// An error of the file system at a path.

@@ -48,8 +48,15 @@ impl Slurm {
     /// Writes the script of the shards, and what is needed to go on following. Nothing is submitted yet.
     ///
     /// # Errors
-    /// If the files cannot be written, or a path is not Unicode.
+    /// If Slurm takes no array of so many shards, the files cannot be written, or a path is not Unicode.
     pub fn new(job: &ShardJob, options: &[String]) -> Result<Self, EngineError> {
+        if let Some(most) = most_shards().filter(|&most| job.count > most) {
+            let reason = format!(
+                "an array has at most {most} tasks here (MaxArraySize), not {}: use --shards {most} or fewer",
+                job.count
+            );
+            return Err(EngineError::Program { program: "sbatch", reason });
+        }
         let ShardJob { program, directory, folder, count } = job.clone();
         let saved = Saved { program, directory, shards: count, options: options.to_vec() };
         let jobs = job.jobs();
@@ -84,12 +91,15 @@ impl Slurm {
     }
 
     fn sbatch(&self, shards: &[u32], exclude: &BTreeSet<String>) -> Result<String, EngineError> {
+        // Of two lists Slurm takes the last.
+        let (options, mut without) = excluded(&self.saved.options);
+        without.extend(exclude.iter().cloned());
         let mut command = Command::new("sbatch");
-        command.args(&self.saved.options).arg("--parsable").arg(format!("--job-name={}", self.name));
+        command.args(options).arg("--parsable").arg(format!("--job-name={}", self.name));
         command.arg(format!("--array={}", ranges(shards)));
         command.arg(format!("--output={}", self.logs.join("slurm_%A_%a.log").display())).arg("--requeue");
-        if !exclude.is_empty() {
-            command.arg(format!("--exclude={}", exclude.iter().cloned().collect::<Vec<_>>().join(",")));
+        if !without.is_empty() {
+            command.arg(format!("--exclude={}", without.join(",")));
         }
         let printed = output("sbatch", command.arg(self.logs.join(SCRIPT)))?;
         // ID or ID;CLUSTER.
@@ -122,7 +132,11 @@ impl Engine for Slurm {
         })?;
         let without = match failed.is_empty() {
             true => String::new(),
-            false => format!(" without {}, where shards failed", failed.into_iter().collect::<Vec<_>>().join(", ")),
+            false => format!(
+                " without {}, where shards failed ({} has their names: delete it to use them again)",
+                failed.into_iter().collect::<Vec<_>>().join(", "),
+                self.logs.join(FAILED_NODES).display()
+            ),
         };
         let count = shards.len();
         Ok(Some(format!(
@@ -158,6 +172,34 @@ impl Engine for Slurm {
     fn leave(&mut self) -> String {
         format!("the shards go on; {}", self.how_to_go_on())
     }
+}
+
+/// Options of sbatch without those that exclude nodes, and the nodes.
+fn excluded(options: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut others, mut nodes) = (Vec::new(), Vec::new());
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let list = match option.as_str() {
+            "--exclude" | "-x" => options.next().map(String::as_str),
+            option => option.strip_prefix("--exclude=").or_else(|| option.strip_prefix("-x")),
+        };
+        match list {
+            Some(list) => nodes.push(list.to_owned()),
+            None => others.push(option.clone()),
+        }
+    }
+    (others, nodes)
+}
+
+/// The most shards that one array of Slurm takes; `None` if Slurm does not say.
+fn most_shards() -> Option<u32> {
+    most_in(&output("scontrol", Command::new("scontrol").args(["show", "config"])).ok()?)
+}
+
+/// The same from what scontrol prints: numbers in an array are below `MaxArraySize`, and shards count from 1.
+fn most_in(config: &str) -> Option<u32> {
+    let line = config.lines().find_map(|line| line.trim().strip_prefix("MaxArraySize"))?;
+    line.trim().strip_prefix('=')?.trim().parse::<u32>().ok()?.checked_sub(1)
 }
 
 /// What one task of the array runs.
@@ -237,6 +279,25 @@ mod tests {
     fn numbers_are_written_as_ranges() {
         assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
         assert_eq!(ranges(&[4]), "4");
+    }
+
+    #[test]
+    fn nodes_that_the_user_excludes_stay_excluded() {
+        let options = ["--time=60", "--exclude=a", "-x", "b[1-2]", "-xc", "--exclude", "d", "-c4"].map(str::to_owned);
+        let (others, nodes) = excluded(&options);
+        assert_eq!(
+            (others, nodes.join(",")),
+            (vec!["--time=60".to_owned(), "-c4".to_owned()], "a,b[1-2],c,d".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_largest_array_is_read_from_the_configuration() {
+        // Of Slurm 22.05.
+        let config = "MailProg                = /usr/bin/mail\nMaxArraySize            = 1001\nMaxDBDMsgs = 20012\n";
+        assert_eq!(most_in(config), Some(1000));
+        assert_eq!(most_in("MaxArraySize            = 0\n"), None);
+        assert_eq!(most_in(""), None);
     }
 
     #[test]

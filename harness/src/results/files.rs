@@ -4,11 +4,14 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::format::{contain, write_whole};
+use placebench_datasets::format::write_whole;
 use placebench_datasets::io_reason;
 use polars::prelude::*;
+use serde::Serializer;
+use serde::ser::SerializeSeq;
 
-use super::Row;
+use super::source::GROUP_ROWS;
+use super::{Row, Table};
 
 /// File formats of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,26 +71,54 @@ pub enum TableError {
     },
 }
 
-/// Writes a table in the format of the file's extension.
+/// Writes rows as a table in the format of the file's extension.
 ///
 /// # Errors
-/// If the extension is unknown or the file cannot be written; an existing file is then left as it was.
+/// As [`save_table`].
 pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
+    let table = Table::new(rows).map_err(|source| TableError::Table { path: path.to_owned(), source })?;
+    save_table(path, &table)
+}
+
+/// Writes a table in the format of the file's extension, some rows at a time.
+///
+/// # Errors
+/// If the extension is unknown, the table cannot be read or the file cannot be written; an existing file is then left as it
+/// was.
+pub fn save_table(path: &Path, table: &Table) -> Result<(), TableError> {
     let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let io_error = |source| TableError::Io { path: path.to_owned(), source };
     let table_error = |source| TableError::Table { path: path.to_owned(), source };
+    let json_error = |error: serde_json::Error| io_error(error.into());
     write_whole(path, io_error, |mut out| {
+        let mut frames = table.row_frames();
+        let first = frames.next().unwrap_or_else(|| Row::to_frame(&[])).map_err(table_error)?;
+        let schema = first.schema().clone();
+        let frames = std::iter::once(Ok(first)).chain(frames);
         match format {
             TableFormat::Parquet => {
-                let mut frame = Row::to_frame(rows).map_err(table_error)?;
-                ParquetWriter::new(&mut out).finish(&mut frame).map_err(table_error)?;
+                let mut writer = ParquetWriter::new(&mut out).batched(&schema).map_err(table_error)?;
+                for frame in frames {
+                    writer.write_batch(&frame.map_err(table_error)?).map_err(table_error)?;
+                }
+                writer.finish().map_err(table_error)?;
             }
             TableFormat::Csv => {
-                let mut frame = Row::to_frame(rows).map_err(table_error)?;
-                CsvWriter::new(&mut out).finish(&mut frame).map_err(table_error)?;
+                let mut header = true;
+                for frame in frames {
+                    let writer = CsvWriter::new(&mut out).include_header(std::mem::take(&mut header));
+                    { writer }.finish(&mut frame.map_err(table_error)?).map_err(table_error)?;
+                }
             }
             TableFormat::Json => {
-                serde_json::to_writer_pretty(&mut out, rows).map_err(|error| io_error(error.into()))?;
+                let mut json = serde_json::Serializer::pretty(&mut out);
+                let mut list = json.serialize_seq(None).map_err(json_error)?;
+                for frame in frames {
+                    for row in frame.and_then(|frame| Row::from_frame(&frame)).map_err(table_error)? {
+                        list.serialize_element(&row).map_err(json_error)?;
+                    }
+                }
+                list.end().map_err(json_error)?;
                 out.write_all(b"\n").map_err(io_error)?;
             }
         }
@@ -95,17 +126,15 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     })
 }
 
-/// Rows of a batch of [`write_rows`]: some 100 MB in memory. Also the rows of a group in the file, as Polars has it.
-const BATCH: usize = 1 << 16;
-
-/// Writes rows to a Parquet file as they come, in batches: the memory does not grow with the number of rows.
+/// Writes rows to a Parquet file as they come, in batches of some 100 MB, which are groups of rows in the file: the memory
+/// does not grow with the number of rows.
 ///
 /// # Errors
 /// The first error of a row, or if the file cannot be written; an existing file is then left as it was.
 pub fn write_rows<E: From<TableError>>(path: &Path, mut rows: impl Iterator<Item = Result<Row, E>>) -> Result<(), E> {
     let io_error = |source| E::from(TableError::Io { path: path.to_owned(), source });
     let table_error = |source| E::from(TableError::Table { path: path.to_owned(), source });
-    let mut batch = || rows.by_ref().take(BATCH).collect::<Result<Vec<Row>, E>>();
+    let mut batch = || rows.by_ref().take(GROUP_ROWS).collect::<Result<Vec<Row>, E>>();
     write_whole(path, io_error, |mut out| {
         let mut frame = Row::to_frame(&batch()?).map_err(table_error)?;
         let mut writer = ParquetWriter::new(&mut out).batched(frame.schema()).map_err(table_error)?;
@@ -120,10 +149,25 @@ pub fn write_rows<E: From<TableError>>(path: &Path, mut rows: impl Iterator<Item
     })
 }
 
-/// Reads a table in the format of the file's extension.
+/// Opens a table in the format of the file's extension. Of a Parquet file, queries read what they need; other formats are
+/// read into memory.
 ///
 /// # Errors
 /// If the extension is unknown, the file cannot be read, or a column is missing or of another type.
+pub fn open_table(path: &Path) -> Result<Table, TableError> {
+    match TableFormat::of_path(path) {
+        Some(TableFormat::Parquet) => Table::open(path),
+        _ => {
+            let rows = read_table(path)?;
+            Table::new(&rows).map_err(|source| TableError::Table { path: path.to_owned(), source })
+        }
+    }
+}
+
+/// Reads all rows of a table in the format of the file's extension.
+///
+/// # Errors
+/// As [`open_table`].
 pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
     let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
@@ -132,10 +176,7 @@ pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
     match format {
         TableFormat::Parquet => {
             let table_error = |source| TableError::Table { path: path.to_owned(), source };
-            // Damaged files make the decoder panic now and then.
-            let frame = contain(|| ParquetReader::new(file).read_parallel(ParallelStrategy::None).finish());
-            let frame = frame.map_err(|_| no_row("its content makes no sense: make it again".to_owned()))?;
-            Row::from_frame(&frame.map_err(table_error)?).map_err(table_error)
+            Table::open(path)?.rows().map_err(table_error)
         }
         TableFormat::Csv => {
             let mut reader = csv::Reader::from_reader(BufReader::new(file));
@@ -187,7 +228,7 @@ mod tests {
     fn rows_written_in_batches_are_one_table() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
-        for height in [0, 1, BATCH, BATCH + 3] {
+        for height in [0, 1, GROUP_ROWS, GROUP_ROWS + 3] {
             let row = |seed: usize| Row { seed: seed as u64, error: (seed == 7).then(|| "e".into()), ..Row::default() };
             let rows: Vec<Row> = (0..height).map(row).collect();
             write_rows(&path, rows.iter().cloned().map(Ok::<_, TableError>)).unwrap();
@@ -195,7 +236,7 @@ mod tests {
         }
         let failing = [Ok(Row::default()), Err(TableError::Extension { path: path.clone() })];
         assert!(write_rows(&path, failing.into_iter()).is_err());
-        assert_eq!(read_table(&path).unwrap().len(), BATCH + 3, "the file stays as it was");
+        assert_eq!(read_table(&path).unwrap().len(), GROUP_ROWS + 3, "the file stays as it was");
     }
 
     #[test]

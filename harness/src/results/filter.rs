@@ -227,7 +227,7 @@ mod tests {
 
     fn rows(text: &str) -> Vec<u32> {
         let filter: Filter = text.parse().unwrap();
-        crate::results::values(table().filter(filter.expr()).unwrap().frame(), "row").unwrap()
+        table().filter(filter.expr()).unwrap().column("row").unwrap()
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
 /// all tables had before.
-const ADDED_COLUMNS: [&str; 19] = [
+pub(super) const ADDED_COLUMNS: [&str; 19] = [
     "placer_spec",
     "repaired",
     "kinds",

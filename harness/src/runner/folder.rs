@@ -24,8 +24,8 @@ use placebench_datasets::io_reason;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, PARTS, PartHeader, journals, rows_of};
-use crate::results::{Row, TableError, read_table};
-use crate::suite::{Shard, Suite, SuiteError};
+use crate::results::{Row, Table, TableError};
+use crate::suite::{Plan, Positions, Shard, Suite, SuiteError};
 
 /// Where and how a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -313,15 +313,16 @@ pub enum RunState {
     Unfinished,
 }
 
-/// Reads the rows of a run: the table if the run is complete, else the journals, of each cell the first row.
+/// Opens the table of a run, of which queries read what they need. The rows of an unfinished run are read from the journals
+/// into memory: of each cell the first, in the order of the suite if this version can read it.
 ///
 /// # Errors
 /// If the folder is no run folder, or a file in it is broken.
-pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
+pub fn open_run(path: &Path) -> Result<Table, FolderError> {
     check_is_run(path)?;
     let results = path.join(RESULTS);
     if results.exists() {
-        return Ok(read_table(&results)?);
+        return Ok(Table::open(&results)?);
     }
     let mut rows = Vec::new();
     for journal in journals(path, None)? {
@@ -329,7 +330,21 @@ pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
     }
     let mut seen = HashSet::new();
     rows.retain(|row: &Row| seen.insert(row.key()));
-    Ok(rows)
+    if let (_, Ok(suite)) = read_suite(path)?
+        && let Ok(plan) = Plan::new(suite)
+    {
+        let positions = Positions::new(&plan);
+        rows.sort_by_cached_key(|row| positions.of_key(&row.key()).unwrap_or(usize::MAX));
+    }
+    Table::new(&rows).map_err(|source| TableError::Table { path: path.to_owned(), source }.into())
+}
+
+/// All rows of a run, in the order of [`open_run`].
+///
+/// # Errors
+/// As [`open_run`].
+pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
+    open_run(path)?.rows().map_err(|source| TableError::Table { path: path.to_owned(), source }.into())
 }
 
 /// The text of the suite that a run folder holds, and the suite. Its paths are as in the run: relative to the folder that
@@ -390,10 +405,10 @@ pub fn table_of(path: &Path) -> (PathBuf, RunState) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(in super::super) fn environment() -> Environment {
+    pub(crate) fn environment() -> Environment {
         Environment {
             version: "1".into(),
             commit: None,

@@ -9,6 +9,9 @@ mod journal;
 mod lock;
 mod replay;
 
+#[cfg(test)]
+pub(crate) use folder::tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -19,7 +22,9 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 pub use finished::Finished;
-pub use folder::{Environment, FolderError, RunFolder, RunState, read_environment, read_run, read_suite, table_of};
+pub use folder::{
+    Environment, FolderError, RunFolder, RunState, open_run, read_environment, read_run, read_suite, table_of,
+};
 pub use guard::CELL_THREAD;
 pub use inputs::input_digests;
 pub use replay::{MeasuredCell, replay, replay_within};

@@ -10,7 +10,7 @@ use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::execute::{ExecutorEntry, ExecutorName, executor};
 use crate::problem::{GraphEntry, Problem, ProblemError};
-use crate::results::{CellKey, Column, Filter, FilterError, Row, Table, values};
+use crate::results::{CellKey, Column, Filter, FilterError, Row, Table};
 
 /// Why a suite has no list of cells.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +147,7 @@ impl Plan {
         let rows: Vec<Row> = self.cells.iter().map(|&cell| self.blank_row(cell)).collect();
         let table = Table::new(&rows)?;
         only.check(&[&table])?;
-        let passing = values::<u32>(table.filter(only.expr())?.frame(), "row")?;
+        let passing: Vec<u32> = table.filter(only.expr())?.column("row")?;
         self.cells = passing.into_iter().map(|row| self.cells[row as usize]).collect();
         Ok(())
     }
@@ -167,10 +167,10 @@ impl Plan {
         self.suite.placer_entries.iter().zip(used).filter(|(_, used)| *used).map(|(entry, _)| entry)
     }
 
-    /// Refuses more cells than have room in memory with their rows, before they are listed.
+    /// Refuses more cells than have room in memory, before they are listed.
     fn check_memory(&self) -> Result<(), NotEnoughMemory> {
-        /// A row with its texts, and once more as a part of the table.
-        const CELL_BYTES: u64 = 2_000;
+        /// The cell in the list, and the place of its row while journals are merged.
+        const CELL_BYTES: u64 = size_of::<Cell>() as u64 + 16;
         let repetitions = |entry: &GraphEntry| u64::from(entry.repetitions.unwrap_or(self.suite.repetitions));
         let groups = self.suite.graphs.iter().map(|entry| {
             let clusters = entry.clusters.as_ref().map_or(self.suite.clusters.len(), Vec::len);

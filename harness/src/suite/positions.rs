@@ -7,6 +7,7 @@ use placebench_algorithms::ONLINE;
 use serde::Deserialize;
 
 use super::{Cell, Plan};
+use crate::results::CellKey;
 
 /// What a line of a journal says about its cell: enough to find it, without the metrics.
 #[derive(Debug, Deserialize)]
@@ -70,6 +71,22 @@ impl<'a> Positions<'a> {
             executors: numbered(plan.executors.iter().map(|executor| executor.name)),
             groups: plan.groups.iter().enumerate().map(group).collect(),
         }
+    }
+
+    /// The index of the cell with this key, as [`Positions::of`].
+    pub fn of_key(&self, key: &CellKey) -> Option<usize> {
+        self.of(&CellName {
+            suite: Cow::Borrowed(&key.suite),
+            graph: Cow::Borrowed(&key.graph),
+            cluster: Cow::Borrowed(&key.cluster),
+            placer: Cow::Borrowed(&key.placer),
+            scheduler: Cow::Borrowed(&key.scheduler),
+            network: Cow::Borrowed(&key.network),
+            executor: Cow::Borrowed(key.executor.as_str()),
+            repetition: key.repetition,
+            seed: key.seed,
+            status: Cow::Borrowed(""),
+        })
     }
 
     /// The index of a cell in [`Plan::cells`]; `None` if the plan has no such cell.

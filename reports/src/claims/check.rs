@@ -114,7 +114,7 @@ impl Claim {
             }
         }
         let frame = table
-            .lazy()
+            .lazy()?
             .with_column(self.value(metric)?.alias("value"))
             .filter(self.only.expr().and(col("value").is_not_null()))
             .group_by_stable([self.each(), vec![col("repetition")]].concat())
@@ -162,7 +162,7 @@ impl Claim {
     fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
         let cell = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
         let frame = table
-            .lazy()
+            .lazy()?
             .filter(self.only.expr())
             .with_columns([metric.expr().alias("value"), other.expr().alias("against")])
             .filter(col("value").is_not_null().and(col("against").is_not_null()))

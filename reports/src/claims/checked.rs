@@ -46,7 +46,7 @@ impl Checked {
     pub fn new(claims: &Claims, rows: &[Row], steps: &BTreeMap<String, f64>) -> PolarsResult<Self> {
         let mut groups = Vec::new();
         for reading in &claims.readings {
-            let table = reading.rows(rows, &claims.readings)?.with_steps(steps)?;
+            let table = reading.rows(rows, &claims.readings)?.with_steps(steps);
             groups.push(claims.claims.iter().map(|claim| claim.groups(&table)).collect::<PolarsResult<_>>()?);
         }
         Ok(Self { groups })

@@ -4,8 +4,11 @@
 //! takes graph, cluster and placer from the run folder. The page joins the parts, since 10,000 whole commands would be
 //! half of it.
 
+use std::collections::BTreeSet;
+
 use placebench_datasets::MemoryRule;
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds};
+use placebench_harness::results::Row;
 use placebench_harness::suite::Suite;
 use serde::Serialize;
 
@@ -52,6 +55,14 @@ impl Commands {
     }
 }
 
+impl Commands {
+    /// Forgets graphs that none of these rows has.
+    pub(super) fn keep_graphs(&mut self, rows: &[Row]) {
+        let kept: BTreeSet<&str> = rows.iter().map(|row| row.graph.as_str()).collect();
+        self.graphs.retain(|graph| kept.contains(graph.name.as_str()));
+    }
+}
+
 /// A word as a shell takes it.
 pub(super) fn quoted(word: &str) -> String {
     // A word with a NUL cannot be an argument at all.
@@ -86,8 +97,6 @@ fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::results::Row;
-
     use super::*;
 
     impl Commands {

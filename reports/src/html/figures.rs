@@ -32,13 +32,17 @@ pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
     folding.retain(|kind| matches!(kind.in_report(), InReport::Folded(_)));
     folding.sort_by_key(|kind| kind.in_report());
     let open: Vec<FigureKind> = FigureKind::all().filter(|kind| kind.in_report() == InReport::Open).collect();
+    // Makespans under different network models do not compare, so that no figure mixes them.
+    let mut scored = Vec::new();
+    for network in networks {
+        let rows = table.filter(col("network").eq(lit(network.as_str())))?;
+        scored.push((network, FigureKind::scores(&rows, Metric::Makespan)?, rows));
+    }
     for (kinds, folds) in [(open, false), (folding, true)] {
-        for network in &networks {
-            // Makespans under different network models do not compare, so that no figure mixes them.
-            let rows = table.filter(col("network").eq(lit(network.as_str())))?;
-            let under = if networks.len() > 1 { format!(", {network}") } else { String::new() };
+        for (network, scores, rows) in &scored {
+            let under = if scored.len() > 1 { format!(", {network}") } else { String::new() };
             for &kind in &kinds {
-                for figure in kind.of_rows(&rows, Metric::Makespan)? {
+                for figure in kind.of_scores(scores, rows)? {
                     folded += usize::from(folds);
                     if folded > MOST_FOLDED || made.html.len() + LEAST_BYTES > bytes {
                         made.left_out += 1;

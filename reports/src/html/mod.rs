@@ -8,6 +8,7 @@ mod columns;
 mod commands;
 mod escape;
 mod figures;
+mod kept;
 mod strips;
 mod summary;
 mod timelines;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use placebench_harness::results::{Filter, Row, SCHEMA_VERSION, Table};
+use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, Table};
 use placebench_harness::runner::Environment;
 use placebench_harness::suite::Plan;
 use polars::prelude::PolarsResult;
@@ -28,6 +29,7 @@ use crate::agreement_text::{EXPLANATION, HEADER, agreement_cells};
 use crate::{Summary, finding_sentences};
 use commands::{Commands, quoted};
 use escape::{escape, fill, json_in_script};
+use kept::Kept;
 use timelines::Made;
 
 /// What a report is made from.
@@ -35,8 +37,8 @@ use timelines::Made;
 pub struct ReportInput {
     /// The run folder as commands should name it; what it keeps of measured cells is read there.
     pub folder: String,
-    /// The rows.
-    pub rows: Vec<Row>,
+    /// The rows, in the suite's order.
+    pub table: Table,
     /// The text of the suite as run.
     pub suite_text: String,
     /// The suite with its names resolved, or one line that says why this version of placebench cannot.
@@ -75,35 +77,43 @@ const SCRIPTS: [&str; 5] = [
     include_str!("assets/report.js"),
 ];
 
-/// Makes the report. The same input gives the same bytes.
+/// A suite of more bytes than this is cut: the run folder has it.
+const SUITE_BYTES: usize = 100_000;
+
+/// Makes the report. The same input gives the same bytes. Of more than 20,000 rows it carries a part, and says so.
 ///
 /// # Errors
 /// If Polars refuses the rows.
 pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
-    let rows = in_order(input);
-    let table = Table::new(&rows)?;
-    let summary = Summary::new(&table)?;
-    let commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
+    let table = &input.table;
+    let summary = Summary::new(table)?;
+    let kept = Kept::new(table, &summary)?;
+    let rows = &kept.rows;
+    let mut commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
+    if let Some(commands) = commands.as_mut().filter(|_| rows.len() < kept.of) {
+        commands.keep_graphs(rows);
+    }
     let cells = match &input.plan {
-        Ok(plan) if input.only.is_empty() => plan.cells.len().max(rows.len()),
-        _ => rows.len(),
+        Ok(plan) if input.only.is_empty() => plan.cells.len().max(kept.of),
+        _ => kept.of,
     };
     let parts = [
         ("about", columns::about_json()),
-        ("columns", columns::columns_json(&rows)),
-        ("summary", summary::summary_json(&summary, &table)?),
+        ("columns", columns::columns_json(rows)),
+        ("summary", summary::summary_json(&summary, &kept)),
         ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
         ("rows", rows.len().to_string()),
     ];
+    let suite_text = suite_text(input);
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
-        + [PAGE, STYLE, &input.suite_text].map(str::len).iter().sum::<usize>()
+        + [PAGE, STYLE, &suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
-    let figures = figures::figures(&table, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
+    let figures = figures::figures(table, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
     let used = used + figures.html.len();
-    let candidates = timelines::candidates(&table)?;
+    let candidates = timelines::candidates(table)?.into_iter().filter_map(|row| kept.position(row)).collect();
     let left = TARGET_BYTES.saturating_sub(used);
     let made =
-        timelines::make(input.timelines, input.plan.as_ref().ok(), (Path::new(&input.folder), &rows), candidates, left);
+        timelines::make(input.timelines, input.plan.as_ref().ok(), (Path::new(&input.folder), rows), candidates, left);
     let strips: Vec<String> = made.strips.iter().map(|(row, strips)| format!("\"{row}\":{strips}")).collect();
     let refused: BTreeMap<String, &String> = made.refused.iter().map(|(row, why)| (row.to_string(), why)).collect();
     let mut data: Vec<String> = parts.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
@@ -119,22 +129,22 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
             )
         }
     };
-    let suite = rows.first().map_or("", |row| &row.suite);
+    let suite = table.distinct(Column::Suite)?.into_iter().next().unwrap_or_default();
     let title = input.plan.as_ref().map_or("", |plan| &plan.suite.title);
     let findings: String =
         finding_sentences(&summary).iter().map(|sentence| format!("<li>{}</li>\n", escape(sentence))).collect();
     let html = fill(
         PAGE,
         &[
-            ("suite", &escape(suite)),
+            ("suite", &escape(&suite)),
             ("title", &escape(title)),
-            ("counts", &escape(&counts(&summary, cells, &input.only))),
+            ("counts", &escape(&counts(&summary, cells, input, &kept))),
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
-            ("agreement", &agreement(&table)?),
+            ("agreement", &agreement(table)?),
             ("environment", &environment(input)),
             ("timelines", &escape(&about_timelines(input, &made))),
-            ("suite_text", &escape(input.suite_text.trim())),
+            ("suite_text", &escape(&suite_text)),
             ("folder", &escape(&input.folder)),
             ("figures", &figures.html),
             ("figures_hidden", if figures.html.is_empty() { "hidden" } else { "" }),
@@ -166,18 +176,19 @@ fn agreement(table: &Table) -> PolarsResult<String> {
     ))
 }
 
-/// The rows in the suite's order. Those of an unfinished run are in the order in which they ended.
-fn in_order(input: &ReportInput) -> Vec<Row> {
-    let mut rows = input.rows.clone();
-    if let Ok(plan) = &input.plan {
-        let order: BTreeMap<_, usize> =
-            plan.cells.iter().enumerate().map(|(index, &cell)| (plan.key(cell), index)).collect();
-        rows.sort_by_cached_key(|row| order.get(&row.key()).copied().unwrap_or(usize::MAX));
+/// The suite as run, or the beginning of a long one.
+fn suite_text(input: &ReportInput) -> String {
+    let text = input.suite_text.trim();
+    match text.char_indices().take_while(|&(at, _)| at <= SUITE_BYTES).last() {
+        Some((at, _)) if text.len() > SUITE_BYTES => {
+            format!("{}\n… and so on: see suite.toml in the run folder", &text[..at])
+        }
+        _ => text.to_owned(),
     }
-    rows
 }
 
-fn counts(summary: &Summary, cells: usize, only: &Filter) -> String {
+fn counts(summary: &Summary, cells: usize, input: &ReportInput, kept: &Kept) -> String {
+    let only = &input.only;
     let failed: usize = summary.failed.values().sum();
     let done = summary.ok + failed;
     let mut text = format!("{done} cells");
@@ -187,9 +198,13 @@ fn counts(summary: &Summary, cells: usize, only: &Filter) -> String {
     if !only.is_empty() {
         text.push_str(&format!(" where {only}"));
     }
-    match failed {
-        0 => text + ", none failed",
-        failed => format!("{text}, {failed} failed"),
+    text.push_str(&match failed {
+        0 => ", none failed".to_owned(),
+        failed => format!(", {failed} failed"),
+    });
+    match kept.left_out(summary.scenarios.len(), &quoted(&input.folder)) {
+        Some(left_out) => format!("{text}. {left_out}"),
+        None => text,
     }
 }
 

@@ -1,38 +1,23 @@
 //! The summary for the page: by placer and scenario, which row stands for it and how far it is from the best.
 
-use std::collections::BTreeMap;
-
-use placebench_harness::results::{CellKey, SCENARIO, Scenario, Status, Table, scenarios, values};
-use polars::prelude::{Expr, PolarsResult, col, lit};
 use serde_json::{Value, json};
 
 use super::columns::number_text;
+use super::kept::Kept;
 use crate::Summary;
 
 /// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
 /// matrices by placer, then by scenario. `row` is the first repetition of the best scheduler, or the first that failed.
-pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<String> {
-    let scenarios: Vec<Value> = (0..summary.scenarios.len())
+pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
+    let scenarios: Vec<Value> = (0..kept.scenarios)
         .map(|column| {
             let scenario = &summary.scenarios[column];
             json!([summary.label(column), scenario.graph, scenario.cluster, scenario.network])
         })
         .collect();
-    let failures = table.filter(col("status").neq(lit(Status::Ok.name())))?;
-    let (first, failed) = (first_rows(table, col("scheduler"))?, first_rows(&failures, lit(""))?);
-    let row = |placer: usize, column: usize| -> Option<u32> {
-        let Scenario { graph, cluster, network, executor } = summary.scenarios[column].clone();
-        let name = summary.placers[placer].clone();
-        let placed = CellKey { graph, cluster, network, executor, placer: name, ..CellKey::default() };
-        match &summary.entries[placer][column] {
-            Some(entry) => first.get(&CellKey { scheduler: entry.scheduler.clone(), ..placed }).copied(),
-            None => failed.get(&placed).copied(),
-        }
-    };
     let matrix = |value: &dyn Fn(usize, usize) -> Option<f64>, digits: usize| -> String {
         let text = |placer, column| value(placer, column).map_or_else(|| "null".to_owned(), |v| number_text(v, digits));
-        let line =
-            |placer| (0..summary.scenarios.len()).map(|column| text(placer, column)).collect::<Vec<_>>().join(",");
+        let line = |placer| (0..kept.scenarios).map(|column| text(placer, column)).collect::<Vec<_>>().join(",");
         let lines: Vec<String> = (0..summary.placers.len()).map(|placer| format!("[{}]", line(placer))).collect();
         format!("[{}]", lines.join(","))
     };
@@ -40,7 +25,7 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
     let means: Vec<String> = (0..summary.placers.len())
         .map(|placer| summary.mean_ratio(placer).map_or_else(|| "null".to_owned(), |mean| number_text(mean, 4)))
         .collect();
-    Ok(format!(
+    format!(
         "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
         json!(scenarios),
         json!(summary.placers),
@@ -52,20 +37,6 @@ pub(super) fn summary_json(summary: &Summary, table: &Table) -> PolarsResult<Str
         matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
         matrix(&|placer, column| Some(entry(placer, column)?.traffic_bytes), 4),
         matrix(&|placer, column| Some(entry(placer, column)?.place_seconds), 3),
-        matrix(&|placer, column| row(placer, column).map(f64::from), 15),
-    ))
-}
-
-/// The first row of each placer in each scenario under each scheduler, or under any if `scheduler` is one text for all.
-fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, u32>> {
-    let by = [&SCENARIO[..], &["placer", "scheduler"]].concat();
-    let rows = table.lazy().with_column(scheduler.alias("scheduler")).group_by_stable(by);
-    let frame = rows.agg([col("row").first()]).collect()?;
-    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let keys =
-        scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
-            let (placer, scheduler) = names;
-            CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
-        });
-    Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
+        matrix(&|placer, column| kept.entry(placer, column).map(|row| row as f64), 15),
+    )
 }

@@ -1,12 +1,14 @@
 use serde_json::Value;
 
+use placebench_harness::results::Row;
+
 use super::*;
 use crate::summary::tests::rows;
 
 fn input(rows: Vec<Row>) -> ReportInput {
     ReportInput {
         folder: "runs/small-1".to_owned(),
-        rows,
+        table: Table::new(&rows).unwrap(),
         suite_text: "name = \"small\"".to_owned(),
         plan: Err("no plan".to_owned()),
         environment: Environment {
@@ -141,6 +143,59 @@ fn ten_thousand_rows_take_less_than_three_mebibytes() {
     assert_eq!(rows.len(), 10_000);
     let html = html_report(&input(rows)).unwrap().html;
     assert!(html.len() < 3 * 1024 * 1024, "{} bytes", html.len());
+}
+
+#[test]
+fn a_table_in_parts_gives_the_same_page() {
+    let whole = input(rows());
+    let parts = ReportInput { table: whole.table.in_parts_of(1), ..whole.clone() };
+    assert_eq!(parts.table.parts().count(), 2);
+    assert_eq!(html_report(&parts).unwrap().html, html_report(&whole).unwrap().html);
+}
+
+#[test]
+fn a_large_run_says_what_its_page_leaves_out_and_carries_failures_and_the_best() {
+    let (mut rows, mut more) = (ten_thousand(), ten_thousand());
+    more.iter_mut().chain(&mut rows).for_each(|row| row.time_unit = "EU".into());
+    more.iter_mut().for_each(|row| row.graph.push_str("_b"));
+    rows.extend(more);
+    assert!(data(&html_report(&input(rows.clone())).unwrap().html)["rows"] == 20_000, "so many are all there");
+    // One more, which fails, and is the last.
+    let failed = Row { status: "error".into(), error: Some("why".into()), makespan: None, ..rows[0].clone() };
+    rows.push(Row { graph: "late".into(), ..failed });
+    let html = html_report(&input(rows.clone())).unwrap().html;
+    assert!(html.len() < 5 * 1024 * 1024, "{} bytes", html.len());
+    assert!(
+        html.contains("20001 cells, 1 failed. This page carries 5001 of the 20001 cells"),
+        "{:?}",
+        html.split_once("This page").map(|(_, rest)| &rest[..300])
+    );
+    let data = data(&html);
+    assert_eq!(data["rows"], 5001);
+    let column = |name: &str, row: usize| -> Value {
+        match &data["columns"][name] {
+            Value::Array(values) => values[row].clone(),
+            coded => coded
+                .get("c")
+                .cloned()
+                .unwrap_or_else(|| coded["d"][coded["i"][row].as_u64().unwrap() as usize].clone()),
+        }
+    };
+    assert_eq!((column("graph", 5000), column("error", 5000)), ("late".into(), "why".into()));
+    // The first graphs with all placers, and each entry of the summary links to its cell.
+    let summary = &data["summary"];
+    assert_eq!(summary["scenarios"].as_array().unwrap().len(), 80);
+    for (placer, name) in summary["placers"].as_array().unwrap().iter().enumerate() {
+        for (scenario, label) in summary["scenarios"].as_array().unwrap().iter().enumerate() {
+            let row = summary["row"][placer][scenario].as_f64().unwrap() as usize;
+            assert_eq!((column("placer", row), column("graph", row)), (name.clone(), label[1].clone()));
+            let least = rows
+                .iter()
+                .filter(|row| row.placer == name.as_str().unwrap() && row.graph == label[1].as_str().unwrap());
+            let least = least.filter_map(|row| row.makespan).fold(f64::INFINITY, f64::min);
+            assert!((column("makespan", row).as_f64().unwrap() / least - 1.0).abs() < 1e-5);
+        }
+    }
 }
 
 #[test]

@@ -81,18 +81,18 @@ pub(super) fn make(
     made
 }
 
-/// The rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
+/// The numbers of the rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
 /// placers of all scenarios come first, then the second best of all, and so on.
-pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<usize>> {
+pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<u32>> {
     let least = col("makespan").eq(col("makespan").min());
-    let frame = table
-        .lazy()
-        .with_column(Metric::Makespan.expr())
-        .filter(col("repetition").eq(lit(0)).and(col("makespan").is_not_null()))
-        .group_by_stable(["graph", "cluster", "network", "executor", "placer"])
-        .agg([col("row").filter(least).first(), col("makespan").min()])
-        .sort(["makespan", "row"], SortMultipleOptions::default())
-        .collect()?;
+    let frame = table.by_part(|rows| {
+        let results = rows
+            .with_column(Metric::Makespan.expr())
+            .filter(col("repetition").eq(lit(0)).and(col("makespan").is_not_null()));
+        let placers = results.group_by_stable(["graph", "cluster", "network", "executor", "placer"]);
+        Ok(placers.agg([col("row").filter(least.clone()).first(), col("makespan").min()]))
+    })?;
+    let frame = frame.sort(["makespan", "row"], SortMultipleOptions::default())?;
     let mut before: BTreeMap<Scenario, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, u32)> = Vec::new();
     for (scenario, row) in scenarios(&frame)?.into_iter().zip(values::<u32>(&frame, "row")?) {
@@ -101,7 +101,7 @@ pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<usize>> {
         *rank += 1;
     }
     ranked.sort_unstable();
-    Ok(ranked.into_iter().map(|(_, row)| row as usize).collect())
+    Ok(ranked.into_iter().map(|(_, row)| row).collect())
 }
 
 /// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
         let rows = rows();
-        let chosen: Vec<_> = candidates(&table()).unwrap().iter().map(|&row| rows[row].key()).collect();
+        let chosen: Vec<_> = candidates(&table()).unwrap().iter().map(|&row| rows[row as usize].key()).collect();
         let names: Vec<_> = chosen
             .iter()
             .map(|key| format!("{} {} {} {}", key.graph, key.placer, key.scheduler, key.repetition))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use placebench_datasets::significant::time_text;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
 use placebench_harness::problem::{Problem, ProblemError};
-use placebench_harness::results::{CellKey, Metric, Table, cell_keys};
+use placebench_harness::results::{CELL, CellKey, Metric, Table, cell_keys};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
 use placebench_harness::suite::{Cell, PlacerEntry, Plan, PlanError, Suite};
 use polars::prelude::*;
@@ -160,13 +160,22 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
 /// The cell of the least makespan on the first graph with a result, among placers that are no programs.
 fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
     let best_first = SortMultipleOptions::default().with_maintain_order(true);
-    let sorted = table
-        .lazy()
-        .with_column(Metric::Makespan.expr())
-        .filter(col("makespan").is_not_null())
-        .filter(col("graph").eq(col("graph").first()))
-        .sort(["makespan"], best_first)
-        .collect()?;
+    // The first part with a result has the first graph.
+    let mut sorted = DataFrame::empty();
+    for part in table.parts() {
+        let results = part.lazy()?.with_column(Metric::Makespan.expr()).filter(col("makespan").is_not_null());
+        let first = results.filter(col("graph").eq(col("graph").first()));
+        sorted = first
+            .select([&CELL.map(col)[..], &[col("makespan")]].concat())
+            .sort(["makespan"], best_first.clone())
+            .collect()?;
+        if sorted.height() > 0 {
+            break;
+        }
+    }
+    if sorted.height() == 0 {
+        return Ok(None);
+    }
     let programs: Vec<&str> =
         plan.suite.placer_entries.iter().filter(|entry| entry.spec().is_none()).map(PlacerEntry::name).collect();
     let best = cell_keys(&sorted)?.into_iter().find(|key| !programs.contains(&key.placer.as_str()));

@@ -129,10 +129,14 @@ impl Scores {
     }
 
     pub(super) fn pareto(&self, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
-        let seconds = table.lazy().with_column(Metric::PlaceSeconds.expr()).filter(col("place_seconds").gt(lit(0.0)));
-        let seconds = seconds.group_by_stable(["placer"]).agg([col("place_seconds")]).collect()?;
-        let seconds: BTreeMap<String, Vec<f64>> =
-            values::<String>(&seconds, "placer")?.into_iter().zip(lists(&seconds, "place_seconds")?).collect();
+        let of_part = table.by_part(|rows| {
+            let placed = rows.with_column(Metric::PlaceSeconds.expr()).filter(col("place_seconds").gt(lit(0.0)));
+            Ok(placed.group_by_stable(["placer"]).agg([col("place_seconds")]))
+        })?;
+        let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for (placer, own) in values::<String>(&of_part, "placer")?.into_iter().zip(lists(&of_part, "place_seconds")?) {
+            seconds.entry(placer).or_default().extend(own);
+        }
         let common: Vec<usize> = (0..self.scenarios.len())
             .filter(|&scenario| (0..self.placers.len()).any(|placer| self.ratio(placer, scenario).is_some()))
             .collect();

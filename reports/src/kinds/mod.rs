@@ -244,12 +244,24 @@ impl FigureKind {
     /// # Complexity
     /// O(rows · log rows) for each figure.
     pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
+        if !self.is_of_rows() {
+            return Ok(Vec::new());
+        }
+        self.of_scores(&Self::scores(table, metric)?, table)
+    }
+
+    /// What figures of rows are drawn from: several kinds may share it.
+    pub(crate) fn scores(table: &Table, metric: Metric) -> PolarsResult<Scores> {
+        Scores::new(table, metric, &[], in_registry_order(table.placers()?))
+    }
+
+    /// [`FigureKind::of_rows`] with the scores of the table.
+    pub(crate) fn of_scores(self, scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
         let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
-        let scores = Scores::new(table, metric, &[], in_registry_order(table.placers()?))?;
         if scores.placers.is_empty() || scores.scenarios.is_empty() {
             return Ok(Vec::new());
         }
-        let mut figures = draw(&scores, table)?;
+        let mut figures = draw(scores, table)?;
         if let Some(note) = scores.marks.short_note() {
             let noted = |figure: NamedFigure| NamedFigure {
                 figure: Box::new(Noted { figure: figure.figure, note: note.clone() }),

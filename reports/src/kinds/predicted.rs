@@ -6,12 +6,13 @@ use placebench_harness::compare::{ModelAgreement, agreements};
 use placebench_harness::results::{Row, Status, Table};
 use polars::prelude::PolarsResult;
 
+use crate::agreement_text::measured_rows;
 use crate::figure::{NamedFigure, PredictedPoint, Prediction, Unit};
 use crate::scores::Scores;
 
 /// A figure a graph, cluster, network and executor that was measured: against the network model of the least mean error.
 pub(super) fn prediction(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
-    let rows = table.rows()?;
+    let rows = measured_rows(table)?;
     let all = agreements(&rows);
     let mut figures = Vec::new();
     for of_instance in all.chunk_by(|a, b| {

@@ -186,7 +186,7 @@ impl Figures {
 impl Panel {
     /// The quantity of a metric over a table.
     fn quantity(&self, metric: Metric, table: &Table) -> PolarsResult<Quantity> {
-        let units = values::<String>(table.frame(), "time_unit")?;
+        let units: Vec<String> = table.column("time_unit")?;
         let quantity = Quantity::of(metric, units.first().map_or("seconds", String::as_str));
         Ok(match &self.unit {
             Some(unit) => Quantity { unit: Unit::of_time(unit), ..quantity },
@@ -218,7 +218,7 @@ fn grouped(table: &Table, by: &[Column], metric: Metric) -> PolarsResult<Vec<Gro
     let mut about = CELL.map(|name| col(name).first()).to_vec();
     about.extend(different);
     about.push(metric.expr().drop_nulls().alias("values"));
-    let frame = table.lazy().group_by_stable(keys).agg(about).collect()?;
+    let frame = table.lazy()?.group_by_stable(keys).agg(about).collect()?;
     let names = names.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
     let counts =
         REPEATED.iter().map(|name| values::<u32>(&frame, &format!("{name}s"))).collect::<PolarsResult<Vec<_>>>()?;

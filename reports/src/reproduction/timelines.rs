@@ -3,9 +3,10 @@
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::problem::Problem;
-use placebench_harness::results::{CellKey, Table, cell_keys};
+use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
 use placebench_harness::runner::replay;
 use placebench_harness::suite::Plan;
+use polars::prelude::col;
 
 use super::Panel;
 use crate::FigureKind;
@@ -22,7 +23,8 @@ pub(super) fn timeline(
     title: String,
     style: &Style,
 ) -> Result<Drawing, String> {
-    let keys = cell_keys(table.frame()).map_err(|error| error.to_string())?;
+    let cells = table.lazy().and_then(|rows| rows.select(CELL.map(col)).collect());
+    let keys = cells.and_then(|cells| cell_keys(&cells)).map_err(|error| error.to_string())?;
     // Repetitions come in ascending order.
     let key = keys.first().ok_or("no row is selected")?;
     let repeats = |other: &CellKey| CellKey { repetition: key.repetition, seed: key.seed, ..other.clone() } == *key;

@@ -1,0 +1,148 @@
+//! Which rows a report carries: all of a run that a page can hold, else those that failed and the best.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use placebench_harness::results::{CellKey, Row, SCENARIO, Scenario, Status, Table, scenarios, values};
+use polars::prelude::{Expr, PolarsResult, col, lit};
+
+use crate::Summary;
+
+/// A page of more rows than this would be larger than 5 MiB.
+const MOST_ROWS: usize = 20_000;
+
+/// Rows that are kept of a larger run: they leave room for figures and timelines.
+const KEPT_ROWS: usize = 8_000;
+
+/// How many of them may be failures.
+const KEPT_FAILURES: usize = 2_000;
+
+/// Placers on graphs that the summary of a larger run shows.
+const KEPT_ENTRIES: usize = 4_000;
+
+/// The rows that a report carries.
+pub(super) struct Kept {
+    /// In the order of the table.
+    pub(super) rows: Vec<Row>,
+    /// The numbers of these rows in the table, ascending.
+    numbers: Vec<u32>,
+    /// By placer, then by scenario of the summary: the number of the row that stands for them.
+    entries: Vec<Vec<Option<u32>>>,
+    /// Scenarios that the summary shows: the first so many.
+    pub(super) scenarios: usize,
+    /// Rows of the table.
+    pub(super) of: usize,
+}
+
+impl Kept {
+    /// Of a table with its summary.
+    ///
+    /// # Complexity
+    /// Memory for the rows that are kept.
+    pub(super) fn new(table: &Table, summary: &Summary) -> PolarsResult<Self> {
+        let entries = entries(table, summary)?;
+        let (of, scenarios) = (table.height(), summary.scenarios.len());
+        if of <= MOST_ROWS {
+            let numbers = table.column("row")?;
+            return Ok(Self { rows: table.rows()?, numbers, entries, scenarios, of });
+        }
+        let shown = scenarios.min(KEPT_ENTRIES / summary.placers.len().max(1));
+        let mut numbers: BTreeSet<u32> = failures(table)?.into_iter().take(KEPT_FAILURES).collect();
+        let of_shown = (0..shown).flat_map(|scenario| entries.iter().filter_map(move |row| row[scenario]));
+        let best_first = by_rank(summary, &entries);
+        for number in of_shown.chain(best_first) {
+            if numbers.len() >= KEPT_ROWS {
+                break;
+            }
+            numbers.insert(number);
+        }
+        let numbers: Vec<u32> = numbers.into_iter().collect();
+        Ok(Self { rows: table.only(&numbers).rows()?, numbers, entries, scenarios: shown, of })
+    }
+
+    /// Where a row of the table is in [`Kept::rows`].
+    pub(super) fn position(&self, number: u32) -> Option<usize> {
+        self.numbers.binary_search(&number).ok()
+    }
+
+    /// The row that stands for a placer in a scenario, if it is kept: the first repetition of the best scheduler, or the
+    /// first that failed.
+    pub(super) fn entry(&self, placer: usize, scenario: usize) -> Option<usize> {
+        self.position(self.entries[placer][scenario]?)
+    }
+
+    /// What is not on the page; `None` if nothing is missing.
+    pub(super) fn left_out(&self, scenarios: usize, folder: &str) -> Option<String> {
+        (self.rows.len() < self.of).then(|| {
+            format!(
+                "This page carries {} of the {} cells: of those that failed one of each kind, at most {KEPT_FAILURES}; of \
+                 the first {} of {scenarios} graphs each placer's best; of the other graphs the best placers'. Findings, \
+                 means and figures are of all cells. 'placebench report {folder} --where graph=NAME --out FILE' makes a page \
+                 of one graph with all its cells.",
+                self.rows.len(),
+                self.of,
+                self.scenarios
+            )
+        })
+    }
+}
+
+/// The rows that stand for placers in scenarios: those of the best placers of all scenarios, then of the second best, and
+/// so on.
+fn by_rank(summary: &Summary, entries: &[Vec<Option<u32>>]) -> Vec<u32> {
+    let mut ranked: Vec<(usize, usize, u32)> = Vec::new();
+    for scenario in 0..summary.scenarios.len() {
+        let makespan = |placer: usize| summary.entries[placer][scenario].as_ref().map(|entry| entry.makespan);
+        let mut placers: Vec<(f64, usize)> =
+            (0..entries.len()).filter_map(|placer| Some((makespan(placer)?, placer))).collect();
+        placers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let rows =
+            placers.iter().enumerate().filter_map(|(rank, &(_, placer))| Some((rank, entries[placer][scenario]?)));
+        ranked.extend(rows.map(|(rank, row)| (rank, scenario, row)));
+    }
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, _, row)| row).collect()
+}
+
+/// The first row of each way to fail, in the order of the rows.
+fn failures(table: &Table) -> PolarsResult<Vec<u32>> {
+    let by = [&SCENARIO[..], &["placer", "status", "error"]].concat();
+    let frame = table.by_part(|rows| {
+        let failed = rows.filter(col("status").neq(lit(Status::Ok.name())));
+        Ok(failed.group_by_stable(&by).agg([col("row").first()]))
+    })?;
+    values(&frame, "row")
+}
+
+/// By placer and scenario the row that stands for them.
+fn entries(table: &Table, summary: &Summary) -> PolarsResult<Vec<Vec<Option<u32>>>> {
+    let failed = table.filter(col("status").neq(lit(Status::Ok.name())))?;
+    let (first, failed) = (first_rows(table, col("scheduler"))?, first_rows(&failed, lit(""))?);
+    let row = |placer: usize, scenario: usize| -> Option<u32> {
+        let Scenario { graph, cluster, network, executor } = summary.scenarios[scenario].clone();
+        let name = summary.placers[placer].clone();
+        let placed = CellKey { graph, cluster, network, executor, placer: name, ..CellKey::default() };
+        match &summary.entries[placer][scenario] {
+            Some(entry) => first.get(&CellKey { scheduler: entry.scheduler.clone(), ..placed }).copied(),
+            None => failed.get(&placed).copied(),
+        }
+    };
+    let scenarios = 0..summary.scenarios.len();
+    let of_placer = |placer| scenarios.clone().map(|scenario| row(placer, scenario)).collect();
+    Ok((0..summary.placers.len()).map(of_placer).collect())
+}
+
+/// The first row of each placer in each scenario under each scheduler, or under any if `scheduler` is one text for all.
+fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, u32>> {
+    let by = [&SCENARIO[..], &["placer", "scheduler"]].concat();
+    let frame = table.by_part(|rows| {
+        let rows = rows.with_column(scheduler.clone().alias("scheduler")).group_by_stable(&by);
+        Ok(rows.agg([col("row").first()]))
+    })?;
+    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
+    let keys =
+        scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
+            let (placer, scheduler) = names;
+            CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
+        });
+    Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
+}
