@@ -95,6 +95,21 @@ pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     })
 }
 
+/// Writes any data frame as Parquet or CSV, by the file's extension.
+///
+/// # Errors
+/// If the extension is another, or the file cannot be written; an existing file is then left as it was.
+pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError> {
+    let format = TableFormat::of_path(path).filter(|&format| format != TableFormat::Json);
+    let format = format.ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
+    let io_error = |source| TableError::Io { path: path.to_owned(), source };
+    let table_error = |source| TableError::Table { path: path.to_owned(), source };
+    write_whole(path, io_error, |mut out| match format {
+        TableFormat::Parquet => ParquetWriter::new(&mut out).finish(frame).map(|_| ()).map_err(table_error),
+        _ => CsvWriter::new(&mut out).finish(frame).map_err(table_error),
+    })
+}
+
 /// Rows of a batch of [`write_rows`]: some 100 MB in memory. Also the rows of a group in the file, as Polars has it.
 const BATCH: usize = 1 << 16;
 
