@@ -69,6 +69,10 @@ fn a_collection_is_whole_comes_out_again_and_is_verified() {
     assert!(other.is_empty(), "{other:?}");
     assert_one_line_error(&placebench(at, &[&make[..], &["a"]].concat()), "a: holds a complete collection");
 
+    // As folders, one of them: a name may have a dot.
+    assert!(run(at, &["dataset", "optimality", "--out=f", "--shard=1/150"]).contains("share 1/150: 1 graphs"));
+    assert!(at.join("f/graphs/ccr0.1-000/graph.toml").exists());
+
     std::fs::write(at.join("a/graphs/ccr1-007.csv"), "x").unwrap();
     std::fs::remove_file(at.join("a/clusters/tiny3-000.toml")).unwrap();
     let verdict = placebench(at, &["dataset", "verify", "a"]);

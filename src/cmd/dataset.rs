@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use placebench::datasets::Properties;
 use placebench::datasets::format::{
-    FORMATS, Format, GraphHeader, Holds, Mark, format_names, write_cluster, write_graph,
+    FORMATS, Format, GraphHeader, Holds, Mark, WriteGraph, format_names, write_cluster,
 };
 use placebench::datasets::stream::EdgeFormat;
 use placebench::generator::{Streamed, graph_sha256};
@@ -167,7 +167,7 @@ fn prepare(args: &Args, out: &Path) -> anyhow::Result<()> {
 
 /// Writes the graphs and clusters of a suite, and looks for the best makespans.
 fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
-    let format = graph_format(args.format.as_deref().unwrap_or("folder"))?;
+    let (format, write) = graph_format(args.format.as_deref().unwrap_or("folder"))?;
     let suite_toml = suite.to_toml()?;
     let about = suite.analysis.trim().to_owned();
     let plan = Plan::new(suite)?;
@@ -201,7 +201,7 @@ fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
         let (file, sha256) = (file_name(&name, format), graph_sha256(loaded));
         let path = out.join(&file);
         if !path.exists() {
-            write_graph(&path, &header(graph, &name, group.seed, &sha256)?, loaded)?;
+            write(&path, &header(graph, &name, group.seed, &sha256)?, loaded)?;
         }
         made += 1;
         index.push(IndexRow {
@@ -241,11 +241,13 @@ fn rows(args: &Args, out: &Path, suite_toml: &str) -> anyhow::Result<Option<Vec<
     })
 }
 
-/// The format of a name that graphs are written in.
-fn graph_format(name: &str) -> anyhow::Result<&'static Format> {
-    let writes = |format: &&Format| matches!(format.holds, Holds::Graph { write: Some(_), .. });
-    let found = FORMATS.iter().copied().filter(writes).find(|format| format.name == name);
-    found.ok_or_else(|| {
+/// The format of a name, and its writer.
+fn graph_format(name: &str) -> anyhow::Result<(&'static Format, WriteGraph)> {
+    let writer = |format: &&'static Format| match format.holds {
+        Holds::Graph { write: Some(write), .. } if format.name == name => Some((*format, write)),
+        _ => None,
+    };
+    FORMATS.iter().find_map(writer).ok_or_else(|| {
         let names = format_names(|holds| matches!(holds, Holds::Graph { write: Some(_), .. }));
         anyhow!("--format: '{name}' is no format of graphs that is written: use {names}")
     })
