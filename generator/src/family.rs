@@ -12,6 +12,7 @@ use crate::families;
 use crate::leveled::{LeveledParams, generate_leveled};
 use crate::op_costs::{OpCosts, Source};
 use crate::sketch::Sketch;
+use crate::stream::StreamParams;
 use crate::training_steps::{TrainingParams, generate_training};
 
 /// A family of dataflow graphs: its parameters and its structure. Public fields are the parameters.
@@ -58,6 +59,11 @@ pub trait UndirectedFamily: Sized + Send + Sync + 'static {
     /// # Errors
     /// If the graph does not fit 32-bit ids or memory, or parameters do not go together.
     fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError>;
+
+    /// The parameters of the same graph made part by part, if the family can be.
+    fn streamed(&self) -> Option<StreamParams> {
+        None
+    }
 }
 
 /// What the parameters of a family describe.
@@ -114,8 +120,9 @@ impl FamilyEntry {
     pub(crate) fn of_undirected<F: UndirectedFamily>() -> Self {
         let read = |params: &mut Params| {
             let family = F::new(params)?;
-            let values = params.values(F::NAME);
-            Ok(Described::Undirected(UndirectedParams { values, make: Arc::new(move |seed| family.generate(seed)) }))
+            let (values, streamed) = (params.values(F::NAME), family.streamed());
+            let make = Arc::new(move |seed| family.generate(seed));
+            Ok(Described::Undirected(UndirectedParams { values, streamed, make }))
         };
         Self { name: F::NAME, summary: F::SUMMARY, source: F::SOURCE, is_undirected: true, read: Box::new(read) }
     }
@@ -164,6 +171,7 @@ pub struct FamilyParams {
 #[derive(Clone)]
 pub struct UndirectedParams {
     values: Spec,
+    streamed: Option<StreamParams>,
     make: Make<UndirectedGraph>,
 }
 
@@ -171,6 +179,11 @@ impl UndirectedParams {
     /// The family and the value of each parameter.
     pub fn values(&self) -> &Spec {
         &self.values
+    }
+
+    /// The parameters of the same graph made part by part, if the family can be.
+    pub fn streamed(&self) -> Option<&StreamParams> {
+        self.streamed.as_ref()
     }
 
     /// Makes the graph.

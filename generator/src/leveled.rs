@@ -20,9 +20,9 @@
 //! # Reference
 //! L. Laich. "Graph Partitioning and Scheduling for Distributed Dataflow Computation." 2017. Section 6.2, Table 7.1.
 
+mod chunks;
 mod colocation;
 mod edges;
-mod group_sort;
 mod levels;
 mod params;
 mod plan;
@@ -34,13 +34,15 @@ use placebench_datasets::process::check_memory;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
 use rayon::prelude::*;
 
+pub use chunks::{LeveledChunks, OpBatch};
 pub(crate) use colocation::draw_groups;
 pub use params::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
 pub use plan::LeveledPlan;
 
 use crate::costs::OpColumns;
 use crate::error::GeneratorError;
-use edges::Scratch;
+use crate::pairs::Rows;
+use edges::write_level;
 
 /// A leveled graph, with what is known about how it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,14 +217,15 @@ struct Span<'a> {
 
 impl Span<'_> {
     fn make(mut self, plan: &LeveledPlan) {
-        let mut scratch = Scratch::default();
+        let mut rows = Rows::default();
         let (first_op, first_edge) = (plan.levels.first_op[self.levels.start], plan.first_edge[self.levels.start]);
         for level in self.levels.clone() {
             let ops = plan.level_ops(level);
             let range = (ops.start - first_op) as usize..(ops.end - first_op) as usize;
             let edges =
                 (plan.first_edge[level] - first_edge) as usize..(plan.first_edge[level + 1] - first_edge) as usize;
-            scratch.write_level(
+            write_level(
+                &mut rows,
                 &plan.levels,
                 &plan.shape(level),
                 plan.first_edge[level] as u32,

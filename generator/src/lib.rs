@@ -6,7 +6,8 @@
 //! - [`generate_training`] makes data-parallel training steps with the exchanges of T.
 //! - [`generate_cluster`] makes L's random clusters, [`gtx1080`] B's machine, [`t_fast`] and [`t_slow`] clusters
 //!   like T's; [`cluster_preset`] knows all by name.
-//! - [`grid`], [`random_geometric`] and [`rmat`] make undirected graphs for partitioners.
+//! - [`grid`], [`random_geometric`], [`gnm`] and [`rmat`] make undirected graphs for partitioners.
+//! - [`EdgeChunks`] are graphs of any size, made chunk by chunk: leveled, G(n, m), R-MAT.
 //! - [`redraw_costs`] puts random weights on any graph's structure.
 //! - [`Manifest`] records what a graph was made from, and checks that it comes out the same.
 //!
@@ -23,14 +24,17 @@ mod families;
 mod family;
 mod manifest;
 mod op_costs;
+mod pairs;
 mod parameter_file;
 mod random;
 mod relation;
 mod sketch;
+mod split;
 mod undirected;
 
 mod cluster;
 pub mod leveled;
+pub mod stream;
 pub mod training_steps;
 
 pub use cluster::{
@@ -46,11 +50,15 @@ pub use family::{
     described, family, names,
 };
 pub use leveled::{
-    Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledGraph, LeveledParams, LeveledPlan,
-    generate_leveled, level_edges,
+    Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledChunks, LeveledGraph, LeveledParams, LeveledPlan,
+    OpBatch, generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
 pub use op_costs::{COST_PARAMS, Source};
 pub use sketch::{Op, Output, Sketch};
+pub use stream::{
+    ChunkScratch, EdgeChunks, GnmChunks, GnmParams, RmatChunks, RmatParams, Sheet, StreamError, StreamParams, Streamed,
+    Tally, gnm, rmat,
+};
 pub use training_steps::{TrainingGraph, TrainingParams, generate_training};
-pub use undirected::{RmatParams, grid, random_geometric, rmat};
+pub use undirected::{grid, random_geometric};

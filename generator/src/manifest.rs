@@ -162,7 +162,7 @@ impl Manifest {
 }
 
 /// Seeds are any 64 bits, TOML's integers 63.
-mod seed {
+pub(crate) mod seed {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
     #[derive(Serialize, Deserialize)]
@@ -172,11 +172,11 @@ mod seed {
         Text(String),
     }
 
-    pub(super) fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         i64::try_from(*seed).map_or_else(|_| Seed::Text(seed.to_string()), Seed::Number).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let wrong = |text: String| D::Error::custom(format!("the seed is {text}, but must be an integer in [0, 2^64)"));
         match Seed::deserialize(deserializer)? {
             Seed::Number(number) => u64::try_from(number).map_err(|_| wrong(number.to_string())),

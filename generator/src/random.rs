@@ -30,6 +30,9 @@ pub(crate) enum Purpose {
     RmatEdges = 17,
     Structure = 40,
     Correlation = 41,
+    RmatCounts = 18,
+    GnmEdges = 19,
+    GnmCounts = 20,
 }
 
 /// The stream of a (seed, purpose, index). Streams of different keys are unrelated.

@@ -1,16 +1,17 @@
-//! Undirected graphs on which partitioners are compared: grids, random geometric graphs, R-MAT.
+//! Undirected graphs on which partitioners are compared: grids and random geometric graphs.
 //!
-//! A grid resembles a mesh. A random geometric graph is a mesh with irregular degrees. R-MAT has hubs and no geometry.
-//! The undirected views of leveled graphs are a fourth family: [`generate_leveled`](crate::generate_leveled).
+//! A grid resembles a mesh. A random geometric graph is a mesh with irregular degrees. Others are
+//! G(n, m) and R-MAT ([`stream`](crate::stream)) and the undirected views of leveled graphs
+//! ([`generate_leveled`](crate::generate_leveled)).
 
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::process::check_memory;
 use rayon::prelude::*;
 
-use crate::error::{GeneratorError, check_probability};
-use crate::random::{Purpose, Stream, stream, unit};
+use crate::error::GeneratorError;
+use crate::random::{Purpose, stream, unit};
 
-/// Points or edges drawn from one random stream.
+/// Points drawn from one random stream.
 const CHUNK: usize = 1 << 16;
 
 /// Bytes a vertex and an edge while a graph is made from its edges, weights included.
@@ -99,113 +100,6 @@ pub fn random_geometric(vertices: u32, degree: f64, seed: u64) -> Result<Undirec
     Ok(UndirectedGraph::from_edges(points.len(), edges.into_iter(), None)?)
 }
 
-/// Parameters of [`rmat`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RmatParams {
-    /// There are 2^scale vertices.
-    pub scale: u32,
-    /// Mean degree, isolated vertices counted: there are 2^scale · degree / 2 edges.
-    pub degree: f64,
-    /// Probabilities of the quarters of the adjacency matrix: upper left, upper right, lower left; the rest is lower
-    /// right.
-    pub quarters: [f64; 3],
-    /// Whether vertices without an edge stay. If not, the others are numbered anew in the same order.
-    pub isolated: bool,
-}
-
-impl Default for RmatParams {
-    /// 2^18 vertices of mean degree 16, with the probabilities 0.57, 0.19, 0.19 of the Graph 500 benchmark.
-    fn default() -> Self {
-        Self { scale: 18, degree: 16.0, quarters: [0.57, 0.19, 0.19], isolated: true }
-    }
-}
-
-/// An R-MAT graph: each edge falls into a quarter of the adjacency matrix, then into a quarter of that, and so on.
-/// Self-loops and repeated edges are drawn again, so that the number of edges is exact.
-///
-/// # Reference
-/// D. Chakrabarti, Y. Zhan, C. Faloutsos: R-MAT: a recursive model for graph mining. SDM 2004, 442–446,
-/// doi:10.1137/1.9781611972740.43.
-///
-/// # Deviations
-/// No noise on the probabilities, and vertices are not shuffled: low numbers have high degrees.
-///
-/// # Errors
-/// If a parameter makes no sense, the graph does not fit into memory, or a hundred rounds of drawing do not find as many edges
-/// as are asked for.
-///
-/// # Complexity
-/// O(edges · (scale + log edges)) a round; parallel.
-///
-/// # Example
-/// ```
-/// use placebench_generator::{RmatParams, rmat};
-///
-/// let graph = rmat(&RmatParams { scale: 10, ..RmatParams::default() }, 1).unwrap();
-/// assert_eq!((graph.vertex_count(), graph.edge_count()), (1024, 8192));
-/// ```
-pub fn rmat(params: &RmatParams, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
-    let RmatParams { scale, degree, quarters, isolated } = *params;
-    if !(1..=31).contains(&scale) {
-        return Err(GeneratorError::bad("scale", scale, "from 1 to 31"));
-    }
-    let mut vertices = 1usize << scale;
-    if !(degree > 0.0 && degree < vertices as f64) {
-        return Err(GeneratorError::bad("degree", degree, format!("above 0 and below the {vertices} vertices")));
-    }
-    quarters.iter().try_for_each(|&quarter| check_probability("quarters", quarter))?;
-    let ends = [quarters[0], quarters[0] + quarters[1], quarters.iter().sum::<f64>()];
-    check_probability("sum of quarters", ends[2])?;
-    let wanted = (vertices as f64 * degree / 2.0).round() as usize;
-    // Edges as a list, twice while they are gathered, then in the graph.
-    let bytes = (vertices as u64).saturating_mul(VERTEX_BYTES + 4);
-    let bytes = bytes.saturating_add((wanted as u64).saturating_mul(EDGE_BYTES.max(8) + 8));
-    check_memory(bytes, || format!("an R-MAT graph of {vertices} vertices and {wanted} edges"))?;
-    // An edge is a number, the lower end first: numbers sort faster than pairs.
-    let mut edges: Vec<u64> = Vec::new();
-    for round in 0.. {
-        if edges.len() >= wanted {
-            break;
-        }
-        if round == 100 {
-            let (asked, possible) = (wanted as u64, edges.len() as u64);
-            return Err(GeneratorError::TooManyEdges { param: "degree", asked, possible });
-        }
-        edges.extend(drawn(wanted - edges.len(), |count, chunk| {
-            let mut random = stream(seed, Purpose::RmatEdges, (round << 32) | chunk);
-            (0..count).map(|_| rmat_edge(&mut random, scale, ends)).filter(|edge| edge >> 32 != edge & LOW).collect()
-        }));
-        edges.par_sort_unstable();
-        edges.dedup();
-    }
-    let pairs = edges.iter().map(|edge| ((edge >> 32) as usize, (edge & LOW) as usize));
-    let mut number: Vec<u32> = (0..=u32::MAX).take(vertices).collect();
-    if !isolated {
-        let mut kept = vec![false; vertices];
-        for (a, b) in pairs.clone() {
-            (kept[a], kept[b]) = (true, true);
-        }
-        vertices = 0;
-        for (number, _) in number.iter_mut().zip(kept).filter(|&(_, kept)| kept) {
-            *number = vertices as u32;
-            vertices += 1;
-        }
-    }
-    Ok(UndirectedGraph::from_edges(vertices, pairs.map(|(a, b)| (number[a], number[b], 1)), None)?)
-}
-
-const LOW: u64 = u32::MAX as u64;
-
-fn rmat_edge(random: &mut Stream, scale: u32, ends: [f64; 3]) -> u64 {
-    let (mut row, mut column) = (0u64, 0u64);
-    for _ in 0..scale {
-        let draw = unit(random);
-        let quarter = ends.iter().filter(|&&end| draw >= end).count() as u64;
-        (row, column) = (2 * row + quarter / 2, 2 * column + quarter % 2);
-    }
-    row.min(column) << 32 | row.max(column)
-}
-
 /// What `draw` makes, called with a number and the chunk's index, chunk by chunk in parallel.
 fn drawn<T: Send>(count: usize, draw: impl Fn(usize, u64) -> Vec<T> + Sync) -> Vec<T> {
     let chunk = |at: usize| draw(CHUNK.min(count - at * CHUNK), at as u64);
@@ -247,24 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn rmat_has_the_edges_asked_for_and_hubs_at_low_numbers() {
-        let params = RmatParams { scale: 12, ..RmatParams::default() };
-        let graph = rmat(&params, 3).unwrap();
-        assert_eq!((graph.vertex_count(), graph.edge_count()), (1 << 12, 1 << 15));
-        // The lower half of the rows and columns has 1 - (1 - 0.76)² of the ends of edges: three quarters.
-        let low: usize = (0..1 << 11).map(|vertex| graph.degree(vertex)).sum();
-        assert!((0.70..0.80).contains(&(low as f64 / (1 << 16) as f64)));
-        let dense = rmat(&RmatParams { isolated: false, ..params }, 3).unwrap();
-        let isolated = graph.vertices().filter(|&vertex| graph.degree(vertex) == 0).count();
-        assert!(isolated > 500);
-        assert_eq!((dense.vertex_count(), dense.edge_count()), (graph.vertex_count() - isolated, 1 << 15));
-        assert!(dense.vertices().all(|vertex| dense.degree(vertex) > 0));
-    }
-
-    #[test]
     fn graphs_are_the_same_on_one_thread_and_on_many_and_differ_by_seed() {
-        let params = RmatParams { scale: 15, ..RmatParams::default() };
-        let all = |seed| (random_geometric(150_000, 6.0, seed).unwrap(), rmat(&params, seed).unwrap());
+        let all = |seed| random_geometric(150_000, 6.0, seed).unwrap();
         let alone = on_threads(1, || all(1));
         assert_eq!(alone, on_threads(7, || all(1)));
         assert_ne!(alone, on_threads(1, || all(2)));
@@ -274,11 +152,5 @@ mod tests {
     fn parameters_without_sense_are_refused() {
         assert!(grid(0).is_err() && grid(1 << 16).is_err());
         assert!(random_geometric(0, 5.0, 1).is_err() && random_geometric(10, f64::NAN, 1).is_err());
-        let bad = |params: RmatParams| rmat(&params, 1).is_err();
-        assert!(bad(RmatParams { scale: 32, ..RmatParams::default() }));
-        assert!(bad(RmatParams { degree: 0.0, ..RmatParams::default() }));
-        assert!(bad(RmatParams { quarters: [0.6, 0.3, 0.2], ..RmatParams::default() }));
-        // All edges would be self-loops.
-        assert!(bad(RmatParams { scale: 3, quarters: [1.0, 0.0, 0.0], ..RmatParams::default() }));
     }
 }

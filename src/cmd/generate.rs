@@ -1,6 +1,8 @@
 //! `placebench generate`: makes a graph or a cluster from a preset or a parameter file, with a manifest to check it by;
 //! or an undirected graph for partitioners.
 
+mod stream;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +17,7 @@ use placebench::generator::{
     ClusterParams, Described, GraphParams, LeveledParams, Manifest, TrainingParams, UndirectedParams, cluster_preset,
     described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,
 };
+use placebench::harness::suite::Shard;
 
 use crate::output::{print, write_file};
 
@@ -44,8 +47,26 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     ops: Option<u64>,
 
+    /// Makes a graph of any size part by part, in bounded memory: a leveled graph, gnm or rmat. --out is a folder for its
+    /// parts or, with the extension .parquet, .pbedges or .edges, one file. If it is interrupted, the same command makes
+    /// the parts that are missing.
+    #[arg(long)]
+    stream: bool,
+
+    /// With --stream: number of parts [default: one for each 67 million edges]. The graph does not depend on it.
+    #[arg(long, value_name = "N", requires = "stream", value_parser = clap::value_parser!(u32).range(1..=99_999))]
+    shards: Option<u32>,
+
+    /// With --stream: makes the part I of N alone, as in 3/8, on any machine. With --check: checks it alone.
+    #[arg(long, value_name = "I/N", conflicts_with = "shards")]
+    shard: Option<Shard>,
+
+    /// With --stream, or to check such a graph: number of threads [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+
     #[arg(long, value_name = "FORMAT", help = format!(
-        "Format of an undirected graph, if the extension does not say it: {}",
+        "With --stream: parquet (the default), binary or edges. Else of an undirected graph, if the extension does not say it: {}",
         format_names(|holds| matches!(holds, Holds::Undirected { .. }))
     ))]
     format: Option<String>,
@@ -58,8 +79,9 @@ pub(crate) struct Args {
     #[arg(long, short)]
     force: bool,
 
-    /// Writes no file. Makes the graph of this folder's manifest or parameters again and compares both.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster"])]
+    /// Writes no file. Makes the graph of this folder's manifest or parameters again and compares both; of a graph made with
+    /// --stream, each part alone.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "out", "force", "cluster", "stream"])]
     check: Option<PathBuf>,
 
     /// Prints what the family or preset is, and its parameters with their defaults.
@@ -78,7 +100,7 @@ const SEED: &str = "seed";
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.check {
-        return check(folder);
+        return if stream::is_at(folder) { stream::check(args, folder) } else { check(args, folder) };
     }
     if let Some(preset) = &args.print_parameters {
         let params = described(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))?;
@@ -89,6 +111,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         return describe(what);
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
+    if args.stream {
+        return stream::execute(args, what, out);
+    }
+    stream_only(args)?;
     if out.exists() && !args.force {
         bail!("{}: exists: --force replaces it", out.display());
     }
@@ -106,14 +132,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     } else if let Some(cluster) = cluster_preset(what, args.seed) {
         write_cluster(out, &cluster?)?;
     } else {
-        let params = match described(what) {
-            Some(params) => params.map_err(|error| anyhow!(error))?,
-            None if is_file => {
-                let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
-                Described::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?
-            }
-            None => return Err(unknown(what)),
-        };
+        let params = parameters(what)?;
         let is_leveled = matches!(params, Described::Dataflow(GraphParams::Leveled(_)));
         if args.ops.is_some() && !is_leveled {
             bail!("--ops is for leveled graphs, not for '{what}': leave it out");
@@ -131,6 +150,18 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     print(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The parameters of a family, preset or parameter file.
+fn parameters(what: &str) -> anyhow::Result<Described> {
+    match described(what) {
+        Some(params) => params.map_err(|error| anyhow!(error)),
+        None if Path::new(what).is_file() => {
+            let text = std::fs::read_to_string(what).with_context(|| what.to_owned())?;
+            Described::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))
+        }
+        None => Err(unknown(what)),
+    }
 }
 
 /// What a family or preset is, and its parameters.
@@ -233,7 +264,18 @@ fn write(out: &Path, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Res
     Ok(())
 }
 
-fn check(folder: &Path) -> anyhow::Result<ExitCode> {
+/// Refuses options that only graphs made part by part have.
+fn stream_only(args: &Args) -> anyhow::Result<()> {
+    for (option, given) in [("--shard", args.shard.is_some()), ("--threads", args.threads.is_some())] {
+        if given {
+            bail!("{option} is for graphs made with --stream: leave it out");
+        }
+    }
+    Ok(())
+}
+
+fn check(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
+    stream_only(args)?;
     let (header, graph) = format::read_graph(folder)?;
     if let Some(params) = header.provenance.get(PARAMETERS) {
         return check_family(folder, &header, params, &graph);

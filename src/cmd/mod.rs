@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod convert;
+mod dataset;
 mod engine;
 mod execute;
 mod execute_worker;
@@ -50,6 +51,8 @@ pub(crate) enum Verb {
     Partition(partition::Args),
     /// Makes a graph or a cluster, with a manifest to check it by.
     Generate(generate::Args),
+    /// Makes a named collection of graphs with index, best makespans and metadata, or verifies one.
+    Dataset(dataset::Args),
     /// Compares two runs of a suite; exit code 1 if the new one is worse.
     Compare(compare::Args),
     /// Ranks placers or schedulers over the instances that all of them finish.
@@ -93,6 +96,7 @@ impl Verb {
             Self::Calibrate(args) => calibrate::execute(&args),
             Self::Partition(args) => partition::execute(&args),
             Self::Generate(args) => generate::execute(&args),
+            Self::Dataset(args) => dataset::execute(&args),
             Self::Compare(args) => compare::execute(&args),
             Self::Rank(args) => rank::execute(&args),
             Self::Trend(args) => trend::execute(&args),

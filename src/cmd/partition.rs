@@ -49,10 +49,17 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE", conflicts_with = "evaluate")]
     output: Option<PathBuf>,
 
-    /// Reads a file of edges (binary or text) as a stream, in memory for the vertices only. For ldg, fennel, hdrf, dbh,
-    /// greedy and adwise. The last four divide the edges: the output has a line 'vertex vertex block' for each.
+    /// Reads edges (Parquet, binary or text, a file or a folder of parts) as a stream, in memory for the vertices only. For
+    /// ldg, fennel, hdrf, dbh, greedy and adwise. The last four divide the edges: the output has a line 'vertex vertex block'
+    /// for each.
     #[arg(long)]
     stream: bool,
+
+    /// With --stream, of ldg and fennel: reads the graph so many times, each time moving vertices to where their neighbours
+    /// are now [default: 1].
+    #[arg(long, value_name = "N", requires = "stream", conflicts_with = "evaluate",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    passes: Option<u32>,
 
     /// Judges this partition instead of making one. With --stream, a partition of the edges.
     #[arg(long, value_name = "FILE")]

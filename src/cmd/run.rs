@@ -112,6 +112,14 @@ impl Args {
     }
 }
 
+impl Args {
+    /// A suite file, with its run in a folder, which is resumed.
+    pub(super) fn of_file(suite: PathBuf, out: PathBuf, quiet: bool, threads: Option<u32>, engine: EngineArgs) -> Self {
+        let suite = Some(suite.to_string_lossy().into_owned());
+        Self { suite, out: Some(out), quiet, threads, engine, ..Self::default() }
+    }
+}
+
 /// With fewer instances than this a performance profile says less than the table of ratios.
 const PROFILE_INSTANCES: usize = 10;
 

@@ -1,7 +1,7 @@
 //! Binary files of edges, with a header or bare.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::EdgeStream;
@@ -104,6 +104,13 @@ impl EdgeStream for EdgeFile {
     }
 }
 
+/// Writes the header of a binary file of edges.
+pub(super) fn write_header(out: &mut impl Write, vertices: u32, edges: u64) -> io::Result<()> {
+    out.write_all(MAGIC)?;
+    out.write_all(&u64::from(vertices).to_le_bytes())?;
+    out.write_all(&edges.to_le_bytes())
+}
+
 /// Writes a binary file of edges with a header. Returns the number of edges.
 ///
 /// # Errors
@@ -120,9 +127,7 @@ pub fn write_edges(
     let io = |error| FormatError::io(path, error);
     let mut count = 0u64;
     atomic::write_file(path, |out| {
-        out.write_all(MAGIC).map_err(io)?;
-        out.write_all(&u64::from(vertices).to_le_bytes()).map_err(io)?;
-        out.write_all(&0u64.to_le_bytes()).map_err(io)?;
+        write_header(out, vertices, 0).map_err(io)?;
         for (a, b) in edges {
             if a.max(b) >= vertices {
                 return Err(bytes::unknown_end(path, count, (a, b), vertices as usize));

@@ -3,7 +3,7 @@
 //! | stream | from memory | from a file |
 //! |---|---|---|
 //! | vertices with their rows ([`VertexStream`]) | [`GraphRows`] | [`RowFile`] |
-//! | edges ([`EdgeStream`]) | [`EdgeList`], [`GraphEdges`] | [`EdgeFile`], [`TextEdges`] |
+//! | edges ([`EdgeStream`]) | [`EdgeList`], [`GraphEdges`] | [`EdgeFile`], [`TextEdges`], [`TableEdges`], [`EdgeParts`] |
 //!
 //! Partitioners of vertices read a [`RowFile`], which lists the neighbours of each vertex. Partitioners of edges read
 //! an [`EdgeFile`]. [`write_rows_from_edges`] turns a stream of edges into a file of rows in bounded memory. The
@@ -11,15 +11,21 @@
 
 mod bytes;
 mod edge_file;
+mod edge_parts;
 mod from_edges;
 mod memory;
+mod part;
 pub(crate) mod row_file;
+mod table_edges;
 mod text_edges;
 
 pub use edge_file::{EdgeFile, write_edges};
+pub use edge_parts::{EdgeParts, open_edges};
 pub use from_edges::write_rows_from_edges;
 pub use memory::{EdgeList, GraphEdges, GraphRows};
+pub use part::{EdgeFormat, EdgeSink, OpRow, OpSink, Target, write_edge_part, write_op_part};
 pub use row_file::{RowFile, write_rows};
+pub use table_edges::TableEdges;
 pub use text_edges::{TextEdges, write_text_edges};
 
 use crate::Numbers;

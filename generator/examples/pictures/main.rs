@@ -41,6 +41,7 @@ const SMALL: &[&str] = &[
     "hyperbolic(vertices=120,degree=5)",
     "barabasi_albert(vertices=100,edges=2)",
     "planted_partition(vertices=100,blocks=4,inside=6,outside=0.5)",
+    "gnm(vertices=100,edges=200)",
     "rmat(scale=7,degree=4,isolated=false)",
 ];
 

@@ -8,6 +8,7 @@ mod erdos_renyi;
 mod fan_in_fan_out;
 mod fft;
 mod gauss;
+mod gnm;
 mod hyperbolic;
 mod layered;
 mod leveled;
@@ -76,6 +77,7 @@ pub(crate) fn all() -> Vec<FamilyEntry> {
         FamilyEntry::of_undirected::<hyperbolic::Hyperbolic>(),
         FamilyEntry::of_undirected::<barabasi_albert::BarabasiAlbert>(),
         FamilyEntry::of_undirected::<planted_partition::PlantedPartition>(),
+        FamilyEntry::of_undirected::<gnm::Gnm>(),
         FamilyEntry::of_undirected::<undirected::Rmat>(),
     ]
 }

@@ -4,7 +4,7 @@ use placebench_datasets::UndirectedGraph;
 use placebench_datasets::params::{Params, above};
 use placebench_datasets::spec::SpecError;
 
-use crate::{GeneratorError, RmatParams, UndirectedFamily, grid, rmat};
+use crate::{GeneratorError, RmatParams, StreamParams, UndirectedFamily, grid, rmat};
 
 /// A square grid: see [`grid`].
 pub(super) struct Grid {
@@ -46,10 +46,19 @@ impl UndirectedFamily for Rmat {
                 params.number("c", c, 0.0..=1.0, "probability of the lower left quarter")?,
             ],
             isolated: params.word("isolated", base.isolated, "whether vertices without edges stay: true or false")?,
+            directed: params.word(
+                "directed",
+                base.directed,
+                "whether edges have a direction: true only with --stream",
+            )?,
         }))
     }
 
     fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
         rmat(&self.0, seed)
+    }
+
+    fn streamed(&self) -> Option<StreamParams> {
+        Some(StreamParams::Rmat(self.0))
     }
 }

@@ -2,10 +2,10 @@
 
 use rand_distr::Distribution as _;
 
-use super::group_sort::{NETWORK, sort_group};
 use super::levels::{LevelShape, Levels};
 use super::params::{Amount, Decay};
 use crate::counts::binomial;
+use crate::pairs::{self, Rows, key, merge, remove_sorted};
 use crate::random::{Purpose, Stream, pair_below, stream, unit};
 
 impl LevelShape {
@@ -44,101 +44,39 @@ impl Rectangle {
     }
 }
 
-/// A pair as one number that sorts by target, then source.
-fn key(target: u32, source: u32) -> u64 {
-    u64::from(target) << 32 | u64::from(source)
+/// Writes the sources of each op's in-edges, ascending, into `sources`, and the end of each op's edges, counted from
+/// `start`, into `ends`.
+pub(super) fn write_level(
+    rows: &mut Rows,
+    levels: &Levels,
+    shape: &LevelShape,
+    start: u32,
+    ends: &mut [u32],
+    sources: &mut [u32],
+) {
+    let sparse = |count: usize, pairs: u64| count as u64 <= pairs / 2;
+    if levels.params.level_edges.decay == Decay::None
+        && sparse(shape.level_edges, shape.level_pairs())
+        && sparse(shape.random_edges, shape.all_pairs() - shape.level_edges as u64)
+    {
+        write_sparse(rows, levels.seed, shape, ends, sources);
+        ends.iter_mut().for_each(|end| *end += start);
+    } else {
+        write_sorted(&level_pairs(levels, shape), start, ends, sources);
+    }
 }
 
-/// Buffers for making one level after another without allocating.
-#[derive(Default)]
-pub(super) struct Scratch {
-    /// Target and source of each draw: first the level-based ones, then the random ones.
-    pairs: Vec<(u32, u32)>,
-    /// Their sources, grouped by target.
-    grouped: Vec<u32>,
-    repeated: Vec<(u32, u32)>,
-}
-
-impl Scratch {
-    /// Writes the sources of each op's in-edges, ascending, into `sources`, and the end of each op's edges, counted
-    /// from `start`, into `ends`.
-    pub(super) fn write_level(
-        &mut self,
-        levels: &Levels,
-        shape: &LevelShape,
-        start: u32,
-        ends: &mut [u32],
-        sources: &mut [u32],
-    ) {
-        let sparse = |count: usize, pairs: u64| count as u64 <= pairs / 2;
-        if levels.params.level_edges.decay == Decay::None
-            && sparse(shape.level_edges, shape.level_pairs())
-            && sparse(shape.random_edges, shape.all_pairs() - shape.level_edges as u64)
-        {
-            self.write_sparse(levels.seed, shape, ends, sources);
-            ends.iter_mut().for_each(|end| *end += start);
-        } else {
-            write_sorted(&level_pairs(levels, shape), start, ends, sources);
-        }
-    }
-
-    /// Writes the sources of all pairs into `grouped`, and the end of each target's group into `ends`.
-    fn group_by_target(&mut self, ends: &mut [u32]) {
-        ends.fill(0);
-        for &(target, _) in &self.pairs {
-            ends[target as usize] += 1;
-        }
-        // From counts to starts. Each pair moves the start of its target on; after the last pair it is the end of the
-        // group.
-        let mut before = 0;
-        for end in ends.iter_mut() {
-            before += std::mem::replace(end, before);
-        }
-        self.grouped.resize(self.pairs.len() + NETWORK, 0);
-        for &(target, source) in &self.pairs {
-            let slot = &mut ends[target as usize];
-            self.grouped[*slot as usize] = source;
-            *slot += 1;
-        }
-    }
-
-    /// Draws pairs. Sorts them by target with a counting sort, and the few sources of each op with a sorting network.
-    /// If a pair was drawn more than once, all but one of its draws are made again, until all pairs differ.
-    fn write_sparse(&mut self, seed: u64, shape: &LevelShape, ends: &mut [u32], sources: &mut [u32]) {
-        let (level, whole) = (shape.level_rectangle(), shape.whole_rectangle());
-        let mut level_rng = stream(seed, Purpose::LevelEdges, shape.level as u64);
-        let mut random_rng = stream(seed, Purpose::RandomEdges, shape.level as u64);
-        self.pairs.clear();
-        self.pairs.extend((0..shape.level_edges).map(|_| level.draw(&mut level_rng)));
-        self.pairs.extend((0..shape.random_edges).map(|_| whole.draw(&mut random_rng)));
-        loop {
-            self.group_by_target(ends);
-            self.repeated.clear();
-            let mut from = 0;
-            for (target, &end) in (0..).zip(&*ends) {
-                let group = from..end as usize;
-                from = group.end;
-                sort_group(&self.grouped, group, sources, |source| self.repeated.push((target, source)));
-            }
-            if self.repeated.is_empty() {
-                return;
-            }
-            // The first draw stays. Level-based edges come first, so a random edge is drawn again, not a level-based
-            // one.
-            self.repeated.dedup();
-            let mut kept = vec![false; self.repeated.len()];
-            for (position, pair) in self.pairs.iter_mut().enumerate() {
-                let Ok(found) = self.repeated.binary_search(pair) else { continue };
-                if std::mem::replace(&mut kept[found], true) {
-                    *pair = if position < shape.level_edges {
-                        level.draw(&mut level_rng)
-                    } else {
-                        whole.draw(&mut random_rng)
-                    };
-                }
-            }
-        }
-    }
+/// Draws the level-based edges, then the random ones: of a pair that was drawn twice, a random edge is drawn again, not a
+/// level-based one.
+fn write_sparse(rows: &mut Rows, seed: u64, shape: &LevelShape, ends: &mut [u32], sources: &mut [u32]) {
+    let (level, whole) = (shape.level_rectangle(), shape.whole_rectangle());
+    let mut level_rng = stream(seed, Purpose::LevelEdges, shape.level as u64);
+    let mut random_rng = stream(seed, Purpose::RandomEdges, shape.level as u64);
+    let draw = |position| match position < shape.level_edges {
+        true => level.draw(&mut level_rng),
+        false => whole.draw(&mut random_rng),
+    };
+    rows.draw(draw, ends, sources);
 }
 
 /// Writes pairs that are sorted and different.
@@ -172,63 +110,11 @@ fn level_pairs(levels: &Levels, shape: &LevelShape) -> Vec<u64> {
 
 /// `count` different pairs of a rectangle that are not in `excluded`, sorted. Every such set is equally likely.
 fn draw_distinct(rng: &mut Stream, rectangle: Rectangle, count: usize, excluded: &[u64]) -> Vec<u64> {
-    let available = rectangle.pairs() - excluded.len() as u64;
-    if count as u64 <= available / 2 {
-        return draw_new(count, excluded, |_| {
-            let (target, source) = rectangle.draw(rng);
-            key(target, source)
-        });
-    }
-    // Fewer pairs are left out than taken, so draw those that are left out.
-    let left_out = draw_new((available - count as u64) as usize, excluded, |_| {
+    let draw = || {
         let (target, source) = rectangle.draw(rng);
         key(target, source)
-    });
-    let mut left_out = merge(excluded, &left_out).into_iter().peekable();
-    rectangle.all().filter(|pair| left_out.next_if_eq(pair).is_none()).collect()
-}
-
-/// Draws until there are `count` different pairs that are not in `excluded`: sequential drawing with rejection, in
-/// rounds that draw as many as are missing. Sorted.
-fn draw_new(count: usize, excluded: &[u64], mut draw: impl FnMut(usize) -> u64) -> Vec<u64> {
-    let mut drawn: Vec<u64> = Vec::new();
-    let mut round = 0;
-    while drawn.len() < count {
-        let mut fresh: Vec<u64> = (drawn.len()..count).map(|_| draw(round)).collect();
-        fresh.sort_unstable();
-        fresh.dedup();
-        remove_sorted(&mut fresh, excluded);
-        remove_sorted(&mut fresh, &drawn);
-        drawn = merge(&drawn, &fresh);
-        round += 1;
-    }
-    drawn
-}
-
-/// Removes the pairs of one sorted list from another.
-fn remove_sorted(list: &mut Vec<u64>, others: &[u64]) {
-    // For a short list, searching the long one is faster than walking through it.
-    if list.len() * 16 < others.len() {
-        list.retain(|pair| others.binary_search(pair).is_err());
-        return;
-    }
-    let mut others = others.iter().peekable();
-    list.retain(|pair| {
-        while others.next_if(|&other| other < pair).is_some() {}
-        others.next_if_eq(&pair).is_none()
-    });
-}
-
-/// Merges two sorted lists that have no pair in common.
-fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
-    let mut merged = Vec::with_capacity(a.len() + b.len());
-    while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
-        merged.extend(if x < y { a.next() } else { b.next() });
-    }
-    merged.extend(a);
-    merged.extend(b);
-    merged
+    };
+    pairs::draw_distinct(count, rectangle.pairs() - excluded.len() as u64, excluded, draw, || rectangle.all())
 }
 
 impl Levels {

@@ -40,6 +40,11 @@ impl Levels {
         self.first_op[level]..self.first_op[level + 1]
     }
 
+    /// The level of an op.
+    pub(super) fn level_of(&self, op: u32) -> u32 {
+        self.first_op.partition_point(|&first| first <= op) as u32 - 1
+    }
+
     /// A level with the numbers of edges that enter it.
     pub(super) fn shape(&self, level: usize, level_edges: u64, random_edges: u64) -> LevelShape {
         let ops = self.ops(level);

@@ -6,12 +6,14 @@ use placebench_datasets::{Colocation, KindSet, OpId};
 use rayon::prelude::*;
 
 use super::colocation::draw_groups;
-use super::edges::Scratch;
+use super::edges::write_level;
 use super::levels::{LevelShape, Levels};
 use super::params::{Amount, Decay, LeveledParams};
-use crate::counts::{binomial, hypergeometric};
+use crate::counts::binomial;
 use crate::error::GeneratorError;
-use crate::random::{Purpose, Stream, stream};
+use crate::pairs::Rows;
+use crate::random::{Purpose, stream};
+use crate::split::{split_by_weight, split_exactly};
 
 /// Sizes, edge counts and colocation groups of a leveled graph, drawn from its parameters and a seed.
 ///
@@ -115,7 +117,7 @@ impl LeveledPlan {
         let shape = self.shape(level);
         let mut ends = vec![0; shape.ops as usize];
         let mut sources = vec![0; shape.edge_count()];
-        Scratch::default().write_level(&self.levels, &shape, 0, &mut ends, &mut sources);
+        write_level(&mut Rows::default(), &self.levels, &shape, 0, &mut ends, &mut sources);
         let mut edges = Vec::with_capacity(sources.len());
         for (target, &end) in (shape.first_op..).zip(&ends) {
             edges.extend(sources[edges.len()..end as usize].iter().map(|&source| (OpId(source), OpId(target))));
@@ -140,7 +142,7 @@ impl LeveledPlan {
             (Amount::Count(count), _) => {
                 let weights: Vec<f64> =
                     (0..self.level_count()).into_par_iter().map(|level| self.levels.decay_weight(level)).collect();
-                split_by_weight(rng, count, &pairs, &weights)
+                split_by_weight(rng, "level_edges.count", count, &pairs, &weights)
             }
             (Amount::Probability(p), _) => Ok((0..self.level_count())
                 .into_par_iter()
@@ -161,58 +163,4 @@ impl LeveledPlan {
             Amount::Probability(p) => Ok(pairs.iter().map(|&pairs| binomial(rng, pairs, p)).collect()),
         }
     }
-}
-
-/// Splits `count` distinct pairs drawn uniformly from all pairs over the levels: a multivariate hypergeometric draw.
-fn split_exactly(rng: &mut Stream, param: &'static str, count: u64, pairs: &[u64]) -> Result<Vec<u64>, GeneratorError> {
-    let mut total: u64 = pairs.iter().sum();
-    if count > total {
-        return Err(GeneratorError::TooManyEdges { param, asked: count, possible: total });
-    }
-    let mut left = count;
-    Ok(pairs
-        .iter()
-        .map(|&here| {
-            let taken = hypergeometric(rng, total, here, left);
-            total -= here;
-            left -= taken;
-            taken
-        })
-        .collect())
-}
-
-/// Splits `count` edges over the levels in proportion to their weights (multinomial); edges for which a level has
-/// no pairs go to the others.
-fn split_by_weight(rng: &mut Stream, count: u64, pairs: &[u64], weights: &[f64]) -> Result<Vec<u64>, GeneratorError> {
-    let possible: u64 = pairs.iter().sum();
-    if count > possible {
-        return Err(GeneratorError::TooManyEdges { param: "level_edges.count", asked: count, possible });
-    }
-    let mut taken = vec![0; pairs.len()];
-    let mut left = count;
-    while left > 0 {
-        let mut open: f64 =
-            (0..pairs.len()).filter(|&level| taken[level] < pairs[level]).map(|level| weights[level]).sum();
-        let mut this_round = left;
-        let mut last_open = None;
-        for level in 0..pairs.len() {
-            if taken[level] == pairs[level] {
-                continue;
-            }
-            last_open = Some(level);
-            let drawn = binomial(rng, this_round, weights[level] / open);
-            this_round -= drawn;
-            open -= weights[level];
-            let fits = drawn.min(pairs[level] - taken[level]);
-            taken[level] += fits;
-            left -= fits;
-        }
-        // Rounding of `open` can leave a few at the end.
-        if let Some(level) = last_open {
-            let fits = this_round.min(pairs[level] - taken[level]);
-            taken[level] += fits;
-            left -= fits;
-        }
-    }
-    Ok(taken)
 }

@@ -126,6 +126,21 @@ pub fn save_table(path: &Path, table: &Table) -> Result<(), TableError> {
     })
 }
 
+/// Writes any data frame as Parquet or CSV, by the file's extension.
+///
+/// # Errors
+/// If the extension is another, or the file cannot be written; an existing file is then left as it was.
+pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError> {
+    let format = TableFormat::of_path(path).filter(|&format| format != TableFormat::Json);
+    let format = format.ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
+    let io_error = |source| TableError::Io { path: path.to_owned(), source };
+    let table_error = |source| TableError::Table { path: path.to_owned(), source };
+    write_whole(path, io_error, |mut out| match format {
+        TableFormat::Parquet => ParquetWriter::new(&mut out).finish(frame).map(|_| ()).map_err(table_error),
+        _ => CsvWriter::new(&mut out).finish(frame).map_err(table_error),
+    })
+}
+
 /// Writes rows to a Parquet file as they come, in batches of some 100 MB, which are groups of rows in the file: the memory
 /// does not grow with the number of rows.
 ///

@@ -13,7 +13,7 @@ mod table;
 
 pub use cell_key::{CellKey, Scenario};
 pub use column::{Column, UnknownColumn};
-pub use files::{TableError, TableFormat, open_table, read_table, save_table, write_rows, write_table};
+pub use files::{TableError, TableFormat, open_table, read_table, save_table, write_frame, write_rows, write_table};
 pub(crate) use filter::as_text;
 pub use filter::{Filter, FilterError};
 pub use frame::{ColumnValue, lists, text_lists, values};

@@ -12,10 +12,12 @@ use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, Ve
 use placebench::algorithms::partition::{Request, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::format::undirected::write_partition;
-use placebench::datasets::format::{undirected_format, undirected_format_named, write_whole};
+use placebench::datasets::format::{undirected_format, without_compression, write_whole};
 use placebench::datasets::process::peak_rss_bytes;
 use placebench::datasets::significant::bytes_text;
-use placebench::datasets::stream::{EdgeFile, EdgeStream, RowFile, TextEdges, VertexStream, write_rows_from_edges};
+use placebench::datasets::stream::{
+    EdgeFormat, EdgeParts, EdgeStream, RowFile, VertexStream, open_edges, write_rows_from_edges,
+};
 
 use super::{Args, processor_seconds};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
@@ -23,6 +25,9 @@ use crate::output::print;
 
 /// Memory for the rows that are made at once from a file of edges.
 const ROWS: usize = 64 << 20;
+
+/// The algorithms for which several passes are defined (Nishimura, Ugander 2013).
+const RESTREAMING: [&str; 2] = ["ldg", "fennel"];
 
 /// What there is to say, a line for each figure.
 struct Figures(String);
@@ -67,6 +72,7 @@ pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
         return evaluate(&mut *open(args, path)?, path, partition, blocks);
     }
     let blocks = args.blocks.unwrap_or(1);
+    let spec = &with_passes(args, spec)?;
     let request = Request { stop: StopToken::default(), ..Request::new(blocks, args.epsilon, args.seed) };
     request.check()?;
     stop_on_ctrl_c(&request.stop)?;
@@ -85,20 +91,42 @@ pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Opens a file of edges, binary or text.
-fn open(args: &Args, path: &Path) -> anyhow::Result<Box<dyn EdgeStream>> {
-    let format = match &args.format {
-        Some(name) => Some(undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?),
-        None => undirected_format(path),
-    };
-    match format.map(|format| format.name) {
-        Some("binary") => Ok(Box::new(EdgeFile::open(path)?)),
-        Some("edges") => Ok(Box::new(TextEdges::open(path, None)?)),
-        _ => bail!(
-            "{}: --stream reads edges, binary or as text: convert it to .pbedges, or give --format",
-            path.display()
-        ),
+/// The algorithm with `--passes` as its parameter.
+fn with_passes(args: &Args, spec: &Spec) -> anyhow::Result<Spec> {
+    let mut spec = spec.clone();
+    if let Some(passes) = args.passes {
+        if !RESTREAMING.contains(&spec.name.as_str()) {
+            bail!("--passes is for {}, which can read a graph again: leave it out", RESTREAMING.join(" and "));
+        }
+        if spec.params.iter().any(|(name, _)| name == "passes") {
+            bail!("{spec}: gives passes already: leave out --passes");
+        }
+        spec.params.push(("passes".to_owned(), passes.to_string()));
     }
+    Ok(spec)
+}
+
+/// Opens a file of edges, or a folder of such files.
+fn open(args: &Args, path: &Path) -> anyhow::Result<Box<dyn EdgeStream>> {
+    if path.is_dir() {
+        return Ok(Box::new(EdgeParts::open(path)?));
+    }
+    let format = match args.format.as_deref() {
+        Some(name) => Some(EdgeFormat::named(name).map_err(|error| anyhow!("--format: {error}"))?),
+        None => EdgeFormat::of_path(&without_compression(path)).or_else(|| undirected_stream(path)),
+    };
+    let Some(format) = format else {
+        bail!(
+            "{}: --stream reads edges as Parquet, binary or text: convert it to .pbedges, or give --format",
+            path.display()
+        )
+    };
+    Ok(open_edges(path, format)?)
+}
+
+/// The format of other extensions that edges have.
+fn undirected_stream(path: &Path) -> Option<EdgeFormat> {
+    EdgeFormat::named(undirected_format(path)?.name).ok()
 }
 
 /// Divides the edges: the answer has a line `vertex vertex block` for each edge.
@@ -220,6 +248,9 @@ fn vertices(
 }
 
 fn is_row_file(path: &Path) -> anyhow::Result<bool> {
+    if path.is_dir() {
+        return Ok(false);
+    }
     let mut magic = [0; 8];
     let read = File::open(path).and_then(|mut file| file.read(&mut magic));
     let read = read.with_context(|| format!("cannot read {}", path.display()))?;

@@ -13,9 +13,9 @@
 //! 64 bits, and `[sha256]` may be missing.
 
 mod read;
-mod schema;
-mod table_read;
-mod table_write;
+pub(crate) mod schema;
+pub(crate) mod table_read;
+pub(crate) mod table_write;
 mod write;
 
 pub use read::{NativeBytes, read_native};

@@ -5,7 +5,7 @@ pub(super) const HEADER_FILE: &str = "graph.toml";
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// 8, 32 or 64-bit unsigned integers, by the number of bits.
     Unsigned(u8),
     /// 64-bit floating point.
@@ -16,7 +16,7 @@ pub(super) enum Content {
 
 /// How a column is encoded before compression, which other readers need not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Packing {
     /// Few distinct values.
     Dictionary,
     /// Neighbours differ little.
@@ -27,29 +27,29 @@ pub(super) enum Packing {
 
 /// A column of a table.
 #[derive(Debug)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) content: Content,
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) content: Content,
     /// Whether a cell may be null.
-    pub(super) nullable: bool,
+    pub(crate) nullable: bool,
     /// Whether the column may be left out, which is the same as all nulls.
-    pub(super) optional: bool,
-    pub(super) packing: Packing,
+    pub(crate) optional: bool,
+    pub(crate) packing: Packing,
 }
 
-const fn required(name: &'static str, content: Content, packing: Packing) -> Column {
+pub(crate) const fn required(name: &'static str, content: Content, packing: Packing) -> Column {
     Column { name, content, nullable: false, optional: false, packing }
 }
 
-const fn optional(name: &'static str, content: Content, packing: Packing) -> Column {
+pub(crate) const fn optional(name: &'static str, content: Content, packing: Packing) -> Column {
     Column { name, content, nullable: true, optional: true, packing }
 }
 
 /// A table: its file and its columns.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) file: &'static str,
-    pub(super) columns: &'static [Column],
+pub(crate) struct Table {
+    pub(crate) file: &'static str,
+    pub(crate) columns: &'static [Column],
 }
 
 pub(super) const OPS: Table = Table {

@@ -17,7 +17,7 @@ use crate::suggest::did_you_mean;
 const BATCH: usize = 1 << 18;
 
 /// Where the bytes of a table are.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// An open file.
     File(File),
     /// All of them in memory.
@@ -26,7 +26,7 @@ pub(super) enum Source {
 
 /// The cells of a column in a batch; only the vector of the column's type is filled.
 #[derive(Default)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     /// Whether the table has the column.
     pub(super) present: bool,
     /// 1 for a value, 0 for a null; empty if there is no null.
@@ -40,7 +40,7 @@ pub(super) struct Cells {
 
 impl Cells {
     /// The integers of a column without nulls.
-    pub(super) fn ints(&self) -> &[u64] {
+    pub(crate) fn ints(&self) -> &[u64] {
         &self.ints
     }
 
@@ -113,25 +113,25 @@ fn read<T: DataType>(
 }
 
 /// Some rows of a table.
-pub(super) struct Batch {
-    pub(super) first_row: usize,
-    pub(super) rows: usize,
+pub(crate) struct Batch {
+    pub(crate) first_row: usize,
+    pub(crate) rows: usize,
     /// One for each column of the schema.
-    pub(super) columns: Vec<Cells>,
+    pub(crate) columns: Vec<Cells>,
 }
 
 /// An open table whose columns are those of the schema.
-pub(super) struct TableReader {
-    pub(super) path: PathBuf,
+pub(crate) struct TableReader {
+    pub(crate) path: PathBuf,
     file: Box<dyn FileReader>,
     table: &'static Table,
     /// Where the file has each column of the schema.
     positions: Vec<Option<usize>>,
-    pub(super) row_count: u64,
+    pub(crate) row_count: u64,
 }
 
 impl TableReader {
-    pub(super) fn open(path: &Path, source: Source, table: &'static Table) -> Result<Self, FormatError> {
+    pub(crate) fn open(path: &Path, source: Source, table: &'static Table) -> Result<Self, FormatError> {
         let file = decoded(path, || -> Result<Box<dyn FileReader>, ParquetError> {
             Ok(match source {
                 Source::File(file) => Box::new(SerializedFileReader::new(file)?),
@@ -183,7 +183,7 @@ impl TableReader {
     ///
     /// # Errors
     /// What `take` returns; a table that cannot be decoded; a null where there must be none.
-    pub(super) fn for_each_batch(
+    pub(crate) fn for_each_batch(
         &self,
         mut take: impl FnMut(&Batch) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
@@ -23,7 +24,7 @@ const CREATED_BY: &str = "placebench";
 
 /// The cells of a column to be written; only the vector of the column's type is filled, and only with what is not null.
 #[derive(Debug, Default)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     /// 1 for a value, 0 for a null.
     levels: Vec<i16>,
     ints: Vec<i32>,
@@ -33,19 +34,19 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn push_u32(&mut self, value: u32) {
+    pub(crate) fn push_u32(&mut self, value: u32) {
         self.ints.push(value.cast_signed());
     }
 
-    pub(super) fn push_u64(&mut self, value: u64) {
+    pub(crate) fn push_u64(&mut self, value: u64) {
         self.longs.push(value.cast_signed());
     }
 
-    pub(super) fn push_f64(&mut self, value: f64) {
+    pub(crate) fn push_f64(&mut self, value: f64) {
         self.doubles.push(value);
     }
 
-    pub(super) fn push_optional_u32(&mut self, value: Option<u32>) {
+    pub(crate) fn push_optional_u32(&mut self, value: Option<u32>) {
         self.levels.push(i16::from(value.is_some()));
         self.ints.extend(value.map(u32::cast_signed));
     }
@@ -68,18 +69,22 @@ impl Cells {
         self.texts.clear();
     }
 
-    fn write(&self, group: &mut SerializedRowGroupWriter<'_, Digesting>, column: &Column) -> Result<(), ParquetError> {
+    fn write<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, Digesting<W>>,
+        column: &Column,
+    ) -> Result<(), ParquetError> {
         match column.content {
-            Content::Unsigned(64) => self.write_values::<Int64Type>(group, column, &self.longs),
-            Content::Unsigned(_) => self.write_values::<Int32Type>(group, column, &self.ints),
-            Content::Double => self.write_values::<DoubleType>(group, column, &self.doubles),
-            Content::Text => self.write_values::<ByteArrayType>(group, column, &self.texts),
+            Content::Unsigned(64) => self.write_values::<Int64Type, W>(group, column, &self.longs),
+            Content::Unsigned(_) => self.write_values::<Int32Type, W>(group, column, &self.ints),
+            Content::Double => self.write_values::<DoubleType, W>(group, column, &self.doubles),
+            Content::Text => self.write_values::<ByteArrayType, W>(group, column, &self.texts),
         }
     }
 
-    fn write_values<T: DataType>(
+    fn write_values<T: DataType, W: Write + Send>(
         &self,
-        group: &mut SerializedRowGroupWriter<'_, Digesting>,
+        group: &mut SerializedRowGroupWriter<'_, Digesting<W>>,
         column: &Column,
         values: &[T::T],
     ) -> Result<(), ParquetError> {
@@ -93,14 +98,14 @@ impl Cells {
 }
 
 /// A table under construction.
-pub(super) struct TableWriter {
+pub(crate) struct TableWriter<W: Write + Send = BufWriter<File>> {
     /// Where the file will be.
     path: PathBuf,
-    writer: SerializedFileWriter<Digesting>,
+    writer: SerializedFileWriter<Digesting<W>>,
     columns: Vec<&'static Column>,
     /// One for each of `columns`.
-    pub(super) cells: Vec<Cells>,
-    pub(super) row_count: u64,
+    pub(crate) cells: Vec<Cells>,
+    pub(crate) row_count: u64,
     buffered: usize,
     group_rows: usize,
 }
@@ -123,27 +128,49 @@ impl TableWriter {
             .filter(|&(position, _)| include(position))
             .map(|(_, column)| column)
             .collect();
-        let out = Digesting { file: BufWriter::with_capacity(1 << 16, file), digest: Sha256::new() };
-        let writer = schema(&columns)
-            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties(&columns)?)))
-            .map_err(|error| FormatError::file(&path, error))?;
-        let cells = columns.iter().map(|_| Cells::default()).collect();
-        Ok(Self { path, writer, columns, cells, row_count: 0, buffered: 0, group_rows })
+        Self::on(&path, BufWriter::with_capacity(1 << 16, file), columns, group_rows, &[])
+    }
+
+    /// Writes what is left, flushes the file to the disk, and returns its SHA-256.
+    pub(super) fn finish(self) -> Result<String, FormatError> {
+        let path = self.path.clone();
+        let (out, digest) = self.end()?;
+        let file = out.into_inner().map_err(|error| FormatError::io(&path, error.into_error()))?;
+        file.sync_all().map_err(|error| FormatError::io(&path, error))?;
+        Ok(digest)
     }
 
     /// Where the file will be.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Starts a table of these columns in `out`, which will be the file at `path`; `notes` are kept in its metadata.
+    pub(crate) fn on(
+        path: &Path,
+        out: W,
+        columns: Vec<&'static Column>,
+        group_rows: usize,
+        notes: &[(&str, String)],
+    ) -> Result<Self, FormatError> {
+        let out = Digesting { out, digest: Sha256::new() };
+        let writer = schema(&columns)
+            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties(&columns, notes)?)))
+            .map_err(|error| fault(path, error))?;
+        let cells = columns.iter().map(|_| Cells::default()).collect();
+        Ok(Self { path: path.to_owned(), writer, columns, cells, row_count: 0, buffered: 0, group_rows })
+    }
 
     /// Counts the row whose cells were pushed last.
-    pub(super) fn end_row(&mut self) -> Result<(), FormatError> {
+    pub(crate) fn end_row(&mut self) -> Result<(), FormatError> {
         self.row_count += 1;
         self.buffered += 1;
         if self.buffered < self.group_rows {
             return Ok(());
         }
-        self.write_group().map_err(|error| FormatError::file(&self.path, error))
+        self.write_group().map_err(|error| fault(&self.path, error))
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
@@ -156,17 +183,25 @@ impl TableWriter {
         group.close().map(|_| ())
     }
 
-    /// Writes what is left, flushes the file to the disk, and returns its SHA-256.
-    pub(super) fn finish(mut self) -> Result<String, FormatError> {
+    /// Writes what is left, and returns what it was written to and its SHA-256.
+    pub(crate) fn end(mut self) -> Result<(W, String), FormatError> {
         let result = match self.buffered {
             0 => Ok(()),
             _ => self.write_group(),
         };
-        let out =
-            result.and_then(|()| self.writer.into_inner()).map_err(|error| FormatError::file(&self.path, error))?;
-        let file = out.file.into_inner().map_err(|error| FormatError::io(&self.path, error.into_error()))?;
-        file.sync_all().map_err(|error| FormatError::io(&self.path, error))?;
-        Ok(hex(&out.digest.finalize()))
+        let out = result.and_then(|()| self.writer.into_inner()).map_err(|error| fault(&self.path, error))?;
+        Ok((out.out, hex(&out.digest.finalize())))
+    }
+}
+
+/// What the library says when it cannot write: mostly an error of the system.
+fn fault(path: &Path, error: ParquetError) -> FormatError {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => FormatError::io(path, *error),
+            Err(error) => FormatError::file(path, error),
+        },
+        error => FormatError::file(path, error),
     }
 }
 
@@ -188,7 +223,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     Type::primitive_type_builder(column.name, physical).with_logical_type(logical).with_repetition(repetition).build()
 }
 
-fn properties(columns: &[&'static Column]) -> Result<WriterProperties, ParquetError> {
+fn properties(columns: &[&'static Column], notes: &[(&str, String)]) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -196,6 +231,10 @@ fn properties(columns: &[&'static Column]) -> Result<WriterProperties, ParquetEr
         .set_offset_index_disabled(true)
         // This writer decides itself where row groups end.
         .set_max_row_group_row_count(None);
+    if !notes.is_empty() {
+        let notes = notes.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+        properties = properties.set_key_value_metadata(Some(notes.collect()));
+    }
     for column in columns {
         let path = ColumnPath::from(column.name);
         properties = match column.packing {
@@ -209,20 +248,20 @@ fn properties(columns: &[&'static Column]) -> Result<WriterProperties, ParquetEr
     Ok(properties.build())
 }
 
-/// A file that is digested as it is written.
-struct Digesting {
-    file: BufWriter<File>,
-    digest: Sha256,
+/// What is written is digested on the way.
+pub(crate) struct Digesting<W> {
+    pub(crate) out: W,
+    pub(crate) digest: Sha256,
 }
 
-impl Write for Digesting {
+impl<W: Write> Write for Digesting<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.file.write(bytes)?;
+        let count = self.out.write(bytes)?;
         self.digest.update(&bytes[..count]);
         Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.out.flush()
     }
 }

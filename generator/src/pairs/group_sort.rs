@@ -6,7 +6,7 @@ use std::ops::Range;
 /// than once. May overwrite what comes after the group in `sources`; `grouped` must be longer than `sources` by
 /// [`NETWORK`].
 #[inline]
-pub(super) fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u32], mut report: impl FnMut(u32)) {
+pub(crate) fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u32], mut report: impl FnMut(u32)) {
     let len = group.len();
     if len == 0 {
         return;
@@ -31,7 +31,7 @@ pub(super) fn sort_group(grouped: &[u32], group: Range<usize>, sources: &mut [u3
 }
 
 /// Size of the sorting network: most groups are smaller in graphs with a few edges an op.
-pub(super) const NETWORK: usize = 8;
+pub(crate) const NETWORK: usize = 8;
 
 /// For each length up to the network's, ones in the places behind it.
 const PADDING: [[u32; NETWORK]; NETWORK + 1] = {

@@ -1,0 +1,349 @@
+//! `placebench dataset`: makes a named collection of graphs, or verifies one.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use placebench::datasets::Properties;
+use placebench::datasets::format::{
+    FORMATS, Format, GraphHeader, Holds, Mark, WriteGraph, format_names, write_cluster,
+};
+use placebench::datasets::stream::EdgeFormat;
+use placebench::generator::{Streamed, graph_sha256};
+use placebench::harness::collection::{
+    COLLECTIONS, Collection, CollectionFacts, IndexRow, SUMS, best_known, citation, croissant, file_digests,
+    index_frame, item_name, licence, readme, scale_items, verify, write_sums,
+};
+use placebench::harness::problem::{GraphEntry, Problem};
+use placebench::harness::results::{Row, write_frame};
+use placebench::harness::runner::read_run;
+use placebench::harness::suite::{Plan, Shard, Suite};
+
+use super::engine::EngineArgs;
+use super::run::{self, Ended};
+use crate::interrupt::INTERRUPTED;
+use crate::output::{print, write_file};
+
+/// Arguments of `dataset`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(help = format!("The collection: {}; or 'verify'", COLLECTIONS.map(|collection| collection.name).join(", ")))]
+    name: String,
+
+    /// Of 'verify': the folder of a collection.
+    folder: Option<PathBuf>,
+
+    /// The folder to make it in. If it is interrupted, the same command goes on where it stopped.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[arg(long, value_name = "FORMAT", help = format!(
+        "Format of the graphs: {} [default: folder]; of scale: parquet, binary or edges [default: parquet]",
+        format_names(|holds| matches!(holds, Holds::Graph { write: Some(_), .. }))
+    ))]
+    format: Option<String>,
+
+    /// Of scale: graphs with up to this number of edges, from 1e4 to 1e9.
+    #[arg(long, value_name = "EDGES", default_value = "1e6")]
+    largest: f64,
+
+    /// Makes only the I-th of N shares of the graphs, as in 3/8, on any machine that shares the folder. The command without
+    /// it completes the collection.
+    #[arg(long, value_name = "I/N", conflicts_with = "engine")]
+    shard: Option<Shard>,
+
+    /// Threads [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+
+    /// Shows no progress.
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// For the search for best makespans.
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+/// Hidden in the folder until the collection is complete.
+const WORK: &str = ".work";
+/// What the collection in a folder is, so that another is not mixed with it.
+const RECIPE: &str = "recipe.toml";
+
+pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.name == "verify" {
+        let folder = args.folder.as_ref().or(args.out.as_ref());
+        return verified(folder.ok_or_else(|| anyhow!("say which folder: placebench dataset verify DIR"))?);
+    }
+    if let Some(folder) = &args.folder {
+        bail!("'{}' is for 'dataset verify': say where to make a collection with --out DIR", folder.display());
+    }
+    let collection = Collection::named(&args.name).map_err(|error| anyhow!(error))?;
+    let out = args.out.as_deref().ok_or_else(|| anyhow!("--out is missing: say where to make the collection"))?;
+    args.engine.check()?;
+    let suite = collection.suite().transpose()?;
+    if out.join(SUMS).exists() {
+        bail!("{0}: holds a complete collection: check it with 'placebench dataset verify {0}'", out.display());
+    }
+    prepare(args, out)?;
+    let made = match suite {
+        Some(suite) => of_suite(args, out, suite)?,
+        None => of_scale(args, out)?,
+    };
+    let Made::Whole { index, about, has_best } = made else { return finished_part(&made) };
+    let mut frame = index_frame(&index)?;
+    write_frame(&out.join("index.csv"), &mut frame)?;
+    write_frame(&out.join("index.parquet"), &mut frame)?;
+    let facts = CollectionFacts {
+        name: collection.name.to_owned(),
+        title: collection.title.to_owned(),
+        about,
+        command: command(args),
+        graphs: index.len(),
+        has_best,
+    };
+    let write = |name: &str, text: &str| write_file(&out.join(name), |file| file.write_all(text.as_bytes()));
+    write("README.md", &readme(&facts))?;
+    write("LICENSE", &licence())?;
+    write("CITATION.cff", &citation(&facts))?;
+    let digests = |()| file_digests(out).map_err(|(path, error)| anyhow!(error).context(path.display().to_string()));
+    let described: Vec<_> = digests(())?.into_iter().filter(|file| file.0 != "croissant.json").collect();
+    write("croissant.json", &format!("{:#}\n", croissant(&facts, &described)))?;
+    let all = digests(())?;
+    write_sums(out, &all).with_context(|| out.join(SUMS).display().to_string())?;
+    fs::remove_dir_all(out.join(WORK)).with_context(|| out.join(WORK).display().to_string())?;
+    print(&format!("{}: {} graphs, {} files: {}\n", out.display(), index.len(), all.len(), collection.title))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How far the collection is.
+enum Made {
+    /// All graphs are there.
+    Whole { index: Vec<IndexRow>, about: String, has_best: bool },
+    /// The share that was asked for is there.
+    Share(Shard, usize),
+    /// Ctrl-C stopped it.
+    Stopped,
+}
+
+fn finished_part(made: &Made) -> anyhow::Result<ExitCode> {
+    match made {
+        Made::Share(shard, count) => {
+            print(&format!(
+                "share {shard}: {count} graphs or parts are there; the command without --shard completes them\n"
+            ))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Ok(ExitCode::from(INTERRUPTED)),
+    }
+}
+
+/// The command that makes the same collection.
+fn command(args: &Args) -> String {
+    let format = args.format.as_ref().map_or_else(String::new, |format| format!(" --format {format}"));
+    let largest = if args.name == "scale" { format!(" --largest {:e}", args.largest) } else { String::new() };
+    format!("placebench dataset {}{format}{largest} --out DIR", args.name)
+}
+
+/// Makes the folders, or sees to it that they hold the same collection.
+fn prepare(args: &Args, out: &Path) -> anyhow::Result<()> {
+    let recipe = format!("version = \"{}\"\ncommand = '{}'\n", env!("CARGO_PKG_VERSION"), command(args));
+    let path = out.join(WORK).join(RECIPE);
+    match fs::read_to_string(&path) {
+        Ok(found) if found == recipe => return Ok(()),
+        Ok(_) => bail!("{}: holds another collection, format or version: choose another folder", out.display()),
+        Err(_) if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) => {
+            bail!("{}: is a folder with other files: choose another folder, or empty it", out.display())
+        }
+        Err(_) => {}
+    }
+    for folder in [WORK, "graphs"] {
+        fs::create_dir_all(out.join(folder)).with_context(|| out.join(folder).display().to_string())?;
+    }
+    write_file(&path, |file| file.write_all(recipe.as_bytes()))
+}
+
+/// Writes the graphs and clusters of a suite, and looks for the best makespans.
+fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
+    let (format, write) = graph_format(args.format.as_deref().unwrap_or("folder"))?;
+    let suite_toml = suite.to_toml()?;
+    let about = suite.analysis.trim().to_owned();
+    let plan = Plan::new(suite)?;
+    fs::create_dir_all(out.join("clusters")).with_context(|| out.join("clusters").display().to_string())?;
+    let mut index: Vec<IndexRow> = Vec::new();
+    let (mut seen, mut made) = (0u32, 0);
+    for group in plan.used_groups() {
+        let (name, cluster_name) = item_name(&plan.suite, group);
+        let (graph, cluster) = (&plan.suite.graphs[group.graph], &plan.suite.clusters[group.cluster]);
+        let cluster_path = out.join("clusters").join(format!("{cluster_name}.toml"));
+        let known = index.iter().any(|row| row.name == name);
+        if known && cluster_path.exists() {
+            continue;
+        }
+        if !known {
+            seen += 1;
+        }
+        if args.shard.is_some_and(|shard| (seen - 1) % shard.count != shard.index - 1) {
+            // Counted, so that its number is known if it comes again on another cluster.
+            index.push(IndexRow { name, ..IndexRow::default() });
+            continue;
+        }
+        let problem = Problem::new(graph, cluster, group.seed)?;
+        if !cluster_path.exists() {
+            write_cluster(&cluster_path, problem.instance.cluster())?;
+        }
+        if known {
+            continue;
+        }
+        let loaded = problem.instance.graph();
+        let (file, sha256) = (file_name(&name, format), graph_sha256(loaded));
+        let path = out.join(&file);
+        if !path.exists() {
+            write(&path, &header(graph, &name, group.seed, &sha256)?, loaded)?;
+        }
+        made += 1;
+        index.push(IndexRow {
+            name,
+            file,
+            format: format.name.to_owned(),
+            family: family(graph)?,
+            parameters: parameters(graph)?,
+            seed: group.seed,
+            nodes: loaded.op_count() as u64,
+            edges: loaded.edge_count() as u64,
+            properties: Some(Properties::of(loaded, None)),
+            sha256,
+        });
+    }
+    if let Some(shard) = args.shard {
+        return Ok(Made::Share(shard, made));
+    }
+    let Some(rows) = rows(args, out, &suite_toml)? else { return Ok(Made::Stopped) };
+    let mut best = best_known(&plan, &rows)?;
+    write_frame(&out.join("best.csv"), &mut best)?;
+    write_frame(&out.join("best.parquet"), &mut best)?;
+    Ok(Made::Whole { index, about, has_best: true })
+}
+
+/// The rows of the suite's run, which goes on if it was interrupted; `None` if Ctrl-C stops it.
+fn rows(args: &Args, out: &Path, suite_toml: &str) -> anyhow::Result<Option<Vec<Row>>> {
+    let (suite, run) = (out.join(WORK).join("suite.toml"), out.join(WORK).join("run"));
+    if run.join("results.parquet").exists() {
+        return Ok(Some(read_run(&run)?));
+    }
+    write_file(&suite, |file| file.write_all(suite_toml.as_bytes()))?;
+    let run_args = run::Args::of_file(suite, run, args.quiet, args.threads, args.engine.clone());
+    Ok(match run::run_to_the_end(&run_args)? {
+        Ended::Complete(finished) => Some(finished.rows),
+        Ended::Shard | Ended::Stopped => None,
+    })
+}
+
+/// The format of a name, and its writer.
+fn graph_format(name: &str) -> anyhow::Result<(&'static Format, WriteGraph)> {
+    let writer = |format: &&'static Format| match format.holds {
+        Holds::Graph { write: Some(write), .. } if format.name == name => Some((*format, write)),
+        _ => None,
+    };
+    FORMATS.iter().find_map(writer).ok_or_else(|| {
+        let names = format_names(|holds| matches!(holds, Holds::Graph { write: Some(_), .. }));
+        anyhow!("--format: '{name}' is no format of graphs that is written: use {names}")
+    })
+}
+
+fn file_name(name: &str, format: &Format) -> String {
+    match (&format.mark, format.extensions().first()) {
+        (Mark::Folder(_), _) | (_, None) => format!("graphs/{name}"),
+        (_, Some(extension)) => format!("graphs/{name}.{extension}"),
+    }
+}
+
+fn header(graph: &GraphEntry, name: &str, seed: u64, sha256: &str) -> anyhow::Result<GraphHeader> {
+    let mut header = match &graph.catalogue {
+        Some(catalogue) => placebench::datasets::catalogue::load(catalogue)?.0,
+        None => GraphHeader::named(name),
+    };
+    header.name = name.to_owned();
+    header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
+    header.provenance.insert("sha256".to_owned(), sha256.to_owned().into());
+    if let Ok(seed) = i64::try_from(seed) {
+        header.provenance.insert("seed".to_owned(), seed.into());
+    }
+    Ok(header)
+}
+
+fn family(graph: &GraphEntry) -> anyhow::Result<String> {
+    Ok(graph.params()?.map_or_else(|| "catalogue".to_owned(), |params| params.family().to_owned()))
+}
+
+/// What says how the graph is made, as TOML in one line.
+fn parameters(graph: &GraphEntry) -> anyhow::Result<String> {
+    let entry = GraphEntry { name: None, clusters: None, repetitions: None, ..graph.clone() };
+    Ok(toml::Value::try_from(entry)?.to_string())
+}
+
+/// Makes the graphs of `scale`, part by part.
+fn of_scale(args: &Args, out: &Path) -> anyhow::Result<Made> {
+    if !(1e4..=1e9).contains(&args.largest) {
+        bail!("--largest is {:e}: choose from 1e4 to 1e9 edges", args.largest);
+    }
+    let format = EdgeFormat::named(args.format.as_deref().unwrap_or("parquet"));
+    let format = format.map_err(|error| anyhow!("--format: {error}"))?;
+    let threads = args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
+    let (mut index, mut number, mut made) = (Vec::new(), 0u32, 0);
+    for item in scale_items(args.largest as u64) {
+        let file = format!("graphs/{}", item.name);
+        let graph = Streamed::folder(item.params.clone(), 0, format, None, &out.join(&file))?;
+        graph.prepare(false)?;
+        for part in 1..=graph.manifest().parts {
+            number += 1;
+            if args.shard.is_some_and(|shard| (number - 1) % shard.count != shard.index - 1) {
+                continue;
+            }
+            made += 1;
+            if !graph.is_finished(part) {
+                let goes_on = "finished parts stay, and the same command goes on with the others";
+                graph.make(part, threads).with_context(|| format!("{}: {goes_on}", out.display()))?;
+            }
+        }
+        if let (None, Some(properties)) = (args.shard, graph.finish()?) {
+            index.push(IndexRow {
+                name: item.name,
+                file,
+                format: format.name().to_owned(),
+                family: item.family.to_owned(),
+                parameters: toml::Value::try_from(&item.params)?.to_string(),
+                seed: 0,
+                nodes: properties.vertices.into(),
+                edges: properties.edges,
+                properties: None,
+                sha256: properties.sha256,
+            });
+        }
+    }
+    if let Some(shard) = args.shard {
+        return Ok(Made::Share(shard, made));
+    }
+    let about = "Leveled graphs with 10 edges an op in levels of 100 ops, and undirected G(n, m) and R-MAT graphs of mean degree about 16, \
+                 made part by part. `stream.toml` in each folder has the parameters, `properties.toml` the properties, and \
+                 `placebench generate --check FOLDER` makes it again.";
+    Ok(Made::Whole { index, about: about.to_owned(), has_best: false })
+}
+
+fn verified(folder: &Path) -> anyhow::Result<ExitCode> {
+    let verdict = verify(folder).map_err(|(path, error)| anyhow!(error).context(path.display().to_string()))?;
+    for (what, files) in [("changed", &verdict.changed), ("missing", &verdict.missing), ("unknown", &verdict.unknown)] {
+        files.iter().try_for_each(|file| print(&format!("{what}: {file}\n")))?;
+    }
+    let faults = verdict.changed.len() + verdict.missing.len() + verdict.unknown.len();
+    if faults > 0 {
+        bail!(
+            "{}: {faults} files are not as they were made: make the collection anew in another folder",
+            folder.display()
+        );
+    }
+    print(&format!("{}: all {} files are as they were made\n", folder.display(), verdict.intact))?;
+    Ok(ExitCode::SUCCESS)
+}
