@@ -87,6 +87,12 @@ impl Scale {
     pub(crate) fn ticks(&self, quantity: &Quantity, most: usize) -> (Vec<Tick>, String) {
         match *self {
             Self::Linear { low, high } => linear_ticks(low, high, quantity, most.max(2)),
+            // Too little for two of 1, 2 and 5.
+            Self::Log { low, high } if high < NARROW * low => {
+                let (_, symbol) = quantity.unit.multiple(low.abs().max(high.abs()));
+                let scale = if symbol.is_empty() { "log scale".to_owned() } else { format!("{symbol}, log scale") };
+                (linear_ticks(low, high, quantity, most.max(2)).0, quantity.label(&scale))
+            }
             Self::Log { low, high } => {
                 let mut ticks = log_ticks(low, high, &quantity.unit, most.max(2));
                 // Below 1 there is nothing to count.
@@ -96,6 +102,9 @@ impl Scale {
         }
     }
 }
+
+/// A logarithmic axis that spans less than this factor has ticks at equal differences.
+const NARROW: f64 = 3.0;
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|value| value.is_finite()).fold(None, |range, value| {
@@ -209,6 +218,14 @@ mod tests {
         assert_eq!(labels(Scale::linear([0.0, 11_000.0].into_iter(), true), 5), ["0", "5", "10"]);
         assert_eq!(Unit::of_numbers([1.0, 2.0].into_iter()), Unit::Count);
         assert_eq!(Unit::of_numbers([1.0, 1.5].into_iter()), Unit::One);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_less_than_a_factor_of_three_has_ticks_too() {
+        let scale = Scale::Log { low: 1.0, high: 1.45 };
+        let (ticks, label) = scale.ticks(&Quantity::new("makespan / best", Unit::One), 5);
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!((labels, label.as_str()), (vec!["1.0", "1.1", "1.2", "1.3", "1.4"], "makespan / best (log scale)"));
     }
 
     #[test]
