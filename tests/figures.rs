@@ -42,7 +42,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
 fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_again() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path());
-    let output = placebench(folder.path(), &["figure", "run", "--format", "svg,png", "--dpi", "72"]);
+    let output = placebench(folder.path(), &["figure", "run", "--format", "svg,png,pdf,tex", "--dpi", "72"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let figures = folder.path().join("run/figures");
     let files = names(&figures);
@@ -60,18 +60,21 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
         "colocation",
     ] {
         let own: Vec<&String> = files.iter().filter(|file| file.starts_with(kind)).collect();
-        assert!(own.len() >= 3 && own.len().is_multiple_of(3), "{kind}: {own:?}");
+        assert!(own.len() >= 5 && own.len().is_multiple_of(5), "{kind}: {own:?}");
     }
     for file in files.iter().filter(|file| file.ends_with(".svg")) {
         let svg = std::fs::read_to_string(figures.join(file)).unwrap();
         assert!(svg.starts_with("<svg ") && svg.contains("data-key="), "{file}");
         let stem = file.trim_end_matches(".svg");
-        assert!(files.contains(&format!("{stem}.csv")) && files.contains(&format!("{stem}.png")), "{stem}");
+        for kind in ["csv", "png", "pdf", "tex"] {
+            assert!(files.contains(&format!("{stem}.{kind}")), "{stem}");
+        }
     }
     let bars = std::fs::read_to_string(figures.join("bars-makespan-convnet_gtx1080x2.csv")).unwrap();
     assert!(bars.starts_with("placer,scheduler,makespan_seconds,standard_deviation,count\n"), "{bars}");
     assert_eq!(bars.lines().count(), 1 + 4 * 2);
-    let again = placebench(folder.path(), &["figure", "run", "--format", "svg,png", "--dpi", "72", "--out", "again"]);
+    let again =
+        placebench(folder.path(), &["figure", "run", "--format", "svg,png,pdf,tex", "--dpi", "72", "--out", "again"]);
     assert!(again.status.success());
     for file in &files {
         let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
@@ -114,7 +117,7 @@ fn figures_tables_and_reports_are_of_the_rows_that_a_filter_lets_pass() {
     let only = ["--where", "placer=heft,random cluster=gtx1080x4"];
     let output = placebench(folder.path(), &[&["table", "run", "--format", "csv"], &only[..]].concat());
     let table = text(&output.stdout);
-    assert!(table.starts_with("placer,convnet (ms),recurrent ("), "{table}");
+    assert!(table.starts_with("placer,convnet (ms),\"convnet (ms), standard deviation\",recurrent ("), "{table}");
     assert_eq!(table.lines().count(), 1 + 2);
     let output = placebench(folder.path(), &[&["figure", "run", "--kind", "bars", "--out", "f"], &only[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -145,5 +148,6 @@ fn a_table_of_a_run_is_markdown_latex_or_csv() {
     let latex = table("latex");
     assert!(latex.contains("$^\\circ$ The authors assume"), "{latex}");
     assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
+    assert!(latex.contains("\\label{tab:run-slr}") && latex.contains("\\textbf{"), "{latex}");
     assert!(table("csv").starts_with("placer,convnet@gtx1080x2,"));
 }

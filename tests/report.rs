@@ -168,3 +168,29 @@ fn a_suite_that_this_version_does_not_know_still_has_a_report() {
     assert!(html.contains("this version of placebench cannot read it") && html.contains("dogs"));
     assert_eq!(data(&html)["commands"], Value::Null);
 }
+
+#[test]
+fn several_runs_are_one_page_of_what_changed_since_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    run_small(folder.path());
+    let slower =
+        SUITE.replace("seed = 5", "seed = 5\ntitle = \"again\"").replacen("title = \"two", "analysis = \"two", 1);
+    std::fs::write(folder.path().join("small.toml"), slower).unwrap();
+    let output = placebench(folder.path(), &["run", "small.toml", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = report(folder.path(), &["runs/small-1", "runs/small-2"]);
+    assert!(said.starts_with("runs/small-2/comparison.html: ") && said.contains("2 runs compared"), "{said}");
+    let html = std::fs::read_to_string(folder.path().join("runs/small-2/comparison.html")).unwrap();
+    assert!(html.contains("3 placers the same in every cell of every run") && !html.contains("{{"), "{html}");
+    report(folder.path(), &["rows.json", "runs/small-2", "--where", "placer=random", "--out", "c.html"]);
+    let html = std::fs::read_to_string(folder.path().join("c.html")).unwrap();
+    assert!(html.contains("against rows.json") && html.contains("1 placer the same"), "{html}");
+    let refused = |args: &[&str], expected: &str| {
+        let output = placebench(folder.path(), &[&["report"], args].concat());
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.lines().count() == 1 && error.contains(expected), "{error}");
+    };
+    refused(&["runs/small-1", "runs/small-2", "--timelines", "all"], "--timelines is about one run");
+    refused(&["runs/small-1", "rows.json"], "--out");
+    refused(&["runs/small-1", "nowhere"], "nowhere: ");
+}

@@ -29,10 +29,10 @@ pub use comparison::{
     ranking_table, ranking_text,
 };
 pub use findings::{finding_sentences, findings};
-pub use html::{Report, ReportInput, Timelines, html_report};
+pub use html::{MOST_RUNS, Report, ReportInput, Timelines, comparison_report, html_report};
 pub use kinds::{CellsError, FigureKind, UnknownFigure};
 pub use marks::Marks;
-pub use metric_table::metric_table;
+pub use metric_table::MetricTable;
 pub use optimality::{Impossible, Optimality, OptimalityEntry};
 pub use optimality_text::optimality_table;
 pub use profile::{Profile, Profiles, profile_table};

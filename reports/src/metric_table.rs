@@ -4,70 +4,251 @@ use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{self, Metric};
 use polars::prelude::PolarsResult;
 
-use crate::export::{Table, number_text};
+use crate::export::{Table, TextFormat, latex_float, latex_text, number_text};
 use crate::figure::Estimate;
 use crate::scores::{Scores, in_registry_order};
 
-/// Placer × scenario: mean ± standard deviation of a metric with the placer's best scheduler, in the axis' unit, and the
-/// geometric mean of the ratios to the best, if the placer has a result everywhere. An empty cell is a failure.
-///
-/// # Errors
-/// If Polars refuses.
-pub fn metric_table(rows: &results::Table, metric: Metric) -> PolarsResult<Table> {
-    let placers = in_registry_order(rows.placers()?);
-    let scores = Scores::new(rows, metric, &[], placers)?;
-    let scenarios = 0..scores.scenarios.len();
-    // One multiple of the unit a column, so that its numbers compare.
-    let units: Vec<(f64, String)> = scenarios
-        .clone()
-        .map(|scenario| {
-            let means = scores.best.iter().filter_map(|row| Some(row[scenario].as_ref()?.mean()));
-            scores.quantity(scenario).unit.multiple(means.fold(0.0, f64::max))
-        })
-        .collect();
-    let column = |scenario: usize| match units[scenario].1.as_str() {
-        "" => scores.labels[scenario].clone(),
-        unit => format!("{} ({unit})", scores.labels[scenario]),
-    };
-    let header = ["placer".to_owned()].into_iter().chain(scenarios.clone().map(column));
-    let mut table = Table::new(header.chain(["mean ratio to best".to_owned()]));
-    for (placer, name) in scores.shown.iter().enumerate() {
-        let cell = |scenario: usize| {
-            let values = scores.best[placer][scenario].as_ref().map(|best| best.values.as_slice());
-            let Some(estimate) = values.and_then(Estimate::of) else { return String::new() };
-            let (mean, deviation) = (estimate.mean / units[scenario].0, estimate.deviation() / units[scenario].0);
-            match estimate.count {
-                1 => four_digits(mean),
-                _ => format!("{} ± {}", four_digits(mean), four_digits(deviation)),
-            }
-        };
-        let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
-        let mean = ratios.and_then(geometric_mean);
-        let cells = scenarios.clone().map(cell).chain([mean.map_or_else(String::new, |mean| format!("{mean:.3}"))]);
-        table.push([name.clone()].into_iter().chain(cells));
-    }
-    Ok(table)
+/// Placer × scenario: mean and standard deviation of a metric with the placer's best scheduler, in one unit a column, and the
+/// geometric mean of the ratios to the best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricTable {
+    columns: Vec<Column>,
+    /// Placers with a value for each column; `None` is a failure.
+    rows: Vec<(String, Vec<Option<Value>>)>,
 }
 
-/// Four significant digits, without an exponent where the number is of a usual size.
-fn four_digits(value: f64) -> String {
-    if value == 0.0 || !(1e-3..1e7).contains(&value.abs()) {
-        return number_text(value);
+#[derive(Clone, Debug, PartialEq)]
+struct Column {
+    /// The scenario with its unit: `nmt (ms)`.
+    name: String,
+    /// Digits after the point, the same in the whole column: three significant ones of the least value.
+    decimals: usize,
+    /// Whether any of its values has a deviation.
+    repeated: bool,
+}
+
+/// A mean in the unit of its column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Value {
+    mean: f64,
+    /// Of several repetitions.
+    deviation: Option<f64>,
+    /// Whether no other in the column is better.
+    best: bool,
+}
+
+const MEAN_RATIO: &str = "mean ratio to best";
+/// Ratios that differ by less are equal.
+const EQUAL: f64 = 1e-9;
+
+impl MetricTable {
+    /// The table of a metric. A placer with a failure has no mean ratio.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    ///
+    /// # Complexity
+    /// O(rows · log rows).
+    pub fn new(rows: &results::Table, metric: Metric) -> PolarsResult<Self> {
+        let scores = Scores::new(rows, metric, &[], in_registry_order(rows.placers()?))?;
+        let (placers, scenarios) = (0..scores.placers.len(), 0..scores.scenarios.len());
+        let mut table =
+            Self { columns: Vec::new(), rows: scores.shown.iter().map(|name| (name.clone(), Vec::new())).collect() };
+        for scenario in scenarios.clone() {
+            let of = |placer: usize| Estimate::of(&scores.best[placer][scenario].as_ref()?.values);
+            let largest = placers.clone().filter_map(of).map(|value| value.mean).fold(0.0, f64::max);
+            let (factor, unit) = scores.quantity(scenario).unit.multiple(largest);
+            let value = |placer: usize| {
+                let estimate = of(placer)?;
+                Some(Value {
+                    mean: estimate.mean / factor,
+                    deviation: (estimate.count > 1).then(|| estimate.deviation() / factor),
+                    best: scores.ratio(placer, scenario) == Some(1.0),
+                })
+            };
+            let label = &scores.labels[scenario];
+            let name = if unit.is_empty() { label.clone() } else { format!("{label} ({unit})") };
+            table.add(name, placers.clone().map(value).collect());
+        }
+        let ratio = |placer: usize| {
+            let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
+            geometric_mean(ratios?)
+        };
+        let ratios: Vec<Option<f64>> = placers.map(ratio).collect();
+        let least = ratios.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let value = |mean: f64| Value { mean, deviation: None, best: mean <= least * (1.0 + EQUAL) };
+        table.add(MEAN_RATIO.to_owned(), ratios.into_iter().map(|ratio| ratio.map(value)).collect());
+        if let Some(column) = table.columns.last_mut() {
+            column.decimals = 3;
+        }
+        Ok(table)
     }
-    let decimals = (3 - value.abs().log10().floor() as i32).max(0) as usize;
-    format!("{value:.decimals$}")
+
+    fn add(&mut self, name: String, values: Vec<Option<Value>>) {
+        let means = values.iter().flatten().map(|value| value.mean.abs());
+        let least = means.filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min);
+        let decimals = if least.is_finite() { (2.0 - least.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
+        let repeated = values.iter().flatten().any(|value| value.deviation.is_some());
+        self.columns.push(Column { name, decimals, repeated });
+        for ((_, row), value) in self.rows.iter_mut().zip(values) {
+            row.push(value);
+        }
+    }
+
+    /// The table as text; `caption` and `label` are of use to LaTeX only.
+    pub fn to_text(&self, format: TextFormat, caption: &str, label: &str) -> String {
+        match format {
+            TextFormat::Markdown => self.markdown().to_markdown(),
+            TextFormat::Latex => self.latex(caption, label),
+            TextFormat::Csv => self.csv().to_csv(),
+        }
+    }
+
+    /// `mean ± deviation` in a cell, the best in bold, nothing where a placer failed.
+    fn markdown(&self) -> Table {
+        let names = self.columns.iter().map(|column| column.name.clone());
+        let mut table = Table::new(["placer".to_owned()].into_iter().chain(names));
+        for (placer, values) in &self.rows {
+            let cell = |(column, value): (&Column, &Option<Value>)| {
+                let Some(value) = value else { return String::new() };
+                let [mean, deviation] = column.texts(value);
+                let text = if deviation.is_empty() { mean } else { format!("{mean} ± {deviation}") };
+                if value.best { format!("**{text}**") } else { text }
+            };
+            table.push([placer.clone()].into_iter().chain(self.columns.iter().zip(values).map(cell)));
+        }
+        table
+    }
+
+    /// Means and deviations in columns of their own, which programs read as numbers.
+    fn csv(&self) -> Table {
+        let names = self.columns.iter().flat_map(|column| {
+            [Some(column.name.clone()), column.repeated.then(|| format!("{}, standard deviation", column.name))]
+        });
+        let mut table = Table::new([Some("placer".to_owned())].into_iter().chain(names).flatten());
+        for (placer, values) in &self.rows {
+            let cells = self.columns.iter().zip(values).flat_map(|(column, value)| {
+                let number = |number: Option<f64>| number.map_or_else(String::new, number_text);
+                let deviation = || number(value.and_then(|value| value.deviation));
+                [Some(number(value.map(|value| value.mean))), column.repeated.then(deviation)]
+            });
+            table.push([Some(placer.clone())].into_iter().chain(cells).flatten());
+        }
+        table
+    }
+
+    /// With booktabs rules; means and deviations stand below each other on both sides of ±.
+    fn latex(&self, caption: &str, label: &str) -> String {
+        let columns: String = self.columns.iter().map(Column::latex).collect();
+        let names = self.columns.iter().map(|column| match column.repeated {
+            true => format!(" & \\multicolumn{{2}}{{c}}{{{}}}", latex_text(&column.name)),
+            false => format!(" & {}", latex_text(&column.name)),
+        });
+        let mut text = format!("\\begin{{tabular}}{{l{columns}}}\n\\toprule\nplacer{}", names.collect::<String>());
+        text.push_str(" \\\\\n\\midrule\n");
+        for (placer, values) in &self.rows {
+            text.push_str(&latex_text(placer));
+            for (column, value) in self.columns.iter().zip(values) {
+                text.push_str(" & ");
+                let bold = |text: String, best: bool| if best { format!("\\textbf{{{text}}}") } else { text };
+                match value {
+                    // What stands between the columns, ±, would stand in an empty cell, too.
+                    None if column.repeated => text.push_str("\\multicolumn{2}{c}{--}"),
+                    None => text.push_str("--"),
+                    Some(value) => {
+                        let [mean, deviation] = column.texts(value);
+                        text.push_str(&bold(mean, value.best));
+                        if column.repeated {
+                            text.push_str(&format!(" & {}", bold(deviation, value.best)));
+                        }
+                    }
+                }
+            }
+            text.push_str(" \\\\\n");
+        }
+        text.push_str("\\bottomrule\n\\end{tabular}\n");
+        latex_float(&text, caption, label)
+    }
+}
+
+impl Column {
+    /// Mean and deviation; the deviation is empty if there is none.
+    fn texts(&self, value: &Value) -> [String; 2] {
+        let text = |number: f64| format!("{number:.*}", self.decimals);
+        [text(value.mean), value.deviation.map_or_else(String::new, text)]
+    }
+
+    fn latex(&self) -> &'static str {
+        if self.repeated { "r@{\\,$\\pm$\\,}r" } else { "r" }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::table;
+    use crate::summary::tests::rows;
+
+    fn text(format: TextFormat) -> String {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.graph == "a" && row.placer == "random" && row.repetition == 1) {
+            row.makespan = row.makespan.map(|makespan| makespan * 1.2);
+        }
+        let table = results::Table::new(&rows).unwrap();
+        MetricTable::new(&table, Metric::Makespan).unwrap().to_text(format, "50 %", "tab:a")
+    }
 
     #[test]
-    fn a_table_has_the_best_scheduler_and_leaves_failures_empty() {
-        let table = metric_table(&table(), Metric::Makespan).unwrap();
-        assert_eq!(table.header, ["placer", "a (ms)", "b (s)", "mean ratio to best"]);
-        assert_eq!(table.rows[1], ["heft", "10.00 ± 0", "4.000 ± 0", "1.000"]);
-        assert_eq!(table.rows[0], ["random", "20.00 ± 0", "", ""]);
+    fn a_table_has_the_best_scheduler_in_bold_and_leaves_failures_empty() {
+        // random: 20 and 24 ms, so 22 with a deviation of √8; it fails on b.
+        assert_eq!(
+            text(TextFormat::Markdown),
+            "| placer | a (ms)         | b (s)           | mean ratio to best |\n\
+             |--------|----------------|-----------------|--------------------|\n\
+             | random | 22.0 ± 2.8     |                 |                    |\n\
+             | heft   | **10.0 ± 0.0** | **4.00 ± 0.00** | **1.000**          |\n"
+        );
+        assert_eq!(
+            text(TextFormat::Csv),
+            "placer,a (ms),\"a (ms), standard deviation\",b (s),\"b (s), standard deviation\",mean ratio to best\n\
+             random,22,2.82843,,,\nheft,10,0,4,0,1\n"
+        );
+    }
+
+    #[test]
+    fn in_latex_means_and_deviations_stand_below_each_other() {
+        let text = text(TextFormat::Latex);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "\\begin{table}",
+                "\\centering",
+                "\\caption{50 \\%}",
+                "\\label{tab:a}",
+                "\\begin{tabular}{lr@{\\,$\\pm$\\,}rr@{\\,$\\pm$\\,}rr}",
+                "\\toprule",
+                "placer & \\multicolumn{2}{c}{a (ms)} & \\multicolumn{2}{c}{b (s)} & mean ratio to best \\\\",
+                "\\midrule",
+                "random & 22.0 & 2.8 & \\multicolumn{2}{c}{--} & -- \\\\",
+                "heft & \\textbf{10.0} & \\textbf{0.0} & \\textbf{4.00} & \\textbf{0.00} & \\textbf{1.000} \\\\",
+                "\\bottomrule",
+                "\\end{tabular}",
+                "\\end{table}",
+            ]
+        );
+    }
+
+    #[test]
+    fn without_repetitions_there_are_no_deviations_and_ties_are_all_best() {
+        let mut rows: Vec<_> = rows().into_iter().filter(|row| row.repetition == 0 && row.graph == "a").collect();
+        for row in &mut rows {
+            row.makespan = Some(0.5);
+        }
+        let table = results::Table::new(&rows).unwrap();
+        let text = MetricTable::new(&table, Metric::Makespan).unwrap().to_text(TextFormat::Latex, "", "");
+        assert!(text.starts_with("\\begin{tabular}{lrr}") && text.matches("\\textbf{500}").count() == 2, "{text}");
+        // No number is a multiple of 0: of traffic, no placer is the best.
+        let traffic = MetricTable::new(&table, Metric::TrafficBytes).unwrap();
+        assert!(!traffic.to_text(TextFormat::Latex, "", "").contains("textbf"));
     }
 }

@@ -8,8 +8,8 @@ use placebench_reports::FigureKind;
 use placebench_reports::export::Table;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GanttRun, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, NamedFigure, PerformanceProfile, Quantity, Shape, Step, Style, Sweep, Task, TaskKind, Theme,
-    Unit,
+    Histogram, MARGIN, Moved, NamedFigure, PerformanceProfile, Quantity, ScaleChoice, Shape, Step, Style, Sweep, Task,
+    TaskKind, Theme, Unit,
 };
 
 const GRAPHS: [&str; 7] = [
@@ -120,21 +120,31 @@ fn gantt(devices: usize) -> Gantt {
         let task = |index: usize| {
             let start = index as f64 + 0.1 * (device % 3) as f64;
             let what = if index % 5 == 4 { TaskKind::Send } else { TaskKind::Op };
-            Task { name: format!("op {index} of {device}"), what, start, end: start + 0.8 }
+            let group = format!("layer {}", index % 12);
+            Task { name: format!("op {index} of {device}"), what, group, start, end: start + 0.8 }
         };
         (0..20).map(task).collect()
     };
     let device = |index| GanttDevice { name: format!("/job:worker/task:0/device:GPU:{index}"), tasks: tasks(index) };
     let title = "a run of a graph with a name that is so long that a title of one line does not hold it ".repeat(3);
-    let run = GanttRun { name: String::new(), makespan: 20.0, devices: (0..devices).map(device).collect() };
-    Gantt { title, unit: Unit::Seconds, runs: vec![run] }
+    let moved = |index: usize| Moved {
+        name: format!("op {index}"),
+        from: index % devices,
+        to: (index + 1) % devices,
+        start: index as f64 % 19.0,
+        end: index as f64 % 19.0 + 0.5,
+    };
+    let transfers = if devices > 1 { (0..300).map(moved).collect() } else { vec![] };
+    let devices = (0..devices).map(device).collect();
+    let run = GanttRun { name: String::new(), makespan: 20.0, devices, transfers };
+    Gantt { title, unit: Unit::Seconds, grouped_by: Some("layer".into()), runs: vec![run] }
 }
 
 fn measured_above_predicted(devices: usize) -> Gantt {
     let gantt = gantt(devices);
     let [run] = &gantt.runs[..] else { panic!("one run") };
     let name = "predicted by contention_free: 18 s".into();
-    let mut shorter = GanttRun { name, makespan: 18.0, devices: run.devices.clone() };
+    let mut shorter = GanttRun { name, makespan: 18.0, devices: run.devices.clone(), transfers: vec![] };
     for device in &mut shorter.devices {
         device.tasks.truncate(17);
     }
@@ -147,10 +157,10 @@ fn executable(devices: usize) -> ExecutableOps {
     ExecutableOps { title: "executable".into(), devices: (0..devices).map(device).collect() }
 }
 
-fn styles() -> [Style; 4] {
+fn styles() -> [Style; 5] {
     let narrow = Style::single_column();
     let wide = Style::double_column();
-    [narrow, wide, narrow.with_theme(Theme::Dark), wide.with_theme(Theme::Page)]
+    [narrow, wide, narrow.with_theme(Theme::Dark), Style::page(), wide.with_title(false).with_scale(ScaleChoice::Log)]
 }
 
 fn for_each_drawing(mut check: impl FnMut(&str, &Style, &Drawing)) {
@@ -329,27 +339,35 @@ fn an_op_of_a_timeline_is_one_bar_unless_it_is_too_short_to_see() {
     let few = gantt(7);
     let drawing = few.draw(&Style::double_column());
     assert_eq!(drawing.marks().count(), 7 * 20);
-    assert_eq!(drawing.table().rows.len(), 7 * 20);
+    assert_eq!(drawing.table().rows.len(), 7 * 20 + 300);
+    assert_eq!(drawing.table().header[3], "layer");
+    // The layers that take most time have colours; a line stands for a transfer.
+    for name in ["layer 0", "other layers, or none", "send op", "the 200 longest of 300 transfers"] {
+        assert!(drawing.texts().any(|text| text.text == name), "{name}");
+    }
     let both = measured_above_predicted(3).draw(&Style::double_column());
     assert_eq!(both.marks().count(), 3 * (20 + 17));
     assert_eq!(both.table().header[0], "run");
     let runs: Vec<&str> = both.table().rows.iter().map(|row| row[0].as_str()).collect();
-    assert!(
-        runs[..60].iter().all(|&run| run == "measured: 20 s") && runs[60..].iter().all(|run| run.starts_with("pred"))
-    );
+    let (measured, predicted) = runs.split_at(60 + 300);
+    assert!(measured.iter().all(|&run| run == "measured: 20 s"));
+    assert!(predicted.len() == 3 * 17 && predicted.iter().all(|run| run.starts_with("pred")));
     let task = |index: usize| Task {
         name: index.to_string(),
         what: TaskKind::Op,
+        group: String::new(),
         start: index as f64,
         end: index as f64 + 1.0,
     };
     let without_gaps = |count: usize| Gantt {
         title: String::new(),
         unit: Unit::Seconds,
+        grouped_by: None,
         runs: vec![GanttRun {
             name: String::new(),
             makespan: count as f64,
             devices: vec![GanttDevice { name: "gpu0".into(), tasks: (0..count).map(task).collect() }],
+            transfers: vec![],
         }],
     };
     assert_eq!(without_gaps(30).draw(&Style::single_column()).marks().count(), 30);
@@ -411,7 +429,8 @@ fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
         Box::new(Gantt {
             title: String::new(),
             unit: Unit::Seconds,
-            runs: vec![GanttRun { name: String::new(), makespan: 0.0, devices: vec![] }],
+            grouped_by: None,
+            runs: vec![GanttRun { name: String::new(), makespan: 0.0, devices: vec![], transfers: vec![] }],
         }),
         Box::new(ExecutableOps { title: String::new(), devices: vec![] }),
         Box::new(PerformanceProfile { title: String::new(), metric: "makespan".into(), profiles: vec![] }),
@@ -453,4 +472,49 @@ fn the_data_beside_a_figure_are_read_back_from_csv() {
         assert_eq!(read, table, "{name}");
         assert!(!table.rows.is_empty(), "{name}");
     }
+}
+
+/// The straight line of a mark that is longest upwards, and how many level ones it has.
+fn whisker(shapes: &[Shape]) -> (f64, usize) {
+    let lines = shapes.iter().filter_map(|shape| match shape {
+        Shape::Path { steps, .. } => match steps.as_slice() {
+            [Step::Move(x1, y1), Step::Line(x2, y2)] => Some(((x2 - x1).abs(), (y2 - y1).abs())),
+            _ => None,
+        },
+        _ => None,
+    });
+    lines.fold((0.0, 0), |(longest, level), (x, y)| (f64::max(longest, y), level + usize::from(y == 0.0 && x > 0.0)))
+}
+
+#[test]
+fn an_error_bar_stays_within_a_logarithmic_axis_and_has_no_end_where_it_goes_on() {
+    let estimate =
+        |mean: f64, deviation: f64| Estimate { mean, low: mean - deviation, high: mean + deviation, count: 5 };
+    let point = |(index, value): (usize, Estimate)| (index as f64 + 1.0, value, index.to_string());
+    // The deviation of the last is larger than its mean: it reaches below 0, where no logarithm is.
+    let values = [estimate(1.0, 0.1), estimate(1000.0, 100.0), estimate(10.0, 12.0)];
+    let sweep = Sweep {
+        title: String::new(),
+        parameter: Quantity::new("fringe", Unit::Count),
+        quantity: Quantity::new("makespan", Unit::Seconds),
+        curves: vec![Curve { name: "pct".into(), points: values.into_iter().enumerate().map(point).collect() }],
+    };
+    let drawing = sweep.draw(&Style::single_column());
+    assert!(drawing.texts().any(|text| text.text.contains("log scale")));
+    let marks: Vec<(f64, usize)> = drawing.marks().map(|(_, shapes)| whisker(shapes)).collect();
+    assert_eq!(marks.iter().map(|(_, level)| *level).collect::<Vec<_>>(), [2, 2, 1]);
+    assert!(marks[2].0 > marks[1].0 && marks[2].0 < drawing.height);
+    // Values of a parameter that are whole numbers have whole ticks.
+    let ticks: Vec<&str> = drawing.texts().map(|text| text.text.as_str()).filter(|text| text.len() < 4).collect();
+    assert!(ticks.contains(&"1") && ticks.contains(&"2") && ticks.contains(&"3"), "{ticks:?}");
+    assert!(!ticks.iter().any(|text| text.contains('.')), "{ticks:?}");
+}
+
+#[test]
+fn a_figure_without_its_title_is_as_high_as_the_title_less() {
+    let figure = bars(&[Some(1.0), Some(3.0)]);
+    let style = Style::single_column();
+    let (with, without) = (figure.draw(&style), figure.draw(&style.with_title(false)));
+    assert!(with.texts().any(|text| text.text == "bars") && !without.texts().any(|text| text.text == "bars"));
+    assert!(without.height < with.height && without.title == "bars");
 }

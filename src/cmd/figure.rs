@@ -1,4 +1,4 @@
-//! `placebench figure`: the figures of a run, as SVG and PNG, with their data beside them.
+//! `placebench figure`: the figures of a run, as SVG, PNG, PDF or TikZ, with their data beside them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placebench::harness::results::{Metric, Table};
 use placebench::reports::FigureKind;
-use placebench::reports::figure::{Figure, NamedFigure, Style, Theme};
+use placebench::reports::figure::{Figure, NamedFigure, ScaleChoice, Style, Theme};
 
 use super::filter::Where;
 use crate::output::{complain, one_line, print, write_file};
@@ -53,6 +53,14 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Page::Light)]
     page: Page,
 
+    /// The axes of results: logarithmic where values lie far apart, or always linear, or always logarithmic.
+    #[arg(long, value_enum, default_value_t = Axes::Auto)]
+    scale: Axes,
+
+    /// Leaves out the titles above the figures: a paper has captions.
+    #[arg(long)]
+    no_title: bool,
+
     /// Writes the texts of SVG as paths: for programs that know neither Arial nor fixed lengths of texts.
     #[arg(long)]
     outlines: bool,
@@ -74,6 +82,10 @@ enum Format {
     Svg,
     /// Pixels.
     Png,
+    /// Vectors for a paper or slides, the font embedded.
+    Pdf,
+    /// A TikZ picture for \input: texts in the paper's own font.
+    Tex,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,6 +94,16 @@ enum Width {
     Single,
     /// 174 mm.
     Double,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Axes {
+    /// As the values are.
+    Auto,
+    /// Equal differences are equal lengths.
+    Linear,
+    /// Equal ratios are equal lengths.
+    Log,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -102,6 +124,11 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Width::Double => Style::double_column(),
     };
     let style = style.with_theme(if args.page == Page::Light { Theme::Light } else { Theme::Dark });
+    let style = style.with_title(!args.no_title).with_scale(match args.scale {
+        Axes::Auto => ScaleChoice::Auto,
+        Axes::Linear => ScaleChoice::Linear,
+        Axes::Log => ScaleChoice::Log,
+    });
     let (mut lines, mut written, mut failed) = (String::new(), 0, Vec::new());
     for kind in kinds {
         match write_kind(args, kind, &table, &folder, &style) {
@@ -150,7 +177,13 @@ fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, sty
         write("svg", svg.as_bytes())?;
     }
     if args.format.contains(&Format::Png) {
-        write("png", &drawing.to_png(f64::from(args.dpi) / 72.0)?)?;
+        write("png", &drawing.to_png(f64::from(args.dpi) / 72.0).with_context(|| name.to_owned())?)?;
+    }
+    if args.format.contains(&Format::Pdf) {
+        write("pdf", &drawing.to_pdf())?;
+    }
+    if args.format.contains(&Format::Tex) {
+        write("tex", drawing.to_tex().with_context(|| name.to_owned())?.as_bytes())?;
     }
     Ok(())
 }

@@ -33,9 +33,9 @@ pub(crate) enum Verb {
     Run(run::Args),
     /// Runs a paper's evaluation and checks its claims one by one.
     Reproduce(reproduce::Args),
-    /// Makes one HTML file of a run: findings, figures, tables, and a page for each cell.
+    /// Makes one HTML file of a run: findings, figures, tables, and a page for each cell; or of several runs compared.
     Report(report::Args),
-    /// Draws the figures of a run, as SVG and PNG, with their data as CSV beside them.
+    /// Draws the figures of a run, as SVG, PNG, PDF or TikZ, with their data as CSV beside them.
     Figure(figure::Args),
     /// Prints the results of a run as a table for a paper: Markdown, LaTeX or CSV.
     Table(table::Args),

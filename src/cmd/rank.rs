@@ -106,7 +106,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             let notes: String = ranking_notes(&ranking).iter().map(|note| format!("- {note}\n")).collect();
             format!("{}\n{notes}", ranking_table(&ranking).to_markdown())
         }
-        Format::Latex => ranking_table(&ranking).to_latex(&caption()),
+        Format::Latex => ranking_table(&ranking).to_latex(&caption(), "tab:rank"),
         Format::Csv => ranking_table(&ranking).to_csv(),
         Format::Json => ranking_json(&ranking)?,
     })?;

@@ -1,16 +1,17 @@
-//! `placebench report`: a run as one HTML file.
+//! `placebench report`: a run as one HTML file, or several side by side.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::datasets::significant::bytes_text;
+use placebench::harness::compare::{Options, RunTable};
 use placebench::harness::runner::{read_environment, read_suite};
 use placebench::harness::suite::Plan;
-use placebench::reports::{ReportInput, Timelines, html_report};
+use placebench::reports::{MOST_RUNS, ReportInput, Timelines, comparison_report, html_report};
 
 use super::filter::Where;
 use crate::output::{print, write_file};
@@ -18,26 +19,27 @@ use crate::output::{print, write_file};
 /// Arguments of `report`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run folder, finished or not.
-    folder: PathBuf,
+    /// The run folder, finished or not. Several are compared with the first of them, side by side; these may be tables
+    /// (.parquet, .csv, .json), too.
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
 
-    /// The file to write [default: report.html in the run folder].
+    /// The file to write [default: report.html in the run folder; of several runs comparison.html in that of the last].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
     only: Where,
 
-    /// Which cells are simulated again for a timeline.
-    #[arg(long, value_enum, default_value_t)]
-    timelines: Choice,
+    /// Which cells are simulated again for a timeline [default: auto]; not for several runs.
+    #[arg(long, value_enum)]
+    timelines: Option<Choice>,
 }
 
 /// Which cells get a timeline.
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Choice {
     /// The best scheduler of each placer on each graph, as many as take little time and space.
-    #[default]
     Auto,
     /// No cell.
     None,
@@ -46,22 +48,50 @@ enum Choice {
 }
 
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    let folder = args.folder.to_str().with_context(|| format!("{}: is not Unicode", args.folder.display()))?;
-    let table = args.only.table_of(&args.folder)?;
+    match args.runs.as_slice() {
+        [run] => one(args, run),
+        runs => compared(args, runs),
+    }
+}
+
+/// The page of runs compared with the first of them.
+fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    if args.timelines.is_some() {
+        bail!("--timelines is about one run: of several, the page compares numbers only");
+    }
+    if runs.len() > MOST_RUNS {
+        bail!("{} runs are too many for a page of at most {MOST_RUNS}: use placebench trend", runs.len());
+    }
+    let mut tables = runs.iter().map(|run| RunTable::read(run)).collect::<Result<Vec<_>, _>>()?;
+    args.only.keep(&mut tables)?;
+    let html = comparison_report(&tables, &Options::default())?;
+    let beside = runs.last().filter(|run| run.is_dir()).map(|run| run.join("comparison.html"));
+    let path =
+        args.out.clone().or(beside).context("the last of the runs is a table: say where to write with --out FILE")?;
+    write_file(&path, |out| out.write_all(html.as_bytes()))?;
+    let size = bytes_text(html.len() as f64);
+    print(&format!("{}: {size}, {} runs compared; open it in a browser\n", path.display(), runs.len()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The page of one run.
+fn one(args: &Args, run: &Path) -> anyhow::Result<ExitCode> {
+    let folder = run.to_str().with_context(|| format!("{}: is not Unicode", run.display()))?;
+    let table = args.only.table_of(run)?;
     let only = args.only.filter();
-    let (suite_text, suite) = read_suite(&args.folder)?;
+    let (suite_text, suite) = read_suite(run)?;
     let plan = suite
         .map_err(|error| error.to_string())
         .and_then(|suite| Plan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
     let timelines = match args.timelines {
-        Choice::Auto => Timelines::Auto,
-        Choice::None => Timelines::None,
-        Choice::All => Timelines::All,
+        None | Some(Choice::Auto) => Timelines::Auto,
+        Some(Choice::None) => Timelines::None,
+        Some(Choice::All) => Timelines::All,
     };
-    let environment = read_environment(&args.folder)?;
+    let environment = read_environment(run)?;
     let folder = folder.trim_end_matches('/').to_owned();
     let report = html_report(&ReportInput { folder, table, suite_text, plan, environment, timelines, only })?;
-    let path = args.out.clone().unwrap_or_else(|| args.folder.join("report.html"));
+    let path = args.out.clone().unwrap_or_else(|| run.join("report.html"));
     write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
     let size = bytes_text(report.html.len() as f64);
     print(&format!("{}: {size}, {} timelines; open it in a browser\n", path.display(), report.timelines))?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
-use placebench::reports::{Marks, metric_table};
+use placebench::reports::{Marks, MetricTable};
 
 use super::filter::Where;
 use crate::output::{print, write_file};
@@ -29,6 +29,10 @@ pub(crate) struct Args {
     #[arg(long, short, default_value = "markdown")]
     format: TextFormat,
 
+    /// What \ref calls the table in LaTeX [default: tab: with the run folder's name and the metric].
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+
     /// Writes to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -40,7 +44,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let note = Marks::new(&table)?.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let caption = format!("Mean {name} of each placer with its best scheduler{said}");
-    let mut text = metric_table(&table, args.metric)?.to_text(args.format, &caption);
+    let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
+    let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", args.metric.short()));
+    let mut text = MetricTable::new(&table, args.metric)?.to_text(args.format, &caption, &label);
     if let (TextFormat::Markdown, Some(note)) = (args.format, note) {
         text.push_str(&format!("\n{note}\n"));
     }

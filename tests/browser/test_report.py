@@ -215,6 +215,23 @@ class DefaultRun(Page):
         names = self.texts("#summary-grid tbody th")
         self.assertEqual(names, sorted(names, key=str.lower))
 
+    def test_placers_stand_by_their_mean_and_say_so(self):
+        means = self.browser.run(
+            "return DATA.summary.order.map((placer) => [DATA.summary.shown[placer], DATA.summary.mean[placer], DATA.summary.row[placer]])"
+        )
+        self.assertEqual(self.texts("#summary-grid tbody th"), [name for name, _, _ in means])
+        failed = "return DATA.summary.ratio[arguments[0]].filter((ratio) => ratio === null).length"
+        order = self.browser.run("return DATA.summary.order")
+        keys = [(self.browser.run(failed, placer), mean) for placer, (_, mean, _) in zip(order, means)]
+        self.assertEqual([failures for failures, _ in keys], sorted(failures for failures, _ in keys))
+        self.assertEqual(self.texts("#summary-grid thead th[aria-sort=ascending] .label"), ["mean"])
+        # As many stars as ratios of 1; where several share the best, each says so.
+        stars = self.browser.run("return document.querySelectorAll('#summary-grid .best').length")
+        ones = self.browser.run("return DATA.summary.ratio.flat().filter((ratio) => ratio === 1).length")
+        self.assertEqual(stars, ones)
+        self.browser.click("#summary-grid thead th:last-child button")
+        self.assertEqual(self.texts("#summary-grid thead th[aria-sort=descending] .label"), ["mean"])
+
     def test_pages_turn(self):
         first = self.texts("#rows tbody tr:first-child")
         self.browser.click(".pager button:last-child")
@@ -330,8 +347,13 @@ class DefaultRun(Page):
         self.shot("cell-dark")
 
     def test_a_narrow_screen_scrolls_only_downwards(self):
+        hints = "return [...document.querySelectorAll('.hint')].filter((hint) => hint.checkVisibility()).length"
+        self.assertEqual(self.browser.run(hints), 0)
         self.browser.resize(360, 800)
         self.assert_no_overflow()
+        # The summary, the figures and the cells go on to the right, and say so.
+        self.assertTrue(self.browser.wait("return document.querySelectorAll('#figures > .hint').length > 2"))
+        self.assertGreater(self.browser.run(hints), 4)
         self.shot("narrow")
         row = self.browser.run("return Object.keys(DATA.timelines)[0]")
         self.go(f"#cell={row}")

@@ -27,6 +27,7 @@ pub use check::Group;
 pub use checked::{Checked, CheckedError};
 pub use document::{Part, document};
 pub use print::claims_markdown;
+pub(crate) use print::{claims_table, counts};
 pub use verdict::{Outcome, Standing, Verdict};
 
 /// The claims of one source.

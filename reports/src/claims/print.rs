@@ -1,6 +1,7 @@
 //! Claims and verdicts as Markdown.
 
 use super::{Checked, Claim, Claims, Group, Outcome, Standing, Verdict};
+use crate::export::Table;
 
 /// The longest line of prose.
 const WIDTH: usize = 118;
@@ -73,7 +74,7 @@ pub fn claims_markdown(claims: &Claims, checked: &Checked) -> String {
     let verdicts: Vec<Vec<Verdict>> = (0..claims.claims.len()).map(|claim| checked.verdicts(claims, claim)).collect();
     let mut text = readings(claims, &verdicts);
     text.push_str(&format!("\n{}\n\n", wrapped(&counts(claims, checked), "")));
-    text.push_str(&table(claims, checked, &verdicts));
+    text.push_str(&table(claims, checked));
     let details = details(claims, checked, &verdicts);
     if !details.is_empty() {
         let lead = "What is not within the limits, under the first reading where a claim fails or is open, with the 95 % \
@@ -83,8 +84,8 @@ pub fn claims_markdown(claims: &Claims, checked: &Checked) -> String {
     text
 }
 
-/// How many claims stand how.
-fn counts(claims: &Claims, checked: &Checked) -> String {
+/// How many claims stand how, in bold.
+pub(crate) fn counts(claims: &Claims, checked: &Checked) -> String {
     let standings: Vec<Standing> = (0..claims.claims.len()).map(|claim| checked.standing(claims, claim)).collect();
     let count = |wanted: Standing| standings.iter().filter(|standing| **standing == wanted).count();
     let several = claims.readings.len() > 1;
@@ -115,25 +116,35 @@ fn readings(claims: &Claims, verdicts: &[Vec<Verdict>]) -> String {
     text
 }
 
+/// A claim a row, a reading a column, as Markdown.
+fn table(claims: &Claims, checked: &Checked) -> String {
+    let Table { header, rows } = claims_table(claims, checked);
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule = format!("|--:|{}\n", "---|".repeat(header.len() - 1));
+    [line(&header), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
+}
+
 /// A claim a row, a reading a column.
-fn table(claims: &Claims, checked: &Checked, verdicts: &[Vec<Verdict>]) -> String {
-    let names: Vec<&str> = claims.readings.iter().map(|reading| reading.name.as_str()).collect();
-    let mut text = format!("| # | where | claim | expected | source | {} | verdict |\n", names.join(" | "));
-    text.push_str(&format!("|--:|---|---|---|---|{}---|\n", "---|".repeat(names.len())));
+pub(crate) fn claims_table(claims: &Claims, checked: &Checked) -> Table {
+    let readings = claims.readings.iter().map(|reading| reading.name.as_str());
+    let header = ["#", "where", "claim", "expected", "source"].into_iter().chain(readings).chain(["verdict"]);
+    let mut table = Table::new(header);
     for (index, claim) in claims.claims.iter().enumerate() {
-        let printed = claim.printed.as_deref().unwrap_or("");
-        let (figure, what, expected) = (&claim.figure, &claim.text, claim.expectation());
-        text.push_str(&format!("| {} | {figure} | {what} | {expected} | {printed} |", index + 1));
-        for (groups, verdict) in checked.groups.iter().zip(&verdicts[index]) {
+        let verdicts = checked.verdicts(claims, index);
+        let printed = claim.printed.clone().unwrap_or_default();
+        let mut row =
+            vec![(index + 1).to_string(), claim.figure.clone(), claim.text.clone(), claim.expectation(), printed];
+        for (groups, verdict) in checked.groups.iter().zip(&verdicts) {
             let cell = match (&verdict.mean, claim.on_average) {
                 (Some(mean), true) => number(*mean),
                 _ => range(&groups[index]),
             };
-            text.push_str(&format!(" {} |", format!("{cell} {}", verdict.outcome.mark()).trim_start()));
+            row.push(format!("{cell} {}", verdict.outcome.mark()).trim_start().to_owned());
         }
-        text.push_str(&format!(" {} |\n", standing(checked.standing(claims, index), &verdicts[index])));
+        row.push(standing(checked.standing(claims, index), &verdicts));
+        table.push(row);
     }
-    text
+    table
 }
 
 /// How a claim stands, in words.

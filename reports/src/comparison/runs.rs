@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::numbers::{counted, factor, probability, seconds, values};
 use crate::export::Table;
+use crate::html::{escape, grid};
 use crate::terminal::aligned;
 
 /// A comparison for a terminal; lists end after `limit` lines.
@@ -50,32 +51,56 @@ pub fn comparison_json(comparison: &Comparison, options: &Options) -> serde_json
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
+/// A comparison as HTML without a heading: verdict, regressions, placers, seconds, cells that are not in both; lists end after
+/// `limit` lines.
+pub(crate) fn comparison_html(comparison: &Comparison, limit: usize) -> String {
+    document(comparison, limit, Style::Html)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
     Text,
     Markdown,
+    Html,
 }
 
 impl Style {
     fn heading(self, text: &str) -> String {
-        if self == Self::Text { format!("\n{text}\n") } else { format!("\n### {text}\n\n") }
+        match self {
+            Self::Text => format!("\n{text}\n"),
+            Self::Markdown => format!("\n### {text}\n\n"),
+            Self::Html => format!("<h3>{}</h3>\n", escape(text)),
+        }
     }
 
     fn table(self, table: &Table) -> String {
-        if self == Self::Text { aligned(table) } else { table.to_markdown() + "\n" }
+        match self {
+            Self::Text => aligned(table),
+            Self::Markdown => table.to_markdown() + "\n",
+            Self::Html => grid(table),
+        }
     }
 
     fn item(self, text: &str) -> String {
-        if self == Self::Text { format!("{text}\n") } else { format!("- {text}\n") }
+        match self {
+            Self::Text => format!("{text}\n"),
+            Self::Markdown => format!("- {text}\n"),
+            Self::Html => format!("<p class=\"item\">{}</p>\n", escape(text)),
+        }
     }
 
     fn items(self, all: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
         let more = all.len().saturating_sub(limit);
         let mut text: String = all.take(limit).map(|line| self.item(&line)).collect();
         if more > 0 {
-            text.push_str(&self.item(&format!("… and {more} more (use --all)")));
+            text.push_str(&self.item(&format!("… and {more} more ({})", self.all())));
         }
         text
+    }
+
+    /// How to see all lines of a list.
+    fn all(self) -> &'static str {
+        if self == Self::Html { "placebench compare --all lists them" } else { "use --all" }
     }
 }
 
@@ -110,7 +135,11 @@ fn verdict(comparison: &Comparison, style: Style) -> String {
         0 => format!("No regression: {compared}."),
         n => format!("{}: {compared}.", counted(n, "regression")),
     };
-    if style == Style::Text { verdict + "\n" } else { format!("## {verdict}\n") }
+    match style {
+        Style::Text => verdict + "\n",
+        Style::Markdown => format!("## {verdict}\n"),
+        Style::Html => format!("<p class=\"verdict\"><b>{}</b></p>\n", escape(&verdict)),
+    }
 }
 
 fn side_line(side: &Side) -> String {
@@ -220,7 +249,7 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
     text.push_str(&style.table(&table));
     let more = times.algorithms.len().saturating_sub(limit);
     if more > 0 {
-        text.push_str(&style.item(&format!("… and {more} more (use --all)")));
+        text.push_str(&style.item(&format!("… and {more} more ({})", style.all())));
     }
     text
 }

@@ -102,7 +102,11 @@ impl Trend {
 
     /// The values as lines over the numbers of the runs, which count from 1: of the placers that changed, or of all if none did.
     pub fn figure(&self) -> TrendLines {
-        let unit = if self.metric.is_measured() { Unit::Seconds } else { Unit::One };
+        let unit = match self.metric {
+            Metric::Failed => Unit::Count,
+            metric if metric.is_measured() => Unit::Seconds,
+            _ => Unit::One,
+        };
         let point = |placer: &PlacerTrend, index: usize| {
             let value = placer.values[index]?;
             Some((index as f64 + 1.0, Estimate::exact(value), format!("{}|{}", placer.placer, self.runs[index])))

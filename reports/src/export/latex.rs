@@ -4,7 +4,7 @@ use placebench_datasets::printable;
 
 use super::Table;
 
-pub(super) fn write(table: &Table, caption: &str) -> String {
+pub(super) fn write(table: &Table, caption: &str, label: &str) -> String {
     let columns: String = table.numeric_columns().iter().map(|&right| if right { 'r' } else { 'l' }).collect();
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
@@ -13,14 +13,25 @@ pub(super) fn write(table: &Table, caption: &str) -> String {
     let mut text = format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n{}\\midrule\n", line(&table.header));
     text.extend(table.rows.iter().map(|row| line(row)));
     text.push_str("\\bottomrule\n\\end{tabular}\n");
+    float(&text, caption, label)
+}
+
+/// A `tabular` as a `table` with a caption and a label; as it is without a caption.
+pub(crate) fn float(tabular: &str, caption: &str, label: &str) -> String {
     if caption.is_empty() {
-        return text;
+        return tabular.to_owned();
     }
-    format!("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n{text}\\end{{table}}\n", escape(caption))
+    let label = if label.is_empty() { String::new() } else { format!("\\label{{{}}}\n", plain(label)) };
+    format!("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n{label}{tabular}\\end{{table}}\n", escape(caption))
+}
+
+/// A label that `\ref` takes: what is special to LaTeX becomes a hyphen.
+fn plain(label: &str) -> String {
+    label.chars().map(|c| if c.is_ascii_alphanumeric() || ":.-+".contains(c) { c } else { '-' }).collect()
 }
 
 /// A text that LaTeX prints as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(&text.replace(['\n', '\r'], " ")).chars() {
         match character {
@@ -35,6 +46,8 @@ fn escape(text: &str) -> String {
             '×' => escaped.push_str("$\\times$"),
             '°' => escaped.push_str("$^\\circ$"),
             '±' => escaped.push_str("$\\pm$"),
+            '−' => escaped.push_str("$-$"),
+            'µ' => escaped.push_str("\\textmu{}"),
             other => escaped.push(other),
         }
     }
@@ -49,7 +62,7 @@ mod tests {
     fn control_characters_are_shown() {
         let mut table = Table::new(["a\u{1b}[2Jb"]);
         table.push(["two\nlines"]);
-        let text = table.to_latex("");
+        let text = table.to_latex("", "");
         assert!(text.contains("a\\textbackslash{}u\\{1b\\}[2Jb") && text.contains("two lines"), "{text}");
     }
 
@@ -57,17 +70,20 @@ mod tests {
     fn every_special_character_is_escaped_and_the_rules_are_those_of_booktabs() {
         let mut table = Table::new(["name", "share"]);
         table.push(["batch_split & \\x{y}~^#$", "50%"]);
-        let text = table.to_latex("100% of_all");
+        let text = table.to_latex("100% of_all", "tab:a_b%");
         assert!(
             text.contains(
                 "batch\\_split \\& \\textbackslash{}x\\{y\\}\\textasciitilde{}\\textasciicircum{}\\#\\$ & 50\\% \\\\"
             ),
             "{text}"
         );
-        assert!(text.contains("\\caption{100\\% of\\_all}") && text.contains("\\begin{tabular}{lr}"), "{text}");
+        assert!(
+            text.contains("\\caption{100\\% of\\_all}\n\\label{tab:a-b-}\n") && text.contains("\\begin{tabular}{lr}"),
+            "{text}"
+        );
         for rule in ["\\toprule", "\\midrule", "\\bottomrule"] {
             assert_eq!(text.matches(rule).count(), 1);
         }
-        assert!(table.to_latex("").starts_with("\\begin{tabular}"));
+        assert!(table.to_latex("", "").starts_with("\\begin{tabular}"));
     }
 }

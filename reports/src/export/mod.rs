@@ -6,6 +6,8 @@ mod markdown;
 
 use std::str::FromStr;
 
+pub(crate) use latex::{escape as latex_text, float as latex_float};
+
 /// A table of texts: one header, rows of as many cells.
 ///
 /// Numbers are written before they get here, so that all formats show the same digits.
@@ -68,11 +70,11 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The table in a format; `caption` is of use to LaTeX only.
-    pub fn to_text(&self, format: TextFormat, caption: &str) -> String {
+    /// The table in a format; `caption` and `label` are of use to LaTeX only.
+    pub fn to_text(&self, format: TextFormat, caption: &str, label: &str) -> String {
         match format {
             TextFormat::Markdown => self.to_markdown(),
-            TextFormat::Latex => self.to_latex(caption),
+            TextFormat::Latex => self.to_latex(caption, label),
             TextFormat::Csv => self.to_csv(),
         }
     }
@@ -88,12 +90,13 @@ impl Table {
     }
 
     /// A LaTeX `table` with booktabs rules (`\usepackage{booktabs}`); an empty caption leaves the `tabular` bare.
-    pub fn to_latex(&self, caption: &str) -> String {
-        latex::write(self, caption)
+    /// `\ref` finds it by its label.
+    pub fn to_latex(&self, caption: &str, label: &str) -> String {
+        latex::write(self, caption, label)
     }
 
     /// Whether each column holds only numbers and empty cells: such columns are aligned right.
-    fn numeric_columns(&self) -> Vec<bool> {
+    pub(crate) fn numeric_columns(&self) -> Vec<bool> {
         let is_number = |text: &String| {
             let digits = text.trim_end_matches(['%', '×']);
             digits.is_empty() || digits == "-" || digits == "—" || digits.parse::<f64>().is_ok()

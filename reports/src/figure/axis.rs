@@ -147,7 +147,7 @@ impl Axis {
 
 /// Draws the title over the width of the drawing, in as many lines as it needs; returns where the figure goes on below it.
 pub(crate) fn draw_title(drawing: &mut Drawing, title: &str, style: &Style) -> f64 {
-    let lines = wrapped(title, drawing.width, style.font_pt);
+    let lines = if style.titled { wrapped(title, drawing.width, style.font_pt) } else { Vec::new() };
     for (index, line) in lines.iter().enumerate() {
         let y = font::CAPITAL * style.font_pt + 0.5 + index as f64 * style.line();
         drawing.text(0.0, y, style.font_pt, Anchor::Start, line);

@@ -141,6 +141,17 @@ impl Figure for CriticalDifference {
         drawing.height = self.draw_words(&mut drawing, bottom, style) + 2.0;
         drawing
     }
+
+    fn says_nothing(&self) -> Option<String> {
+        (!self.test.separates(self.alpha)).then(|| {
+            format!(
+                "No diagram of mean ranks: over {} instances no two of {} placers differ (Nemenyi, α = {}).",
+                self.test.instances,
+                self.algorithms.len(),
+                number_text(self.alpha)
+            )
+        })
+    }
 }
 
 impl CriticalDifference {

@@ -12,6 +12,8 @@ pub enum Color {
     Paper,
     /// The colour of what is only background to the rest: pale, and the same however often it is drawn over itself.
     Faint,
+    /// The colour of what is bad: the worse, the more opaque. Ink on it can be read.
+    Loud,
     /// Red, green, blue: the same on any page.
     Rgb(u8, u8, u8),
     /// Red, green, blue of a thin line: darker on a light page and lighter on a dark one, where it could not be seen else.
@@ -157,14 +159,18 @@ impl Text {
         font::width(&self.text, self.size)
     }
 
+    /// How much of it, in points, comes before its position.
+    pub(super) fn before(&self) -> f64 {
+        match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => self.length() / 2.0,
+            Anchor::End => self.length(),
+        }
+    }
+
     /// The box that it fills, from the feet of `g` to the heads of capitals.
     pub fn area(&self) -> Area {
-        let length = self.length();
-        let before = match self.anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => length / 2.0,
-            Anchor::End => length,
-        };
+        let (length, before) = (self.length(), self.before());
         let (up, down) = (font::CAPITAL * self.size, font::DESCENT * self.size);
         match self.upwards {
             false => Area::new(self.x - before, self.y - up, length, up + down),
@@ -225,7 +231,8 @@ pub enum Theme {
     /// White on near-black.
     Dark,
     /// For SVG within a page: texts and axes in the page's text colour, no background; edges in the CSS variable
-    /// `--figure-paper` (white), background lines in `--figure-faint` (grey). Pixels are as [`Theme::Light`].
+    /// `--figure-paper` (white), background lines in `--figure-faint` (grey), what is bad in `--figure-loud` (red). Pixels are as
+    /// [`Theme::Light`].
     Page,
 }
 

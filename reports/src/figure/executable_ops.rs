@@ -83,7 +83,7 @@ impl Figure for ExecutableOps {
         let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
         // Some devices choose from hundreds while others starve: both are to be seen.
         let most = ends().fold(0.0, f64::max);
-        let log = (most > 30.0 && most > 10.0 * median).then(|| Scale::log(ends())).flatten();
+        let log = style.scale.is_log(most > 30.0 && most > 10.0 * median).then(|| Scale::log(ends())).flatten();
         let lines = curves.iter().enumerate().map(|(number, (name, points))| {
             let mean = points.iter().map(|(_, _, value)| value.mean).sum::<f64>() / points.len().max(1) as f64;
             let decisions = self.devices.get(number).map_or(0, |(_, choices)| choices.len());
@@ -103,8 +103,9 @@ impl Figure for ExecutableOps {
         let plot = LinePlot {
             title: &title,
             x: (&Quantity::new("decisions of the device", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
-            y: (&Quantity::new("executable ops", Unit::One), log.unwrap_or_else(|| Scale::linear(ends(), true))),
+            y: (&Quantity::new("executable ops", Unit::Count), log.unwrap_or_else(|| Scale::linear(ends(), true))),
             lines: lines.collect(),
+            others: Vec::new(),
             spread: Spread::Band,
             table: self.table(),
         };

@@ -1,10 +1,10 @@
 //! From graphs and simulated runs to figures.
 
-use placebench_datasets::{Cluster, DataflowGraph, OpId, PlacedGraph};
+use placebench_datasets::{Categories, Cluster, DataflowGraph, OpId, PlacedGraph, TransferId};
 use placebench_harness::timeline::Timeline;
 
 use super::executable_ops::ExecutableOps;
-use super::gantt::{Gantt, GanttDevice, GanttRun, Task, TaskKind};
+use super::gantt::{Gantt, GanttDevice, GanttRun, Moved, Task, TaskKind};
 use super::histogram::Histogram;
 use super::quantity::{Quantity, Unit};
 
@@ -15,34 +15,63 @@ use super::quantity::{Quantity, Unit};
 /// O((ops + transfers) log) a run.
 pub fn gantt(placed: &PlacedGraph<'_>, runs: &[(&str, &Timeline)], time_unit: &str, title: String) -> Gantt {
     let runs = runs.iter().map(|&(name, timeline)| gantt_run(placed, timeline, name.to_owned())).collect();
-    Gantt { title, unit: Unit::of_time(time_unit), runs }
+    let graph = placed.instance().graph();
+    let grouped_by = grouping(graph).map(|(name, _)| name.to_owned());
+    Gantt { title, unit: Unit::of_time(time_unit), grouped_by, runs }
+}
+
+/// What ops are grouped by, if they differ in it: their layers, or else their types.
+fn grouping(graph: &DataflowGraph) -> Option<(&'static str, &Categories)> {
+    let differ = |labels: &&Categories| labels.labels().len() > 1;
+    let layers = graph.layers().filter(differ).map(|layers| ("layer", layers));
+    layers.or_else(|| graph.op_types().filter(differ).map(|types| ("op type", types)))
 }
 
 fn gantt_run(placed: &PlacedGraph<'_>, timeline: &Timeline, run: String) -> GanttRun {
     let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     let mut tasks: Vec<Vec<Task>> = vec![Vec::new(); cluster.device_count()];
     let name = |op: OpId| graph.name(op).map_or_else(|| format!("op {op}"), ToString::to_string);
+    let groups = grouping(graph);
     for op in graph.op_ids() {
         let time = timeline.op(op);
-        let task = Task { name: name(op), what: TaskKind::Op, start: time.start, end: time.end };
+        let group = groups.and_then(|(_, labels)| labels.get(op.index())).unwrap_or_default().to_owned();
+        let task = Task { name: name(op), what: TaskKind::Op, group, start: time.start, end: time.end };
         tasks[placed.device_of(op).index()].push(task);
     }
     for (id, time) in timeline.sends() {
         let transfer = placed.transfer(id);
         let to = &cluster.device(transfer.to).name;
         let name = format!("{} to {to}", name(transfer.source));
-        tasks[transfer.from.index()].push(Task { name, what: TaskKind::Send, start: time.start, end: time.end });
+        tasks[transfer.from.index()].push(Task {
+            name,
+            what: TaskKind::Send,
+            group: String::new(),
+            start: time.start,
+            end: time.end,
+        });
     }
     for (id, time) in timeline.receives() {
         let transfer = placed.transfer(id);
         let name = format!("{} from {}", name(transfer.source), cluster.device(transfer.from).name);
-        tasks[transfer.to.index()].push(Task { name, what: TaskKind::Receive, start: time.start, end: time.end });
+        tasks[transfer.to.index()].push(Task {
+            name,
+            what: TaskKind::Receive,
+            group: String::new(),
+            start: time.start,
+            end: time.end,
+        });
     }
     let devices = cluster.devices().iter().zip(tasks).map(|(device, mut tasks)| {
         tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));
         GanttDevice { name: device.name.to_string(), tasks }
     });
-    GanttRun { name: run, makespan: timeline.makespan(), devices: devices.collect() }
+    let moved = |id: TransferId| {
+        let (transfer, time) = (placed.transfer(id), timeline.transfer(placed, id));
+        let (from, to) = (transfer.from.index(), transfer.to.index());
+        Moved { name: name(transfer.source), from, to, start: time.start, end: time.end }
+    };
+    let transfers = (0..placed.transfer_count()).map(|index| moved(TransferId::new(index))).collect();
+    GanttRun { name: run, makespan: timeline.makespan(), devices: devices.collect(), transfers }
 }
 
 /// Executable ops on each device before each of its decisions; `None` if the run did not record them
@@ -68,7 +97,7 @@ pub fn colocation_histogram(graphs: &[(String, &DataflowGraph)], title: String) 
     let sizes = |graph: &DataflowGraph| graph.colocation().groups().map(|(_, members)| members.len() as u64).collect();
     Histogram {
         title,
-        counted: Quantity::new("colocation groups", Unit::One),
+        counted: Quantity::new("colocation groups", Unit::Count),
         size: "ops in a group".into(),
         series: graphs.iter().map(|(name, graph)| (name.clone(), sizes(graph))).collect(),
     }

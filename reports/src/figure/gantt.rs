@@ -1,17 +1,20 @@
 //! What each device does when (L Fig. 7.9, B Fig. 5.4).
 
+use std::collections::BTreeMap;
+
 use super::Figure;
 use super::axis::{Axis, draw_title};
 use super::drawing::{Anchor, Area, Color, Datum, Drawing, Paint, Shape, Stroke};
 use super::font;
 use super::hatch::Hatch;
+use super::look::Look;
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::{AXIS, Style};
 use crate::export::{Table, number_text};
 
-/// A row a device, a bar for each op, white where it idles; how busy it was stands at the right. Several runs stand below each
-/// other over one axis.
+/// A row a device, a bar for each op, white where it idles; how busy it was stands at the right. Bars have the colours of the
+/// groups of ops that take most time, thin lines are transfers. Several runs stand below each other over one axis.
 ///
 /// Ops too short to be seen apart are joined to one bar, whose hover text says how many it holds; the table has each.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,8 @@ pub struct Gantt {
     pub title: String,
     /// The unit of times.
     pub unit: Unit,
+    /// What groups of ops are: `layer`; `None` if ops have no groups.
+    pub grouped_by: Option<String>,
     /// The runs, from top to bottom.
     pub runs: Vec<GanttRun>,
 }
@@ -33,6 +38,23 @@ pub struct GanttRun {
     pub makespan: f64,
     /// The devices, in order.
     pub devices: Vec<GanttDevice>,
+    /// What moved between them.
+    pub transfers: Vec<Moved>,
+}
+
+/// A transfer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// The op whose output moved.
+    pub name: String,
+    /// Index of the device that it left.
+    pub from: usize,
+    /// Index of the device that it reached.
+    pub to: usize,
+    /// When it left.
+    pub start: f64,
+    /// When it arrived.
+    pub end: f64,
 }
 
 /// A device and what it did.
@@ -56,8 +78,6 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    const ALL: [Self; 3] = [Self::Op, Self::Send, Self::Receive];
-
     fn name(self) -> &'static str {
         match self {
             Self::Op => "op",
@@ -83,6 +103,8 @@ pub struct Task {
     pub name: String,
     /// What sort of task it is.
     pub what: TaskKind,
+    /// The group of the op, such as its layer; empty if it has none.
+    pub group: String,
     /// When it began.
     pub start: f64,
     /// When it ended.
@@ -92,6 +114,13 @@ pub struct Task {
 const OP: Paint = Paint::opaque(Color::Rgb(0x2f, 0x6d, 0xa8));
 const SEND: Paint = Paint::opaque(Color::Rgb(0xf0, 0xb2, 0x5a));
 const BETWEEN: Stroke = Stroke::solid(Paint::opaque(Color::Rgb(0x16, 0x3c, 0x63)), 0.25);
+/// Ops of no group, or of one that takes less time than those with a colour.
+const OTHER: Paint = Paint::opaque(Color::Rgb(0xa9, 0xae, 0xb5));
+const TRANSFER: Stroke = Stroke::solid(Paint::ink(0.6), 0.35);
+/// Groups with a colour: those that take most time.
+const MOST_GROUPS: usize = 8;
+/// Transfers that are drawn: those that take longest.
+const MOST_TRANSFERS: usize = 200;
 /// What is narrower than this, in points, may be joined with its neighbours.
 const NARROW: f64 = 1.2;
 /// And this if there are more than [`MANY`] tasks.
@@ -105,8 +134,10 @@ const UNSEEN: f64 = 0.2;
 impl Figure for Gantt {
     fn table(&self) -> Table {
         let unit = self.unit.name();
+        let times = [format!("start_{unit}"), format!("end_{unit}")];
+        let names = ["device".to_owned(), "task".into(), "what".into()];
         let header =
-            ["device".to_owned(), "task".into(), "what".into(), format!("start_{unit}"), format!("end_{unit}")];
+            names.into_iter().chain(self.grouped_by.as_ref().map(|group| group.replace(' ', "_"))).chain(times);
         let several = self.runs.len() > 1;
         let mut table = Table::new(several.then(|| "run".to_owned()).into_iter().chain(header));
         for run in &self.runs {
@@ -114,8 +145,17 @@ impl Figure for Gantt {
                 for task in &device.tasks {
                     let names = [device.name.clone(), task.name.clone(), task.what.name().to_owned()];
                     let times = [task.start, task.end].map(number_text);
-                    table.push(several.then(|| run.name.clone()).into_iter().chain(names).chain(times));
+                    let group = self.grouped_by.as_ref().map(|_| task.group.clone());
+                    let run = several.then(|| run.name.clone());
+                    table.push(run.into_iter().chain(names).chain(group).chain(times));
                 }
+            }
+            for Moved { name, from, to, start, end } in &run.transfers {
+                let [from, to] = [from, to].map(|&device| run.devices.get(device).map_or("", |device| &device.name));
+                let names = [from.to_owned(), format!("{name} to {to}"), "transfer".to_owned()];
+                let group = self.grouped_by.as_ref().map(|_| String::new());
+                let run = several.then(|| run.name.clone());
+                table.push(run.into_iter().chain(names).chain(group).chain([*start, *end].map(number_text)));
             }
         }
         table
@@ -135,6 +175,7 @@ impl Figure for Gantt {
         let scale = Scale::Linear { low: 0.0, high: if makespan > 0.0 { makespan } else { 1.0 } };
         let quantity = Quantity::new("time", self.unit.clone());
         let axis = Axis::below(scale, &quantity, width, style);
+        let groups = self.groups();
         let mut area = Area::new(left, top, width, 0.0);
         drawing.height = top;
         for (index, (run, names)) in self.runs.iter().zip(&names).enumerate() {
@@ -147,22 +188,22 @@ impl Figure for Gantt {
             let is_last = index + 1 == self.runs.len();
             axis.draw_below(&mut drawing, &area, style, is_last);
             drawing.line((area.x, area.y), (area.x, area.bottom()), AXIS);
-            self.draw_run(&mut drawing, run, names, &axis, (&area, pitch), style);
+            self.draw_run(&mut drawing, run, names, &axis, (&area, pitch), (&groups, style));
             drawing.height = area.bottom() + axis.below_room(style, is_last) + 1.0;
             area.y = drawing.height;
         }
-        let has = |kind: &TaskKind| {
-            let devices = || self.runs.iter().flat_map(|run| &run.devices);
-            devices().any(|device| device.tasks.iter().any(|task| task.what == *kind))
-        };
-        let kinds: Vec<TaskKind> =
-            TaskKind::ALL.into_iter().filter(|kind| *kind == TaskKind::Op || has(kind)).collect();
-        if kinds.len() > 1 {
-            drawing.height = draw_key(&mut drawing, left, style, &kinds);
+        let entries = self.key(&groups);
+        if entries.len() > 1 {
+            draw_key(&mut drawing, left, style, &entries);
         }
         drawing
     }
 }
+
+/// The groups with a colour, those that take most time first.
+type Groups = Vec<String>;
+/// What stands before a name in the key.
+type Swatch = fn(Area, Paint) -> Vec<Shape>;
 
 impl Gantt {
     /// Draws the rows of a run, each as high as the pitch.
@@ -173,7 +214,7 @@ impl Gantt {
         names: &[String],
         axis: &Axis,
         (area, pitch): (&Area, f64),
-        style: &Style,
+        (groups, style): (&Groups, &Style),
     ) {
         // Where rows are lower than a line of text, every second, third, … is named.
         let every = (style.line() / pitch).ceil().max(1.0) as usize;
@@ -188,11 +229,24 @@ impl Gantt {
                 drawing.text(drawing.width, baseline, style.font_pt, Anchor::End, format!("{share:.0}%"));
             }
             let lane = Area::new(area.x, y + pitch * 0.1, area.width, pitch * 0.8);
-            self.draw_tasks(drawing, run, device, axis, &lane);
+            self.draw_tasks(drawing, run, device, axis, (&lane, groups));
+        }
+        let mut transfers: Vec<&Moved> = run.transfers.iter().collect();
+        transfers.sort_by(|a, b| (b.end - b.start).total_cmp(&(a.end - a.start)));
+        for transfer in transfers.into_iter().take(MOST_TRANSFERS) {
+            let at = |time: f64, row: usize| (axis.x(time, area), area.y + (row as f64 + 0.5) * pitch);
+            drawing.line(at(transfer.start, transfer.from), at(transfer.end, transfer.to), TRANSFER);
         }
     }
 
-    fn draw_tasks(&self, drawing: &mut Drawing, run: &GanttRun, device: &GanttDevice, axis: &Axis, lane: &Area) {
+    fn draw_tasks(
+        &self,
+        drawing: &mut Drawing,
+        run: &GanttRun,
+        device: &GanttDevice,
+        axis: &Axis,
+        (lane, groups): (&Area, &Groups),
+    ) {
         let x = |time: f64| axis.x(time, lane);
         let tasks: usize = run.devices.iter().map(|device| device.tasks.len()).sum();
         let narrow = if tasks > MANY { NARROW_OF_MANY } else { NARROW };
@@ -213,21 +267,88 @@ impl Gantt {
             let name = if taken == 1 { first.name.clone() } else { format!("{taken} {what}s from {}", first.name) };
             let when = format!("{} to {}", self.unit.text(first.start), self.unit.text(end));
             let of_run = if run.name.is_empty() { String::new() } else { format!(", {}", run.name) };
-            let title = format!("{name} on {}{of_run}: {when}", device.name);
+            let group = busiest_group(&rest[..taken]);
+            let of_group = if group.is_empty() { String::new() } else { format!(" ({group})") };
+            let title = format!("{name}{of_group} on {}{of_run}: {when}", device.name);
             let area = Area::new(x(first.start), lane.y, (x(end) - x(first.start)).max(THINNEST), lane.height);
             let run_key = if run.name.is_empty() { String::new() } else { format!("{}|", run.name) };
             let datum = Datum { key: format!("{run_key}{}|{}", device.name, first.name), title };
-            drawing.mark(datum, bar(area, first.what));
+            drawing.mark(datum, bar(area, first.what, self.paint(group, groups)));
             rest = &rest[taken..];
         }
     }
 }
 
-fn bar(area: Area, what: TaskKind) -> Vec<Shape> {
+impl Gantt {
+    /// The groups of ops that take most time, over all runs; the first by name among equals.
+    fn groups(&self) -> Groups {
+        let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+        let ops = self.runs.iter().flat_map(|run| &run.devices).flat_map(|device| &device.tasks);
+        for task in ops.filter(|task| task.what == TaskKind::Op && !task.group.is_empty()) {
+            *times.entry(&task.group).or_default() += task.end - task.start;
+        }
+        let mut groups: Vec<(&str, f64)> = times.into_iter().collect();
+        groups.sort_by(|a, b| b.1.total_cmp(&a.1));
+        groups.into_iter().take(MOST_GROUPS).map(|(group, _)| group.to_owned()).collect()
+    }
+
+    fn paint(&self, group: &str, groups: &Groups) -> Paint {
+        match groups.iter().position(|known| known == group) {
+            Some(number) => Look::nth(number).fill(),
+            None if groups.is_empty() => OP,
+            None => OTHER,
+        }
+    }
+
+    /// What bars and lines stand for.
+    fn key(&self, groups: &Groups) -> Vec<(Swatch, Paint, String)> {
+        let tasks = || self.runs.iter().flat_map(|run| &run.devices).flat_map(|device| &device.tasks);
+        let mut entries: Vec<(Swatch, Paint, String)> = Vec::new();
+        let op: Swatch = |area, paint| bar(area, TaskKind::Op, paint);
+        entries.extend(groups.iter().map(|group| (op, self.paint(group, groups), group.clone())));
+        if groups.is_empty() {
+            entries.push((op, OP, "op".to_owned()));
+        } else if tasks().any(|task| task.what == TaskKind::Op && !groups.contains(&task.group)) {
+            let by = self.grouped_by.as_deref().unwrap_or("group");
+            entries.push((op, OTHER, format!("other {by}s, or none")));
+        }
+        let kinds: [(TaskKind, Swatch); 2] = [
+            (TaskKind::Send, |area, paint| bar(area, TaskKind::Send, paint)),
+            (TaskKind::Receive, |area, paint| bar(area, TaskKind::Receive, paint)),
+        ];
+        for (kind, swatch) in kinds {
+            if tasks().any(|task| task.what == kind) {
+                entries.push((swatch, SEND, kind.label().to_owned()));
+            }
+        }
+        let most = self.runs.iter().map(|run| run.transfers.len()).max().unwrap_or(0);
+        let transfer: Swatch =
+            |area, _| vec![super::drawing::line((area.x, area.bottom()), (area.right(), area.y), TRANSFER)];
+        if most > MOST_TRANSFERS {
+            entries.push((transfer, OP, format!("the {MOST_TRANSFERS} longest of {most} transfers")));
+        } else if most > 0 {
+            entries.push((transfer, OP, "transfer".to_owned()));
+        }
+        entries
+    }
+}
+
+/// The group that takes most of the time of tasks; the first by name among equals.
+fn busiest_group(tasks: &[Task]) -> &str {
+    let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+    for task in tasks {
+        *times.entry(&task.group).or_default() += task.end - task.start;
+    }
+    let most = times.values().copied().fold(0.0, f64::max);
+    times.into_iter().find(|(_, time)| *time >= most).map_or("", |(group, _)| group)
+}
+
+/// A bar; `paint` is that of an op.
+fn bar(area: Area, what: TaskKind, paint: Paint) -> Vec<Shape> {
     // Edges between neighbours, as long as they leave something between them; not white, which is idle.
     let stroke = (area.width > 1.0).then_some(BETWEEN);
     let (fill, hatch) = match what {
-        TaskKind::Op => (Some(OP), None),
+        TaskKind::Op => (Some(paint), None),
         TaskKind::Send => (Some(SEND), Some(Hatch::Rising)),
         TaskKind::Receive => (Some(SEND), Some(Hatch::Falling)),
     };
@@ -236,16 +357,22 @@ fn bar(area: Area, what: TaskKind) -> Vec<Shape> {
     std::iter::once(inside).chain(hatch).collect()
 }
 
-fn draw_key(drawing: &mut Drawing, left: f64, style: &Style, kinds: &[TaskKind]) -> f64 {
-    let middle = drawing.height + style.line() / 2.0;
+/// Draws swatches with names, in as many lines as they take.
+fn draw_key(drawing: &mut Drawing, left: f64, style: &Style, entries: &[(Swatch, Paint, String)]) {
     let mut x = left;
-    for &kind in kinds {
-        let name = kind.label();
-        for shape in bar(Area::new(x, middle - 3.0, 14.0, 6.0), kind) {
+    for (swatch, paint, name) in entries {
+        let name = font::shortened(name, style.font_pt, drawing.width - left - 17.0);
+        let width = 17.0 + style.text_width(&name);
+        if x > left && x + width > drawing.width {
+            x = left;
+            drawing.height += style.line() + 1.0;
+        }
+        let middle = drawing.height + style.line() / 2.0;
+        for shape in swatch(Area::new(x, middle - 3.0, 14.0, 6.0), *paint) {
             drawing.add(shape);
         }
         drawing.text(x + 17.0, middle + style.half_capital(), style.font_pt, Anchor::Start, name);
-        x += 17.0 + style.text_width(name) + 10.0;
+        x += width + 10.0;
     }
-    drawing.height + style.line() + 1.0
+    drawing.height += style.line() + 1.0;
 }

@@ -72,7 +72,7 @@ impl Figure for GroupedBars {
     }
 
     fn draw(&self, style: &Style) -> Drawing {
-        self.draw_on(self.scale(), None, style)
+        self.draw_on(self.scale(style), None, style)
     }
 }
 
@@ -127,12 +127,12 @@ impl GroupedBars {
         Some(Legend::new(entries, drawing.width, style))
     }
 
-    fn scale(&self) -> Scale {
+    fn scale(&self, style: &Style) -> Scale {
         let values = || self.listed().filter_map(|(_, _, bar)| bar.value);
         let ends = || values().flat_map(|value| [value.mean, value.high]);
         let least = values().map(|value| value.mean).filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min);
         let most = values().map(|value| value.mean).fold(0.0, f64::max);
-        let log = (most > LINEAR_UP_TO * least).then(|| Scale::log_decades(ends())).flatten();
+        let log = style.scale.is_log(most > LINEAR_UP_TO * least).then(|| Scale::log_decades(ends())).flatten();
         log.unwrap_or_else(|| Scale::linear(ends(), true))
     }
 
@@ -228,7 +228,8 @@ impl GroupedBars {
                 let mut shapes = looks[group][series].bar(place);
                 if value.has_spread() {
                     let (span, lying) = at(group, series, value.low.max(base), value.high);
-                    shapes.extend(whisker(&span, lying));
+                    let ends = [value.low, value.high].map(|end| scale.contains(end));
+                    shapes.extend(whisker(&span, lying, ends));
                 }
                 drawing.mark(self.datum(group, series, bar), shapes);
             }
@@ -261,22 +262,24 @@ fn cross(place: &Area, lying: bool) -> Shape {
     Marker::Cross.shape((x, y), 3.0, Paint::INK, EDGE)
 }
 
-/// The error bar in the middle of a bar, with caps; a rim of paper keeps it visible on a dark bar.
-fn whisker(span: &Area, lying: bool) -> Vec<Shape> {
+/// The error bar in the middle of a bar, with caps at those of its ends, low and high, that lie within the axis; a rim of
+/// paper keeps it visible on a dark bar.
+fn whisker(span: &Area, lying: bool, [low, high]: [bool; 2]) -> Vec<Shape> {
     let (x, y) = (span.x + span.width / 2.0, span.y + span.height / 2.0);
     let (half_width, half_height) = ((span.width * 0.3).min(2.2), (span.height * 0.3).min(2.2));
     let lines = match lying {
         true => [
-            ((span.x, y), (span.right(), y)),
-            ((span.x, y - half_height), (span.x, y + half_height)),
-            ((span.right(), y - half_height), (span.right(), y + half_height)),
+            (true, (span.x, y), (span.right(), y)),
+            (low, (span.x, y - half_height), (span.x, y + half_height)),
+            (high, (span.right(), y - half_height), (span.right(), y + half_height)),
         ],
         false => [
-            ((x, span.y), (x, span.bottom())),
-            ((x - half_width, span.y), (x + half_width, span.y)),
-            ((x - half_width, span.bottom()), (x + half_width, span.bottom())),
+            (true, (x, span.y), (x, span.bottom())),
+            (high, (x - half_width, span.y), (x + half_width, span.y)),
+            (low, (x - half_width, span.bottom()), (x + half_width, span.bottom())),
         ],
     };
-    let drawn = |stroke: Stroke| lines.map(|(from, to)| line(from, to, stroke));
-    drawn(RIM).into_iter().chain(drawn(WHISKER)).collect()
+    let seen = || lines.into_iter().filter(|(seen, ..)| *seen);
+    let drawn = |stroke: Stroke| seen().map(move |(_, from, to)| line(from, to, stroke));
+    drawn(RIM).chain(drawn(WHISKER)).collect()
 }

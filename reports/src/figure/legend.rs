@@ -1,6 +1,6 @@
 //! What bars and lines stand for, in columns as wide as the names.
 
-use super::drawing::{Anchor, Area, Drawing, Shape, polyline};
+use super::drawing::{Anchor, Area, Color, Drawing, Paint, Shape, Stroke, polyline};
 use super::font;
 use super::look::Look;
 use super::style::Style;
@@ -14,7 +14,12 @@ pub(crate) enum Swatch {
     Line(Look),
     /// A marker.
     Point(Look),
+    /// A line of those that are not told apart.
+    Others,
 }
+
+/// Lines that are only background to others.
+pub(crate) const BEHIND: Stroke = Stroke::solid(Paint::opaque(Color::Faint), 0.5);
 
 /// Names with their swatches.
 #[derive(Clone, Debug)]
@@ -70,6 +75,7 @@ impl Swatch {
                 vec![line, look.point((x + SWATCH / 2.0, y), MARKER)]
             }
             Self::Point(look) => vec![look.point((x + SWATCH / 2.0, y), MARKER)],
+            Self::Others => vec![polyline(&[(x, y), (x + SWATCH, y)], BEHIND)],
         }
     }
 }

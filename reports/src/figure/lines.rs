@@ -4,9 +4,9 @@
 //! behind, so that panels compare.
 
 use super::axis::{Axis, draw_title};
-use super::drawing::{Area, Color, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
+use super::drawing::{Area, Datum, Drawing, Paint, Stroke, line, polygon, polyline};
 use super::estimate::Estimate;
-use super::legend::{Legend, MARKER, Swatch};
+use super::legend::{BEHIND, Legend, MARKER, Swatch};
 use super::look::Look;
 use super::quantity::Quantity;
 use super::scale::Scale;
@@ -53,16 +53,16 @@ pub(crate) struct LinePlot<'a> {
     pub(crate) x: (&'a Quantity, Scale),
     pub(crate) y: (&'a Quantity, Scale),
     pub(crate) lines: Vec<Line>,
+    /// Lines in pale grey behind, all of one entry in the legend.
+    pub(crate) others: Vec<Line>,
     pub(crate) spread: Spread,
     pub(crate) table: Table,
 }
 
 /// The most lines in one panel.
-const MOST_LINES: usize = 8;
+pub(crate) const MOST_LINES: usize = 10;
 /// Lines of a panel where there are several.
 const LINES_A_PANEL: usize = 6;
-/// Lines of other panels, behind.
-const BEHIND: Stroke = Stroke::solid(Paint::opaque(Color::Faint), 0.5);
 
 impl LinePlot<'_> {
     pub(crate) fn draw(&self, style: &Style) -> Drawing {
@@ -108,6 +108,13 @@ impl LinePlot<'_> {
                 drawing.add(polyline(&other.path(at), BEHIND));
             }
         }
+        for other in &self.others {
+            let path = polyline(&other.path(at), BEHIND);
+            match &other.datum {
+                Some(datum) => drawing.mark(datum.clone(), vec![path]),
+                None => drawing.add(path),
+            }
+        }
         if self.spread == Spread::Band {
             for line in own {
                 draw_band(drawing, line, |point| x.x(point.x, &area), |value| y.y(value, &area));
@@ -130,8 +137,9 @@ impl LinePlot<'_> {
         if self.lines.len() < 2 {
             return bottom;
         }
-        let entries = own.iter().map(|line| (Swatch::Line(line.look), line.name.clone())).collect();
-        let legend = Legend::new(entries, place.width, style);
+        let others = (!self.others.is_empty()).then(|| (Swatch::Others, format!("{} others", self.others.len())));
+        let entries = own.iter().map(|line| (Swatch::Line(line.look), line.name.clone())).chain(others);
+        let legend = Legend::new(entries.collect(), place.width, style);
         legend.draw(drawing, place.x, bottom, style);
         bottom + legend.height()
     }
@@ -148,10 +156,11 @@ impl LinePlot<'_> {
             let (x, middle) = at(point);
             let mut shapes = Vec::new();
             if self.spread == Spread::Bars && point.y.has_spread() {
-                let (low, high) = (y(point.y.low), y(point.y.high));
                 let stroke = Stroke { paint: line_.look.ink(), ..WHISKER };
-                shapes.push(line((x, low), (x, high), stroke));
-                shapes.extend([low, high].map(|end| line((x - 1.6, end), (x + 1.6, end), stroke)));
+                shapes.push(line((x, y(point.y.low)), (x, y(point.y.high)), stroke));
+                // What goes on beyond the axis has no end.
+                let ends = [point.y.low, point.y.high].into_iter().filter(|&end| self.y.1.contains(end));
+                shapes.extend(ends.map(|end| line((x - 1.6, y(end)), (x + 1.6, y(end)), stroke)));
             }
             shapes.push(line_.look.point((x, middle), MARKER));
             drawing.mark(datum.clone(), shapes);

@@ -1,4 +1,4 @@
-//! Figures: plain data in, a [`Drawing`] out, which is SVG, PNG and a table.
+//! Figures: plain data in, a [`Drawing`] out, which is SVG, PNG, PDF, TikZ and a table.
 //!
 //! ```
 //! use placebench_reports::figure::{Bar, Estimate, Figure, GroupedBars, Quantity, Style, Unit};
@@ -42,6 +42,7 @@ mod marker;
 mod noted;
 mod outline;
 mod pareto;
+mod pdf;
 mod performance_profile;
 mod png;
 mod point_labels;
@@ -52,6 +53,7 @@ mod statistics;
 mod style;
 mod svg;
 mod sweep;
+mod tex;
 mod trend;
 
 pub use critical_difference::CriticalDifference;
@@ -59,7 +61,7 @@ pub use drawing::{Anchor, Area, Color, Datum, Drawing, Item, MARGIN, Paint, Shap
 pub use estimate::Estimate;
 pub use executable_ops::ExecutableOps;
 pub use from_run::{colocation_histogram, executable_ops, gantt};
-pub use gantt::{Gantt, GanttDevice, GanttRun, Task, TaskKind};
+pub use gantt::{Gantt, GanttDevice, GanttRun, Moved, Task, TaskKind};
 pub use grouped_bars::{Bar, GroupedBars};
 pub use hatch::Hatch;
 pub use heat_map::{HeatCell, HeatMap};
@@ -73,8 +75,9 @@ pub use png::PngError;
 pub use prediction::{PredictedPoint, Prediction};
 pub use quantity::{Quantity, Unit};
 pub use statistics::{RankTest, nemenyi_quantile, ranks_of};
-pub use style::Style;
+pub use style::{ScaleChoice, Style};
 pub use sweep::{Curve, Scaling, Sweep};
+pub use tex::TexError;
 pub use trend::TrendLines;
 
 use crate::export::Table;
@@ -89,6 +92,11 @@ pub trait Figure {
 
     /// Its data: what the CSV beside it holds.
     fn table(&self) -> Table;
+
+    /// Why it says nothing, so that a report of many figures leaves it out; `None` if it says something.
+    fn says_nothing(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A figure with a name for its file.

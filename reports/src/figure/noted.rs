@@ -29,4 +29,8 @@ impl Figure for Noted {
     fn table(&self) -> Table {
         self.figure.table()
     }
+
+    fn says_nothing(&self) -> Option<String> {
+        self.figure.says_nothing()
+    }
 }

@@ -57,11 +57,12 @@ impl Pareto {
         order
     }
 
-    fn quality_scale(&self) -> Scale {
+    fn quality_scale(&self, style: &Style) -> Scale {
         let values = || self.points.iter().map(|point| point.quality);
         let (least, most) =
             values().fold((f64::INFINITY, 0.0f64), |(least, most), value| (value.min(least), value.max(most)));
-        let log = (least > 0.0 && most > LINEAR_UP_TO * least).then(|| Scale::log(values())).flatten();
+        let log =
+            style.scale.is_log(least > 0.0 && most > LINEAR_UP_TO * least).then(|| Scale::log(values())).flatten();
         log.unwrap_or_else(|| Scale::linear(values(), false))
     }
 }
@@ -84,7 +85,7 @@ impl Figure for Pareto {
         let mut drawing = Drawing::new(style.width(), style.theme, self.title.clone(), self.table());
         let top = draw_title(&mut drawing, &self.title, style) + style.half_capital();
         let height = (drawing.width * 0.55).clamp(150.0, 260.0);
-        let y = Axis::left(self.quality_scale(), &self.quality, height, style);
+        let y = Axis::left(self.quality_scale(style), &self.quality, height, style);
         let left = y.left_room(style, true);
         let times = self.points.iter().map(|point| point.time);
         let time_scale = Scale::log(times.clone()).unwrap_or_else(|| Scale::linear(times, true));

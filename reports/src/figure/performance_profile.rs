@@ -3,7 +3,7 @@
 use super::Figure;
 use super::drawing::{Datum, Drawing};
 use super::estimate::Estimate;
-use super::lines::{Line, LinePlot, Point, Spread};
+use super::lines::{Line, LinePlot, MOST_LINES, Point, Spread};
 use super::look::Look;
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
@@ -43,8 +43,11 @@ impl Figure for PerformanceProfile {
     }
 
     fn draw(&self, style: &Style) -> Drawing {
-        let worst = self.profiles.iter().filter_map(|(_, ratios, _)| ratios.last()).copied().fold(1.05, f64::max);
-        let end = worst.min(LARGEST_FACTOR);
+        let mut order: Vec<usize> = (0..self.profiles.len()).collect();
+        order.sort_by(|&a, &b| mean_logarithm(&self.profiles[a]).total_cmp(&mean_logarithm(&self.profiles[b])));
+        // The axis ends where the last of those that are told apart does.
+        let told_apart = order.iter().take(MOST_LINES).map(|&index| &self.profiles[index].1);
+        let end = told_apart.filter_map(|ratios| ratios.last()).copied().fold(1.05, f64::max).min(LARGEST_FACTOR);
         let names: Vec<&str> = self.profiles.iter().map(|(name, ..)| name.as_str()).collect();
         let lines = self.profiles.iter().zip(Look::of(&names)).map(|((name, ratios, failed), look)| {
             let corners = corners(ratios, *failed);
@@ -66,16 +69,27 @@ impl Figure for PerformanceProfile {
                 datum: Some(Datum { key: unmarked(name).to_owned(), title }),
             }
         });
+        let lines: Vec<Line> = lines.collect();
+        let mut lines: Vec<Line> = order.into_iter().map(|index| lines[index].clone()).collect();
+        let others = lines.split_off(lines.len().min(MOST_LINES));
         let plot = LinePlot {
             title: &self.title,
             x: (&Quantity::new(format!("{} / best", self.metric), Unit::One), Scale::Log { low: 1.0, high: end }),
             y: (&Quantity::new("share of instances", Unit::Share), Scale::Linear { low: 0.0, high: 1.0 }),
-            lines: lines.collect(),
+            lines,
+            others,
             spread: Spread::None,
             table: self.table(),
         };
         plot.draw(style)
     }
+}
+
+/// How far a profile is from the best on average, the logarithm of the factor: a failure counts as [`LARGEST_FACTOR`], and so
+/// does what is worse than that.
+fn mean_logarithm((_, ratios, failed): &(String, Vec<f64>, usize)) -> f64 {
+    let logarithms: f64 = ratios.iter().map(|ratio| ratio.min(LARGEST_FACTOR).ln()).sum();
+    (logarithms + *failed as f64 * LARGEST_FACTOR.ln()) / (ratios.len() + failed).max(1) as f64
 }
 
 /// Where a profile rises, and to what share; always a corner at factor 1.
@@ -95,6 +109,19 @@ fn corners(ratios: &[f64], failed: usize) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_placers_the_best_ten_are_told_apart_and_the_others_are_grey() {
+        let profile = |number: usize| (format!("p{number}"), vec![1.0 + number as f64; 3], usize::from(number == 0));
+        let profiles: Vec<_> = (0..34).map(profile).collect();
+        let figure = PerformanceProfile { title: String::new(), metric: "makespan".into(), profiles };
+        let drawing = figure.draw(&Style::double_column());
+        assert_eq!(drawing.marks().count(), 34);
+        let names: Vec<&str> = drawing.texts().map(|text| text.text.as_str()).filter(|t| t.starts_with('p')).collect();
+        // p0 is best thrice and fails once: √√10 = 1.78 on average, so it comes first; p1 to p9 follow.
+        assert_eq!(names, ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"]);
+        assert!(drawing.texts().any(|text| text.text == "24 others"));
+    }
 
     #[test]
     fn a_profile_rises_at_its_ratios_and_never_reaches_what_failed() {

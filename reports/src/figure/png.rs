@@ -2,10 +2,8 @@
 //! the same on every machine.
 
 use tiny_skia::{FillRule, PathBuilder, Pixmap, Rect, StrokeDash, Transform};
-use ttf_parser::OutlineBuilder;
 
-use super::drawing::{Anchor, Color, Drawing, MARGIN, Paint, Shape, Step, Stroke, Text};
-use super::font;
+use super::drawing::{Color, Drawing, MARGIN, Paint, Shape, Step, Stroke};
 use super::svg::rgb;
 
 /// Why a drawing cannot be made pixels.
@@ -58,11 +56,7 @@ impl Drawing {
                 (rect.map(PathBuilder::from_rect), *fill, *stroke)
             }
             Shape::Path { steps, fill, stroke } => (path_of(steps), *fill, *stroke),
-            Shape::Text(text) => {
-                let mut outline = Outline(PathBuilder::new());
-                font::outline(&text.text, &mut outline);
-                (outline.0.finish().and_then(|path| path.transform(to_points(text))), Some(text.paint), None)
-            }
+            Shape::Text(text) => (path_of(&text.outline()), Some(text.paint), None),
         };
         // Nothing to be seen, such as a rectangle without area, is no path.
         let Some(path) = path else { return };
@@ -101,43 +95,4 @@ fn path_of(steps: &[Step]) -> Option<tiny_skia::Path> {
         }
     }
     builder.finish()
-}
-
-/// From em with y upwards to where the text is.
-fn to_points(text: &Text) -> Transform {
-    let length = text.length();
-    let before = match text.anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => length / 2.0,
-        Anchor::End => length,
-    };
-    let (x, y, size, before) = (text.x as f32, text.y as f32, text.size as f32, before as f32);
-    match text.upwards {
-        false => Transform::from_row(size, 0.0, 0.0, -size, x - before, y),
-        true => Transform::from_row(0.0, -size, -size, 0.0, x, y + before),
-    }
-}
-
-struct Outline(PathBuilder);
-
-impl OutlineBuilder for Outline {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.0.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.0.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.0.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        self.0.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.0.close();
-    }
 }

@@ -11,8 +11,10 @@ pub enum Unit {
     Seconds,
     /// Shown as B, kB, MB, GB or TB: powers of 1000.
     Bytes,
-    /// A number without unit: a ratio, a count.
+    /// A number without unit: a ratio.
     One,
+    /// A number of things: its axis has whole numbers only.
+    Count,
     /// From 0 to 1, shown as per cent.
     Share,
     /// Another unit, shown as it is: `EU`.
@@ -34,12 +36,17 @@ impl Unit {
         if name == "seconds" { Self::Seconds } else { Self::Other(name.to_owned()) }
     }
 
+    /// That of numbers without unit: whole ones count something.
+    pub fn of_numbers(mut numbers: impl Iterator<Item = f64>) -> Self {
+        if numbers.all(|number| number.fract() == 0.0) { Self::Count } else { Self::One }
+    }
+
     /// The name in a table's header.
     pub fn name(&self) -> &str {
         match self {
             Self::Seconds => "seconds",
             Self::Bytes => "bytes",
-            Self::One => "",
+            Self::One | Self::Count => "",
             Self::Share => "share",
             Self::Other(name) => name,
         }
@@ -55,9 +62,9 @@ impl Unit {
         match self {
             Self::Seconds => pick(&[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
             Self::Bytes => pick(&[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")]),
-            Self::One if largest >= 1e7 => (1e6, "millions".to_owned()),
-            Self::One if largest >= 1e4 => (1e3, "thousands".to_owned()),
-            Self::One => (1.0, String::new()),
+            Self::One | Self::Count if largest >= 1e7 => (1e6, "millions".to_owned()),
+            Self::One | Self::Count if largest >= 1e4 => (1e3, "thousands".to_owned()),
+            Self::One | Self::Count => (1.0, String::new()),
             Self::Share => (0.01, "%".to_owned()),
             Self::Other(name) if largest > 0.0 && largest.is_finite() && !(1e-3..1e12).contains(&largest) => {
                 let thousands = (largest.log10() / 3.0).floor() as i32;
@@ -70,7 +77,7 @@ impl Unit {
     /// A value with its unit, for a label of its own: `12.5 ms`, `3 GB`, `1.25`.
     pub fn text(&self, value: f64) -> String {
         let (factor, symbol) = match self {
-            Self::One => (1.0, String::new()),
+            Self::One | Self::Count => (1.0, String::new()),
             Self::Other(name) => (1.0, name.clone()),
             _ => self.multiple(value.abs()),
         };
@@ -86,7 +93,7 @@ impl Unit {
     pub(crate) fn log_text(&self, value: f64) -> String {
         match self {
             Self::Seconds | Self::Bytes | Self::Share => self.text(value),
-            Self::One | Self::Other(_) => {
+            Self::One | Self::Count | Self::Other(_) => {
                 let multiples = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
                 let multiple = multiples.iter().find(|(factor, _)| value >= *factor * 0.999_999 && value >= 9_999.0);
                 multiple.map_or_else(

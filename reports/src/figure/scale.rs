@@ -77,19 +77,34 @@ impl Scale {
         position.clamp(0.0, 1.0)
     }
 
-    /// Whether lengths stand for ratios.
-    pub(crate) fn is_log(&self) -> bool {
-        matches!(self, Self::Log { .. })
+    /// Whether a value lies between the ends.
+    pub(crate) fn contains(&self, value: f64) -> bool {
+        let (Self::Linear { low, high } | Self::Log { low, high }) = *self;
+        (low..=high).contains(&value)
     }
 
     /// Round ticks, at most about `most` of them labelled, and the label of the axis with the unit that they are in.
     pub(crate) fn ticks(&self, quantity: &Quantity, most: usize) -> (Vec<Tick>, String) {
         match *self {
             Self::Linear { low, high } => linear_ticks(low, high, quantity, most.max(2)),
-            Self::Log { low, high } => (log_ticks(low, high, &quantity.unit, most.max(2)), log_label(quantity)),
+            // Too little for two of 1, 2 and 5.
+            Self::Log { low, high } if high < NARROW * low => {
+                let (_, symbol) = quantity.unit.multiple(low.abs().max(high.abs()));
+                let scale = if symbol.is_empty() { "log scale".to_owned() } else { format!("{symbol}, log scale") };
+                (linear_ticks(low, high, quantity, most.max(2)).0, quantity.label(&scale))
+            }
+            Self::Log { low, high } => {
+                let mut ticks = log_ticks(low, high, &quantity.unit, most.max(2));
+                // Below 1 there is nothing to count.
+                ticks.retain(|tick| quantity.unit != Unit::Count || tick.value > 0.999_999);
+                (ticks, log_label(quantity))
+            }
         }
     }
 }
+
+/// A logarithmic axis that spans less than this factor has ticks at equal differences.
+const NARROW: f64 = 3.0;
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|value| value.is_finite()).fold(None, |range, value| {
@@ -108,7 +123,10 @@ fn round_step(least: f64) -> f64 {
 fn linear_ticks(low: f64, high: f64, quantity: &Quantity, most: usize) -> (Vec<Tick>, String) {
     let (factor, symbol) = quantity.unit.multiple(low.abs().max(high.abs()));
     let (low, high) = (low / factor, high / factor);
-    let step = round_step((high - low) / most as f64);
+    let mut step = round_step((high - low) / most as f64);
+    if quantity.unit == Unit::Count {
+        step = step.max(1.0 / factor);
+    }
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     let first = (low / step - 1e-6).ceil() as i64;
     let last = (high / step + 1e-6).floor() as i64;
@@ -185,6 +203,29 @@ mod tests {
             ticks.iter().map(|tick| tick.label.as_str()).filter(|label| !label.is_empty()).collect();
         assert_eq!(labels, ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms"]);
         assert_eq!(label, "makespan (log scale)");
+    }
+
+    #[test]
+    fn an_axis_that_counts_has_whole_numbers_only() {
+        let counted = Quantity::new("devices", Unit::Count);
+        let labels = |scale: Scale, most: usize| -> Vec<String> {
+            scale.ticks(&counted, most).0.into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+        };
+        assert_eq!(labels(Scale::around([1.0, 2.0].into_iter()), 9), ["1", "2"]);
+        assert_eq!(labels(Scale::around([3.0, 3.0].into_iter()), 9), ["2", "3", "4"]);
+        assert_eq!(labels(Scale::linear([3.0].into_iter(), true), 9), ["0", "1", "2", "3"]);
+        assert_eq!(labels(Scale::Log { low: 0.5, high: 8.0 }, 9), ["1", "2", "5"]);
+        assert_eq!(labels(Scale::linear([0.0, 11_000.0].into_iter(), true), 5), ["0", "5", "10"]);
+        assert_eq!(Unit::of_numbers([1.0, 2.0].into_iter()), Unit::Count);
+        assert_eq!(Unit::of_numbers([1.0, 1.5].into_iter()), Unit::One);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_less_than_a_factor_of_three_has_ticks_too() {
+        let scale = Scale::Log { low: 1.0, high: 1.45 };
+        let (ticks, label) = scale.ticks(&Quantity::new("makespan / best", Unit::One), 5);
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!((labels, label.as_str()), (vec!["1.0", "1.1", "1.2", "1.3", "1.4"], "makespan / best (log scale)"));
     }
 
     #[test]

@@ -15,6 +15,33 @@ pub struct Style {
     pub font_pt: f64,
     /// Whose colours texts and axes have.
     pub theme: Theme,
+    /// How results are laid out along their axes.
+    pub scale: ScaleChoice,
+    /// Whether the title stands above the figure; a paper has captions instead.
+    pub titled: bool,
+}
+
+/// How results are laid out along an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleChoice {
+    /// Equal ratios are equal lengths where values lie far apart, else equal differences.
+    #[default]
+    Auto,
+    /// Equal differences are equal lengths.
+    Linear,
+    /// Equal ratios are equal lengths, as far as values are above 0.
+    Log,
+}
+
+impl ScaleChoice {
+    /// Whether the axis is logarithmic, if values are or are not far apart.
+    pub(crate) fn is_log(self, far_apart: bool) -> bool {
+        match self {
+            Self::Auto => far_apart,
+            Self::Linear => false,
+            Self::Log => true,
+        }
+    }
 }
 
 impl Default for Style {
@@ -26,17 +53,32 @@ impl Default for Style {
 impl Style {
     /// One column of a two-column paper: 84 mm.
     pub const fn single_column() -> Self {
-        Self { width_mm: 84.0, font_pt: 6.8, theme: Theme::Light }
+        Self { width_mm: 84.0, font_pt: 6.8, theme: Theme::Light, scale: ScaleChoice::Auto, titled: true }
     }
 
     /// Both columns: 174 mm.
     pub const fn double_column() -> Self {
-        Self { width_mm: 174.0, font_pt: 7.0, theme: Theme::Light }
+        Self { width_mm: 174.0, font_pt: 7.0, theme: Theme::Light, scale: ScaleChoice::Auto, titled: true }
+    }
+
+    /// A page in a browser, about as wide as it is: 300 mm.
+    pub const fn page() -> Self {
+        Self { width_mm: 300.0, font_pt: 8.5, theme: Theme::Page, scale: ScaleChoice::Auto, titled: true }
+    }
+
+    /// The same with this choice of scales.
+    pub const fn with_scale(self, scale: ScaleChoice) -> Self {
+        Self { scale, ..self }
     }
 
     /// The same for a page of this theme.
     pub const fn with_theme(self, theme: Theme) -> Self {
         Self { theme, ..self }
+    }
+
+    /// The same without a title, or with it.
+    pub const fn with_title(self, titled: bool) -> Self {
+        Self { titled, ..self }
     }
 
     /// Width in points, without the margins.

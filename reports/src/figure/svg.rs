@@ -142,6 +142,7 @@ fn color(color: Color, theme: Theme) -> String {
         (Color::Ink, Theme::Page) => "currentColor".to_owned(),
         (Color::Paper, Theme::Page) => format!("var(--figure-paper,{hex})"),
         (Color::Faint, Theme::Page) => format!("var(--figure-faint,{hex})"),
+        (Color::Loud, Theme::Page) => format!("var(--figure-loud,{hex})"),
         _ => hex,
     }
 }
@@ -156,13 +157,15 @@ pub(super) fn rgb(color: Color, theme: Theme) -> (u8, u8, u8) {
         (Color::Faint, Theme::Light) => (0xd4, 0xd4, 0xd4),
         (Color::Faint, Theme::Page) => (0xa8, 0xa8, 0xa8),
         (Color::Faint, Theme::Dark) => (0x44, 0x47, 0x4d),
+        (Color::Loud, Theme::Light | Theme::Page) => (0xc8, 0x50, 0x1e),
+        (Color::Loud, Theme::Dark) => (0xa3, 0x44, 0x1a),
         (Color::Paper, Theme::Light | Theme::Page) => (0xff, 0xff, 0xff),
         (Color::Paper, Theme::Dark) => (0x16, 0x18, 0x1c),
     }
 }
 
 /// A number with at most two decimals: a hundredth of a point is finer than any printer.
-fn decimal(value: f64) -> String {
+pub(super) fn decimal(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }

@@ -7,7 +7,7 @@ use super::lines::{Line, LinePlot, Point, Spread};
 use super::look::Look;
 use super::quantity::Quantity;
 use super::scale::Scale;
-use super::style::Style;
+use super::style::{ScaleChoice, Style};
 use crate::export::{Table, number_text};
 
 /// A line: a metric against a number.
@@ -58,7 +58,7 @@ impl Figure for Sweep {
     }
 
     fn draw(&self, style: &Style) -> Drawing {
-        draw(&self.title, &self.parameter, &self.quantity, &self.curves, Spread::Bars, self.table()).draw(style)
+        draw(&self.title, &self.parameter, &self.quantity, &self.curves, Spread::Bars, style, self.table()).draw(style)
     }
 }
 
@@ -68,7 +68,7 @@ impl Figure for Scaling {
     }
 
     fn draw(&self, style: &Style) -> Drawing {
-        draw(&self.title, &self.devices, &self.quantity, &self.curves, Spread::Band, self.table()).draw(style)
+        draw(&self.title, &self.devices, &self.quantity, &self.curves, Spread::Band, style, self.table()).draw(style)
     }
 }
 
@@ -90,6 +90,7 @@ fn draw<'a>(
     y: &'a Quantity,
     curves: &[Curve],
     spread: Spread,
+    style: &Style,
     table: Table,
 ) -> LinePlot<'a> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
@@ -108,21 +109,39 @@ fn draw<'a>(
         let points = curve.points.iter().map(point).collect();
         Line { name: curve.name.clone(), look, points, steps: false, datum: None }
     });
-    let ends = || points().flat_map(|(_, value, _)| [value.low, value.high]);
+    // A deviation as large as its mean reaches down to 0, where no logarithmic axis ends: such a bar is cut.
+    let least = points().map(|(_, value, _)| value.mean).fold(f64::INFINITY, f64::min);
+    let lowest = |value: &Estimate| if least > 0.0 { value.low.max(0.5 * least) } else { value.low };
+    let ends = || points().flat_map(|(_, value, _)| [lowest(value), value.high]);
     LinePlot {
         title,
-        x: (x, spanning(points().map(|(number, _, _)| *number).collect(), NUMBERS_LINEAR_UP_TO, Scale::around)),
-        y: (y, spanning(ends().collect(), LINEAR_UP_TO, |values| Scale::linear(values, true))),
+        x: (
+            x,
+            spanning(
+                points().map(|(number, _, _)| *number).collect(),
+                NUMBERS_LINEAR_UP_TO,
+                ScaleChoice::Auto,
+                Scale::around,
+            ),
+        ),
+        y: (y, spanning(ends().collect(), LINEAR_UP_TO, style.scale, |values| Scale::linear(values, true))),
         lines: lines.collect(),
+        others: Vec::new(),
         spread,
         table,
     }
 }
 
 /// A logarithmic scale for values above 0 that lie further apart than a factor, else a linear one.
-fn spanning(values: Vec<f64>, up_to: f64, linear: impl Fn(std::vec::IntoIter<f64>) -> Scale) -> Scale {
+fn spanning(
+    values: Vec<f64>,
+    up_to: f64,
+    choice: ScaleChoice,
+    linear: impl Fn(std::vec::IntoIter<f64>) -> Scale,
+) -> Scale {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);
-    let log = (least > 0.0 && most > up_to * least).then(|| Scale::log(values.iter().copied())).flatten();
+    let log =
+        (least > 0.0 && choice.is_log(most > up_to * least)).then(|| Scale::log(values.iter().copied())).flatten();
     log.unwrap_or_else(|| linear(values.into_iter()))
 }

@@ -42,12 +42,13 @@ impl Figure for TrendLines {
             datum: None,
         });
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
-        let runs = Quantity::new("run", Unit::One);
+        let runs = Quantity::new("run", Unit::Count);
         let plot = LinePlot {
             title: &self.title,
             x: (&runs, Scale::around(points().map(|(run, ..)| *run))),
             y: (&self.quantity, Scale::around(points().map(|(_, value, _)| value.mean))),
             lines: lines.collect(),
+            others: Vec::new(),
             spread: Spread::None,
             table: self.table(),
         };

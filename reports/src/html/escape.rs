@@ -1,7 +1,7 @@
 //! Puts foreign text into a page: names of graphs, messages of failures, command lines.
 
 /// Text for an element's content or a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -4,7 +4,7 @@ use placebench_harness::results::{Column, Metric, Table};
 use polars::prelude::{PolarsResult, col, lit};
 
 use super::escape::escape;
-use crate::figure::{NamedFigure, Style, Theme};
+use crate::figure::{NamedFigure, Style};
 use crate::kinds::{FigureKind, InReport};
 
 /// More than this is no figure any more that a page can show.
@@ -43,6 +43,13 @@ pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
             let under = if scored.len() > 1 { format!(", {network}") } else { String::new() };
             for &kind in &kinds {
                 for figure in kind.of_scores(scores, rows)? {
+                    if let Some(why) = figure.figure.says_nothing() {
+                        made.html.push_str(&format!(
+                            "<p class=\"note\">{}</p>\n",
+                            escape(&format!("{}{under}.", why.trim_end_matches('.')))
+                        ));
+                        continue;
+                    }
                     folded += usize::from(folds);
                     if folded > MOST_FOLDED || made.html.len() + LEAST_BYTES > bytes {
                         made.left_out += 1;
@@ -62,7 +69,7 @@ pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
 }
 
 fn framed(figure: &NamedFigure, folded: bool, network: &str, under: &str) -> String {
-    let svg = figure.figure.draw(&Style::double_column().with_theme(Theme::Page)).to_svg();
+    let svg = figure.figure.draw(&Style::page()).to_svg();
     let caption = escape(&figure.caption);
     let (name, network) = (escape(&figure.name), escape(network));
     let inner = format!("<figure class=\"figure\" data-name=\"{name}\" data-network=\"{network}\">\n{svg}");

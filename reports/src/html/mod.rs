@@ -4,8 +4,10 @@
 //! the environment come first, each cell has a page of its own. The file opens from disk: it loads nothing, and its
 //! content security policy forbids that it ever does.
 
+mod claims;
 mod columns;
 mod commands;
+mod comparison;
 mod escape;
 mod figures;
 mod kept;
@@ -23,12 +25,14 @@ use placebench_harness::suite::Plan;
 use polars::prelude::PolarsResult;
 use serde_json::json;
 
+pub use comparison::{MOST_RUNS, comparison_report};
 pub use timelines::Timelines;
 
 use crate::agreement_text::{EXPLANATION, HEADER, agreement_cells};
-use crate::{Summary, finding_sentences};
+use crate::{Summary, export, finding_sentences};
 use commands::{Commands, quoted};
-use escape::{escape, fill, json_in_script};
+pub(crate) use escape::escape;
+use escape::{fill, json_in_script};
 use kept::Kept;
 use timelines::Made;
 
@@ -68,8 +72,11 @@ const FIGURE_BYTES: usize = 1_200_000;
 
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
+/// Shared with the page of runs compared.
+const HINTS: &str = include_str!("assets/hints.js");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
+    HINTS,
     include_str!("assets/data.js"),
     include_str!("assets/table.js"),
     include_str!("assets/cell.js"),
@@ -125,7 +132,8 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
         count => {
             let folder = escape(&quoted(&input.folder));
             format!(
-                "<p class=\"note\">{count} more figures would make this page too large: <code>placebench figure {folder}</code> draws them.</p>"
+                "<p class=\"note\">{count} figures are left out, since they would make this page too large: <code>placebench figure \
+                 {folder}</code> draws them.</p>"
             )
         }
     };
@@ -133,6 +141,11 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
     let title = input.plan.as_ref().map_or("", |plan| &plan.suite.title);
     let findings: String =
         finding_sentences(&summary).iter().map(|sentence| format!("<li>{}</li>\n", escape(sentence))).collect();
+    let claims = match &input.plan {
+        // Some of the rows say little of what the source says of all.
+        Ok(plan) if input.only.is_empty() && rows.len() == kept.of => claims::section(rows, &plan.suite)?,
+        _ => String::new(),
+    };
     let html = fill(
         PAGE,
         &[
@@ -142,6 +155,7 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
             ("agreement", &agreement(table)?),
+            ("claims", &claims),
             ("environment", &environment(input)),
             ("timelines", &escape(&about_timelines(input, &made))),
             ("suite_text", &escape(&suite_text)),
@@ -163,17 +177,28 @@ fn agreement(table: &Table) -> PolarsResult<String> {
     if rows.is_empty() {
         return Ok(String::new());
     }
+    let table =
+        export::Table { header: HEADER.map(str::to_owned).to_vec(), rows: rows.into_iter().map(Vec::from).collect() };
+    let (table, explanation) = (grid(&table), escape(EXPLANATION));
+    Ok(format!("<h3>How far off predictions are</h3>\n{table}<p class=\"note\">{explanation}</p>\n"))
+}
+
+/// A table of texts that scrolls sideways where it is too wide.
+pub(crate) fn grid(table: &export::Table) -> String {
+    let numeric = table.numeric_columns();
     let line = |cells: &[String], tag: &str| {
-        let cells: String = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+        let cell = |(text, &number): (&String, &bool)| {
+            let class = if number { " class=\"number\"" } else { "" };
+            format!("<{tag}{class}>{}</{tag}>", escape(text))
+        };
+        let cells: String = cells.iter().zip(&numeric).map(cell).collect();
         format!("<tr>{cells}</tr>\n")
     };
-    let body: String = rows.iter().map(|row| line(row, "td")).collect();
-    let header = line(&HEADER.map(str::to_owned), "th");
-    Ok(format!(
-        "<h3>How far off predictions are</h3>\n<div class=\"scroll\"><table class=\"plain\">\n<thead>{header}</thead>\n\
-         <tbody>{body}</tbody></table></div>\n<p class=\"note\">{}</p>\n",
-        escape(EXPLANATION)
-    ))
+    let body: String = table.rows.iter().map(|row| line(row, "td")).collect();
+    let header = line(&table.header, "th");
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"grid\">\n<thead>{header}</thead>\n<tbody>{body}</tbody></table></div>\n"
+    )
 }
 
 /// The suite as run, or the beginning of a long one.

@@ -1,12 +1,13 @@
 //! The summary for the page: by placer and scenario, which row stands for it and how far it is from the best.
 
+use placebench_harness::compare::statistics::geometric_mean;
 use serde_json::{Value, json};
 
 use super::columns::number_text;
 use super::kept::Kept;
 use crate::Summary;
 
-/// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
+/// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "common": …, "order": […], "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
 /// matrices by placer, then by scenario. `row` is the first repetition of the best scheduler, or the first that failed.
 pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
     let scenarios: Vec<Value> = (0..kept.scenarios)
@@ -21,22 +22,67 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         let lines: Vec<String> = (0..summary.placers.len()).map(|placer| format!("[{}]", line(placer))).collect();
         format!("[{}]", lines.join(","))
     };
+    // A ratio that is printed with few digits must not read as that of the best.
+    let ratio =
+        |placer, column| summary.ratio(placer, column).map(|ratio| if ratio > 1.0 { ratio.max(1.000_01) } else { 1.0 });
     let entry = |placer: usize, column: usize| summary.entries[placer][column].as_ref();
     let means: Vec<String> = (0..summary.placers.len())
         .map(|placer| summary.mean_ratio(placer).map_or_else(|| "null".to_owned(), |mean| number_text(mean, 4)))
         .collect();
     format!(
-        "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
+        "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"order\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
         json!(scenarios),
         json!(summary.placers),
         json!(summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect::<Vec<_>>()),
         json!(summary.marks.note()),
         summary.common_scenarios().len(),
+        json!(order(summary)),
         means.join(","),
-        matrix(&|placer, column| summary.ratio(placer, column), 5),
+        matrix(&ratio, 6),
         matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
         matrix(&|placer, column| Some(entry(placer, column)?.traffic_bytes), 4),
         matrix(&|placer, column| Some(entry(placer, column)?.place_seconds), 3),
         matrix(&|placer, column| kept.entry(placer, column).map(|row| row as f64), 15),
     )
+}
+
+/// The placers, the best first: those with the fewest failures, among them by the geometric mean of their ratios, among equals
+/// in the order of the rows.
+fn order(summary: &Summary) -> Vec<usize> {
+    let standing = |placer: usize| {
+        let ratios: Vec<f64> =
+            (0..summary.scenarios.len()).filter_map(|column| summary.ratio(placer, column)).collect();
+        let failures = summary.scenarios.len() - ratios.len();
+        (failures, geometric_mean(ratios).unwrap_or(f64::INFINITY))
+    };
+    let mut order: Vec<(usize, (usize, f64))> =
+        (0..summary.placers.len()).map(|placer| (placer, standing(placer))).collect();
+    order.sort_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    order.into_iter().map(|(placer, _)| placer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use placebench_harness::results::Table;
+
+    use super::*;
+    use crate::summary::tests::rows;
+
+    #[test]
+    fn placers_stand_by_their_mean_after_their_failures_and_a_narrow_second_is_not_the_best() {
+        let mut rows = rows();
+        rows.retain(|row| row.graph == "a");
+        for row in &mut rows {
+            let factor = if row.placer == "heft" { 1.000_000_1 } else { 1.0 };
+            row.makespan = Some(0.5 * factor);
+        }
+        let table = Table::new(&rows).unwrap();
+        let summary = Summary::new(&table).unwrap();
+        assert_eq!(order(&summary), [1, 0]);
+        let json: Value = serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary).unwrap())).unwrap();
+        assert_eq!(json["ratio"][1][0], 1);
+        assert_eq!(json["ratio"][0][0].as_f64(), Some(1.000_01));
+        let failing = crate::summary::tests::table();
+        assert_eq!(order(&Summary::new(&failing).unwrap()), [0, 1]);
+    }
 }

@@ -43,7 +43,7 @@ impl Scores {
                 ),
                 figure: Box::new(Scaling {
                     title,
-                    devices: Quantity::new("devices", Unit::One),
+                    devices: Quantity::new("devices", Unit::Count),
                     quantity,
                     curves: self.placers.iter().enumerate().filter_map(curve).collect(),
                 }),
@@ -86,7 +86,10 @@ impl Scores {
                     ),
                     figure: Box::new(Sweep {
                         title,
-                        parameter: Quantity::new(sweep.parameter.clone(), Unit::One),
+                        parameter: Quantity::new(
+                            sweep.parameter.clone(),
+                            Unit::of_numbers(sweep.variants.iter().map(|(value, _)| *value)),
+                        ),
                         quantity: self.quantity(index),
                         curves,
                     }),

@@ -41,13 +41,14 @@ pub(super) fn curves(
         curve.points.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
     }
     let quantity = panel.quantity(metric, table).map_err(polars)?;
+    let numbers = Unit::of_numbers(curves.iter().flat_map(|curve| &curve.points).map(|(number, ..)| *number));
     Ok(match panel.kind {
         FigureKind::Sweep => {
-            let parameter = Quantity::new(panel.parameter.as_deref().unwrap_or("parameter"), Unit::One);
+            let parameter = Quantity::new(panel.parameter.as_deref().unwrap_or("parameter"), numbers);
             Sweep { title, parameter, quantity, curves }.draw(style)
         }
         _ => {
-            let devices = Quantity::new(panel.parameter.as_deref().unwrap_or("devices"), Unit::One);
+            let devices = Quantity::new(panel.parameter.as_deref().unwrap_or("devices"), numbers);
             Scaling { title, devices, quantity, curves }.draw(style)
         }
     })

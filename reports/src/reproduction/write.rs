@@ -97,7 +97,7 @@ pub fn write_figures(
             for (format, extension) in
                 [(TextFormat::Markdown, "md"), (TextFormat::Latex, "tex"), (TextFormat::Csv, "csv")]
             {
-                let text = table.to_text(format, &entry.caption);
+                let text = table.to_text(format, &entry.caption, &format!("tab:{}", entry.number));
                 write(&folder.join(format!("{name}.{extension}")), text.as_bytes())?;
             }
             files.push(name);

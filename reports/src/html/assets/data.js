@@ -1,5 +1,3 @@
-"use strict";
-
 // The rows, as the report carries them: see columns.rs for the coding.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);

@@ -62,6 +62,8 @@ const METRICS = [
   ["traffic", "traffic", (value) => bytesText(value)],
   ["seconds", "time to place", (value) => secondsText(value)],
 ];
+// A ratio to the best that is as loud as it gets; the heat map has the same (heat_map.rs).
+const LOUDEST = 8;
 // Columns that fit beside each other; with more scenarios than that the table lies down.
 const MOST_ACROSS = 40;
 const FIRST_LINES = 60;
@@ -113,13 +115,16 @@ class SummaryTable {
     const [lines, columns] = this.flipped ? [names, placers] : [placers, names];
     const [metric, label] = METRICS[this.metric];
     const meaned = metric === "ratio" && !this.flipped && common > 0;
-    const keys = [...columns.keys(), ...(meaned ? ["mean"] : [])];
-    const order = [...lines.keys()];
+    const { order: standing } = DATA.summary;
+    const keys = [...(this.flipped ? standing : columns.keys()), ...(meaned ? ["mean"] : [])];
+    const order = this.flipped ? [...lines.keys()] : [...standing];
     if (this.sort !== null) order.sort((a, b) => this.compare(a, b, lines));
     const shown = this.all ? order : order.slice(0, FIRST_LINES);
     this.more.hidden = shown.length === order.length;
     this.more.textContent = `Show all ${order.length} rows`;
     const notes = [`Each placer with its best scheduler, mean of the repetitions: ${label}.`];
+    if (this.sort === null) notes.push("Placers stand in the order of their mean, after those with fewer failures.");
+    notes.push("★ is the best, ☆ the best together with others.");
     if (meaned) notes.push(`The last column is the geometric mean over the ${common} that all placers finish.`);
     if (marks) notes.push(marks);
     this.note.textContent = notes.join(" ");
@@ -149,19 +154,23 @@ class SummaryTable {
     const row = summary.row[placer][scenario];
     if (value === null) return el("td", { class: "number none" }, row === null ? "" : cellLink(row, "failed"));
     const ratio = summary.ratio[placer][scenario];
-    const node = el("td", { class: ratio === 1 ? "number best" : "number" }, cellLink(row, METRICS[this.metric][2](value, row)));
-    // Eight times the best is as dark as it gets; a factor, not a difference, is a step.
-    const heat = Math.min(Math.log(ratio) / Math.log(8), 1);
+    const ties = ratio === 1 && summary.ratio.filter((row) => row[scenario] === 1).length > 1;
+    const node = el("td", { class: ratio === 1 ? `number best${ties ? " tied" : ""}` : "number" }, cellLink(row, METRICS[this.metric][2](value, row)));
+    // A factor, not a difference, is a step.
+    const heat = Math.min(Math.log(ratio) / Math.log(LOUDEST), 1);
     if (METRICS[this.metric][0] === "ratio" || METRICS[this.metric][0] === "makespan") node.style.setProperty("--heat", heat.toFixed(3));
     return node;
   }
 
   sorted(key) {
+    if (this.sort === null && key === "mean") return "ascending";
     return this.sort === key ? (this.descending ? "descending" : "ascending") : null;
   }
 
   sortBy(key) {
-    if (this.sort !== key) [this.sort, this.descending] = [key, false];
+    // The mean is what they are sorted by at first.
+    if (this.sort === null && key === "mean") [this.sort, this.descending] = [key, true];
+    else if (this.sort !== key) [this.sort, this.descending] = [key, false];
     else if (!this.descending) this.descending = true;
     else [this.sort, this.descending] = [null, false];
     this.draw();
