@@ -241,7 +241,7 @@ pub(crate) mod tests {
         let profiles = |table: &Table| crate::Profiles::new(table, Metric::Makespan).unwrap();
         assert_eq!(profiles(&parts), profiles(&whole));
         assert_eq!(crate::failures_table(&parts).unwrap(), crate::failures_table(&whole).unwrap());
-        let table_of = |table: &Table| crate::metric_table(table, Metric::TrafficBytes).unwrap().to_csv();
+        let table_of = |table: &Table| crate::MetricTable::new(table, Metric::TrafficBytes).unwrap();
         assert_eq!(table_of(&parts), table_of(&whole));
         for kind in crate::FigureKind::all() {
             let of = |table: &Table| {

@@ -236,7 +236,7 @@ fn rows(args: &Args, out: &Path, suite_toml: &str) -> anyhow::Result<Option<Vec<
     write_file(&suite, |file| file.write_all(suite_toml.as_bytes()))?;
     let run_args = run::Args::of_file(suite, run, args.quiet, args.threads, args.engine.clone());
     Ok(match run::run_to_the_end(&run_args)? {
-        Ended::Complete(finished) => Some(finished.rows),
+        Ended::Complete(finished) => Some(finished.table.rows()?),
         Ended::Shard | Ended::Stopped => None,
     })
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use placebench_harness::compare::{
     Comparison, ComparisonError, Effect, History, HistoryError, Options, QualityGroup, RunTable,
 };
-use placebench_harness::results::{Metric, Row};
+use placebench_harness::results::{CELL, Column, Metric, Status, cell_keys};
+use polars::prelude::{Expr, PolarsResult, col, cols, lit};
 
 use super::escape::{escape, fill};
 use super::{HINTS, STYLE, grid};
@@ -35,17 +36,20 @@ pub fn comparison_report(runs: &[RunTable], options: &Options) -> Result<String,
         later.iter().map(|new| Comparison::new(old, new, options)).collect::<Result<_, ComparisonError>>()?;
     let names: Vec<String> = later.iter().map(|run| run.name.clone()).collect();
     let sections: String = compared.iter().zip(later).map(|(comparison, run)| section(comparison, old, run)).collect();
-    let suites: BTreeSet<&str> = runs.iter().flat_map(|run| &run.rows).map(|row| row.suite.as_str()).collect();
+    let suites = runs.iter().map(|run| run.table.distinct(Column::Suite)).collect::<PolarsResult<Vec<_>>>();
+    let suites: BTreeSet<String> = suites.map_err(ComparisonError::from)?.into_iter().flatten().collect();
     let suites = suites.into_iter().collect::<Vec<_>>().join(", ");
+    let table = runs_table(runs, &compared).map_err(ComparisonError::from)?;
+    let graphs = by_graph(old, later, &compared).map_err(ComparisonError::from)?;
     let history = History::of_runs(runs, Some(old))?;
     Ok(fill(
         PAGE,
         &[
             ("suite", &escape(&suites)),
             ("first", &escape(&old.name)),
-            ("runs", &grid(&runs_table(runs, &compared))),
+            ("runs", &grid(&table)),
             ("placers", &matrix("placer", &names, &by_placer(&compared))),
-            ("graphs", &matrix("graph", &names, &by_graph(old, later, &compared))),
+            ("graphs", &matrix("graph", &names, &graphs)),
             ("sections", &sections),
             ("history", &trends(&history)),
             ("style", STYLE),
@@ -54,7 +58,12 @@ pub fn comparison_report(runs: &[RunTable], options: &Options) -> Result<String,
     ))
 }
 
-fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> Table {
+/// Whether a row has a result.
+fn is_ok() -> Expr {
+    col("status").eq(lit(Status::Ok.name()))
+}
+
+fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> PolarsResult<Table> {
     let mut table = Table::new([
         "run",
         "started",
@@ -71,13 +80,13 @@ fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> Table {
     ]);
     for (index, run) in runs.iter().enumerate() {
         let environment = run.environment.as_ref();
-        let failed = run.rows.iter().filter(|row| !row.is_ok()).count();
+        let failed = run.table.filter(is_ok().not())?.height();
         let mut line = vec![
             run.name.clone(),
             run.date.clone().unwrap_or_default(),
             run.commit().unwrap_or_default().chars().take(12).collect(),
             environment.map_or_else(String::new, |environment| environment.cpu.clone()),
-            run.rows.len().to_string(),
+            run.table.height().to_string(),
             failed.to_string(),
         ];
         if let Some(comparison) = index.checked_sub(1).and_then(|index| compared.get(index)) {
@@ -97,7 +106,7 @@ fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> Table {
         }
         table.push(line);
     }
-    table
+    Ok(table)
 }
 
 /// What became of a placer or graph in a run.
@@ -132,18 +141,19 @@ fn by_placer(compared: &[Comparison]) -> Changes {
 }
 
 /// By graph: cells that did not change count with a ratio of 1.
-fn by_graph(old: &RunTable, later: &[RunTable], compared: &[Comparison]) -> Changes {
-    let finished = |run: &RunTable| -> BTreeMap<String, BTreeSet<String>> {
+fn by_graph(old: &RunTable, later: &[RunTable], compared: &[Comparison]) -> PolarsResult<Changes> {
+    let finished = |run: &RunTable| -> PolarsResult<BTreeMap<String, BTreeSet<String>>> {
+        let frame = run.table.by_part(|rows| Ok(rows.filter(is_ok()).select([cols(CELL).as_expr()])))?;
         let mut cells: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for row in run.rows.iter().filter(|row: &&Row| row.is_ok()) {
-            cells.entry(row.graph.clone()).or_default().insert(row.key().to_string());
+        for key in cell_keys(&frame)? {
+            cells.entry(key.graph.clone()).or_default().insert(key.to_string());
         }
-        cells
+        Ok(cells)
     };
-    let before = finished(old);
+    let before = finished(old)?;
     let of = |(run, comparison): (&RunTable, &Comparison)| {
         let mut changes: BTreeMap<String, Change> = BTreeMap::new();
-        for (graph, cells) in finished(run) {
+        for (graph, cells) in finished(run)? {
             let both = before.get(&graph).map_or(0, |known| known.intersection(&cells).count());
             if both > 0 {
                 changes.insert(graph, Change { cells: both, ratio: 1.0, ..Change::default() });
@@ -166,7 +176,7 @@ fn by_graph(old: &RunTable, later: &[RunTable], compared: &[Comparison]) -> Chan
                 own.ratio = (sum / own.cells as f64).exp();
             }
         }
-        changes
+        Ok(changes)
     };
     later.iter().zip(compared).map(of).collect()
 }
@@ -247,12 +257,14 @@ fn trends(history: &History) -> String {
 
 #[cfg(test)]
 mod tests {
+    use placebench_harness::results::{Row, Table as Rows};
+
     use super::*;
     use crate::summary::tests::rows;
 
     fn run(name: &str, rows: Vec<Row>) -> RunTable {
-        let date = Some(format!("2026-11-2{}T01:00:00Z", name.len()));
-        RunTable { name: name.into(), rows, date, ..RunTable::default() }
+        let (table, date) = (Rows::new(&rows).unwrap(), Some(format!("2026-11-2{}T01:00:00Z", name.len())));
+        RunTable { name: name.into(), table, environment: None, date, unfinished: false }
     }
 
     #[test]
@@ -284,7 +296,8 @@ mod tests {
                 .iter()
                 .map(|new| Comparison::new(&runs[0], new, &Options::default()).unwrap())
                 .collect::<Vec<_>>(),
-        );
+        )
+        .unwrap();
         assert_eq!(table.rows[0][4..], ["16", "2", "", "", "", "", "", ""]);
         assert_eq!(table.rows[1][4..], ["16", "2", "4", "0", "0", "0", "0", "0"]);
         assert_eq!(table.rows[2][4..], ["17", "4", "0", "12", "2", "0", "1", "0"]);
