@@ -57,7 +57,7 @@ fn graphs() -> [(&'static str, StreamParams); 5] {
         ("gnm", gnm(false)),
         ("rmat, directed", rmat(true)),
         ("rmat", rmat(false)),
-        ("leveled", StreamParams::Leveled(leveled)),
+        ("leveled", StreamParams::Leveled(Box::new(leveled))),
     ]
 }
 

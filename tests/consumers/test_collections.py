@@ -32,7 +32,9 @@ class Collections(unittest.TestCase):
         dataset = mlcroissant.Dataset(jsonld=str(self.collection / "croissant.json"))
         issues = dataset.metadata.ctx.issues
         self.assertEqual(list(issues.errors), [])
-        self.assertEqual(list(issues.warnings), [])
+        # The same command makes the same files, so that there is no date.
+        warnings = [warning for warning in issues.warnings if "datePublished" not in warning]
+        self.assertEqual(warnings, [])
         graphs = list(dataset.records("index"))
         self.assertEqual(len(graphs), 150)
         best = list(dataset.records("best"))

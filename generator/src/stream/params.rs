@@ -12,7 +12,7 @@ use crate::leveled::{LeveledChunks, LeveledParams};
 #[serde(tag = "generator", content = "parameters", rename_all = "snake_case")]
 pub enum StreamParams {
     /// A leveled random graph.
-    Leveled(LeveledParams),
+    Leveled(Box<LeveledParams>),
     /// G(n, m).
     Gnm(GnmParams),
     /// R-MAT.

@@ -29,7 +29,7 @@ pub fn scale_items(largest: u64) -> Vec<ScaleItem> {
             let scale = (edges / 8).ilog2();
             let degree = 2.0 * edges as f64 / (1u64 << scale) as f64;
             [
-                item("leveled", StreamParams::Leveled(leveled)),
+                item("leveled", StreamParams::Leveled(Box::new(leveled))),
                 item("gnm", StreamParams::Gnm(GnmParams { vertices: (edges / 8) as u32, edges, directed: false })),
                 item("rmat", StreamParams::Rmat(RmatParams { scale, degree, ..RmatParams::default() })),
             ]

@@ -84,7 +84,7 @@ pub(super) fn check(args: &Args, path: &Path) -> anyhow::Result<ExitCode> {
 fn params(args: &Args, what: &str) -> anyhow::Result<StreamParams> {
     let params = parameters(what)?;
     if let Described::Dataflow(GraphParams::Leveled(params)) = params {
-        return Ok(StreamParams::Leveled(resized(params, args.ops)?));
+        return Ok(StreamParams::Leveled(Box::new(resized(params, args.ops)?)));
     }
     if args.ops.is_some() {
         bail!("--ops is for leveled graphs, not for '{what}': leave it out");
