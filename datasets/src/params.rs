@@ -4,19 +4,9 @@ use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 
+pub use crate::spec::ParamSpec;
 use crate::spec::{Spec, SpecError};
 use crate::{EdgeWeight, VertexWeight};
-
-/// A parameter as users see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamSpec {
-    /// Name, as users write it.
-    pub name: &'static str,
-    /// Default, as users would write it.
-    pub default: String,
-    /// One line: meaning, unit, range.
-    pub doc: String,
-}
 
 /// What a user gave as parameters, of an algorithm or a family of graphs.
 ///

@@ -4,7 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::nearest;
-use crate::params::ParamSpec;
+
+/// A parameter as users see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamSpec {
+    /// Name, as users write it.
+    pub name: &'static str,
+    /// Default, as users would write it.
+    pub default: String,
+    /// One line: meaning, unit, range.
+    pub doc: String,
+}
 
 /// A name and the parameters that the user gave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

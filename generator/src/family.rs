@@ -1,19 +1,23 @@
-//! Families of graphs: one table, from which names, parameters, help, parameter files and checks follow.
+//! What a family of graphs is, and what its parameters describe.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use placebench_datasets::params::{ParamSpec, Params};
 use placebench_datasets::spec::{Spec, SpecError};
-use placebench_datasets::{DataflowGraph, UndirectedGraph, nearest};
+use placebench_datasets::{DataflowGraph, UndirectedGraph};
 
 use crate::error::GeneratorError;
-use crate::families;
 use crate::leveled::{LeveledParams, generate_leveled};
 use crate::op_costs::{OpCosts, Source};
 use crate::sketch::Sketch;
 use crate::stream::StreamParams;
 use crate::training_steps::{TrainingParams, generate_training};
+
+/// Name of the family of leveled random graphs.
+pub(crate) const LEVELED: &str = "leveled";
+/// Name of the family of data-parallel training steps.
+pub(crate) const TRAINING_STEPS: &str = "training_steps";
 
 /// A family of dataflow graphs: its parameters and its structure. Public fields are the parameters.
 pub trait GraphFamily: Sized + Send + Sync + 'static {
@@ -154,9 +158,6 @@ impl FamilyEntry {
     }
 }
 
-/// The families, in the order in which tables list them.
-pub static FAMILIES: LazyLock<Vec<FamilyEntry>> = LazyLock::new(families::all);
-
 /// Makes a graph from a seed.
 type Make<G> = Arc<dyn Fn(u64) -> Result<G, GeneratorError> + Send + Sync>;
 
@@ -234,61 +235,16 @@ pub enum GraphParams {
     Leveled(LeveledParams),
     /// Data-parallel training steps.
     TrainingSteps(TrainingParams),
-    /// A graph of another family of [`FAMILIES`].
+    /// A graph of another family of [`FAMILIES`](crate::FAMILIES).
     Family(FamilyParams),
 }
 
-/// What a family or preset with parameters describes: `cholesky`, `cholesky(tiles=12)`, `laich1`, `resnet34(batch=8)`; `None`
-/// if there is neither a family nor a preset of that name.
-///
-/// # Errors
-/// One line, if a parameter does not exist or its value makes no sense.
-pub fn described(text: &str) -> Option<Result<Described, String>> {
-    let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
-    let preset = families::presets().into_iter().find(|preset| preset.name == name);
-    let family = preset.as_ref().map_or(name, |preset| preset.values.name.as_str());
-    let entry = FAMILIES.iter().find(|entry| entry.name == family)?;
-    let read = || {
-        let mut spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
-        for (param, value) in preset.iter().flat_map(|preset| &preset.values.params) {
-            if !spec.params.iter().any(|(given, _)| given == param) {
-                spec.params.push((param.clone(), value.clone()));
-            }
-        }
-        entry.read(&spec).map_err(|error| error.to_string())
-    };
-    Some(read())
-}
-
-/// Names of all families and presets, family by family.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().map(|entry| entry.name).chain(families::presets().into_iter().map(|preset| preset.name))
-}
-
 impl GraphParams {
-    /// The parameters of a dataflow graph by the name of a family or preset: `laich1`, `cholesky(tiles=12)`,
-    /// `training_steps(workers=32, sync=gossip)`; `None` if there is none of that name or its graphs are undirected.
-    ///
-    /// # Errors
-    /// One line, if a parameter after the name does not exist or its value makes no sense.
-    pub fn preset(text: &str) -> Option<Result<Self, String>> {
-        match described(text)? {
-            Ok(Described::Dataflow(params)) => Some(Ok(params)),
-            Ok(Described::Undirected(_)) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-
-    /// The names of all families and presets of dataflow graphs.
-    pub fn presets() -> impl Iterator<Item = &'static str> {
-        names().filter(|name| FAMILIES.iter().all(|entry| entry.name != *name || !entry.is_undirected))
-    }
-
     /// The name of the family.
     pub fn family(&self) -> &str {
         match self {
-            Self::Leveled(_) => families::LEVELED,
-            Self::TrainingSteps(_) => families::TRAINING_STEPS,
+            Self::Leveled(_) => LEVELED,
+            Self::TrainingSteps(_) => TRAINING_STEPS,
             Self::Family(params) => &params.values.name,
         }
     }
@@ -316,16 +272,4 @@ impl GraphParams {
             Self::Family(params) => (params.make)(seed)?,
         })
     }
-}
-
-/// The line of a family.
-///
-/// # Errors
-/// One line with the nearest name, if there is none.
-pub fn family(name: &str) -> Result<&'static FamilyEntry, String> {
-    FAMILIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let near = nearest(name, FAMILIES.iter().map(|entry| entry.name));
-        let near = near.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
-        format!("no family of graphs is named '{name}'{near}")
-    })
 }

@@ -23,6 +23,7 @@ mod error;
 mod families;
 mod family;
 mod manifest;
+mod named;
 mod op_costs;
 mod pairs;
 mod parameter_file;
@@ -45,15 +46,13 @@ pub use digest::graph_sha256;
 pub use distribution::{Distribution, DistributionError};
 pub use error::GeneratorError;
 pub use families::{Preset, presets};
-pub use family::{
-    Described, FAMILIES, FamilyEntry, FamilyParams, GraphFamily, GraphParams, UndirectedFamily, UndirectedParams,
-    described, family, names,
-};
+pub use family::{Described, FamilyEntry, FamilyParams, GraphFamily, GraphParams, UndirectedFamily, UndirectedParams};
 pub use leveled::{
     Amount, ColocationParams, Decay, GraphStats, LevelEdges, LeveledChunks, LeveledGraph, LeveledParams, LeveledPlan,
     OpBatch, generate_leveled, level_edges,
 };
 pub use manifest::{Family, Manifest, ManifestError};
+pub use named::{FAMILIES, described, family, names};
 pub use op_costs::{COST_PARAMS, Source};
 pub use sketch::{Op, Output, Sketch};
 pub use stream::{

@@ -4,9 +4,10 @@ use placebench_datasets::parse_toml;
 use placebench_datasets::spec::{Spec, SpecError};
 use toml::{Table, Value};
 
-use crate::families::{LEVELED, TRAINING_STEPS};
-use crate::family::{Described, GraphParams, UndirectedParams, family};
+use crate::family::{Described, GraphParams, UndirectedParams};
+use crate::family::{LEVELED, TRAINING_STEPS};
 use crate::leveled::LeveledParams;
+use crate::named::family;
 use crate::training_steps::TrainingParams;
 
 /// The key that names the family.

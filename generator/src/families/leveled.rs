@@ -3,10 +3,11 @@
 use placebench_datasets::params::Params;
 use placebench_datasets::spec::{Spec, SpecError};
 
-use super::{LEVELED, Preset};
+use super::Preset;
 use crate::Distribution;
 use crate::costs::{Costs, KindProbabilities};
 use crate::family::FamilyEntry;
+use crate::family::LEVELED;
 use crate::leveled::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
 
 const SUMMARY: &str = "ops in levels; edges up to a number of levels apart, and long-range ones";

@@ -38,11 +38,6 @@ use placebench_datasets::spec::Spec;
 
 use crate::family::FamilyEntry;
 
-/// Name of the family of leveled random graphs.
-pub(crate) const LEVELED: &str = "leveled";
-/// Name of the family of data-parallel training steps.
-pub(crate) const TRAINING_STEPS: &str = "training_steps";
-
 /// The families, in the order in which tables list them.
 pub(crate) fn all() -> Vec<FamilyEntry> {
     vec![

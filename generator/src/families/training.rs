@@ -3,9 +3,10 @@
 use placebench_datasets::params::{Named, Params};
 use placebench_datasets::spec::{Spec, SpecError};
 
-use super::{Preset, TRAINING_STEPS};
+use super::Preset;
 use crate::GraphParams;
 use crate::family::FamilyEntry;
+use crate::family::TRAINING_STEPS;
 use crate::training_steps::{Compression, Detail, Model, Sync, TrainingParams};
 
 const SUMMARY: &str = "data-parallel training steps with their exchanges";

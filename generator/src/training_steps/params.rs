@@ -4,7 +4,6 @@ use placebench_datasets::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Layer, Model};
-use crate::GraphParams;
 use crate::error::{GeneratorError, check_probability};
 
 /// Bytes of a gradient or weight, single precision.
@@ -130,21 +129,6 @@ impl TrainingParams {
         "tolstobrov9",
         "tolstobrov10",
     ];
-
-    /// Parameters from a preset's name, as it is or with parameters: `tolstobrov1` or
-    /// `training_steps(workers=32, sync=gossip, period=4)`. `None` if there is no such preset.
-    ///
-    /// # Errors
-    /// One line, if a parameter does not exist or its value makes no sense.
-    pub fn preset(text: &str) -> Option<Result<Self, String>> {
-        let name = text.split_once('(').map_or(text, |(name, _)| name).trim();
-        Self::PRESETS.iter().find(|preset| **preset == name)?;
-        match GraphParams::preset(text)? {
-            Ok(GraphParams::TrainingSteps(params)) => Some(Ok(params)),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
 
     /// Reads and checks parameters in TOML.
     ///

@@ -1,16 +1,16 @@
 //! Tables on disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
 
 use std::fs::File;
-use std::io::{self, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Write};
+use std::path::Path;
 
 use placebench_datasets::format::write_whole;
-use placebench_datasets::io_reason;
 use polars::prelude::*;
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 
 use super::source::GROUP_ROWS;
+use super::table_error::TableError;
 use super::{Row, Table};
 
 /// File formats of tables.
@@ -34,41 +34,6 @@ impl TableFormat {
             _ => None,
         }
     }
-}
-
-/// Why a table cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum TableError {
-    /// The file system says no.
-    #[error("{}: {}", path.display(), io_reason(source))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The content is no table of results.
-    #[error("{}: {source}", path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: PolarsError,
-    },
-    /// The content of a CSV or JSON file is no table of results.
-    #[error("{}: not a table of results ({reason})", path.display())]
-    NoRow {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        reason: String,
-    },
-    /// The extension is unknown.
-    #[error("{}: unknown kind of table: use .parquet, .csv or .json", path.display())]
-    Extension {
-        /// The file.
-        path: PathBuf,
-    },
 }
 
 /// Writes rows as a table in the format of the file's extension.

@@ -10,10 +10,11 @@ mod predictions;
 mod row;
 mod source;
 mod table;
+mod table_error;
 
 pub use cell_key::{CellKey, Scenario};
 pub use column::{Column, UnknownColumn};
-pub use files::{TableError, TableFormat, open_table, read_table, save_table, write_frame, write_rows, write_table};
+pub use files::{TableFormat, open_table, read_table, save_table, write_frame, write_rows, write_table};
 pub(crate) use filter::as_text;
 pub use filter::{Filter, FilterError};
 pub use frame::{ColumnValue, lists, text_lists, values};
@@ -21,3 +22,4 @@ pub use metric::{Measure, Metric, UnknownMetric};
 pub use predictions::{Prediction, Predictions};
 pub use row::{Row, SCHEMA_VERSION, Status};
 pub use table::{CELL, SCENARIO, Table, cell_keys, left_join, scenarios};
+pub use table_error::TableError;

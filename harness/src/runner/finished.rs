@@ -6,7 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use super::folder::{FolderError, RESULTS, read_environment, read_suite};
+use super::folder::{RESULTS, read_environment, read_suite};
+use super::folder_error::FolderError;
 use super::journal::{Lines, PartHeader, is_part, journals, parse};
 use crate::results::{Row, Status, write_rows};
 use crate::suite::{CellName, Plan, Positions, Shard};

@@ -20,127 +20,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::io_reason;
-use serde::{Deserialize, Serialize};
-
+use super::environment::Environment;
+use super::folder_error::FolderError;
 use super::journal::{Journal, PARTS, PartHeader, journals, rows_of};
 use crate::results::{Row, Table, TableError};
-use crate::suite::{Plan, Positions, Shard, Suite, SuiteError};
-
-/// Where and how a run was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
-    /// Version of placebench.
-    pub version: String,
-    /// Commit that it was built from, if known.
-    pub commit: Option<String>,
-    /// When the run was started, in UTC (RFC 3339).
-    #[serde(default)]
-    pub started: Option<String>,
-    /// Name of the host; empty in older run folders.
-    #[serde(default)]
-    pub host: String,
-    /// Processor.
-    pub cpu: String,
-    /// Threads that cells ran on.
-    pub threads: usize,
-    /// Operating system and architecture.
-    pub platform: String,
-    /// Whether the build was optimised.
-    pub optimized: bool,
-    /// Version of the table's columns.
-    pub schema_version: u32,
-    /// The command line.
-    pub command: Vec<String>,
-    /// SHA-256 of each file that the run reads, by its path: see [`input_digests`](super::input_digests).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inputs: BTreeMap<String, String>,
-}
-
-/// Why a run folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// The file system says no.
-    #[error("{}: {}", path.display(), io_reason(source))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The folder holds a run of another suite or version.
-    #[error("{}: holds a run of {found}: choose another folder with --out, or delete this one", path.display())]
-    OtherRun {
-        /// The folder.
-        path: PathBuf,
-        /// What differs.
-        found: String,
-    },
-    /// Another process runs the same suite in the folder.
-    #[error(
-        "{}: another placebench is writing this run: wait until it ends, or choose another folder with --out", path.display()
-    )]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A file that the run reads is not what it was when the run began.
-    #[error(
-        "{}: {file} {change}: restore it, or start a new run with --fresh or another --out", path.display()
-    )]
-    OtherInput {
-        /// The folder.
-        path: PathBuf,
-        /// The file.
-        file: String,
-        /// What is known about it.
-        change: &'static str,
-    },
-    /// The folder exists and is no run folder.
-    #[error("{}: exists and is not a run folder: choose another with --out", path.display())]
-    NotARun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// There is no run to read.
-    #[error("{}: {}", path.display(), no_run(path))]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A part was written by a run of something else.
-    #[error("{}: holds cells of {found}: delete it to run them again", path.display())]
-    OtherPart {
-        /// The part.
-        path: PathBuf,
-        /// What differs.
-        found: &'static str,
-    },
-    /// A line of the journal that is not the last is no row.
-    #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
-    Journal {
-        /// The journal.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// Why.
-        reason: String,
-    },
-    /// A file of the folder does not say what it should.
-    #[error("{}: {reason}", path.display())]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The suite of the run names what this version does not have.
-    #[error(transparent)]
-    Suite(#[from] SuiteError),
-    /// The table cannot be read or written.
-    #[error(transparent)]
-    Table(#[from] TableError),
-}
+use crate::suite::{Plan, Positions, Shard, Suite};
 
 /// An open run folder.
 #[derive(Debug)]
@@ -249,13 +133,6 @@ impl RunFolder {
         let mark = |index: u32| format!("done.{index}-of-{}", shard.count);
         write_once(&parts, &mark(shard.index), b"")?;
         Ok((1..=shard.count).all(|index| parts.join(mark(index)).exists()))
-    }
-}
-
-impl Environment {
-    /// Whether rows of both may stand in one table.
-    pub(super) fn is_same_version(&self, other: &Self) -> bool {
-        (&self.version, &self.commit, self.schema_version) == (&other.version, &other.commit, other.schema_version)
     }
 }
 
@@ -383,13 +260,6 @@ fn check_is_run(path: &Path) -> Result<(), FolderError> {
             Err(FolderError::Io { path: path.to_owned(), source })
         }
         _ => Err(FolderError::NoRun { path: path.to_owned() }),
-    }
-}
-
-fn no_run(path: &Path) -> &'static str {
-    match path.exists() {
-        true => "is not a run folder",
-        false => "there is no such run folder: 'placebench run' makes one",
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use placebench_datasets::format::sha256;
 
-use super::folder::FolderError;
+use super::folder_error::FolderError;
 use crate::suite::{PlacerEntry, Plan};
 
 /// The SHA-256 of each file that the cells of a plan depend on, by its path: graphs (of a graph folder every file in it),

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use placebench_datasets::format::sha256;
 use serde::{Deserialize, Serialize};
 
-use super::folder::{Environment, FolderError};
+use super::environment::Environment;
+use super::folder_error::FolderError;
 use super::lock::lock_alone;
 use crate::results::Row;
 use crate::suite::Shard;

@@ -1,8 +1,10 @@
 //! Runs the cells of a suite in parallel and turns each into a row, whatever happens in it.
 
 mod cell;
+mod environment;
 mod finished;
 mod folder;
+mod folder_error;
 mod guard;
 mod inputs;
 mod journal;
@@ -21,10 +23,10 @@ use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+pub use environment::Environment;
 pub use finished::Finished;
-pub use folder::{
-    Environment, FolderError, RunFolder, RunState, open_run, read_environment, read_run, read_suite, table_of,
-};
+pub use folder::{RunFolder, RunState, open_run, read_environment, read_run, read_suite, table_of};
+pub use folder_error::FolderError;
 pub use guard::CELL_THREAD;
 pub use inputs::input_digests;
 pub use replay::{MeasuredCell, replay, replay_within};

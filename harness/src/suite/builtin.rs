@@ -1,5 +1,9 @@
 //! The suites that come with the command.
 
+use std::path::Path;
+
+use placebench_datasets::nearest;
+
 use super::{Suite, SuiteError};
 
 /// A suite whose text is part of the program.
@@ -40,6 +44,28 @@ impl BuiltIn {
     /// If the text is no valid suite, which a test rules out.
     pub fn suite(&self) -> Result<Suite, SuiteError> {
         Suite::parse(self.text, &format!("built-in suite {}", self.name))
+    }
+}
+
+impl Suite {
+    /// The suite that a person names: a built-in one first, then a file.
+    ///
+    /// # Errors
+    /// If there is none, with the nearest name that there is; as [`Suite::read`].
+    pub fn named(name: &str) -> Result<Self, SuiteError> {
+        let known = || BUILT_IN.iter().map(|suite| suite.name);
+        let unknown = |remedy: String| Err(SuiteError::Unknown { name: name.to_owned(), remedy });
+        match BuiltIn::find(name) {
+            Some(built_in) => built_in.suite(),
+            None if Path::new(name).exists() => Self::read(Path::new(name)),
+            None if name.ends_with(".toml") => {
+                Err(SuiteError::Io { path: name.to_owned(), reason: "no such file".to_owned() })
+            }
+            None => match nearest(name, known()) {
+                Some(nearest) => unknown(format!("did you mean '{nearest}'?")),
+                None => unknown(format!("give a suite file or one of {}", known().collect::<Vec<_>>().join(", "))),
+            },
+        }
     }
 }
 

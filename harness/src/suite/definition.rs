@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::{TomlFault, io_reason, nearest, parse_toml};
+use placebench_datasets::{TomlFault, io_reason, parse_toml};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,7 +13,7 @@ use crate::execute::simulate::network_model;
 use crate::execute::{EXECUTORS, ExecuteSettings, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
 use crate::results::{Filter, as_text};
-use crate::suite::{BUILT_IN, BuiltIn, PlacerEntry};
+use crate::suite::PlacerEntry;
 
 /// A suite: every graph × cluster × placer × scheduler × network model × executor × repetition is a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,26 +165,6 @@ pub enum SuiteError {
 }
 
 impl Suite {
-    /// The suite that a person names: a built-in one first, then a file.
-    ///
-    /// # Errors
-    /// If there is none, with the nearest name that there is; as [`Suite::read`].
-    pub fn named(name: &str) -> Result<Self, SuiteError> {
-        let known = || BUILT_IN.iter().map(|suite| suite.name);
-        let unknown = |remedy: String| Err(SuiteError::Unknown { name: name.to_owned(), remedy });
-        match BuiltIn::find(name) {
-            Some(built_in) => built_in.suite(),
-            None if Path::new(name).exists() => Self::read(Path::new(name)),
-            None if name.ends_with(".toml") => {
-                Err(SuiteError::Io { path: name.to_owned(), reason: "no such file".to_owned() })
-            }
-            None => match nearest(name, known()) {
-                Some(nearest) => unknown(format!("did you mean '{nearest}'?")),
-                None => unknown(format!("give a suite file or one of {}", known().collect::<Vec<_>>().join(", "))),
-            },
-        }
-    }
-
     /// Reads a suite file. Paths of graphs and clusters in it, and the working directories of placers' programs, are
     /// relative to its folder.
     ///

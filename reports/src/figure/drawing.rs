@@ -1,6 +1,7 @@
 //! What a figure is drawn as: rectangles, paths and texts in points, before it is SVG or pixels.
 
 use super::font;
+pub use super::step::Step;
 use crate::export::Table;
 
 /// A colour; all but [`Color::Rgb`] follow the theme.
@@ -108,19 +109,6 @@ impl Area {
             && other.right() <= self.right() + slack
             && other.bottom() <= self.bottom() + slack
     }
-}
-
-/// A step of a path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// Begins a line here.
-    Move(f64, f64),
-    /// Draws on to here.
-    Line(f64, f64),
-    /// Draws a cubic curve: two handles, then the end.
-    Curve(f64, f64, f64, f64, f64, f64),
-    /// Draws back to the beginning.
-    Close,
 }
 
 /// Which point of a text is at its position.

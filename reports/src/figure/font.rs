@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::drawing::Step;
+use super::step::Step;
 
 /// What texts in SVG ask for: fonts of the same widths, in the order in which they are common.
 pub(crate) const FAMILY: &str = "Arial,Helvetica,Arimo,'Liberation Sans',sans-serif";

@@ -50,6 +50,7 @@ mod prediction;
 mod quantity;
 mod scale;
 mod statistics;
+mod step;
 mod style;
 mod svg;
 mod sweep;

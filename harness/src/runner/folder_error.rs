@@ -1,0 +1,101 @@
+//! Why a run folder cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use placebench_datasets::io_reason;
+
+use crate::results::TableError;
+use crate::suite::SuiteError;
+
+/// Why a run folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The file system says no.
+    #[error("{}: {}", path.display(), io_reason(source))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The folder holds a run of another suite or version.
+    #[error("{}: holds a run of {found}: choose another folder with --out, or delete this one", path.display())]
+    OtherRun {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        found: String,
+    },
+    /// Another process runs the same suite in the folder.
+    #[error(
+        "{}: another placebench is writing this run: wait until it ends, or choose another folder with --out", path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file that the run reads is not what it was when the run began.
+    #[error(
+        "{}: {file} {change}: restore it, or start a new run with --fresh or another --out", path.display()
+    )]
+    OtherInput {
+        /// The folder.
+        path: PathBuf,
+        /// The file.
+        file: String,
+        /// What is known about it.
+        change: &'static str,
+    },
+    /// The folder exists and is no run folder.
+    #[error("{}: exists and is not a run folder: choose another with --out", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no run to read.
+    #[error("{}: {}", path.display(), no_run(path))]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A part was written by a run of something else.
+    #[error("{}: holds cells of {found}: delete it to run them again", path.display())]
+    OtherPart {
+        /// The part.
+        path: PathBuf,
+        /// What differs.
+        found: &'static str,
+    },
+    /// A line of the journal that is not the last is no row.
+    #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A file of the folder does not say what it should.
+    #[error("{}: {reason}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The suite of the run names what this version does not have.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// The table cannot be read or written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+fn no_run(path: &Path) -> &'static str {
+    match path.exists() {
+        true => "is not a run folder",
+        false => "there is no such run folder: 'placebench run' makes one",
+    }
+}
