@@ -139,7 +139,8 @@ impl Results {
             let environment = read_environment(&folder).map_err(|error| error.to_string())?;
             let folder = folder.to_string_lossy().trim_end_matches('/').to_owned();
             let (timelines, only) = (Timelines::Auto, Filter::default());
-            let input = ReportInput { folder, rows, suite_text, plan, environment, timelines, only };
+            let table = Rows::new(&rows).map_err(|error| error.to_string())?;
+            let input = ReportInput { folder, table, suite_text, plan, environment, timelines, only };
             Ok(html_report(&input).map_err(|error| error.to_string())?.html)
         };
         let html = wait(py, &StopToken::default(), |_| Ok(()), html)?.map_err(fault)?;
