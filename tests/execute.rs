@@ -327,7 +327,7 @@ send_ops = 10000.0
     let count = |run: &str, what: &str| {
         csv.lines().filter(|line| line.starts_with(run) && line.contains(&format!(",{what},"))).count()
     };
-    assert!(csv.starts_with("run,device,task,what,start_"), "{csv}");
+    assert!(csv.starts_with("run,device,task,what,layer,start_"), "{csv}");
     assert_eq!((count("measured: ", "op"), count("predicted by contention_free: ", "op")), (225, 225));
     assert!(count("measured: ", "send") > 0);
     assert_eq!(count("measured: ", "send"), count("predicted by contention_free: ", "send"));
