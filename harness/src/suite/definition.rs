@@ -528,7 +528,10 @@ preset = "laich7"
                 with_placer("a", "command = [\"x\"]\nplacer = \"heft\""),
                 "placer 'a': give exactly one of placer, command",
             ),
-            (with_placer("a", "placer = \"heft\"\nformat = \"csv\""), "placer 'a': placer goes with name alone"),
+            (
+                with_placer("a", "placer = \"heft\"\nformat = \"csv\""),
+                "placer 'a': placer and function go with name alone",
+            ),
             (with_placer("a", "placer = \"hetf\""), "s.toml: placer 'a': unknown placer 'hetf': did you mean 'heft'?"),
             (with_placer("a", "placer = \"heft(x=1)\""), "s.toml: placer 'a': 'heft' has no parameter 'x'"),
             (with_placer("heft", "placer = \"heft\""), "s.toml: placer 'heft': placebench has a placer of that name"),

@@ -184,14 +184,14 @@ mod tests {
             let kernels = Kernels::new(kind, 0);
             let mut workspace = kernels.workspace();
             for computes in [true, false] {
-                // The least of several: other tests use the cores, too.
+                // The least of several, and wide limits: other tests use the cores, too, also while the kernels are calibrated.
                 let took = (0..9).map(|_| {
                     let start = now();
                     assert!(kernels.run(&step(5_000_000, computes), start, &mut workspace, &go));
                     now() - start
                 });
                 let least = took.min().unwrap();
-                assert!((2_500_000..50_000_000).contains(&least), "{kind}, computes: {computes}: {least} ns");
+                assert!((1_250_000..50_000_000).contains(&least), "{kind}, computes: {computes}: {least} ns");
                 assert!(kind == Kernel::Compute || least >= 5_000_000, "{least} ns");
             }
         }
