@@ -65,7 +65,15 @@ const LAWS: &[Law] = &[
         make: |a| integer(Hypergeometric::new(whole(a[0])?, whole(a[1])?, whole(a[2])?)),
     },
     Law { name: "inverse_gaussian", parameters: &["mean", "shape"], make: |a| real(InverseGaussian::new(a[0], a[1])) },
-    Law { name: "normal", parameters: &["mean", "deviation"], make: |a| real(Normal::new(a[0], a[1])) },
+    Law {
+        name: "normal",
+        parameters: &["mean", "deviation"],
+        // The library would mirror it.
+        make: |a| match a[1] < 0.0 {
+            true => Err(format!("the deviation is {}, but must be at least 0", a[1])),
+            false => real(Normal::new(a[0], a[1])),
+        },
+    },
     Law {
         name: "normal_inverse_gaussian",
         parameters: &["alpha", "beta"],

@@ -435,7 +435,7 @@ mod tests {
             ("norml(0,1)", "unknown distribution 'norml': did you mean 'normal'?"),
             ("xyz(0,1)", "there are constant, uniform, lognormal, pareto, exponential, beta, "),
             ("gamma(1)", "expected gamma(shape,scale)"),
-            ("normal(0,-1)", "'normal(0,-1)': "),
+            ("normal(0,-1)", "the deviation is -1, but must be at least 0"),
             ("0*normal(5,1)", "the factor must not be 0"),
             ("x*normal(5,1)", "the factor 'x' is not a number"),
             ("binomial(2.5,0.1)", "2.5 is not an integer"),

@@ -14,6 +14,7 @@ fn digest(name: &str) -> String {
             let small = match name {
                 "grid" => "grid(side=30)".to_owned(),
                 "rmat" => "rmat(scale=10)".to_owned(),
+                "gnm" => "gnm(vertices=2000, edges=8000)".to_owned(),
                 _ => format!("{name}(vertices=2000)"),
             };
             let graph = crate::undirected(&small, 42);

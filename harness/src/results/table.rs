@@ -330,7 +330,8 @@ fn blocks(source: &Source) -> PolarsResult<Vec<Block>> {
     let mut current: Option<usize> = None;
     let height = u32::try_from(source.height()).map_err(|_| polars_err!(ComputeError: "has more than 2³² rows"))?;
     for first in (0..height).step_by(GROUP_ROWS) {
-        let frame = source.read(&names, &[first..height.min(first + GROUP_ROWS as u32)])?;
+        let group = first..height.min(first + GROUP_ROWS as u32);
+        let frame = source.read(&names, std::slice::from_ref(&group))?;
         let (graphs, clusters) = (frame.column("graph")?.str()?, frame.column("cluster")?.str()?);
         for (row, (graph, cluster)) in (first..).zip(graphs.iter().zip(clusters.iter())) {
             let [graph, cluster] = [graph, cluster].map(|name| name.ok_or_else(no_name));
