@@ -293,7 +293,7 @@ mod tests {
             assert!(text.contains(expected), "{expected} of\n{text}");
         }
         let id = font::glyph('H').id;
-        assert!(id < 256 && text.contains(&format!("/F 7 Tf")), "{text}");
+        assert!(id < 256 && text.contains("/F 7 Tf"), "{text}");
     }
 
     #[test]
