@@ -17,6 +17,7 @@ CLOSE = 1e-3  # largest difference from the unplaced step, as a share of a tenso
 CLOCK_TRIES = 20
 PATIENCE = 5.0  # seconds from a lost connection to the end of the process behind it
 EMPTY_STEPS = 20
+SPARE_TRACES = 20  # traced steps beyond those asked for, where TensorFlow loses transfers
 
 
 def run(problem):
@@ -165,26 +166,36 @@ def _measure(problem, step, placed, layout, workers, sequence, expected, why_not
     session.run(placed.targets, options=options, run_metadata=metadata)
     edges = tensorflow_timeline.check_partitions(metadata.partition_graphs, step, problem, layout.device_names)
 
-    def timed(kind, index, **arguments):
+    def timed(**arguments):
         start = time.time_ns()
         begin = time.perf_counter_ns()
         session.run(placed.targets, **arguments)
-        makespan = (time.perf_counter_ns() - begin) / 1e3
+        return (time.perf_counter_ns() - begin) / 1e3, start
+
+    def tell(kind, index, makespan):
         event("step", kind=kind, index=index, makespan_us=makespan, load_others=load.read())
-        return makespan, start
+        return makespan
 
     for index in range(problem.warm_up):
-        timed("warm_up", index)
-    makespans = [timed("measured", index)[0] for index in range(problem.repetitions)]
+        tell("warm_up", index, timed()[0])
+    makespans = [tell("measured", index, timed()[0]) for index in range(problem.repetitions)]
     full = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
-    traced = []
-    for index in range(problem.traced):
+    traced, lacks = [], None
+    for _ in range(problem.traced + SPARE_TRACES):
+        if len(traced) == problem.traced:
+            break
         metadata = v1.RunMetadata()
-        makespan, start = timed("traced", index, options=full, run_metadata=metadata)
-        traced.append((makespan, index, tensorflow_timeline.Timeline(metadata, start, offsets)))
+        makespan, start = timed(options=full, run_metadata=metadata)
+        timeline = tensorflow_timeline.Timeline(metadata, start, offsets)
+        lacks = timeline.lacks(step, problem, edges, layout.tasks)
+        if lacks is None:
+            traced.append((tell("traced", len(traced), makespan), len(traced), timeline))
+    if len(traced) < problem.traced:
+        tried = f"{len(traced)} of {problem.traced + SPARE_TRACES} traced steps are whole, {problem.traced} are needed"
+        raise ExecuteError("kernel", f"{lacks}: {tried}: try again")
     traced.sort(key=lambda entry: entry[:2])
     timeline = traced[(len(traced) - 1) // 2][2]
-    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence, layout.tasks)
+    ops, transfers, moved, not_run = timeline.of(step, problem, edges, sequence)
     empty = []
     for _ in range(EMPTY_STEPS):
         begin = time.perf_counter_ns()

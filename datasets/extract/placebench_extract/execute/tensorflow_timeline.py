@@ -66,21 +66,28 @@ class Timeline:
                     interval = (begin + node.op_start_rel_nanos) / 1e3, (begin + node.op_end_rel_nanos) / 1e3
                     self.ops[node.node_name] = interval
 
-    def of(self, step, problem, edges, sequence, tasks):
+    def lacks(self, step, problem, edges, tasks):
+        """A transfer between processes (`tasks`: of each device) that TensorFlow did not trace, or None.
+
+        It loses some when the host is busy.
+        """
+        received = {number for edge, number in edges.items() if edge in self.received}
+        for number, transfer in enumerate(problem.transfers):
+            if number not in received and tasks[transfer["from"]] != tasks[transfer["to"]]:
+                name = step.ops[transfer["source"]]
+                return f"TensorFlow's trace lacks a transfer of op {name!r} to device {transfer['to']}"
+        return None
+
+    def of(self, step, problem, edges, sequence):
         """The intervals of the problem's ops and transfers by id, the bytes moved, and how many ops did not run.
 
         `sequence` has every op behind those it waits for. An op in a branch that was not taken takes no time, at the
-        moment when all that it waits for is there. A transfer within a process (`tasks`: of each device) leaves no
-        trace: it takes the time between its producer and the consumer.
+        moment when all that it waits for is there. A transfer within a process leaves no trace: it takes the time
+        between its producer and the consumer.
         """
         arrived = [None] * len(problem.transfers)
         for edge, number in edges.items():
             arrived[number] = self.received.get(edge)
-        for transfer, received in zip(problem.transfers, arrived):
-            if received is None and tasks[transfer["from"]] != tasks[transfer["to"]]:
-                name = step.ops[transfer["source"]]
-                fault = f"TensorFlow's trace lacks a transfer of op {name!r} to device {transfer['to']}: try again"
-                raise ExecuteError("kernel", fault)
         moved = sum(received[2] for received in arrived if received)
         local, received_by, sent_by = _inputs(step, problem)
         ops, not_run, last = [None] * len(step.ops), 0, [0.0] * len(problem.devices)
