@@ -56,6 +56,56 @@ fn the_largest_bound_is_the_best_and_carries_its_name() {
     assert_eq!((best.value, best.name), (10.0, "colocated_work"));
 }
 
+/// One op, `wide` ops after it, one op after those: 1, 5 each, 1 unit of time. Each transfer takes `bytes`.
+fn fork_join(wide: u32, bytes: u64, together: bool) -> Instance {
+    let mut builder = GraphBuilder::default();
+    let fork = builder.add_op(OpSpec::cost(1.0), &[bytes]);
+    let middle: Vec<OpId> = (0..wide).map(|_| builder.add_op(OpSpec::cost(5.0), &[bytes])).collect();
+    let join = builder.add_op(OpSpec::cost(1.0), &[]);
+    for &op in &middle {
+        builder.add_edge(fork, 0, op).unwrap();
+        builder.add_edge(op, 0, join).unwrap();
+    }
+    if together {
+        middle.windows(2).for_each(|pair| builder.colocate(pair[0], pair[1]).unwrap());
+    }
+    let cluster = Cluster::uniform(4, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    Instance::new(builder.build().unwrap(), cluster).unwrap()
+}
+
+#[test]
+fn ops_whose_transfers_come_too_late_share_a_device() {
+    let bound = |wide, bytes, together| value(&fork_join(wide, bytes, together), "forced_together");
+    // On one device: 1 + 2 · 5 + 1.
+    assert_eq!(bound(2, 100, false), 12.0);
+    assert_eq!(value(&fork_join(2, 100, false), "optimistic_cost"), 7.0);
+    // One of the two may come from elsewhere, at 1 + 5 + 1 at the earliest.
+    assert_eq!(bound(2, 1, false), 8.0);
+    // Of three, two are on the device of the join, or a transfer of 4 comes at 10.
+    assert_eq!(bound(3, 4, false), 11.0);
+    // A group: 15 on one device, after the fork and before the join.
+    assert_eq!(bound(3, 1, true), 17.0);
+    assert_eq!(bound(0, 1, false), 1.0);
+}
+
+#[test]
+fn what_only_another_kind_can_do_is_never_taken_to_be_together() {
+    // GPU, CPU, GPU: two transfers of 100, whatever shares a device.
+    let mut builder = GraphBuilder::default();
+    let gpu = OpSpec { kinds: KindSet::only(Kind::Gpu), ..OpSpec::cost(1.0) };
+    let cpu = OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(1.0) };
+    let (a, b) = (builder.add_op(gpu.clone(), &[100]), builder.add_op(cpu, &[100]));
+    let c = builder.add_op(gpu, &[]);
+    builder.add_edge(a, 0, b).unwrap();
+    builder.add_edge(b, 0, c).unwrap();
+    let devices =
+        [Kind::Gpu, Kind::Cpu].map(|kind| Device { name: format!("{kind:?}"), kind, memory_bytes: None, speed: 1.0 });
+    let link = Link { rate: 1.0, latency: 0.0 };
+    let cluster = Cluster::new(devices.to_vec(), |_, _| link).unwrap();
+    let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+    assert_eq!(value(&instance, "forced_together"), 203.0);
+}
+
 #[test]
 fn an_empty_graph_takes_no_time() {
     let cluster = Cluster::uniform(2, Kind::Cpu, 10.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
@@ -111,6 +161,22 @@ proptest! {
         let makespan = place("heft", &instance).unwrap().plan.unwrap().makespan;
         for bound in bounds::all(&instance) {
             prop_assert!(bound.value <= makespan * (1.0 + 1e-12), "{bound:?} exceeds {makespan}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bound_exceeds_what_a_search_finds(
+        instance in instances(Limits { ops: 20, devices: 4, edges: 40, memory: false, exact: false })
+    ) {
+        for placer in ["single_device", "etf", "sweep(preset=fast)"] {
+            let Some(plan) = place(placer, &instance).unwrap().plan else { continue };
+            for bound in bounds::all(&instance) {
+                prop_assert!(bound.value <= plan.makespan * (1.0 + 1e-12), "{bound:?} exceeds {} of {placer}", plan.makespan);
+            }
         }
     }
 }

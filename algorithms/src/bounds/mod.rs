@@ -6,11 +6,13 @@
 
 mod colocated_work;
 mod critical_path;
+mod forced_together;
 mod optimistic_cost;
 mod total_work;
 
 pub use colocated_work::colocated_work;
 pub use critical_path::critical_path;
+pub use forced_together::forced_together;
 pub use optimistic_cost::{OptimisticCosts, optimistic_cost};
 pub use total_work::total_work;
 
@@ -28,8 +30,17 @@ pub struct LowerBound {
 /// All lower bounds.
 ///
 /// # Complexity
+/// That of [`forced_together`], the most expensive, which leaves large graphs out.
+pub fn all(instance: &Instance) -> [LowerBound; 5] {
+    let [path, cost, work, group] = quick(instance);
+    [path, cost, work, group, LowerBound { value: forced_together(instance), name: "forced_together" }]
+}
+
+/// Those that take no longer than list scheduling.
+///
+/// # Complexity
 /// That of the optimistic costs, the most expensive: O(edges · classes²), see [`OptimisticCosts`].
-pub fn all(instance: &Instance) -> [LowerBound; 4] {
+pub fn quick(instance: &Instance) -> [LowerBound; 4] {
     [
         LowerBound { value: critical_path(instance), name: "critical_path" },
         LowerBound { value: optimistic_cost(instance), name: "optimistic_cost" },
@@ -43,8 +54,25 @@ pub fn all(instance: &Instance) -> [LowerBound; 4] {
 /// # Complexity
 /// As [`all`].
 pub fn best(instance: &Instance) -> LowerBound {
-    let [first, others @ ..] = all(instance);
-    others.into_iter().fold(first, |best, bound| if bound.value > best.value { bound } else { best })
+    largest(&all(instance))
+}
+
+/// The largest of those that take no longer than list scheduling, the first of equal ones.
+///
+/// # Complexity
+/// As [`quick`].
+pub fn best_quick(instance: &Instance) -> LowerBound {
+    largest(&quick(instance))
+}
+
+fn largest(bounds: &[LowerBound]) -> LowerBound {
+    let mut best = bounds[0];
+    for &bound in bounds {
+        if bound.value > best.value {
+            best = bound;
+        }
+    }
+    best
 }
 
 /// What the schedule length ratio divides the makespan by: the sum of the least costs of the ops on the critical path of
