@@ -183,7 +183,9 @@ impl<'p> Annealing<'p> {
                     self.shift(op, random)
                 }
                 _ => {
-                    self.grow(op, random);
+                    let mut set = std::mem::take(&mut self.set);
+                    self.work += grow(self.problem, op, region_size(random), random, &mut set);
+                    self.set = set;
                     self.shift(op, random)
                 }
             };
@@ -241,39 +243,6 @@ impl<'p> Annealing<'p> {
         rest.append(&mut first);
         rest.reverse();
         Some((Change { moves: false, low, high }, Some(rest)))
-    }
-
-    /// A connected set of units around an op, grown along the edges that take longest.
-    fn grow(&mut self, op: u32, random: &mut Random) {
-        // Most sets are small: sizes of equal chances by their logarithm.
-        let size = libm::exp(random.unit() * libm::log(MOST_TOGETHER as f64 / 2.0)) * 2.0;
-        let size = (size as usize).clamp(2, MOST_TOGETHER);
-        self.set.clear();
-        let mut queue = std::collections::BinaryHeap::new();
-        queue.push((u64::MAX, self.problem.units[op as usize]));
-        let way = self.problem.forward();
-        while let Some((_, unit)) = queue.pop() {
-            if self.set.contains(&unit) {
-                continue;
-            }
-            self.set.push(unit);
-            if self.set.len() >= size {
-                break;
-            }
-            for member in self.problem.members(unit) {
-                let ends = way.before.of(member.index()).iter().chain(way.after.of(member.index()));
-                for &(other, bytes) in ends {
-                    let other_unit = self.problem.units[other as usize];
-                    // Disturbed by up to a factor of four, so that sets differ. Bits of positive numbers order as they do.
-                    let time = self.problem.average.latency + bytes * self.problem.average.inverse_rate;
-                    queue.push(((time * (1.0 + 3.0 * random.unit())).to_bits(), other_unit));
-                    self.work += 2;
-                }
-            }
-            if queue.len() > 4096 {
-                break;
-            }
-        }
     }
 
     /// All units of the set on one device.
@@ -593,4 +562,42 @@ impl<'p> Annealing<'p> {
         self.makespan = self.rows.iter().map(last).fold(0.0, Time::max);
         self.note();
     }
+}
+
+/// How many units move together: mostly few, sizes of equal chances by their logarithm.
+pub(super) fn region_size(random: &mut Random) -> usize {
+    let size = libm::exp(random.unit() * libm::log(MOST_TOGETHER as f64 / 2.0)) * 2.0;
+    (size as usize).clamp(2, MOST_TOGETHER)
+}
+
+/// A connected set of units around an op, grown along the edges that take longest. Returns how many edges it looked at.
+pub(super) fn grow(problem: &Problem<'_>, op: u32, size: usize, random: &mut Random, set: &mut Vec<u32>) -> u64 {
+    let mut work = 0;
+    set.clear();
+    let mut queue = std::collections::BinaryHeap::new();
+    queue.push((u64::MAX, problem.units[op as usize]));
+    let way = problem.forward();
+    while let Some((_, unit)) = queue.pop() {
+        if set.contains(&unit) {
+            continue;
+        }
+        set.push(unit);
+        if set.len() >= size {
+            break;
+        }
+        for member in problem.members(unit) {
+            let ends = way.before.of(member.index()).iter().chain(way.after.of(member.index()));
+            for &(other, bytes) in ends {
+                let other_unit = problem.units[other as usize];
+                // Disturbed by up to a factor of four, so that sets differ. Bits of positive numbers order as they do.
+                let time = problem.average.latency + bytes * problem.average.inverse_rate;
+                queue.push(((time * (1.0 + 3.0 * random.unit())).to_bits(), other_unit));
+                work += 2;
+            }
+        }
+        if queue.len() > 4096 {
+            break;
+        }
+    }
+    work
 }

@@ -4,13 +4,15 @@ use std::cmp::Ordering;
 
 use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpSpec, Placement, Time};
 
+use rayon::prelude::*;
+
 use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError};
 
 /// Compares decisions.
 pub(super) struct Judge<'c> {
     context: &'c PlaceContext,
-    /// Whether transfers hold each other up, so that the model's makespans are too short.
-    pub(super) is_contended: bool,
+    /// How transfers hold each other up, so that the model's makespans are too short.
+    pub(super) contention: Contention,
     /// Whether the model's makespan is that of the plan's execution.
     is_exact: bool,
     /// Whether a placement can be refused after it was made.
@@ -23,14 +25,14 @@ impl<'c> Judge<'c> {
     /// # Errors
     /// [`PlaceError::Stopped`].
     pub(super) fn new(instance: &Instance, context: &'c PlaceContext) -> Result<Self, PlaceError> {
-        let is_contended = match &context.objective {
-            Some(objective) => do_transfers_wait(&**objective, context)?,
-            None => false,
+        let contention = match &context.objective {
+            Some(objective) => contention(&**objective, context)?,
+            None => Contention::None,
         };
         let cluster = instance.cluster();
-        let is_exact = !is_contended && !cluster.sends_cost() && !cluster.receives_cost();
+        let is_exact = contention == Contention::None && !cluster.sends_cost() && !cluster.receives_cost();
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
-        Ok(Self { context, is_contended, is_exact, can_refuse: limited && instance.memory_rule() == MemoryRule::Peak })
+        Ok(Self { context, contention, is_exact, can_refuse: limited && instance.memory_rule() == MemoryRule::Peak })
     }
 
     /// Whether the model decides alone.
@@ -38,45 +40,97 @@ impl<'c> Judge<'c> {
         self.context.objective.is_none() || (self.is_exact && !self.can_refuse)
     }
 
-    /// The best decision, and whether the objective does not refuse it; `None` if there is none. What the objective refuses comes last, then the objective's makespan counts
-    /// unless the model's is exact, then the plan's, then the order given.
-    pub(super) fn best(&self, instance: &Instance, decisions: Vec<Decision>) -> Option<(bool, Decision)> {
+    /// The decisions, best first. What the objective refuses comes last, then the objective's makespan counts unless the model's is
+    /// exact, then the plan's, then the order given. Told to stop, it leaves out what it did not judge, but for the first.
+    pub(super) fn rank(&self, instance: &Instance, decisions: Vec<Decision>) -> Vec<(Rank, Decision)> {
         let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
-        let mut best: Option<((u64, Time, Time), Decision)> = None;
-        for decision in decisions {
-            let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-            let judged = objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop));
-            let key = match judged {
-                None => (0, 0.0, planned),
-                Some(Ok(Judgement { excess_bytes, makespan })) => {
-                    (excess_bytes, if self.is_exact { 0.0 } else { makespan }, planned)
+        let judged: Vec<Option<Rank>> = decisions
+            .par_iter()
+            .map(|decision| {
+                let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
+                let rank = |excess_bytes, makespan| Rank { excess_bytes, makespan, planned };
+                match objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop)) {
+                    None => Some(rank(0, 0.0)),
+                    Some(Ok(Judgement { excess_bytes, makespan })) => {
+                        Some(rank(excess_bytes, if self.is_exact { 0.0 } else { makespan }))
+                    }
+                    Some(Err(PlaceError::Stopped)) => None,
+                    Some(Err(_)) => Some(rank(u64::MAX, f64::INFINITY)),
                 }
-                // Told to stop: what was judged so far counts.
-                Some(Err(PlaceError::Stopped)) if best.is_some() => break,
-                Some(Err(PlaceError::Stopped)) => (0, f64::INFINITY, planned),
-                Some(Err(_)) => (u64::MAX, f64::INFINITY, planned),
-            };
-            if best.as_ref().is_none_or(|(least, _)| compare(&key, least).is_lt()) {
-                best = Some((key, decision));
+            })
+            .collect();
+        let mut ranked = Vec::new();
+        for (decision, rank) in decisions.into_iter().zip(judged) {
+            let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
+            match rank {
+                Some(rank) => ranked.push((rank, decision)),
+                None if ranked.is_empty() => {
+                    ranked.push((Rank { excess_bytes: 0, makespan: f64::INFINITY, planned }, decision));
+                }
+                None => {}
             }
         }
-        best.map(|((excess, ..), decision)| (excess == 0, decision))
+        ranked.sort_by(|a, b| a.0.compare(&b.0));
+        ranked
     }
 }
 
-fn compare(a: &(u64, Time, Time), b: &(u64, Time, Time)) -> Ordering {
-    a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+/// What a decision is worth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rank {
+    /// Bytes beyond memories; all that there are if it cannot run.
+    pub(super) excess_bytes: u64,
+    makespan: Time,
+    planned: Time,
 }
 
-/// Whether two transfers from one device to another take longer than one: asked of the objective by a graph that has nothing
-/// else.
-fn do_transfers_wait(objective: &dyn Objective, context: &PlaceContext) -> Result<bool, PlaceError> {
+impl Rank {
+    /// The better one is less.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let bytes = self.excess_bytes.cmp(&other.excess_bytes);
+        bytes.then(self.makespan.total_cmp(&other.makespan)).then(self.planned.total_cmp(&other.planned))
+    }
+}
+
+/// How transfers hold each other up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contention {
+    /// They do not.
+    None,
+    /// One goes after the other.
+    OneAtATime,
+    /// They share what there is.
+    Shared,
+}
+
+/// How transfers hold each other up: asked of the objective by graphs that have nothing but two equal ones from one device to
+/// another, ready at the same time.
+fn contention(objective: &dyn Objective, context: &PlaceContext) -> Result<Contention, PlaceError> {
+    const BYTES: u64 = 1000;
+    let alone = BYTES as f64;
+    if two_transfers(objective, context, BYTES, 1.0)? <= 1.5 * alone {
+        return Ok(Contention::None);
+    }
+    // If what consumes the first takes long, that is all that counts, unless the first came as late as the second.
+    let long = 3.0 * alone;
+    Ok(match two_transfers(objective, context, BYTES, long)? > 1.5 * alone + long {
+        true => Contention::Shared,
+        false => Contention::OneAtATime,
+    })
+}
+
+/// The makespan of two transfers of so many bytes, one byte a unit of time; what consumes the first takes so long.
+fn two_transfers(
+    objective: &dyn Objective,
+    context: &PlaceContext,
+    bytes: u64,
+    first: Time,
+) -> Result<Time, PlaceError> {
     let unsupported = |error: &dyn std::fmt::Display| PlaceError::Unsupported(error.to_string());
     let mut builder = GraphBuilder::default();
-    let bytes = 1000;
     let producer = builder.add_op(OpSpec::cost(1.0), &[bytes, bytes]);
-    for port in 0..2 {
-        let consumer = builder.add_op(OpSpec::cost(1.0), &[]);
+    for (port, cost) in [(0, first), (1, 1.0)] {
+        let consumer = builder.add_op(OpSpec::cost(cost), &[]);
         builder.add_edge(producer, port, consumer).map_err(|error| unsupported(&error))?;
     }
     let graph = builder.build().map_err(|error| unsupported(&error))?;
@@ -84,6 +138,5 @@ fn do_transfers_wait(objective: &dyn Objective, context: &PlaceContext) -> Resul
     let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, link).map_err(|error| unsupported(&error))?;
     let instance = Instance::new(graph, cluster).map_err(|error| unsupported(&error))?;
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
-    let judged = objective.judge(&instance, &placement, &context.stop)?;
-    Ok(judged.makespan > 1.5 * bytes as f64)
+    Ok(objective.judge(&instance, &placement, &context.stop)?.makespan)
 }

@@ -5,9 +5,11 @@
 //! [`problem`] flattens it, in both directions of time.
 
 mod annealing;
+mod contended;
 mod improve;
 mod judge;
 mod passes;
+mod ports;
 mod problem;
 mod random;
 mod schedule;
@@ -27,11 +29,10 @@ use super::Heft;
 use crate::exact;
 use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
-use judge::Judge;
-use passes::{informed_port_pass, port_pass};
+use judge::{Contention, Judge};
 use problem::{Caution, Problem};
 use schedule::{Schedule, sorted_by};
-use search::{Effort, Search};
+use search::{Effort, PortEffort, Search};
 use seeds::{Seed, schedule_of};
 
 /// Most schedules of a search that the objective judges.
@@ -45,9 +46,6 @@ const SHARE_OF_LIMIT: f64 = 0.8;
 
 /// How much longer transfers are taken to last in one more search each, where they hold each other up.
 const FACTORS: [f64; 2] = [2.0, 4.0];
-
-/// The same for the priorities of list passes that know ports.
-const PORT_FACTORS: [f64; 3] = [1.0, 3.0, 8.0];
 
 /// Improves the best of several list schedules: by list passes that know the schedule before, by sweeps that put each op where the
 /// longest path through it is shortest, and by annealing on critical ops.
@@ -72,9 +70,9 @@ const PORT_FACTORS: [f64; 3] = [1.0, 3.0, 8.0];
 ///
 /// # Deviations
 /// - What is minimised is the makespan of the plan under the network model `contention_free`; a send op counts as part of its
-///   transfer. Where transfers hold each other up, which the objective shows by a graph of two transfers, or sends cost something, the best schedules,
-///   some of them made for slower links, are judged by the objective, and its word decides. Under the memory rule `peak` what it refuses
-///   comes last.
+///   transfer. Where transfers hold each other up, which the objective shows by graphs of two transfers, list passes and
+///   annealing that know ports join the search: an estimate. There, and where sends cost something, the objective judges the
+///   best schedules, and its word decides. Under the memory rule `peak` what it refuses comes last.
 /// - The answer is never worse than HEFT's plan by that measure: HEFT's schedule is one of those it chooses among.
 /// - Small graphs are solved by [`crate::exact`] where that is proven within the preset's number of nodes.
 /// - Told to stop, it answers with the best schedule so far if it has one.
@@ -142,13 +140,35 @@ impl Preset {
                 rounds: 1,
                 sweeps: 6,
                 annealing: 0.0,
+                ports: PortEffort { with_slow_seeds: false, passed: 3, passes: 1, starts: 1, rounds: 1, changes: 300 },
             },
-            Self::Default => {
-                Effort { seeds: Seed::ALL, refined: 2, passes: 3, chains: 1, rounds: 2, sweeps: 12, annealing: 4.0 }
-            }
-            Self::Quality => {
-                Effort { seeds: Seed::ALL, refined: 4, passes: 6, chains: 2, rounds: 8, sweeps: 32, annealing: 40.0 }
-            }
+            Self::Default => Effort {
+                seeds: Seed::ALL,
+                refined: 2,
+                passes: 3,
+                chains: 1,
+                rounds: 2,
+                sweeps: 12,
+                annealing: 4.0,
+                ports: PortEffort { with_slow_seeds: true, passed: 6, passes: 3, starts: 2, rounds: 2, changes: 600 },
+            },
+            Self::Quality => Effort {
+                seeds: Seed::ALL,
+                refined: 4,
+                passes: 6,
+                chains: 2,
+                rounds: 8,
+                sweeps: 32,
+                annealing: 40.0,
+                ports: PortEffort {
+                    with_slow_seeds: true,
+                    passed: 12,
+                    passes: 6,
+                    starts: 4,
+                    rounds: 6,
+                    changes: 5_000,
+                },
+            },
         }
     }
 
@@ -241,9 +261,9 @@ impl Sweep {
         match self.without {
             Without::Nothing => effort,
             Without::Seeds => Effort { seeds: &[], ..effort },
-            Without::Passes => Effort { passes: 0, ..effort },
+            Without::Passes => Effort { passes: 0, ports: PortEffort { passed: 0, ..effort.ports }, ..effort },
             Without::Sweeps => Effort { sweeps: 0, ..effort },
-            Without::Annealing => Effort { annealing: 0.0, ..effort },
+            Without::Annealing => Effort { annealing: 0.0, ports: PortEffort { rounds: 0, ..effort.ports }, ..effort },
         }
     }
 
@@ -291,7 +311,7 @@ fn best_of(
     deadline: Option<Instant>,
     mut known: Vec<Decision>,
 ) -> Result<Option<Decision>, PlaceError> {
-    let bound = bounds::best(instance).value;
+    let bound = bounds::best_quick(instance).value;
     let mut best = None;
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
@@ -300,50 +320,27 @@ fn best_of(
         let schedules: Vec<Schedule> = schedules.filter(|schedule| problem.holds(&schedule.devices)).collect();
         let mut found = search.run(schedules, deadline)?;
         found.truncate(MOST_JUDGED);
-        if judge.is_contended {
+        if judge.contention != Contention::None {
             for factor in FACTORS {
                 let slower = Problem::new(instance, factor).cautious(caution);
                 let known = found.iter().map(|schedule| schedule.on(&slower)).collect();
                 let more = Search { problem: &slower, ..search }.run(known, deadline)?;
                 found.extend(more.iter().take(MOST_JUDGED / 2).map(|schedule| schedule.on(&problem)));
             }
-            found.extend(with_ports(&problem, context, effort.passes)?);
         }
         known.extend(found.iter().map(|schedule| decision(&problem, schedule)));
-        best = judge.best(instance, std::mem::take(&mut known));
+        let known_now = std::mem::take(&mut known);
+        let ranked = match judge.contention != Contention::None {
+            true => contended::search(instance, &problem, context, judge, effort, known_now)?,
+            false => judge.rank(instance, known_now),
+        };
+        best = ranked.into_iter().next().map(|(rank, decision)| (rank.excess_bytes == 0, decision));
         match best {
             Some((false, ref refused)) if !context.stop.is_stopped() => known.push(refused.clone()),
             _ => break,
         }
     }
     Ok(best.map(|(_, decision)| decision))
-}
-
-/// Schedules for links on which transfers wait for each other: few transfers, or list passes that know ports.
-fn with_ports(problem: &Problem<'_>, context: &PlaceContext, passes: usize) -> Result<Vec<Schedule>, PlaceError> {
-    let mut found = Vec::new();
-    for seed in Seed::SPARING {
-        found.extend(seed.make(problem, context)?);
-    }
-    let slower = PORT_FACTORS.map(|factor| Problem::new(problem.instance, factor));
-    for slower in &slower {
-        found.extend(port_pass(problem, &Seed::by_rank(slower), None));
-    }
-    let starts = found.len();
-    for start in 0..starts {
-        for slower in &slower {
-            let mut former = found[start].clone();
-            for _ in 0..passes {
-                if context.stop.is_stopped() {
-                    return Ok(found);
-                }
-                let Some(next) = informed_port_pass(problem, slower, &former) else { break };
-                found.push(next.clone());
-                former = next;
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// The decision of a schedule, with its makespan to the last bit: ops by planned start, and as each device executes them.

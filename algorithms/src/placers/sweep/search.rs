@@ -37,6 +37,24 @@ pub(super) struct Effort {
     pub(super) sweeps: usize,
     /// Edges looked at by annealing in a round, in multiples of (ops + edges) · devices that may run anything.
     pub(super) annealing: f64,
+    /// What is added where transfers wait for each other.
+    pub(super) ports: PortEffort,
+}
+
+/// How much is tried with ports in mind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortEffort {
+    /// Whether seeds that take many times the time of HEFT take part.
+    pub(super) with_slow_seeds: bool,
+    /// How many of the best starts list passes are guided by, and how often one after the other.
+    pub(super) passed: usize,
+    pub(super) passes: usize,
+    /// How many of the best are improved,
+    pub(super) starts: usize,
+    /// how often,
+    pub(super) rounds: usize,
+    /// and the changes that each annealing tries.
+    pub(super) changes: u64,
 }
 
 /// A search of one problem.

@@ -5,14 +5,20 @@ use std::cmp::Reverse;
 use super::passes::{Guide, by_upward_rank, list_pass, most_urgent_first, optimistic_costs};
 use super::problem::{Memory, Problem};
 use super::schedule::Schedule;
-use crate::placers::{BatchSplit, Dls, Etf, Expert, Lookahead, SingleDevice, WhitepaperGreedy};
+use placebench_datasets::{EdgeWeight, VertexWeight};
+
+use crate::partition::streaming::Fennel;
+use crate::partition::{Multilevel, Partitioner};
+use crate::placers::{
+    BatchSplit, ClusterLoad, Dfs, Dls, Etf, Expert, Lookahead, Mite, Partitioned, SingleDevice, WhitepaperGreedy,
+};
 use crate::ranks::{Average, average_exec_times};
 use crate::{Algorithm, Decision, PlaceContext, PlaceError, Placer};
 
 /// The most entries of an optimistic cost table: 16 bytes each while it is made.
 const MOST_COSTS: usize = 1 << 24;
 
-/// The most ops for which `etf`, `dls` and `lookahead`, which are slow on large graphs, are asked.
+/// The most ops for which `etf`, `dls`, `lookahead`, `cluster_load` and `multilevel`, which are slow on large graphs, are asked.
 const MOST_FOR_SLOW: usize = 200_000;
 
 /// How a schedule to start from is made.
@@ -39,6 +45,11 @@ pub(super) enum Seed {
     Lookahead,
     BatchSplit,
     Expert,
+    Dfs,
+    Mite,
+    ClusterLoad,
+    Fennel,
+    Multilevel,
 }
 
 impl Seed {
@@ -58,7 +69,13 @@ impl Seed {
     ];
 
     /// What few transfers leave a device for.
-    pub(super) const SPARING: &[Self] = &[Self::BatchSplit, Self::Expert];
+    pub(super) const SPARING: &[Self] =
+        &[Self::BatchSplit, Self::Expert, Self::Dfs, Self::Mite, Self::Fennel, Self::ClusterLoad, Self::Multilevel];
+
+    /// Whether it takes many times the time of HEFT.
+    pub(super) fn is_slow(self) -> bool {
+        matches!(self, Self::Dls | Self::Lookahead | Self::ClusterLoad | Self::Multilevel)
+    }
 
     /// The seed's schedule.
     ///
@@ -66,12 +83,19 @@ impl Seed {
     /// If it finds no room, or it is time to stop.
     pub(super) fn make(self, problem: &Problem<'_>, context: &PlaceContext) -> Result<Option<Schedule>, PlaceError> {
         let instance = problem.instance;
+        if problem.ops > MOST_FOR_SLOW && (self == Self::Etf || self.is_slow()) {
+            return Ok(None);
+        }
         let outcome = match self {
             Self::SingleDevice => SingleDevice::with_defaults().place(instance, context),
             Self::WhitepaperGreedy => WhitepaperGreedy::with_defaults().place(instance, context),
             Self::BatchSplit => BatchSplit::with_defaults().place(instance, context),
             Self::Expert => Expert::with_defaults().place(instance, context),
-            Self::Etf | Self::Dls | Self::Lookahead if problem.ops > MOST_FOR_SLOW => return Ok(None),
+            Self::Dfs => Dfs::with_defaults().place(instance, context),
+            Self::Mite => Mite::with_defaults().place(instance, context),
+            Self::ClusterLoad => ClusterLoad::with_defaults().place(instance, context),
+            Self::Fennel => partitioned(Box::new(Fennel::with_defaults())).place(instance, context),
+            Self::Multilevel => partitioned(Box::new(Multilevel::with_defaults())).place(instance, context),
             Self::Etf => Etf::with_defaults().place(instance, context),
             Self::Dls => Dls::with_defaults().place(instance, context),
             Self::Lookahead => Lookahead::with_defaults().place(instance, context),
@@ -122,6 +146,11 @@ impl Seed {
         }
         Some(schedule)
     }
+}
+
+/// A partitioner as a placer, with the defaults of such placers.
+fn partitioned(partitioner: Box<dyn Partitioner>) -> Partitioned {
+    Partitioned { partitioner, epsilon: 0.03, vertex_weight: VertexWeight::Work, edge_weight: EdgeWeight::Bytes }
 }
 
 /// The schedule of a placer's decision: in the order of its plan, or else what has the longest path behind it first.

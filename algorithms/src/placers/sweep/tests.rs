@@ -8,8 +8,10 @@ use placebench_datasets::{
 use proptest::prelude::*;
 
 use super::annealing::Annealing;
+use super::judge::Contention;
 use super::judge::Judge;
 use super::passes::{Guide, informed_pass, list_pass, port_pass};
+use super::ports::PortAnnealing;
 use super::problem::{Caution, Problem};
 use super::random::Random;
 use super::schedule::Schedule;
@@ -21,6 +23,48 @@ use crate::random_instances::{Limits, instances};
 
 fn small(memory: bool) -> impl Strategy<Value = Instance> {
     instances(Limits { ops: 40, devices: 5, edges: 90, memory, exact: false })
+}
+
+/// Larger than the stride at which the annealing with ports keeps states.
+fn wide() -> impl Strategy<Value = Instance> {
+    instances(Limits { ops: 150, devices: 5, edges: 400, memory: true, exact: false })
+}
+
+/// The makespan with ports, op by op in the order of the schedule, as simply as it can be said.
+fn with_ports(problem: &Problem<'_>, schedule: &Schedule, contention: Contention) -> Time {
+    let count = problem.devices;
+    let (mut free, mut sends, mut receives) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+    let mut finish = vec![0.0; problem.ops];
+    let mut copies: Vec<(u32, f64, u32, Time)> = Vec::new();
+    for &op in &schedule.order {
+        let to = schedule.devices[op as usize];
+        let mut start: Time = free[to as usize];
+        for &(producer, bytes) in problem.forward().before.of(op as usize) {
+            let (from, done) = (schedule.devices[producer as usize], finish[producer as usize]);
+            let copy = copies.iter().find(|copy| (copy.0, copy.1, copy.2) == (producer, bytes, to));
+            let arrival = match copy {
+                _ if from == to => done,
+                Some(copy) => copy.3,
+                None => {
+                    let time = problem.forward().from.time(from, to, bytes);
+                    let (sent, received) = (done.max(sends[from as usize]), done.max(receives[to as usize]));
+                    let begin = sent.max(received);
+                    let arrival = if time > 0.0 { begin + time } else { done };
+                    if time > 0.0 {
+                        let is_shared = contention == Contention::Shared;
+                        sends[from as usize] = if is_shared { sent } else { begin } + time;
+                        receives[to as usize] = if is_shared { received } else { begin } + time;
+                    }
+                    copies.push((producer, bytes, to, arrival));
+                    arrival
+                }
+            };
+            start = start.max(arrival);
+        }
+        finish[op as usize] = start + problem.exec(op as usize, to);
+        free[to as usize] = finish[op as usize];
+    }
+    free.into_iter().fold(0.0, Time::max)
 }
 
 /// A schedule to start from, if there is room for one.
@@ -89,6 +133,28 @@ proptest! {
             if noise.temperature == 0.0 && !has_groups {
                 prop_assert!(schedule.makespan <= before * (1.0 + 1e-9), "{before} became {}", schedule.makespan);
             }
+        }
+    }
+
+    #[test]
+    fn a_change_with_ports_is_worth_what_the_schedule_is_from_scratch(instance in wide(), seed in any::<u64>()) {
+        let problem = Problem::new(&instance, 1.0);
+        let Some(schedule) = start(&problem) else { return Ok(()) };
+        for contention in [Contention::OneAtATime, Contention::Shared] {
+            let mut annealing = PortAnnealing::new(&problem, &schedule, contention);
+            prop_assert_eq!(annealing.makespan(), with_ports(&problem, &annealing.present(), contention));
+            let mut random = Random::new(seed, 0);
+            for _ in 0..20 {
+                if let Some(evaluated) = annealing.make_one(&mut random) {
+                    prop_assert_eq!(evaluated, annealing.makespan());
+                    prop_assert_eq!(evaluated, with_ports(&problem, &annealing.present(), contention));
+                    check(&instance, &annealing.present())?;
+                }
+            }
+            for found in annealing.run(200, 4, &mut random, &StopToken::default()) {
+                check(&instance, &found)?;
+            }
+            prop_assert_eq!(annealing.makespan(), with_ports(&problem, &annealing.present(), contention));
         }
     }
 
@@ -204,7 +270,8 @@ fn judged(objective: Fake, memory_rule: MemoryRule) -> u32 {
         ..Decision::placement(Placement::new(vec![DeviceId(device)]))
     };
     let judge = Judge::new(&instance, &context).unwrap();
-    judge.best(&instance, vec![decision(0), decision(1)]).unwrap().1.placement.device_of(OpId(0)).0
+    let ranked = judge.rank(&instance, vec![decision(0), decision(1)]);
+    ranked[0].1.placement.device_of(OpId(0)).0
 }
 
 #[test]
