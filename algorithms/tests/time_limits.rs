@@ -39,13 +39,15 @@ fn shapes(ops: usize) -> [(&'static str, Instance); 4] {
     ]
 }
 
-/// Takes no time: what a search does beside simulating.
+/// Takes no time: what a search does beside simulating. A graph of two transfers takes as long as if they shared a link, so that
+/// placers do what they do for such networks, too.
 #[derive(Debug)]
 struct Constant;
 
 impl Objective for Constant {
-    fn judge(&self, _: &Instance, _: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError> {
-        stop.check().map(|()| Judgement::fits(1.0))
+    fn judge(&self, instance: &Instance, _: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError> {
+        let is_two_transfers = instance.graph().op_count() == 3;
+        stop.check().map(|()| Judgement::fits(if is_two_transfers { 5000.0 } else { 1.0 }))
     }
 }
 

@@ -13,7 +13,7 @@ use super::random::Random;
 use super::schedule::Schedule;
 use super::search::Effort;
 use super::seeds::{Seed, schedule_of};
-use crate::{Decision, PlaceContext, PlaceError};
+use crate::{Decision, PlaceContext, PlaceError, StopToken};
 
 /// How much longer transfers are taken to last for the priorities of list passes that know ports.
 const FACTORS: [f64; 3] = [1.0, 3.0, 8.0];
@@ -60,7 +60,8 @@ pub(super) fn search(
         }
     }
     if !effort.seeds.is_empty() {
-        found.extend(slower.iter().filter_map(|slower| port_pass(problem, &Seed::by_rank(slower), None)));
+        found
+            .extend(slower.iter().filter_map(|slower| port_pass(problem, &Seed::by_rank(slower), None, &context.stop)));
     }
     let mut ranked = judge.rank(instance, known);
     ranked.extend(judged(found));
@@ -69,7 +70,9 @@ pub(super) fn search(
         ranked.iter().take(effort.ports.passed).map(|(_, start)| schedule_of(problem, start)).collect();
     let mut passed: Vec<(Time, Schedule)> = starts
         .par_iter()
-        .flat_map_iter(|start| slower.iter().flat_map(|slower| passes(problem, slower, start, effort.ports.passes)))
+        .flat_map_iter(|start| {
+            slower.iter().flat_map(|slower| passes(problem, slower, start, effort.ports.passes, &context.stop))
+        })
         .map(|schedule| (PortAnnealing::new(problem, &schedule, judge.contention).makespan(), schedule))
         .collect();
     passed.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -99,11 +102,16 @@ pub(super) fn search(
 }
 
 /// What list passes that know ports make of a schedule, one after the other.
-fn passes(problem: &Problem<'_>, slower: &Problem<'_>, start: &Schedule, passes: usize) -> Vec<Schedule> {
+fn passes(
+    problem: &Problem<'_>,
+    slower: &Problem<'_>,
+    start: &Schedule,
+    passes: usize,
+    stop: &StopToken,
+) -> Vec<Schedule> {
     let mut made: Vec<Schedule> = Vec::new();
     for _ in 0..passes {
-        // Memory was short if there is none.
-        let Some(next) = informed_port_pass(problem, slower, made.last().unwrap_or(start)) else { break };
+        let Some(next) = informed_port_pass(problem, slower, made.last().unwrap_or(start), stop) else { break };
         made.push(next);
     }
     made

@@ -4,6 +4,7 @@ use placebench_datasets::Time;
 
 use super::problem::{Memory, Problem, Way};
 use super::schedule::{Schedule, sorted_by};
+use crate::StopToken;
 use crate::placers::list::Timeline;
 
 /// What a device is chosen by, beside when the op finishes there.
@@ -140,7 +141,8 @@ pub(super) fn list_pass(way: Way<'_>, sequence: &[u32], guide: &Guide<'_>, inser
 /// Schedules the ops in the order given, a linear extension, where each device sends one tensor at a time and receives one at a
 /// time, as the network model `one_port` has it: HEFT with ports (O. Beaumont, V. Boudet, Y. Robert, *The iso-level scheduling
 /// heuristic for heterogeneous processors*, PDP 2002). Nothing is inserted. With a schedule before, a device costs what is ahead of the op
-/// if all its successors stay where they are. `None` if a unit finds no memory.
+/// if all its successors stay where they are. `None` if a unit finds no memory, or it is time to
+/// stop.
 ///
 /// # Complexity
 /// O(edges · (devices + log in-degree)).
@@ -148,6 +150,7 @@ pub(super) fn port_pass(
     problem: &Problem<'_>,
     sequence: &[u32],
     former: Option<(&[u32], &[Time])>,
+    stop: &StopToken,
 ) -> Option<Schedule> {
     let way = problem.forward();
     let count = problem.devices;
@@ -160,7 +163,10 @@ pub(super) fn port_pass(
     let mut copies: Vec<Vec<(u32, f64, Time)>> = vec![Vec::new(); problem.ops];
     let mut inputs: Vec<(u32, f64)> = Vec::new();
     let mut ahead = vec![0.0; count];
-    for &op in sequence {
+    for (&op, nth) in sequence.iter().zip(0u32..) {
+        if nth.is_multiple_of(1024) && stop.is_stopped() {
+            return None;
+        }
         let at = op as usize;
         let unit = problem.units[at];
         inputs.clear();
@@ -235,11 +241,16 @@ pub(super) fn port_pass(
 }
 
 /// A [`port_pass`] guided by a schedule, with the priorities of [`informed_pass`] on links that are slower because transfers wait.
-pub(super) fn informed_port_pass(problem: &Problem<'_>, slower: &Problem<'_>, former: &Schedule) -> Option<Schedule> {
+pub(super) fn informed_port_pass(
+    problem: &Problem<'_>,
+    slower: &Problem<'_>,
+    former: &Schedule,
+    stop: &StopToken,
+) -> Option<Schedule> {
     let mut tails = vec![0.0; former.devices.len()];
     slower.backward().finish_times(&former.devices, former.order.iter().rev().copied(), &mut tails);
     let sequence = sorted_by(former.order.iter().copied(), |op| -tails[op as usize]);
-    port_pass(problem, &sequence, Some((&former.devices, &tails)))
+    port_pass(problem, &sequence, Some((&former.devices, &tails)), stop)
 }
 
 /// A list pass guided by a schedule: priority is the time from an op's start to the end in it, and a device costs what

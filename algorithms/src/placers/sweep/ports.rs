@@ -150,7 +150,7 @@ impl<'p> PortAnnealing<'p> {
         let mut noted = f64::INFINITY;
         let mut accepted = 0;
         for trial in 0..trials {
-            if trial % 64 == 0 && stop.is_stopped() {
+            if stop.is_stopped() {
                 break;
             }
             let spent = trial as f64 / trials as f64;

@@ -321,7 +321,7 @@ fn with_ports_a_transfer_waits_for_the_one_before_so_that_the_second_consumer_st
     let problem = Problem::new(&instance, 1.0);
     let free = list_pass(problem.forward(), &[0, 1, 2, 3], &Guide::None, true).unwrap();
     assert_eq!(free.devices, [0, 0, 1, 1]);
-    assert_eq!(port_pass(&problem, &[0, 1, 2, 3], None).unwrap().devices, [0, 0, 1, 0]);
+    assert_eq!(port_pass(&problem, &[0, 1, 2, 3], None, &StopToken::default()).unwrap().devices, [0, 0, 1, 0]);
 }
 
 /// Groups of three ops that begin with one that takes no time: finishing first says nothing about where the group ends.
