@@ -17,6 +17,7 @@ mod profile;
 mod reproduction;
 mod scores;
 mod summary;
+mod tally;
 mod terminal;
 
 pub use agreement_text::agreement_table;

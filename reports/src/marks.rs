@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use placebench_algorithms::fairness::Assumption;
-use placebench_harness::results::{Table, values};
-use polars::prelude::{PolarsResult, col};
 
 /// What stands behind the name of a marked placer. Footnotes use daggers, which the figures' font lacks.
 const MARK: char = '°';
@@ -17,27 +15,19 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks of a table, from its column `assumptions_broken`.
-    ///
-    /// # Errors
-    /// If Polars refuses.
-    pub fn new(table: &Table) -> PolarsResult<Self> {
-        let frame = table.by_part(|rows| {
-            let broken = rows.filter(col("assumptions_broken").is_not_null());
-            Ok(broken.group_by_stable(["placer", "assumptions_broken"]).agg([]))
-        })?;
-        let placers = values::<String>(&frame, "placer")?;
-        let mut broken: BTreeMap<Assumption, Vec<String>> = BTreeMap::new();
-        for (placer, names) in placers.into_iter().zip(values::<String>(&frame, "assumptions_broken")?) {
+    /// The marks of placers, in the order of the rows, each with what the column `assumptions_broken` says of it.
+    pub(crate) fn new<'a>(broken: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut marks = Self::default();
+        for (placer, names) in broken {
             for assumption in Assumption::ALL.into_iter().filter(|own| names.split(", ").any(|name| name == own.name()))
             {
-                let marked = broken.entry(assumption).or_default();
-                if !marked.contains(&placer) {
-                    marked.push(placer.clone());
+                let marked = marks.broken.entry(assumption).or_default();
+                if !marked.iter().any(|known| known == placer) {
+                    marked.push(placer.to_owned());
                 }
             }
         }
-        Ok(Self { broken })
+        marks
     }
 
     /// A placer as tables and figures show it: with a mark, if it has one.
@@ -77,7 +67,7 @@ pub(crate) fn unmarked(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::rows;
+    use crate::summary::tests::{rows, summary_of};
 
     #[test]
     fn marks_name_each_assumption_with_its_placers() {
@@ -85,7 +75,7 @@ mod tests {
         for row in rows.iter_mut().filter(|row| row.placer == "random" && row.graph == "a") {
             row.assumptions_broken = Some("equal_processors, no_kinds".into());
         }
-        let marks = Marks::new(&Table::new(&rows).unwrap()).unwrap();
+        let marks = summary_of(&rows).marks;
         assert_eq!((marks.shown("heft"), marks.shown("random")), ("heft".into(), "random°".into()));
         assert_eq!(unmarked("random°"), "random");
         assert_eq!(
@@ -93,6 +83,6 @@ mod tests {
             "° The authors assume what does not hold on every instance here: each op takes equally long on all devices that \
              may run it (random); every op may run on every device (random)."
         );
-        assert_eq!(Marks::new(&crate::summary::tests::table()).unwrap().note(), None);
+        assert_eq!(summary_of(&crate::summary::tests::rows()).marks.note(), None);
     }
 }

@@ -70,6 +70,9 @@ pub(crate) fn is_optimal(placer: &str) -> bool {
 impl Optimality {
     /// The comparison of rows whose makespans have been condensed to scores; `None` if no optimum was proven.
     pub(crate) fn new(table: &Table, scores: &Scores) -> PolarsResult<Option<Self>> {
+        if !scores.specs.iter().any(|spec| is_optimal(spec)) {
+            return Ok(None);
+        }
         let instance = ["graph", "cluster", "network", "executor", "repetition"];
         let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
         let is_proven = proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null());
@@ -124,11 +127,11 @@ fn entries(frame: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResul
     let names = values::<String>(frame, "placer")?.into_iter().zip(values::<String>(frame, "scheduler")?);
     let found: BTreeMap<_, Vec<f64>> = scenarios(frame)?.into_iter().zip(names).zip(lists(frame, "ratio")?).collect();
     let entry = |placer: usize, column: usize| {
-        let scheduler = &scores.best[placer][column].as_ref()?.scheduler;
-        let names = (scores.placers[placer].clone(), scheduler.clone());
+        let scheduler = &scores.best(placer, column)?.scheduler;
+        let names = (scores.placers[placer].clone(), scheduler.to_string());
         let ratios = found.get(&(scores.scenarios[column].clone(), names))?;
         Some(OptimalityEntry {
-            scheduler: scheduler.clone(),
+            scheduler: scheduler.to_string(),
             mean: geometric_mean(ratios.iter().copied())?,
             max: ratios.iter().copied().fold(0.0, f64::max),
             optimal: ratios.iter().filter(|&&ratio| ratio <= 1.0 + TOLERANCE).count(),

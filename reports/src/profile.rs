@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use placebench_datasets::significant::significant;
-use placebench_harness::results::{Metric, Table, lists, values};
-use polars::prelude::*;
+use placebench_harness::results::{Metric, Table};
+use polars::prelude::PolarsResult;
 
+use crate::scores::{Scores, positions};
+use crate::tally::Seconds;
 use crate::terminal::{WIDTH, finish, new_table};
 
 /// The factors at which profiles are printed.
@@ -49,50 +51,50 @@ impl Profiles {
     ///
     /// # Errors
     /// If Polars refuses.
+    ///
+    /// # Complexity
+    /// One pass over the rows; memory for 12 bytes a row.
     pub fn new(table: &Table, metric: Metric) -> PolarsResult<Self> {
-        let instance = || ["graph", "cluster", "network", "executor", "repetition"].map(col);
-        let value = if metric.more_is_better() { lit(1.0) / metric.expr() } else { metric.expr() };
-        let (own, least) = (col("own"), col("least"));
-        let equal = own.clone().lt_eq(least.clone() * lit(1.0 + TIE));
-        let ratio = when(equal).then(lit(1.0)).otherwise(own.clone() / least.clone()).alias("ratio");
-        let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        Ok(Self::of(&Scores::new(table, metric, &[])?))
+    }
+
+    /// The profiles of the placers of some scores, in their order.
+    pub(crate) fn of(scores: &Scores) -> Self {
+        let places = positions(&scores.placers);
+        let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); scores.placers.len()];
         let mut instances = 0;
-        for part in table.parts() {
-            let results = part
-                .lazy()?
-                .with_column(value.clone().alias("own"))
-                .filter(own.clone().is_finite())
-                .group_by_stable([&instance()[..], &[col("placer")]].concat())
-                .agg([own.clone().min()])
-                .with_column(own.clone().min().over(instance())?.alias("least"))
+        for cells in &scores.cells {
+            // By repetition, then by placer: the least under any scheduler.
+            let mut least: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for cell in cells {
+                let Some(&placer) = places.get(&*cell.placer) else { continue };
+                for (repetition, value) in cell.results() {
+                    let own = least.entry(repetition).or_insert_with(|| vec![f64::INFINITY; scores.placers.len()]);
+                    own[placer] = own[placer].min(scores.loss(value));
+                }
+            }
+            for own in least.into_values() {
+                let best = own.iter().copied().fold(f64::INFINITY, f64::min);
                 // Nothing is a multiple of 0.
-                .filter(least.clone().gt(lit(0.0)))
-                .collect()?;
-            instances += results.clone().lazy().group_by(instance()).agg([len()]).collect()?.height();
-            let of_placer = results.lazy().with_column(ratio.clone()).group_by_stable(["placer"]);
-            let of_placer = of_placer.agg([col("ratio")]).collect()?;
-            for (placer, own) in values::<String>(&of_placer, "placer")?.into_iter().zip(lists(&of_placer, "ratio")?) {
-                ratios.entry(placer).or_default().extend(own);
+                if best <= 0.0 || best.is_infinite() {
+                    continue;
+                }
+                instances += 1;
+                for (ratios, own) in ratios.iter_mut().zip(own).filter(|(_, own)| own.is_finite()) {
+                    ratios.push(if own <= best * (1.0 + TIE) { 1.0 } else { own / best });
+                }
             }
         }
-        ratios.values_mut().for_each(|ratios| ratios.sort_by(f64::total_cmp));
-        let profile = |(placer, place_seconds): (String, Option<f64>)| {
-            let ratios = ratios.remove(&placer).unwrap_or_default();
-            Profile { failed: instances - ratios.len(), place_seconds, ratios, placer }
+        ratios.iter_mut().for_each(|ratios| ratios.sort_by(f64::total_cmp));
+        let of_placers = scores.placers.iter().zip(scores.seconds()).zip(ratios);
+        let profile = |((placer, seconds), ratios): ((&String, Seconds), Vec<f64>)| Profile {
+            placer: placer.clone(),
+            failed: instances - ratios.len(),
+            place_seconds: seconds.mean(),
+            ratios,
         };
-        Ok(Self { instances, placers: place_seconds(table)?.into_iter().map(profile).collect() })
+        Self { instances, placers: of_placers.map(profile).collect() }
     }
-}
-
-/// The mean seconds to place of each placer, in the order of the rows.
-fn place_seconds(table: &Table) -> PolarsResult<Vec<(String, Option<f64>)>> {
-    let seconds = || Metric::PlaceSeconds.expr();
-    let known = [seconds().sum().alias("sum"), seconds().count().alias("count")];
-    let of_part = table.by_part(|rows| Ok(rows.group_by_stable(["placer"]).agg(&known)))?;
-    let all = of_part.lazy().group_by_stable(["placer"]).agg([col("sum").sum(), col("count").sum()]);
-    let mean = when(col("count").gt(lit(0))).then(col("sum") / col("count").cast(DataType::Float64));
-    let all = all.with_column(mean.otherwise(lit(NULL)).alias("mean")).collect()?;
-    Ok(values::<String>(&all, "placer")?.into_iter().zip(values(&all, "mean")?).collect())
 }
 
 impl Profile {

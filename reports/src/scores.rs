@@ -2,15 +2,16 @@
 //!
 //! A placer is judged by the best of its schedulers: that of the best mean over the repetitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use placebench_algorithms::registry;
-use placebench_harness::compare::statistics::mean;
-use placebench_harness::results::{CellKey, Metric, SCENARIO, Scenario, Table, lists, scenarios, values};
-use polars::prelude::*;
+use placebench_harness::results::{CellKey, Metric, Scenario, Table};
+use polars::prelude::PolarsResult;
 
 use crate::figure::Quantity;
 use crate::marks::Marks;
+use crate::tally::{Repeated, Seconds, Tally};
 
 /// A metric by placer and scenario.
 pub(crate) struct Scores {
@@ -23,114 +24,141 @@ pub(crate) struct Scores {
     /// The placers with their parameters.
     pub(crate) specs: Vec<String>,
     /// In the order of the rows.
+    pub(crate) schedulers: Vec<Arc<str>>,
+    /// In the order of the rows.
     pub(crate) scenarios: Vec<Scenario>,
     pub(crate) labels: Vec<String>,
     /// Time unit of each scenario.
     pub(crate) units: Vec<String>,
     pub(crate) devices: Vec<u32>,
-    /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
-    pub(crate) best: Vec<Vec<Option<Best>>>,
     /// Placers under schedulers, by scenario, in the order of the rows.
     pub(crate) cells: Vec<Vec<Repeated>>,
-}
-
-/// A placer's result in a scenario, with the scheduler of the best mean, the first among equals.
-#[derive(Clone)]
-pub(crate) struct Best {
-    pub(crate) scheduler: String,
-    /// One a repetition.
-    pub(crate) values: Vec<f64>,
-    /// Means of other metrics; `None` where a repetition has none.
-    pub(crate) others: Vec<Option<f64>>,
-}
-
-/// The repetitions of a placer under a scheduler.
-pub(crate) struct Repeated {
-    pub(crate) placer: String,
-    pub(crate) scheduler: String,
-    /// One a repetition; `None` if any failed.
-    pub(crate) values: Option<Vec<f64>>,
-    others: Vec<Option<f64>>,
-}
-
-impl Best {
-    pub(crate) fn mean(&self) -> f64 {
-        self.values.iter().sum::<f64>() / self.values.len() as f64
-    }
+    /// By placer, then by scenario: which of the cells there is the best; `None` where any repetition failed under every
+    /// scheduler.
+    best: Vec<Vec<Option<u32>>>,
 }
 
 impl Scores {
-    /// The scores of these placers of [`Table::placers`], in their order; the best also with the means of other metrics.
-    pub(crate) fn new(
-        table: &Table,
-        metric: Metric,
-        others: &[Metric],
-        placers: Vec<(String, String)>,
-    ) -> PolarsResult<Self> {
-        let (placers, specs): (Vec<String>, Vec<String>) = placers.into_iter().unzip();
-        let about = [col("time_unit").first(), col("devices").first()];
-        let known = table.by_part(|rows| Ok(rows.group_by_stable(SCENARIO).agg(&about)))?;
-        let scenarios = scenarios(&known)?;
-        let labels = labels(&scenarios);
-        let marks = Marks::new(table)?;
+    /// The scores of a table, its placers in the order of the rows, and the means of other metrics.
+    ///
+    /// # Complexity
+    /// One pass over the rows; memory for 12 bytes of each.
+    pub(crate) fn new(table: &Table, metric: Metric, others: &[Metric]) -> PolarsResult<Self> {
+        Ok(Self::of(Tally::new(table, metric, others)?))
+    }
+
+    /// The scores of rows that were counted.
+    pub(crate) fn of(tally: Tally) -> Self {
         let mut scores = Self {
-            shown: placers.iter().map(|placer| marks.shown(placer)).collect(),
-            marks,
-            best: vec![vec![None; scenarios.len()]; placers.len()],
-            cells: scenarios.iter().map(|_| Vec::new()).collect(),
-            units: values(&known, "time_unit")?,
-            devices: values(&known, "devices")?,
-            metric,
-            placers,
-            specs,
-            scenarios,
-            labels,
+            marks: Marks::new(tally.broken()),
+            metric: tally.metric,
+            placers: tally.placers,
+            shown: Vec::new(),
+            specs: tally.specs,
+            schedulers: tally.schedulers,
+            scenarios: tally.scenarios,
+            labels: Vec::new(),
+            units: tally.units,
+            devices: tally.devices,
+            cells: tally.cells,
+            best: Vec::new(),
         };
-        scores.set_cells(table, others)?;
-        scores.set_best();
-        Ok(scores)
+        scores.settle();
+        scores
     }
 
-    fn set_cells(&mut self, table: &Table, others: &[Metric]) -> PolarsResult<()> {
-        let metrics: Vec<Metric> = [self.metric].iter().chain(others).copied().collect();
-        let lists_and_length = metrics.iter().map(|metric| metric.expr()).chain([len()]).collect::<Vec<_>>();
-        let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
-        let at = positions(&self.scenarios);
-        for part in table.parts() {
-            let frame = part.lazy()?.group_by_stable(by).agg(&lists_and_length).collect()?;
-            let repetitions = values::<u32>(&frame, "len")?;
-            let lists =
-                metrics.iter().map(|metric| lists(&frame, metric.column())).collect::<PolarsResult<Vec<_>>>()?;
-            let complete = |metric: usize, row: usize| {
-                Some(&lists[metric][row]).filter(|values| values.len() == repetitions[row] as usize)
-            };
-            let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-            for (row, (scenario, (placer, scheduler))) in scenarios(&frame)?.iter().zip(names).enumerate() {
-                let mean_of = |metric| complete(metric, row).and_then(|values| mean(values.iter().copied()));
-                let others = (1..metrics.len()).map(mean_of).collect();
-                let values = complete(0, row).cloned();
-                self.cells[at[scenario]].push(Repeated { placer, scheduler, values, others });
-            }
-        }
-        Ok(())
-    }
-
-    /// Sums in the order of the rows, so that equal repetitions tie to the last bit: a sum of Polars may take another.
-    fn set_best(&mut self) {
-        let placers = positions(&self.placers);
+    /// Sets what follows from placers, scenarios and cells.
+    fn settle(&mut self) {
+        self.shown = self.placers.iter().map(|placer| self.marks.shown(placer)).collect();
+        self.labels = labels(&self.scenarios);
+        let own = positions(&self.placers);
+        let mut best: Vec<Vec<Option<u32>>> = vec![vec![None; self.scenarios.len()]; self.placers.len()];
         for (column, cells) in self.cells.iter().enumerate() {
-            for Repeated { placer, scheduler, values, others } in cells {
-                let (Some(&row), Some(values)) = (placers.get(placer), values) else { continue };
-                let own = Best { scheduler: scheduler.clone(), values: values.clone(), others: others.clone() };
-                let better = |best: &Best| match self.metric.more_is_better() {
-                    true => own.mean() > best.mean(),
-                    false => own.mean() < best.mean(),
-                };
-                if self.best[row][column].as_ref().is_none_or(better) {
-                    self.best[row][column] = Some(own);
+            let means: Vec<Option<f64>> = cells.iter().map(Repeated::mean).collect();
+            for (index, cell) in cells.iter().enumerate() {
+                let (Some(&row), Some(mean)) = (own.get(&*cell.placer), means[index]) else { continue };
+                let better = |known: f64| if self.metric.more_is_better() { mean > known } else { mean < known };
+                if best[row][column].is_none_or(|known| means[known as usize].is_none_or(better)) {
+                    best[row][column] = Some(index as u32);
                 }
             }
         }
+        self.best = best;
+    }
+
+    /// The same with the placers in the order of the registry, others after them in the order in which they are.
+    pub(crate) fn in_registry_order(mut self) -> Self {
+        let known = registry::placer_names();
+        let mut placers: Vec<(String, String)> = self.placers.into_iter().zip(self.specs).collect();
+        placers.sort_by_key(|(_, spec)| {
+            let base = spec.split('(').next().unwrap_or(spec);
+            known.iter().position(|known| known == base).unwrap_or(known.len())
+        });
+        (self.placers, self.specs) = placers.into_iter().unzip();
+        self.settle();
+        self
+    }
+
+    /// The scores under each network model, in the order of the rows: makespans under different ones do not compare.
+    pub(crate) fn by_network(self) -> Vec<(String, Self)> {
+        let empty = || Self {
+            metric: self.metric,
+            placers: Vec::new(),
+            shown: Vec::new(),
+            marks: self.marks.clone(),
+            specs: Vec::new(),
+            schedulers: self.schedulers.clone(),
+            scenarios: Vec::new(),
+            labels: Vec::new(),
+            units: Vec::new(),
+            devices: Vec::new(),
+            cells: Vec::new(),
+            best: Vec::new(),
+        };
+        let mut parts: Vec<(String, Self)> = Vec::new();
+        let scenarios = self.scenarios.into_iter().zip(self.units).zip(self.devices).zip(self.cells);
+        for (((scenario, unit), devices), cells) in scenarios {
+            let known = parts.iter().position(|(network, _)| *network == scenario.network);
+            let at = known.unwrap_or_else(|| {
+                parts.push((scenario.network.clone(), empty()));
+                parts.len() - 1
+            });
+            let part = &mut parts[at].1;
+            part.scenarios.push(scenario);
+            part.units.push(unit);
+            part.devices.push(devices);
+            part.cells.push(cells);
+        }
+        for (_, part) in &mut parts {
+            let there: BTreeSet<&str> = part.cells.iter().flatten().map(|cell| &*cell.placer).collect();
+            let placers = self.placers.iter().zip(&self.specs).filter(|(placer, _)| there.contains(placer.as_str()));
+            (part.placers, part.specs) = placers.map(|(placer, spec)| (placer.clone(), spec.clone())).unzip();
+            part.settle();
+        }
+        parts
+    }
+
+    /// Number of the first row of a placer in a scenario that failed.
+    pub(crate) fn first_failed(&self, placer: usize, scenario: usize) -> Option<u32> {
+        let own = self.cells[scenario].iter().filter(|cell| *cell.placer == *self.placers[placer]);
+        own.filter_map(|cell| cell.first_failed).min()
+    }
+
+    /// Seconds to place, by placer.
+    pub(crate) fn seconds(&self) -> Vec<Seconds> {
+        let own = positions(&self.placers);
+        let mut seconds = vec![Seconds::default(); self.placers.len()];
+        for cell in self.cells.iter().flatten() {
+            if let Some(&placer) = own.get(&*cell.placer) {
+                seconds[placer] = seconds[placer].and(&cell.seconds);
+            }
+        }
+        seconds
+    }
+
+    /// A placer's result in a scenario, with the scheduler of the best mean, the first among equals.
+    pub(crate) fn best(&self, placer: usize, scenario: usize) -> Option<&Repeated> {
+        self.best[placer][scenario].map(|index| &self.cells[scenario][index as usize])
     }
 
     pub(crate) fn quantity(&self, scenario: usize) -> Quantity {
@@ -144,16 +172,16 @@ impl Scores {
 
     /// Mean of a placer in a scenario over the best mean there: 1 is the best.
     pub(crate) fn ratio(&self, placer: usize, scenario: usize) -> Option<f64> {
-        let losses = self.best.iter().filter_map(|row| Some(self.loss(row[scenario].as_ref()?.mean())));
-        let least = losses.fold(f64::INFINITY, f64::min);
-        let own = self.loss(self.best[placer][scenario].as_ref()?.mean());
+        let mean = |placer: usize| Some(self.loss(self.best(placer, scenario)?.mean()?));
+        let least = (0..self.placers.len()).filter_map(mean).fold(f64::INFINITY, f64::min);
+        let own = mean(placer)?;
         // Traffic of a single device is 0, and nothing is a multiple of 0.
         (least > 0.0 && own.is_finite()).then(|| if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least })
     }
 
     /// What the mark of a placer in a scenario stands for.
     pub(crate) fn key(&self, placer: usize, scenario: usize) -> String {
-        let scheduler = self.best[placer][scenario].as_ref().map_or("", |best| best.scheduler.as_str());
+        let scheduler = self.best(placer, scenario).map_or("", |best| &*best.scheduler);
         mark(&self.scenarios[scenario], &self.placers[placer], scheduler)
     }
 
@@ -185,16 +213,6 @@ pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String
     let Scenario { graph, cluster, network, executor } = scenario.clone();
     let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
     CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }.mark()
-}
-
-/// Placers of [`Table::placers`] in the order of the registry, others after them in the order in which they are.
-pub(crate) fn in_registry_order(mut placers: Vec<(String, String)>) -> Vec<(String, String)> {
-    let known = registry::placer_names();
-    placers.sort_by_key(|(_, spec)| {
-        let base = spec.split('(').next().unwrap_or(spec);
-        known.iter().position(|known| known == base).unwrap_or(known.len())
-    });
-    placers
 }
 
 /// Of each scenario the graph, and whatever else differs between scenarios.

@@ -1,15 +1,17 @@
 //! Condenses rows: repetitions to means, schedulers to the best one, placers to ratios.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Column, Metric, Scenario, Status, Table, lists, values};
+use placebench_harness::results::{Metric, Scenario, Status, Table};
 use placebench_harness::suite::ONLINE;
-use polars::prelude::*;
+use polars::prelude::{PolarsResult, col};
 
 use crate::marks::Marks;
 use crate::optimality::Optimality;
 use crate::scores::Scores;
+use crate::tally::{Repeated, Tally};
 
 /// A placer in a scenario with its best scheduler: means over the repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,50 +76,51 @@ impl Summary {
     ///
     /// # Errors
     /// If Polars refuses.
+    ///
+    /// # Complexity
+    /// One pass over the rows, another over the processors, two more if optima are proven; memory for 12 bytes a row.
     pub fn new(table: &Table) -> PolarsResult<Self> {
+        Ok(Self::with_scores(table)?.0)
+    }
+
+    /// The summary, and the scores that it is made of.
+    pub(crate) fn with_scores(table: &Table) -> PolarsResult<(Self, Scores)> {
         let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::LoadImbalance];
-        let scores = Scores::new(table, Metric::Makespan, &others, table.placers()?)?;
+        let mut tally = Tally::new(table, Metric::Makespan, &others)?;
+        let mut failed = std::mem::take(&mut tally.statuses);
+        let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
+        let scores = Scores::of(tally);
         let entry = |placer: usize, scenario: usize| {
-            let best = scores.best[placer][scenario].as_ref()?;
+            let best = scores.best(placer, scenario)?;
             Some(Entry {
-                scheduler: best.scheduler.clone(),
-                makespan: best.mean(),
+                scheduler: best.scheduler.to_string(),
+                makespan: best.mean()?,
                 time_unit: scores.units[scenario].clone(),
-                slr: best.others[0],
-                gap: best.others[1],
-                traffic_bytes: best.others[2]?,
-                place_seconds: best.others[3]?,
-                busiest_share: best.others[4].map(|imbalance| imbalance / f64::from(scores.devices[scenario])),
+                slr: best.other(0),
+                gap: best.other(1),
+                traffic_bytes: best.other(2)?,
+                place_seconds: best.other(3)?,
+                busiest_share: best.other(4).map(|imbalance| imbalance / f64::from(scores.devices[scenario])),
             })
         };
         let columns = 0..scores.scenarios.len();
         let entries: Vec<Vec<Option<Entry>>> = (0..scores.placers.len())
             .map(|placer| columns.clone().map(|scenario| entry(placer, scenario)).collect())
             .collect();
-        let by_status = table.by_part(|rows| Ok(rows.group_by_stable(["status"]).agg([len()])))?;
-        let mut failed: BTreeMap<String, usize> = BTreeMap::new();
-        for (status, count) in
-            values::<String>(&by_status, "status")?.into_iter().zip(values::<u32>(&by_status, "len")?)
-        {
-            *failed.entry(status).or_default() += count as usize;
-        }
-        let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
-        let optimality = Optimality::new(table, &scores)?;
-        let processors = table.distinct_values(col("processor"))?;
-        let Scores { scenarios, placers, marks, specs, labels, .. } = scores;
-        Ok(Self {
-            scenarios,
-            placers,
-            marks,
-            specs,
-            labels,
+        let summary = Self {
+            scenarios: scores.scenarios.clone(),
+            labels: scores.labels.clone(),
+            placers: scores.placers.clone(),
+            marks: scores.marks.clone(),
+            specs: scores.specs.clone(),
             entries,
-            schedulers: compare_schedulers(table)?,
-            optimality,
+            schedulers: compare_schedulers(&scores),
+            optimality: Optimality::new(table, &scores)?,
             ok,
             failed,
-            processors,
-        })
+            processors: table.distinct_values(col("processor"))?,
+        };
+        Ok((summary, scores))
     }
 
     /// The least mean makespan of a scenario.
@@ -156,32 +159,38 @@ impl Summary {
     }
 }
 
-fn compare_schedulers(table: &Table) -> PolarsResult<SchedulerComparison> {
-    let compares = |name: &String| name != "static" && name != ONLINE;
-    let schedulers: Vec<String> = table.distinct(Column::Scheduler)?.into_iter().filter(compares).collect();
-    let placement = ["graph", "cluster", "network", "executor", "placer", "repetition"].map(col);
-    let of_part = |rows: LazyFrame| {
-        let compared = rows
-            .with_column(Metric::Makespan.expr())
-            .filter(col("makespan").gt(lit(0.0)))
-            .filter(col("scheduler").neq(lit("static")).and(col("scheduler").neq(lit(ONLINE))))
-            .with_columns([
-                (col("makespan") / col("makespan").min().over(&placement)?).alias("ratio"),
-                len().over(&placement)?.alias("schedulers"),
-            ]);
-        let whole = compared.filter(col("schedulers").eq(lit(schedulers.len() as u32)));
-        Ok(whole.group_by_stable(["scheduler"]).agg([col("ratio")]))
-    };
-    let frame = table.by_part(of_part)?;
-    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (scheduler, own) in values::<String>(&frame, "scheduler")?.into_iter().zip(lists(&frame, "ratio")?) {
-        ratios.entry(scheduler).or_default().extend(own);
+/// Over the placements on which all schedulers have a makespan above 0.
+fn compare_schedulers(scores: &Scores) -> SchedulerComparison {
+    let compares = |name: &str| name != "static" && name != ONLINE;
+    let schedulers: Vec<&Arc<str>> = scores.schedulers.iter().filter(|name| compares(name)).collect();
+    let mut logarithms = vec![0.0; schedulers.len()];
+    let mut placements = 0usize;
+    for cells in &scores.cells {
+        let mut by_placer: BTreeMap<&str, Vec<Option<&Repeated>>> = BTreeMap::new();
+        for cell in cells {
+            let own = by_placer.entry(&cell.placer).or_insert_with(|| vec![None; schedulers.len()]);
+            if let Some(at) = schedulers.iter().position(|name| **name == cell.scheduler) {
+                own[at] = Some(cell);
+            }
+        }
+        for own in by_placer.into_values() {
+            let Some(own) = own.into_iter().collect::<Option<Vec<&Repeated>>>() else { continue };
+            let Some(first) = own.first() else { continue };
+            for (place, (repetition, _)) in first.results().enumerate() {
+                let makespan = |cell: &&Repeated| cell.result(repetition, place).filter(|&makespan| makespan > 0.0);
+                let Some(makespans) = own.iter().map(makespan).collect::<Option<Vec<f64>>>() else { continue };
+                let least = makespans.iter().copied().fold(f64::INFINITY, f64::min);
+                logarithms.iter_mut().zip(makespans).for_each(|(sum, own)| *sum += (own / least).ln());
+                placements += 1;
+            }
+        }
     }
-    let mean = |name: String| geometric_mean(ratios.get(&name)?.iter().copied()).map(|mean| (name, mean));
-    Ok(SchedulerComparison {
-        placements: ratios.values().next().map_or(0, Vec::len),
-        ratios: schedulers.into_iter().filter_map(mean).collect(),
-    })
+    let mean = |(name, sum): (&Arc<str>, f64)| (name.to_string(), (sum / placements as f64).exp());
+    let ratios = match placements {
+        0 => Vec::new(),
+        _ => schedulers.into_iter().zip(logarithms).map(mean).collect(),
+    };
+    SchedulerComparison { placements, ratios }
 }
 
 #[cfg(test)]

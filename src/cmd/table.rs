@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use placebench::harness::results::Metric;
+use placebench::reports::MetricTable;
 use placebench::reports::export::TextFormat;
-use placebench::reports::{Marks, MetricTable};
 
 use super::filter::Where;
 use crate::output::{print, write_file};
@@ -41,12 +41,13 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
-    let note = Marks::new(&table)?.note();
+    let numbers = MetricTable::new(&table, args.metric)?;
+    let note = numbers.marks.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let caption = format!("Mean {name} of each placer with its best scheduler{said}");
     let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
     let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", args.metric.short()));
-    let mut text = MetricTable::new(&table, args.metric)?.to_text(args.format, &caption, &label);
+    let mut text = numbers.to_text(args.format, &caption, &label);
     if let (TextFormat::Markdown, Some(note)) = (args.format, note) {
         text.push_str(&format!("\n{note}\n"));
     }

@@ -9,7 +9,7 @@ use placebench_datasets::io_reason;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::matching::cells;
+use super::matching::cells_once;
 use super::statistics::geometric_mean;
 use super::verdict::PROBLEM;
 use super::{ComparisonError, RunTable};
@@ -158,9 +158,9 @@ const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSecond
 
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
     let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-    let own = cells(&run.name, &run.table, &METRICS, false)?.lazy();
+    let own = cells_once(run, &METRICS)?.lazy();
     let own = own.sort(CELL, SortMultipleOptions::default()).collect()?;
-    let before = cells(&reference.name, &reference.table, &METRICS, false)?.lazy();
+    let before = cells_once(reference, &METRICS)?.lazy();
     let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
     let args = args.with_suffix(Some("_before".into()));
     let joined = own.clone().lazy().join(before, CELL.map(col), CELL.map(col), args);

@@ -1,11 +1,12 @@
 //! Finds the cells that two runs share.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use polars::prelude::*;
 
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, CellKey, Column, Metric, Table, cell_keys};
+use crate::results::{CELL, CellKey, Codes, Column, Metric, Table, cell_keys, values};
 
 /// Columns beside the key and the metrics that a comparison looks at.
 const COMPARED: [&str; 6] = ["status", "error", "devices", "ops", "edges", "time_unit"];
@@ -25,21 +26,89 @@ pub(super) struct Matching {
 impl Matching {
     /// Matches [`cells`] of an old and a new run by their identity.
     ///
+    /// # Errors
+    /// If a run has a cell twice.
+    ///
     /// # Complexity
     /// O(n log n).
-    pub(super) fn new(old: DataFrame, new: DataFrame) -> PolarsResult<Self> {
-        let (old_cells, new_cells) = (old.lazy(), new.lazy());
-        let join = |left: &LazyFrame, right: &LazyFrame, how: JoinType| {
-            let args = JoinArgs::new(how).with_suffix(Some("_new".into()));
-            let joined = left.clone().join(right.clone(), CELL.map(col), CELL.map(col), args);
-            joined.sort(CELL, SortMultipleOptions::default()).collect()
+    pub(super) fn new(old: (&str, &DataFrame), new: (&str, &DataFrame)) -> Result<Self, ComparisonError> {
+        let mut names: [Codes; TEXTS.len()] = Default::default();
+        let keys = [keys(&mut names, old.1)?, keys(&mut names, new.1)?];
+        let ranks = names.map(|names| names.ranks());
+        let ranked = |(mut texts, repetition, seed): Key| {
+            texts.iter_mut().zip(&ranks).for_each(|(code, ranks)| *code = ranks[*code as usize]);
+            (texts, repetition, seed)
         };
-        Ok(Self {
-            pairs: join(&old_cells, &new_cells, JoinType::Inner)?,
-            only_old: cell_keys(&join(&old_cells, &new_cells, JoinType::Anti)?)?,
-            only_new: cell_keys(&join(&new_cells, &old_cells, JoinType::Anti)?)?,
-        })
+        let [old_keys, new_keys] = keys.map(|keys| keys.into_iter().map(ranked).collect::<Vec<Key>>());
+        let (old_order, new_order) = (order(old, &old_keys)?, order(new, &new_keys)?);
+        let (mut both_old, mut both_new, mut only_old, mut only_new) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut left, mut right) = (old_order.iter().peekable(), new_order.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (Some(&&a), Some(&&b)) => old_keys[a as usize].cmp(&new_keys[b as usize]),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            match order {
+                Ordering::Less => only_old.extend(left.next()),
+                Ordering::Greater => only_new.extend(right.next()),
+                Ordering::Equal => {
+                    both_old.extend(left.next());
+                    both_new.extend(right.next());
+                }
+            }
+        }
+        let rows = |frame: &DataFrame, rows: Vec<u32>| frame.take(&IdxCa::from_vec("row".into(), rows));
+        let mut pairs = rows(old.1, both_old)?;
+        for mut column in rows(&new.1.drop_many(CELL), both_new)?.into_columns() {
+            column.rename(format!("{}_new", column.name()).into());
+            pairs.with_column(column)?;
+        }
+        let [only_old, only_new] = [rows(old.1, only_old)?, rows(new.1, only_new)?];
+        Ok(Self { pairs, only_old: cell_keys(&only_old)?, only_new: cell_keys(&only_new)? })
     }
+}
+
+/// The columns of [`CELL`] that hold texts.
+const TEXTS: [&str; 8] = ["suite", "graph", "cluster", "kinds", "network", "executor", "placer", "scheduler"];
+
+/// A cell: its texts by number, its repetition and its seed.
+type Key = ([u32; TEXTS.len()], u32, u64);
+
+/// What identifies the cells of each row.
+fn keys(names: &mut [Codes; TEXTS.len()], frame: &DataFrame) -> PolarsResult<Vec<Key>> {
+    let texts = names.iter_mut().zip(TEXTS).map(|(names, column)| names.of(frame, column));
+    let texts = texts.collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = values::<u32>(frame, "repetition")?.into_iter().zip(values::<u64>(frame, "seed")?);
+    let key = |(row, (repetition, seed)): (usize, (u32, u64))| {
+        (std::array::from_fn(|column| texts[column][row]), repetition, seed)
+    };
+    Ok(numbers.enumerate().map(key).collect())
+}
+
+/// The rows of a run in the order of their keys.
+fn order((run, frame): (&str, &DataFrame), keys: &[Key]) -> Result<Vec<u32>, ComparisonError> {
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.sort_by_key(|&row| keys[row as usize]);
+    let twice = order.windows(2).filter(|rows| keys[rows[0] as usize] == keys[rows[1] as usize]);
+    match twice.map(|rows| rows[0]).min() {
+        Some(row) => {
+            let cell = cell_keys(&frame.slice(i64::from(row), 1))?.into_iter().next().unwrap_or_default();
+            Err(ComparisonError::Duplicate { run: run.to_owned(), cell: Box::new(cell) })
+        }
+        None => Ok(order),
+    }
+}
+
+/// As [`cells`], of all rows of a run, with the names of the suites.
+///
+/// # Errors
+/// If the run has a cell twice.
+pub(super) fn cells_once(run: &RunTable, metrics: &[Metric]) -> Result<DataFrame, ComparisonError> {
+    let cells = cells(&run.table, metrics, false)?;
+    order((&run.name, &cells), &keys(&mut Default::default(), &cells)?)?;
+    Ok(cells)
 }
 
 /// What the repetitions of a measured cell say of its noise: their number, and their least and largest makespan, each / median.
@@ -50,12 +119,7 @@ fn noise() -> [Expr; 3] {
 
 /// The rows of a run, or of a part of it: the columns [`CELL`], [`COMPARED`], these metrics and [`noise`]. With `any_suite`
 /// the suites have no names.
-pub(super) fn cells(
-    run: &str,
-    rows: &Table,
-    metrics: &[Metric],
-    any_suite: bool,
-) -> Result<DataFrame, ComparisonError> {
+pub(super) fn cells(rows: &Table, metrics: &[Metric], any_suite: bool) -> PolarsResult<DataFrame> {
     let suite = if any_suite { lit("").alias("suite") } else { col("suite") };
     let columns: Vec<Expr> = [suite]
         .into_iter()
@@ -64,12 +128,7 @@ pub(super) fn cells(
         .chain(metrics.iter().map(|metric| metric.expr()))
         .chain(noise())
         .collect();
-    let cells = rows.lazy()?.select(columns).collect()?;
-    let twice = cells.clone().lazy().group_by_stable(CELL).agg([len()]).filter(col("len").gt(lit(1))).collect()?;
-    match cell_keys(&twice)?.into_iter().next() {
-        Some(cell) => Err(ComparisonError::Duplicate { run: run.to_owned(), cell: Box::new(cell) }),
-        None => Ok(cells),
-    }
+    rows.lazy()?.select(columns).collect()
 }
 
 pub(super) fn nothing_in_common(old: &RunTable, new: &RunTable, any_suite: bool) -> PolarsResult<ComparisonError> {

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod history;
+mod instances;
 mod matching;
 mod quality;
 mod ranking;

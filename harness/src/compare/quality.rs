@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::statistics::{descending, geometric_mean, holm, mean, signed_rank};
+use super::statistics::{descending, holm, mean, signed_rank};
 use super::time::LEAST_NOISE;
 use crate::execute::ExecutorName;
-use crate::results::{CellKey, Metric, cell_keys, lists, text_lists, values};
+use crate::results::{CellKey, Codes, Metric, cell_keys, values};
 
 /// A cell whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -139,16 +139,20 @@ pub(super) struct QualityCounts {
 #[derive(Default)]
 struct Counts {
     group: QualityGroup,
-    ratios: Vec<f64>,
+    /// Sum over the cells whose ratio has one.
+    logarithms: f64,
 }
 
 impl Counts {
-    fn add(&mut self, other: QualityGroup, ratios: Vec<f64>) {
-        self.group.cells += other.cells;
-        self.group.better += other.better;
-        self.group.equal += other.equal;
-        self.group.worse += other.worse;
-        self.ratios.extend(ratios);
+    fn add(&mut self, old: f64, new: f64, ratio: f64) {
+        self.group.cells += 1;
+        self.group.better += usize::from(new < old);
+        self.group.equal += usize::from(new == old);
+        self.group.worse += usize::from(new > old);
+        match ratio.is_finite() && ratio > 0.0 {
+            true => self.logarithms += ratio.ln(),
+            false => self.group.zeros += 1,
+        }
     }
 
     fn worst(&mut self, change: &CellChange) {
@@ -159,12 +163,9 @@ impl Counts {
     }
 
     fn counted(self) -> QualityGroup {
-        let finite = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-        QualityGroup {
-            mean_ratio: geometric_mean(self.ratios.iter().copied().filter(finite)),
-            zeros: self.ratios.iter().filter(|ratio| !finite(ratio)).count(),
-            ..self.group
-        }
+        let ratios = self.group.cells - self.group.zeros;
+        let mean_ratio = (ratios > 0).then(|| (self.logarithms / ratios as f64).exp());
+        QualityGroup { mean_ratio, ..self.group }
     }
 }
 
@@ -185,32 +186,37 @@ impl QualityCounts {
         let metric = self.metric;
         let (old, new) = (col("old"), col("new"));
         let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
-        let values = pairs
+        let both = pairs
             .clone()
             .lazy()
             .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
             .filter(old.is_not_null().and(new.is_not_null()));
-        let values = match noise_of(metric) {
-            Noise::None => values,
-            Noise::Unknown => values.filter(is_measured().not()),
+        let both = match noise_of(metric) {
+            Noise::None => both,
+            Noise::Unknown => both.filter(is_measured().not()),
             Noise::OfMakespan => {
                 let kept = is_measured().not().or(is_beyond_noise());
                 let new = when(kept).then(col("new")).otherwise(col("old")).alias("new");
-                values.filter(is_measured().not().or(is_repeated())).with_column(new)
+                both.filter(is_measured().not().or(is_repeated())).with_column(new)
             }
         };
-        let values = values.with_column(ratio.alias("ratio")).collect()?;
-        for (group, ratios) in groups(values.clone().lazy().group_by_stable(["placer"]).agg(counted()).collect()?)? {
-            self.placers.entry(group.placer.clone()).or_default().add(group, ratios);
+        let compared = both.with_column(ratio.alias("ratio")).collect()?;
+        let mut names = Codes::default();
+        let placers = names.of(&compared, "placer")?;
+        let [old, new, ratios] = ["old", "new", "ratio"].map(|name| values::<f64>(&compared, name));
+        let (old, new, ratios) = (old?, new?, ratios?);
+        let mut counts: Vec<Counts> =
+            names.names().iter().map(|name| self.placers.remove(&**name).unwrap_or_default()).collect();
+        for (row, &placer) in placers.iter().enumerate() {
+            for counts in [&mut counts[placer as usize], &mut self.total] {
+                counts.add(old[row], new[row], ratios[row]);
+            }
         }
-        let all = values.clone().lazy().with_column(lit("").alias("placer"));
-        for (group, ratios) in groups(all.group_by_stable(["placer"]).agg(counted()).collect()?)? {
-            self.total.add(group, ratios);
-        }
-        for (placer, ratios) in observations(&values)? {
+        self.placers.extend(names.names().iter().map(|name| name.to_string()).zip(counts));
+        for (placer, ratios) in observations(&compared, (&old, &new, &ratios))? {
             self.observations.entry(placer).or_default().extend(ratios);
         }
-        let changes = changes(&values)?;
+        let changes = changes(&compared)?;
         for change in &changes {
             self.total.worst(change);
             if let Some(counts) = self.placers.get_mut(&change.cell.placer) {
@@ -276,57 +282,32 @@ fn changes(compared: &DataFrame) -> PolarsResult<Vec<CellChange>> {
     Ok(cell_keys(&changed)?.into_iter().zip(numbers).map(change).collect())
 }
 
-/// What is counted of a group of cells.
-fn counted() -> [Expr; 5] {
-    let (old, new) = (|| col("old"), || col("new"));
-    [
-        len().alias("cells"),
-        new().lt(old()).sum().alias("better"),
-        new().eq(old()).sum().alias("equal"),
-        new().gt(old()).sum().alias("worse"),
-        col("ratio").alias("ratios"),
-    ]
-}
-
-/// Groups from what is counted of them, each with its ratios.
-fn groups(counted: DataFrame) -> PolarsResult<Vec<(QualityGroup, Vec<f64>)>> {
-    let count = |name: &str| -> PolarsResult<Vec<usize>> {
-        Ok(values::<u32>(&counted, name)?.into_iter().map(|count| count as usize).collect())
-    };
-    let (cells, better, equal, worse) = (count("cells")?, count("better")?, count("equal")?, count("worse")?);
-    let (placers, ratios) = (values::<String>(&counted, "placer")?, lists(&counted, "ratios")?);
-    let group = |(row, placer): (usize, String)| QualityGroup {
-        cells: cells[row],
-        better: better[row],
-        equal: equal[row],
-        worse: worse[row],
-        placer,
-        ..QualityGroup::default()
-    };
-    Ok(placers.into_iter().enumerate().map(group).zip(ratios).collect())
-}
-
 /// Log ratios by placer, one for each drawn instance. Schedulers of one placement are not independent of each other, so
 /// they are averaged; repetitions that give the same values as another one of their scenario drew nothing new and count
 /// once.
-fn observations(compared: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
-    let scenario = ["suite", "graph", "cluster", "network", "executor", "placer"];
-    let instance = [&scenario[..], &["repetition", "seed"]].concat();
-    let frame = compared.clone().lazy().group_by_stable(instance);
-    let frame = frame.agg([col("scheduler"), col("old"), col("new"), col("ratio")]).collect()?;
-    let names = scenario.map(|name| values::<String>(&frame, name));
-    let names = names.into_iter().collect::<PolarsResult<Vec<_>>>()?;
-    let placers = values::<String>(&frame, "placer")?;
-    let [old, new, ratios] = ["old", "new", "ratio"].map(|name| lists(&frame, name));
-    let (old, new, ratios, schedulers) = (old?, new?, ratios?, text_lists(&frame, "scheduler")?);
-    let mut seen = BTreeSet::new();
+fn observations(
+    compared: &DataFrame,
+    (old, new, ratios): (&[f64], &[f64], &[f64]),
+) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
+    const SCENARIO: [&str; 6] = ["suite", "graph", "cluster", "network", "executor", "placer"];
+    let mut names: [Codes; SCENARIO.len()] = Default::default();
+    let codes = names.iter_mut().zip(SCENARIO).map(|(names, column)| names.of(compared, column));
+    let codes = codes.collect::<PolarsResult<Vec<_>>>()?;
+    let schedulers = Codes::default().of(compared, "scheduler")?;
+    let (repetitions, seeds) = (values::<u32>(compared, "repetition")?, values::<u64>(compared, "seed")?);
+    let scenario = |row: usize| -> [u32; SCENARIO.len()] { std::array::from_fn(|column| codes[column][row]) };
+    let mut order: Vec<usize> = (0..ratios.len()).collect();
+    order.sort_by_key(|&row| (scenario(row), repetitions[row], seeds[row]));
     let mut observations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (row, ratios) in ratios.iter().enumerate() {
-        let scenario: Vec<&String> = names.iter().map(|column| &column[row]).collect();
-        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        let Some(log_ratio) = mean(ratios.iter().map(|ratio| ratio.ln())) else { continue };
-        if seen.insert((scenario, &schedulers[row], bits(&old[row]), bits(&new[row]))) {
-            observations.entry(placers[row].clone()).or_default().push(log_ratio);
+    for of_scenario in order.chunk_by(|&a, &b| scenario(a) == scenario(b)) {
+        let placer = names[SCENARIO.len() - 1].name(scenario(of_scenario[0])[SCENARIO.len() - 1]);
+        let own = observations.entry(placer.to_string()).or_default();
+        let mut seen = BTreeSet::new();
+        for rows in of_scenario.chunk_by(|&a, &b| (repetitions[a], seeds[a]) == (repetitions[b], seeds[b])) {
+            let drawn: Vec<(u32, u64, u64)> =
+                rows.iter().map(|&row| (schedulers[row], old[row].to_bits(), new[row].to_bits())).collect();
+            let log_ratio = mean(rows.iter().map(|&row| ratios[row].ln()));
+            own.extend(log_ratio.filter(|_| seen.insert(drawn)));
         }
     }
     Ok(observations)

@@ -1,18 +1,15 @@
 //! Ranks algorithms over the instances that all of them finish.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use placebench_algorithms::ONLINE;
-use polars::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::Serialize;
 
-use super::matching::cells;
-use super::statistics::{bootstrap, geometric_mean, holm, mean, percentile_interval, signed_rank};
+use super::instances::{Id, Instances, Reached};
+use super::statistics::{geometric_mean, holm, mean, percentile_interval, signed_rank};
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, CellKey, Metric, Status, Table, cell_keys, values};
+use crate::results::Metric;
 
 /// What is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -112,9 +109,6 @@ impl Gap {
     }
 }
 
-/// Values of one instance, by candidate: `Err` with the status of a failed cell.
-type Values = BTreeMap<Arc<str>, Result<f64, Arc<str>>>;
-
 impl Ranking {
     /// Ranks the candidates of all runs together.
     ///
@@ -122,36 +116,45 @@ impl Ranking {
     /// If a cell is in the runs twice.
     ///
     /// # Complexity
-    /// O(n log n) in the number of rows, and resamples · draws · candidates.
+    /// O(n log n) in the number of rows, and resamples · draws · candidates; memory for 16 bytes a candidate and some 70
+    /// more, on each instance.
     pub fn new(runs: &[RunTable], options: &RankOptions) -> Result<Self, ComparisonError> {
-        let instances = instances(runs, options)?;
-        let names: BTreeSet<&Arc<str>> = instances.values().flat_map(BTreeMap::keys).collect();
-        let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
-        let mut gaps: Vec<Gap> = names.iter().filter_map(|name| gap(name, &instances, options.drop_failing)).collect();
-        gaps.sort_by_key(|gap| std::cmp::Reverse(gap.lacking()));
-        names.retain(|name| !gaps.iter().any(|gap| gap.dropped && gap.name == *name));
-        let mut common = Vec::new();
+        let instances = Instances::new(runs, options.by, options.metric)?;
+        let candidates = 0..instances.names.len();
+        let gap = |candidate| Some((candidate, gap(&instances, candidate, options.drop_failing)?));
+        let mut gaps: Vec<(usize, Gap)> = candidates.clone().filter_map(gap).collect();
+        let ranked: Vec<usize> =
+            candidates.filter(|own| !gaps.iter().any(|(candidate, gap)| gap.dropped && candidate == own)).collect();
+        gaps.sort_by_key(|(_, gap)| std::cmp::Reverse(gap.lacking()));
+        let names: Vec<String> = ranked.iter().map(|&candidate| instances.names[candidate].clone()).collect();
+        let mut common = Common { width: ranked.len(), ids: Vec::new(), ratios: Vec::new() };
         let mut zeros = 0;
-        for (id, values) in &instances {
-            let finished = names.iter().map(|name| values.get(name.as_str())?.as_ref().ok().copied());
-            match finished.collect::<Option<Vec<f64>>>() {
-                Some(values) if values.iter().all(|&value| value > 0.0) => common.push((id, log_ratios(&values))),
+        for (&id, reached) in instances.ids.iter().zip(&instances.reached) {
+            let value = |&candidate: &usize| match reached[candidate] {
+                Reached::Value(value) => Some(value),
+                Reached::Nothing { .. } | Reached::NotRun => None,
+            };
+            match ranked.iter().map(value).collect::<Option<Vec<f64>>>() {
+                Some(values) if values.iter().all(|&value| value > 0.0) => common.push(id, &values),
                 Some(_) => zeros += 1,
                 None => {}
             }
         }
-        let mut entries = entries(&names, &common, options);
+        let count = instances.ids.len();
+        drop(instances);
+        let draws = draws(&common);
+        let mut entries = entries(&names, &common, &draws, options);
         entries.sort_by(|a, b| a.mean_ratio.total_cmp(&b.mean_ratio).then_with(|| a.name.cmp(&b.name)));
         let mut ranking = Self {
             by: options.by,
             metric: options.metric,
-            instances: instances.len(),
-            common: common.len(),
+            instances: count,
+            common: common.ids.len(),
             zeros,
             entries,
-            gaps,
+            gaps: gaps.into_iter().map(|(_, gap)| gap).collect(),
         };
-        ranking.test(&names, &draws(&common));
+        ranking.test(&names, &draws);
         Ok(ranking)
     }
 
@@ -164,7 +167,7 @@ impl Ranking {
             // Draws that differ only in what other candidates made of them are one observation of these two.
             let difference = |draw: &Draw| {
                 let (own, first) = (draw.sums[own] / draw.instances as f64, draw.sums[first] / draw.instances as f64);
-                ((draw.graph.clone(), own.to_bits(), first.to_bits()), own - first)
+                ((draw.graph, own.to_bits(), first.to_bits()), own - first)
             };
             let distinct: BTreeMap<_, f64> = draws.iter().map(difference).collect();
             Some(signed_rank(&distinct.into_values().collect::<Vec<_>>())?.p)
@@ -178,111 +181,50 @@ impl Ranking {
     }
 }
 
-/// The least value of each candidate on each instance. An instance's identity leaves out what the candidates differ in.
-fn instances(runs: &[RunTable], options: &RankOptions) -> Result<BTreeMap<CellKey, Values>, ComparisonError> {
-    let mut instances = BTreeMap::new();
-    let mut texts = BTreeSet::new();
-    let tables: Vec<&Table> = runs.iter().map(|run| &run.table).collect();
-    for part in Table::aligned(&tables) {
-        let mut all = Vec::new();
-        for (run, rows) in runs.iter().zip(&part) {
-            let cells = cells(&run.name, rows, &[options.metric], false)?;
-            all.push(cells.lazy().with_column(lit(run.name.as_str()).alias("run")));
-        }
-        let all = concat(all, UnionArgs::default())?.collect()?.lazy();
-        if let Some(twice) = first_duplicate(&all)? {
-            return Err(twice);
-        }
-        add_instances(all, options, &mut instances, &mut texts)?;
-    }
-    Ok(instances)
+/// The instances on which every ranked candidate has a result above 0.
+struct Common {
+    /// Number of candidates.
+    width: usize,
+    ids: Vec<Id>,
+    /// Logarithms of value / least value, by instance, then by candidate.
+    ratios: Vec<f64>,
 }
 
-/// The one copy of a text that many instances have.
-fn shared(text: &str, texts: &mut BTreeSet<Arc<str>>) -> Arc<str> {
-    if let Some(known) = texts.get(text) {
-        return Arc::clone(known);
+impl Common {
+    fn push(&mut self, id: Id, values: &[f64]) {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let ratio = |value: &f64| if *value <= least * (1.0 + TIE) { 0.0 } else { (value / least).ln() };
+        self.ids.push(id);
+        self.ratios.extend(values.iter().map(ratio));
     }
-    let text: Arc<str> = text.into();
-    texts.insert(Arc::clone(&text));
-    text
-}
 
-/// Adds the instances of the rows of some graphs.
-fn add_instances(
-    all: LazyFrame,
-    options: &RankOptions,
-    instances: &mut BTreeMap<CellKey, Values>,
-    texts: &mut BTreeSet<Arc<str>>,
-) -> PolarsResult<()> {
-    let (differ, left_out) = match options.by {
-        Candidates::Placer => (&["placer"][..], lit(false)),
-        Candidates::Scheduler => {
-            (&["scheduler"][..], col("scheduler").eq(lit("static")).or(col("scheduler").eq(lit(ONLINE))))
-        }
-        Candidates::Pair => (&["placer", "scheduler"][..], lit(false)),
-    };
-    let same: Vec<&str> = match options.by {
-        Candidates::Scheduler => CELL.into_iter().filter(|name| *name != "scheduler").collect(),
-        _ => CELL.into_iter().filter(|name| !["placer", "scheduler"].contains(name)).collect(),
-    };
-    let metric = options.metric.column();
-    let failed = col("status").neq(lit(Status::Ok.name()));
-    let why = when(failed).then(col("status")).otherwise(lit(format!("no {metric}")));
-    let frame = all
-        .filter(left_out.not())
-        .sort(CELL, SortMultipleOptions::default())
-        .group_by_stable([&same[..], differ].concat())
-        .agg([col(metric).min().alias("value"), why.first().alias("why")])
-        .collect()?;
-    let identities = frame.clone().lazy().with_columns(
-        CELL.into_iter().filter(|name| !same.contains(name)).map(|name| lit("").alias(name)).collect::<Vec<_>>(),
-    );
-    let names = differ.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
-    let results = values::<Option<f64>>(&frame, "value")?.into_iter().zip(values::<String>(&frame, "why")?);
-    for (row, (id, (value, why))) in cell_keys(&identities.collect()?)?.into_iter().zip(results).enumerate() {
-        let candidate = names.iter().map(|column| column[row].as_str()).collect::<Vec<_>>().join(" + ");
-        let result = value.ok_or_else(|| shared(&why, texts));
-        instances.entry(id).or_default().insert(shared(&candidate, texts), result);
+    /// The ratios of an instance.
+    fn of(&self, instance: usize) -> &[f64] {
+        &self.ratios[instance * self.width..][..self.width]
     }
-    Ok(())
 }
 
-/// The error that names the first cell that is in two runs.
-fn first_duplicate(all: &LazyFrame) -> PolarsResult<Option<ComparisonError>> {
-    let runs = [col("run").first(), col("run").last().alias("other"), len().alias("rows")];
-    let twice = all.clone().group_by_stable(CELL).agg(runs).filter(col("rows").gt(lit(1))).collect()?;
-    let runs = values::<String>(&twice, "run")?.into_iter().zip(values::<String>(&twice, "other")?);
-    Ok(cell_keys(&twice)?.into_iter().zip(runs).next().map(|(cell, (run, other))| ComparisonError::Duplicate {
-        run: format!("{run} and {other}"),
-        cell: Box::new(cell),
-    }))
-}
-
-fn gap(name: &str, instances: &BTreeMap<CellKey, Values>, drop_failing: Option<f64>) -> Option<Gap> {
-    let mut gap = Gap { name: name.to_owned(), failed: BTreeMap::new(), not_run: 0, dropped: false };
-    for values in instances.values() {
-        match values.get(name) {
-            None => gap.not_run += 1,
-            Some(Err(status)) => *gap.failed.entry(status.to_string()).or_default() += 1,
-            Some(Ok(_)) => {}
+fn gap(instances: &Instances, candidate: usize, drop_failing: Option<f64>) -> Option<Gap> {
+    let name = instances.names[candidate].clone();
+    let mut gap = Gap { name, failed: BTreeMap::new(), not_run: 0, dropped: false };
+    let mut failed: BTreeMap<u32, usize> = BTreeMap::new();
+    for reached in &instances.reached {
+        match reached[candidate] {
+            Reached::NotRun => gap.not_run += 1,
+            Reached::Nothing { why, .. } => *failed.entry(why).or_default() += 1,
+            Reached::Value(_) => {}
         }
     }
-    let share = gap.lacking() as f64 / instances.len() as f64;
+    gap.failed = failed.into_iter().map(|(why, count)| (instances.why(why).to_owned(), count)).collect();
+    let share = gap.lacking() as f64 / instances.ids.len() as f64;
     gap.dropped = drop_failing.is_some_and(|most| share > most);
     (gap.lacking() > 0).then_some(gap)
-}
-
-/// Logarithms of value / least value.
-fn log_ratios(values: &[f64]) -> Vec<f64> {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    values.iter().map(|value| if *value <= least * (1.0 + TIE) { 0.0 } else { (value / least).ln() }).collect()
 }
 
 /// Instances that share a drawn graph: what the bootstrap takes or leaves together.
 struct Draw {
     /// Suite and graph.
-    graph: (String, String),
+    graph: (u32, u32),
     /// Sums of log ratios over the instances, by candidate.
     sums: Vec<f64>,
     instances: usize,
@@ -290,59 +232,77 @@ struct Draw {
 
 /// The instances by graph and repetition. Repetitions of a graph that gave every candidate the same are one draw: they drew
 /// nothing new.
-fn draws(common: &[(&CellKey, Vec<f64>)]) -> Vec<Draw> {
-    let mut by_repetition: BTreeMap<_, Vec<&Vec<f64>>> = BTreeMap::new();
-    for (id, ratios) in common {
-        by_repetition.entry((&id.suite, &id.graph, id.repetition, id.seed)).or_default().push(ratios);
+fn draws(common: &Common) -> Vec<Draw> {
+    let mut by_repetition: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (instance, id) in common.ids.iter().enumerate() {
+        by_repetition.entry((id.suite, id.graph, id.repetition, id.seed)).or_default().push(instance);
     }
     let mut distinct: BTreeMap<_, Draw> = BTreeMap::new();
-    for ((suite, graph, ..), rows) in by_repetition {
-        let bits: Vec<u64> = rows.iter().flat_map(|row| row.iter().map(|ratio| ratio.to_bits())).collect();
-        let candidates = rows[0].len();
-        let draw = distinct.entry((suite, graph, bits)).or_insert_with(|| Draw {
-            graph: (suite.clone(), graph.clone()),
-            sums: vec![0.0; candidates],
+    for ((suite, graph, ..), instances) in by_repetition {
+        let ratios = || instances.iter().flat_map(|&instance| common.of(instance));
+        let bits: Vec<u64> = ratios().map(|ratio| ratio.to_bits()).collect();
+        let graph = (suite, graph);
+        let draw = distinct.entry((graph, bits)).or_insert_with(|| Draw {
+            graph,
+            sums: vec![0.0; common.width],
             instances: 0,
         });
-        for row in &rows {
-            draw.sums.iter_mut().zip(*row).for_each(|(sum, ratio)| *sum += ratio);
+        for &instance in &instances {
+            draw.sums.iter_mut().zip(common.of(instance)).for_each(|(sum, ratio)| *sum += ratio);
         }
-        draw.instances += rows.len();
+        draw.instances += instances.len();
     }
     distinct.into_values().collect()
 }
 
-fn entries(names: &[String], common: &[(&CellKey, Vec<f64>)], options: &RankOptions) -> Vec<RankEntry> {
-    let draws = draws(common);
+/// The geometric mean ratio of each candidate in resamples of the draws, ascending; nothing of a single draw, which says
+/// nothing about others. As [`bootstrap`](super::statistics::bootstrap) of one group, in one pass over the draws a resample.
+///
+/// # Complexity
+/// O(resamples · draws · candidates).
+fn resampled(draws: &[Draw], candidates: usize, options: &RankOptions) -> Vec<Vec<f64>> {
+    if draws.len() < 2 || candidates == 0 {
+        return vec![Vec::new(); candidates];
+    }
     let mut random = Pcg64::seed_from_u64(options.seed);
-    let means = |sample: &[Vec<&Draw>]| -> Vec<f64> {
-        let drawn = || sample.iter().flatten();
-        let instances: usize = drawn().map(|draw| draw.instances).sum();
-        let mean = |column: usize| drawn().map(|draw| draw.sums[column]).sum::<f64>() / instances as f64;
-        (0..names.len()).map(|column| mean(column).exp()).collect()
-    };
-    let below = |count: usize| random.random_range(0..count);
-    let resampled = bootstrap(&[draws.iter().collect()], options.resamples, below, means);
-    let entry = |(column, name): (usize, &String)| {
-        let own = || common.iter().map(|(_, ratios)| ratios[column]);
-        let rank = |(_, ratios): &(&CellKey, Vec<f64>)| {
+    let sums: Vec<f64> = draws.iter().flat_map(|draw| draw.sums.iter().copied()).collect();
+    let mut found = vec![Vec::with_capacity(options.resamples); candidates];
+    let mut times = vec![0u32; draws.len()];
+    for _ in 0..options.resamples {
+        times.fill(0);
+        draws.iter().for_each(|_| times[random.random_range(0..draws.len())] += 1);
+        let mut totals = vec![0.0; candidates];
+        let mut instances = 0.0;
+        for ((&times, draw), sums) in times.iter().zip(draws).zip(sums.chunks_exact(candidates)) {
+            let times = f64::from(times);
+            totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += times * sum);
+            instances += times * draw.instances as f64;
+        }
+        found.iter_mut().zip(totals).for_each(|(found, total)| found.push((total / instances).exp()));
+    }
+    found.iter_mut().for_each(|means| means.sort_unstable_by(f64::total_cmp));
+    found
+}
+
+fn entries(names: &[String], common: &Common, draws: &[Draw], options: &RankOptions) -> Vec<RankEntry> {
+    let instances = || (0..common.ids.len()).map(|instance| common.of(instance));
+    let entry = |((column, name), means): ((usize, &String), Vec<f64>)| {
+        let rank = |ratios: &[f64]| {
             let better = ratios.iter().filter(|&&ratio| ratio < ratios[column]).count();
             let equal = ratios.iter().filter(|&&ratio| ratio == ratios[column]).count();
             better as f64 + (equal as f64 + 1.0) / 2.0
         };
-        let mean_ratio = geometric_mean(own().map(f64::exp))?;
-        // A single draw says nothing about others.
-        let interval = resampled.get(column).and_then(|means| percentile_interval(means, TAIL));
-        let (low, high) = interval.unwrap_or((mean_ratio, mean_ratio));
+        let mean_ratio = geometric_mean(instances().map(|ratios| ratios[column].exp()))?;
+        let (low, high) = percentile_interval(&means, TAIL).unwrap_or((mean_ratio, mean_ratio));
         Some(RankEntry {
             name: name.clone(),
             mean_ratio,
             low,
             high,
-            mean_rank: mean(common.iter().map(rank))?,
-            wins: own().filter(|&ratio| ratio == 0.0).count(),
+            mean_rank: mean(instances().map(rank))?,
+            wins: instances().filter(|ratios| ratios[column] == 0.0).count(),
             p_holm: None,
         })
     };
-    names.iter().enumerate().filter_map(entry).collect()
+    names.iter().enumerate().zip(resampled(draws, names.len(), options)).filter_map(entry).collect()
 }

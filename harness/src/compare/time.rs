@@ -6,7 +6,7 @@ use polars::prelude::*;
 use serde::Serialize;
 
 use super::statistics::{descending, mean, median, t_exceeded};
-use crate::results::{Metric, lists, values};
+use crate::results::{Codes, Metric, values};
 
 /// What is timed: placing, by placer, and simulating, by scheduler.
 pub const TIMED: [Metric; 2] = [Metric::PlaceSeconds, Metric::SimulateSeconds];
@@ -157,38 +157,49 @@ fn log_ratios(times: &Times) -> Vec<f64> {
     times.iter().map(|(old, new)| (new / old).ln()).collect()
 }
 
+/// What tells groups of times apart: of placing the first three.
+const PLACE: [&str; 6] = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
+
 /// The distinct times by algorithm and place. A placement is timed once for all the schedulers and networks that it is judged
 /// under: rows that repeat a pair of times of their repetition are one observation.
 fn grouped(metric: Metric, pairs: &DataFrame, least_seconds: f64) -> PolarsResult<BTreeMap<(String, String), Times>> {
     let simulated = metric == Metric::SimulateSeconds;
-    let group = if simulated {
-        &["graph", "cluster", "placer", "scheduler", "network", "executor"][..]
-    } else {
-        &["graph", "cluster", "placer"]
-    };
-    let observation = [group, &["repetition", "seed", "old", "new"]].concat();
+    let group = if simulated { &PLACE[..] } else { &PLACE[..3] };
     let frame = pairs
         .clone()
         .lazy()
         .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
         .filter(col("old").is_not_null().and(col("new").is_not_null()))
-        .group_by(observation.iter().map(|&name| col(name)).collect::<Vec<_>>())
-        .agg([len()])
-        .sort(observation, SortMultipleOptions::default())
-        .group_by_stable(group)
-        .agg([col("old"), col("new")])
+        .select(
+            [group.iter().map(|&name| col(name)).collect(), ["repetition", "seed", "old", "new"].map(col).to_vec()]
+                .concat(),
+        )
         .collect()?;
-    let names = group.iter().map(|name| values::<String>(&frame, name)).collect::<PolarsResult<Vec<_>>>()?;
-    let seconds = lists(&frame, "old")?.into_iter().zip(lists(&frame, "new")?);
+    let mut names: [Codes; PLACE.len()] = Default::default();
+    let mut codes = vec![[0; PLACE.len()]; frame.height()];
+    for (column, &name) in group.iter().enumerate() {
+        let own = names[column].of(&frame, name)?;
+        codes.iter_mut().zip(own).for_each(|(codes, code)| codes[column] = code);
+    }
+    let (repetitions, seeds) = (values::<u32>(&frame, "repetition")?, values::<u64>(&frame, "seed")?);
+    let [old, new] = ["old", "new"].map(|name| values::<f64>(&frame, name));
+    let seconds = old?.into_iter().zip(new?);
+    let mut times: Vec<_> = codes.into_iter().zip(repetitions.into_iter().zip(seeds)).zip(seconds).collect();
+    times.sort_by(|(a, (a_old, a_new)), (b, (b_old, b_new))| {
+        a.cmp(b).then(a_old.total_cmp(b_old)).then(a_new.total_cmp(b_new))
+    });
+    times.dedup();
     let mut grouped = BTreeMap::new();
-    for (row, (old, new)) in seconds.enumerate() {
-        let place = format!("{}@{}", names[0][row], names[1][row]);
+    for own in times.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+        let codes = own[0].0.0;
+        let name = |column: usize| names[column].name(codes[column]);
+        let place = format!("{}@{}", name(0), name(1));
         let key = match simulated {
-            true => (names[3][row].clone(), format!("{place}/{} by {}", names[4][row], names[2][row])),
-            false => (names[2][row].clone(), place),
+            true => (name(3).to_string(), format!("{place}/{} by {}", name(4), name(2))),
+            false => (name(2).to_string(), place),
         };
-        let at_least = |seconds: Vec<f64>| seconds.into_iter().map(|seconds| seconds.max(least_seconds));
-        grouped.insert(key, at_least(old).zip(at_least(new)).collect());
+        let at_least = |&(_, (old, new)): &(_, (f64, f64))| (old.max(least_seconds), new.max(least_seconds));
+        grouped.entry(key).or_insert_with(Vec::new).extend(own.iter().map(at_least));
     }
     Ok(grouped)
 }

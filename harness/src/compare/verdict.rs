@@ -157,8 +157,8 @@ impl Comparison {
         let mut times = options.max_time.map(|_| Timed::new(options.least_seconds));
         let mut once = 0;
         for part in Table::aligned(&[&old.table, &new.table]) {
-            let cells = |run: &RunTable, rows: &Table| cells(&run.name, rows, &metrics, options.any_suite);
-            let Matching { pairs, only_old, only_new } = Matching::new(cells(old, &part[0])?, cells(new, &part[1])?)?;
+            let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &metrics, options.any_suite));
+            let Matching { pairs, only_old, only_new } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
             let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
             let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
             let same = same.unwrap_or_else(|| lit(true));

@@ -38,19 +38,6 @@ pub fn lists(frame: &DataFrame, name: &str) -> PolarsResult<Vec<Vec<f64>>> {
     (0..column.len()).map(|row| numbers(column.get_as_series(row))).collect()
 }
 
-/// The texts in each list of a column. Nulls are left out.
-///
-/// # Errors
-/// If there is no such column, or it holds no lists of texts.
-pub fn text_lists(frame: &DataFrame, name: &str) -> PolarsResult<Vec<Vec<String>>> {
-    let column = frame.column(name)?.list()?;
-    let texts = |list: Option<Series>| match list {
-        Some(list) => Ok(list.str()?.iter().flatten().map(str::to_owned).collect()),
-        None => Ok(Vec::new()),
-    };
-    (0..column.len()).map(|row| texts(column.get_as_series(row))).collect()
-}
-
 /// The error that a column holds a null where the schema has none.
 fn null_in(column: &Column) -> PolarsError {
     polars_err!(ComputeError: "column '{}' has an empty value", column.name())

@@ -1,6 +1,7 @@
 //! Result tables: one row a cell, as Rust structs, Polars data frames and files.
 
 mod cell_key;
+mod codes;
 mod column;
 mod files;
 mod filter;
@@ -13,11 +14,12 @@ mod table;
 mod table_error;
 
 pub use cell_key::{CellKey, Scenario};
+pub use codes::Codes;
 pub use column::{Column, UnknownColumn};
 pub use files::{TableFormat, open_table, read_table, save_table, write_frame, write_rows, write_table};
 pub(crate) use filter::as_text;
 pub use filter::{Filter, FilterError};
-pub use frame::{ColumnValue, lists, text_lists, values};
+pub use frame::{ColumnValue, lists, values};
 pub use metric::{Measure, Metric, UnknownMetric};
 pub use predictions::{Prediction, Predictions};
 pub use row::{Row, SCHEMA_VERSION, Status};

@@ -9,7 +9,7 @@ use polars::prelude::*;
 
 use super::frame::{ColumnValue, values};
 use super::source::{GROUP_ROWS, Scan, Source};
-use super::{CellKey, Column, Predictions, Row, Scenario, TableError};
+use super::{CellKey, Codes, Column, Predictions, Row, Scenario, TableError};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
@@ -248,18 +248,6 @@ impl Table {
         kept
     }
 
-    /// The placers in the order of the rows: each as tables print it, and its specification.
-    ///
-    /// # Errors
-    /// If Polars refuses.
-    pub fn placers(&self) -> PolarsResult<Vec<(String, String)>> {
-        let spec = |spec: Expr| spec.first().alias("spec");
-        let of_part =
-            self.by_part(|rows| Ok(rows.group_by_stable(["placer"]).agg([spec(Column::PlacerSpec.expr())])))?;
-        let frame = of_part.lazy().group_by_stable(["placer"]).agg([spec(col("spec"))]).collect()?;
-        Ok(values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "spec")?).collect())
-    }
-
     /// The distinct values of a column, in the order of the rows.
     ///
     /// # Errors
@@ -273,9 +261,12 @@ impl Table {
     /// # Errors
     /// If Polars refuses.
     pub fn distinct_values(&self, texts: Expr) -> PolarsResult<Vec<String>> {
-        let once = |rows: LazyFrame| rows.group_by_stable([col("value")]).agg([]);
-        let of_part = self.by_part(|rows| Ok(once(rows.select([texts.clone().alias("value")]).drop_nulls(None))))?;
-        values(&once(of_part.lazy()).collect()?, "value")
+        let mut distinct = Codes::default();
+        for part in self.parts() {
+            let frame = part.lazy()?.select([texts.clone().alias("value")]).collect()?;
+            distinct.of_nullable(&frame, "value")?;
+        }
+        Ok(distinct.names().iter().map(|name| name.to_string()).collect())
     }
 
     /// The parts of several tables together, in the order of graphs and clusters, of which none is in two parts. A part has a

@@ -35,7 +35,7 @@ impl Figure for PerformanceProfile {
     fn table(&self) -> Table {
         let mut table = Table::new(["algorithm", "factor", "share"]);
         for (name, ratios, failed) in &self.profiles {
-            for (factor, share) in corners(ratios, *failed) {
+            for (factor, share) in thinned(corners(ratios, *failed)) {
                 table.push([name.clone(), number_text(factor), number_text(share)]);
             }
         }
@@ -60,7 +60,7 @@ impl Figure for PerformanceProfile {
                 Unit::Share.text(last)
             );
             let point = |(x, y)| Point { x, y: Estimate::exact(y), datum: None };
-            let within = corners.into_iter().take_while(|(factor, _)| *factor <= end).chain([(end, last)]);
+            let within = thinned(corners).into_iter().take_while(|(factor, _)| *factor <= end).chain([(end, last)]);
             Line {
                 name: name.clone(),
                 look,
@@ -106,9 +106,43 @@ fn corners(ratios: &[f64], failed: usize) -> Vec<(f64, f64)> {
     corners
 }
 
+/// Of more corners than this, some are left out that nobody could see.
+const MOST_CORNERS: usize = 1_000;
+
+/// Of very many corners the first, those at which the share has risen by a thousandth, and the last.
+fn thinned(corners: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if corners.len() <= MOST_CORNERS {
+        return corners;
+    }
+    let last = corners.last().copied();
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for corner in corners {
+        if kept.last().is_none_or(|(_, share)| corner.1 - share >= 1.0 / MOST_CORNERS as f64) {
+            kept.push(corner);
+        }
+    }
+    kept.extend(last.filter(|last| kept.last() != Some(last)));
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_very_many_corners_those_are_left_out_that_nobody_could_see() {
+        let ratios: Vec<f64> = (0..50_000).map(|index| 1.0 + f64::from(index) * 1e-4).collect();
+        let whole = corners(&ratios, 10_000);
+        let kept = thinned(whole.clone());
+        assert!((830..=MOST_CORNERS).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((kept.first(), kept.last()), (whole.first(), whole.last()));
+        // At every factor the share is right within a thousandth and a corner.
+        for (factor, share) in whole {
+            let there = kept.iter().rfind(|corner| corner.0 <= factor).unwrap().1;
+            assert!((0.0..1.02e-3).contains(&(share - there)), "{factor}: {there} is not {share}");
+        }
+        assert_eq!(thinned(corners(&[1.0, 2.0], 0)).len(), 2);
+    }
 
     #[test]
     fn of_many_placers_the_best_ten_are_told_apart_and_the_others_are_grey() {

@@ -1,11 +1,12 @@
 //! The figures of a report: those that rows alone give, as SVG within the page, for each network model.
 
-use placebench_harness::results::{Column, Metric, Table};
-use polars::prelude::{PolarsResult, col, lit};
+use placebench_harness::results::Table;
+use polars::prelude::PolarsResult;
 
 use super::escape::escape;
 use crate::figure::{NamedFigure, Style};
 use crate::kinds::{FigureKind, InReport};
+use crate::scores::Scores;
 
 /// More than this is no figure any more that a page can show.
 const MOST_BYTES: usize = 400_000;
@@ -22,10 +23,9 @@ pub(super) struct Figures {
     pub(super) left_out: usize,
 }
 
-/// Draws the figures that fit in `bytes`. A mark's `data-key` names its row but for the network model, which is that of
+/// Draws the figures of a table with these scores that fit in `bytes`. A mark's `data-key` names its row but for the network model, which is that of
 /// the figure, `data-network`.
-pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
-    let networks = table.distinct(Column::Network)?;
+pub(super) fn figures(table: &Table, scores: Scores, bytes: usize) -> PolarsResult<Figures> {
     let mut made = Figures { html: String::new(), left_out: 0 };
     let mut folded = 0;
     let mut folding: Vec<FigureKind> = FigureKind::all().collect();
@@ -33,16 +33,12 @@ pub(super) fn figures(table: &Table, bytes: usize) -> PolarsResult<Figures> {
     folding.sort_by_key(|kind| kind.in_report());
     let open: Vec<FigureKind> = FigureKind::all().filter(|kind| kind.in_report() == InReport::Open).collect();
     // Makespans under different network models do not compare, so that no figure mixes them.
-    let mut scored = Vec::new();
-    for network in networks {
-        let rows = table.filter(col("network").eq(lit(network.as_str())))?;
-        scored.push((network, FigureKind::scores(&rows, Metric::Makespan)?, rows));
-    }
+    let scored = scores.in_registry_order().by_network();
     for (kinds, folds) in [(open, false), (folding, true)] {
-        for (network, scores, rows) in &scored {
+        for (network, scores) in &scored {
             let under = if scored.len() > 1 { format!(", {network}") } else { String::new() };
             for &kind in &kinds {
-                for figure in kind.of_scores(scores, rows)? {
+                for figure in kind.of_scores(scores, table)? {
                     if let Some(why) = figure.figure.says_nothing() {
                         made.html.push_str(&format!(
                             "<p class=\"note\">{}</p>\n",

@@ -1,11 +1,12 @@
 //! Which rows a report carries: all of a run that a page can hold, else those that failed and the best.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use placebench_harness::results::{CellKey, Row, SCENARIO, Scenario, Status, Table, scenarios, values};
-use polars::prelude::{Expr, PolarsResult, col, lit};
+use placebench_harness::results::{Row, SCENARIO, Status, Table, values};
+use polars::prelude::{PolarsResult, col, lit};
 
 use crate::Summary;
+use crate::scores::Scores;
 
 /// A page of more rows than this would be larger than 5 MiB.
 const MOST_ROWS: usize = 20_000;
@@ -34,19 +35,20 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Of a table with its summary.
+    /// Of a table with its summary and the scores that it is made of.
     ///
     /// # Complexity
-    /// Memory for the rows that are kept.
-    pub(super) fn new(table: &Table, summary: &Summary) -> PolarsResult<Self> {
-        let entries = entries(table, summary)?;
+    /// A pass over the rows if any failed; memory for the rows that are kept.
+    pub(super) fn new(table: &Table, summary: &Summary, scores: &Scores) -> PolarsResult<Self> {
+        let entries = entries(summary, scores);
         let (of, scenarios) = (table.height(), summary.scenarios.len());
         if of <= MOST_ROWS {
             let numbers = table.column("row")?;
             return Ok(Self { rows: table.rows()?, numbers, entries, scenarios, of });
         }
         let shown = scenarios.min(KEPT_ENTRIES / summary.placers.len().max(1));
-        let mut numbers: BTreeSet<u32> = failures(table)?.into_iter().take(KEPT_FAILURES).collect();
+        let failures = if summary.failed.is_empty() { Vec::new() } else { failures(table)? };
+        let mut numbers: BTreeSet<u32> = failures.into_iter().take(KEPT_FAILURES).collect();
         let of_shown = (0..shown).flat_map(|scenario| entries.iter().filter_map(move |row| row[scenario]));
         let best_first = by_rank(summary, &entries);
         for number in of_shown.chain(best_first) {
@@ -114,35 +116,12 @@ fn failures(table: &Table) -> PolarsResult<Vec<u32>> {
 }
 
 /// By placer and scenario the row that stands for them.
-fn entries(table: &Table, summary: &Summary) -> PolarsResult<Vec<Vec<Option<u32>>>> {
-    let failed = table.filter(col("status").neq(lit(Status::Ok.name())))?;
-    let (first, failed) = (first_rows(table, col("scheduler"))?, first_rows(&failed, lit(""))?);
-    let row = |placer: usize, scenario: usize| -> Option<u32> {
-        let Scenario { graph, cluster, network, executor } = summary.scenarios[scenario].clone();
-        let name = summary.placers[placer].clone();
-        let placed = CellKey { graph, cluster, network, executor, placer: name, ..CellKey::default() };
-        match &summary.entries[placer][scenario] {
-            Some(entry) => first.get(&CellKey { scheduler: entry.scheduler.clone(), ..placed }).copied(),
-            None => failed.get(&placed).copied(),
-        }
+fn entries(summary: &Summary, scores: &Scores) -> Vec<Vec<Option<u32>>> {
+    let row = |placer: usize, scenario: usize| match &summary.entries[placer][scenario] {
+        Some(_) => scores.best(placer, scenario).map(|cell| cell.first),
+        None => scores.first_failed(placer, scenario),
     };
     let scenarios = 0..summary.scenarios.len();
     let of_placer = |placer| scenarios.clone().map(|scenario| row(placer, scenario)).collect();
-    Ok((0..summary.placers.len()).map(of_placer).collect())
-}
-
-/// The first row of each placer in each scenario under each scheduler, or under any if `scheduler` is one text for all.
-fn first_rows(table: &Table, scheduler: Expr) -> PolarsResult<BTreeMap<CellKey, u32>> {
-    let by = [&SCENARIO[..], &["placer", "scheduler"]].concat();
-    let frame = table.by_part(|rows| {
-        let rows = rows.with_column(scheduler.clone().alias("scheduler")).group_by_stable(&by);
-        Ok(rows.agg([col("row").first()]))
-    })?;
-    let names = values::<String>(&frame, "placer")?.into_iter().zip(values::<String>(&frame, "scheduler")?);
-    let keys =
-        scenarios(&frame)?.into_iter().zip(names).map(|(Scenario { graph, cluster, network, executor }, names)| {
-            let (placer, scheduler) = names;
-            CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }
-        });
-    Ok(keys.zip(values::<u32>(&frame, "row")?).collect())
+    (0..summary.placers.len()).map(of_placer).collect()
 }

@@ -93,8 +93,9 @@ const SUITE_BYTES: usize = 100_000;
 /// If Polars refuses the rows.
 pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
     let table = &input.table;
-    let summary = Summary::new(table)?;
-    let kept = Kept::new(table, &summary)?;
+    let (summary, scores) = Summary::with_scores(table)?;
+    let kept = Kept::new(table, &summary, &scores)?;
+    let candidates = timelines::candidates(&scores).into_iter().filter_map(|row| kept.position(row)).collect();
     let rows = &kept.rows;
     let mut commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
     if let Some(commands) = commands.as_mut().filter(|_| rows.len() < kept.of) {
@@ -111,13 +112,13 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
         ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
         ("rows", rows.len().to_string()),
     ];
+    let measured = summary.scenarios.iter().any(|scenario| !scenario.executor.is_simulator());
     let suite_text = suite_text(input);
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
-    let figures = figures::figures(table, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
+    let figures = figures::figures(table, scores, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
     let used = used + figures.html.len();
-    let candidates = timelines::candidates(table)?.into_iter().filter_map(|row| kept.position(row)).collect();
     let left = TARGET_BYTES.saturating_sub(used);
     let made =
         timelines::make(input.timelines, input.plan.as_ref().ok(), (Path::new(&input.folder), rows), candidates, left);
@@ -154,7 +155,7 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
             ("counts", &escape(&counts(&summary, cells, input, &kept))),
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
-            ("agreement", &agreement(table)?),
+            ("agreement", &if measured { agreement(table)? } else { String::new() }),
             ("claims", &claims),
             ("environment", &environment(input)),
             ("timelines", &escape(&about_timelines(input, &made))),

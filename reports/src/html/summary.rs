@@ -77,9 +77,10 @@ mod tests {
             row.makespan = Some(0.5 * factor);
         }
         let table = Table::new(&rows).unwrap();
-        let summary = Summary::new(&table).unwrap();
+        let (summary, scores) = Summary::with_scores(&table).unwrap();
         assert_eq!(order(&summary), [1, 0]);
-        let json: Value = serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary).unwrap())).unwrap();
+        let json: Value =
+            serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary, &scores).unwrap())).unwrap();
         assert_eq!(json["ratio"][1][0], 1);
         assert_eq!(json["ratio"][0][0].as_f64(), Some(1.000_01));
         let failing = crate::summary::tests::table();

@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
-use placebench_harness::results::{CellKey, Metric, Row, Scenario, Table, scenarios, values};
+use placebench_harness::results::Row;
 use placebench_harness::runner::{MeasuredCell, replay_within};
-use placebench_harness::suite::{Cell, Plan};
-use polars::prelude::{PolarsResult, SortMultipleOptions, col, lit};
+use placebench_harness::suite::{Cell, Plan, Positions};
 use serde_json::json;
 
 use super::strips::strips;
+use crate::scores::Scores;
 
 /// Which cells get a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub(super) fn make(
 ) -> Made {
     let mut made = Made { candidates: candidates.len(), ..Made::default() };
     let (Some(plan), true) = (plan, choice != Timelines::None) else { return made };
-    let cells: BTreeMap<CellKey, Cell> = plan.cells.iter().map(|&cell| (plan.key(cell), cell)).collect();
-    let known = candidates.into_iter().filter_map(|row| Some((row, *cells.get(&rows[row].key())?)));
+    let positions = Positions::new(plan);
+    let known = candidates.into_iter().filter_map(|row| Some((row, plan.cells[positions.of_key(&rows[row].key())?])));
     let chosen: Vec<(usize, Cell)> = match choice {
         Timelines::All => known.collect(),
         _ => within_seconds(known.collect(), rows),
@@ -83,25 +83,24 @@ pub(super) fn make(
 
 /// The numbers of the rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
 /// placers of all scenarios come first, then the second best of all, and so on.
-pub(super) fn candidates(table: &Table) -> PolarsResult<Vec<u32>> {
-    let least = col("makespan").eq(col("makespan").min());
-    let frame = table.by_part(|rows| {
-        let results = rows
-            .with_column(Metric::Makespan.expr())
-            .filter(col("repetition").eq(lit(0)).and(col("makespan").is_not_null()));
-        let placers = results.group_by_stable(["graph", "cluster", "network", "executor", "placer"]);
-        Ok(placers.agg([col("row").filter(least.clone()).first(), col("makespan").min()]))
-    })?;
-    let frame = frame.sort(["makespan", "row"], SortMultipleOptions::default())?;
-    let mut before: BTreeMap<Scenario, usize> = BTreeMap::new();
+pub(super) fn candidates(scores: &Scores) -> Vec<u32> {
     let mut ranked: Vec<(usize, u32)> = Vec::new();
-    for (scenario, row) in scenarios(&frame)?.into_iter().zip(values::<u32>(&frame, "row")?) {
-        let rank = before.entry(scenario).or_default();
-        ranked.push((*rank, row));
-        *rank += 1;
+    for cells in &scores.cells {
+        let mut best: BTreeMap<&str, (f64, u32)> = BTreeMap::new();
+        for cell in cells {
+            let Some(row) = cell.of_repetition_0 else { continue };
+            let Some(makespan) = cell.result(0, 0) else { continue };
+            let own = best.entry(&cell.placer).or_insert((makespan, row));
+            if makespan < own.0 {
+                *own = (makespan, row);
+            }
+        }
+        let mut own: Vec<(f64, u32)> = best.into_values().collect();
+        own.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        ranked.extend(own.into_iter().enumerate().map(|(rank, (_, row))| (rank, row)));
     }
     ranked.sort_unstable();
-    Ok(ranked.into_iter().map(|(_, row)| row).collect())
+    ranked.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
@@ -206,12 +205,14 @@ fn measured(folder: &Path, plan: &Plan, cell: Cell, instance: &Instance) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Summary;
     use crate::summary::tests::{rows, table};
 
     #[test]
     fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
         let rows = rows();
-        let chosen: Vec<_> = candidates(&table()).unwrap().iter().map(|&row| rows[row as usize].key()).collect();
+        let (_, scores) = Summary::with_scores(&table()).unwrap();
+        let chosen: Vec<_> = candidates(&scores).iter().map(|&row| rows[row as usize].key()).collect();
         let names: Vec<_> = chosen
             .iter()
             .map(|key| format!("{} {} {} {}", key.graph, key.placer, key.scheduler, key.repetition))

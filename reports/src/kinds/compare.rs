@@ -1,10 +1,8 @@
 //! Figures that compare placers: bars, heat map, profiles, Pareto, ranks.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Metric, Table, lists, values};
-use polars::prelude::{PolarsResult, col, lit};
 
 use super::words::{capitalised, plural};
 use crate::Profiles;
@@ -22,11 +20,11 @@ impl Scores {
         let all = self.scenarios.iter().enumerate().map(|(index, own)| {
             let here = &self.cells[index];
             let series = distinct(here.iter().map(|cell| cell.scheduler.clone()));
-            let placers = self.placers.iter().filter(|placer| here.iter().any(|cell| cell.placer == **placer));
+            let placers = self.placers.iter().filter(|placer| here.iter().any(|cell| *cell.placer == ***placer));
             let groups: Vec<String> = placers.cloned().collect();
-            let bar = |placer: &String, scheduler: &String| {
-                let cell = here.iter().find(|cell| cell.placer == *placer && cell.scheduler == *scheduler)?;
-                let value = cell.values.as_deref().and_then(Estimate::of);
+            let bar = |placer: &String, scheduler: &Arc<str>| {
+                let cell = here.iter().find(|cell| *cell.placer == **placer && cell.scheduler == *scheduler)?;
+                let value = cell.values().and_then(Estimate::of);
                 Some(Bar { value, key: mark(own, placer, scheduler) })
             };
             let bars = groups.iter().map(|placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
@@ -44,7 +42,7 @@ impl Scores {
                     one_series: "scheduler".into(),
                     bars: bars.collect(),
                     groups: groups.iter().map(|placer| self.marks.shown(placer)).collect(),
-                    series,
+                    series: series.iter().map(|scheduler| scheduler.to_string()).collect(),
                 }),
             }
         });
@@ -61,7 +59,7 @@ impl Scores {
                 continue;
             }
             let bar = |placer: usize, scenario: usize| {
-                let value = self.best[placer][scenario].as_ref().and_then(|best| Estimate::of(&best.values));
+                let value = self.best(placer, scenario).and_then(|best| Estimate::of(best.values()?));
                 Some(Bar { value, key: self.key(placer, scenario) })
             };
             let bars =
@@ -108,13 +106,13 @@ impl Scores {
     }
 
     /// Those of [`Profiles`], in the order of the registry.
-    pub(super) fn profile(&self, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
-        let Profiles { instances, placers } = Profiles::new(table, self.metric)?;
+    pub(super) fn profile(&self) -> Vec<NamedFigure> {
+        let Profiles { instances, placers } = Profiles::of(self);
         let own = |name: &String| {
             let profile = placers.iter().find(|profile| profile.placer == *name)?;
             Some((self.marks.shown(name), profile.ratios.clone(), profile.failed))
         };
-        Ok(vec![NamedFigure {
+        vec![NamedFigure {
             name: format!("profile-{}", self.metric.short()),
             caption: format!(
                 "Performance profiles: on what share of {instances} instances a placer's {} is within a factor of the best.",
@@ -125,18 +123,11 @@ impl Scores {
                 metric: self.metric.title().to_owned(),
                 profiles: self.placers.iter().filter_map(own).collect(),
             }),
-        }])
+        }]
     }
 
-    pub(super) fn pareto(&self, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
-        let of_part = table.by_part(|rows| {
-            let placed = rows.with_column(Metric::PlaceSeconds.expr()).filter(col("place_seconds").gt(lit(0.0)));
-            Ok(placed.group_by_stable(["placer"]).agg([col("place_seconds")]))
-        })?;
-        let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for (placer, own) in values::<String>(&of_part, "placer")?.into_iter().zip(lists(&of_part, "place_seconds")?) {
-            seconds.entry(placer).or_default().extend(own);
-        }
+    pub(super) fn pareto(&self) -> Vec<NamedFigure> {
+        let seconds = self.seconds();
         let common: Vec<usize> = (0..self.scenarios.len())
             .filter(|&scenario| (0..self.placers.len()).any(|placer| self.ratio(placer, scenario).is_some()))
             .collect();
@@ -144,14 +135,14 @@ impl Scores {
             let ratios: Option<Vec<f64>> = common.iter().map(|&scenario| self.ratio(placer, scenario)).collect();
             Some(ParetoPoint {
                 name: self.marks.shown(name),
-                time: geometric_mean(seconds.get(name)?.iter().copied())?,
+                time: seconds[placer].geometric_mean()?,
                 quality: geometric_mean(ratios?)?,
                 key: name.clone(),
             })
         };
         let points: Vec<ParetoPoint> = self.placers.iter().enumerate().filter_map(point).collect();
         if points.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let left_out = self.placers.len() - points.len();
         let left_out = if left_out > 0 {
@@ -160,7 +151,7 @@ impl Scores {
             String::new()
         };
         let scenarios = plural(common.len(), "scenario");
-        Ok(vec![NamedFigure {
+        vec![NamedFigure {
             name: format!("pareto-{}", self.metric.short()),
             caption: format!(
                 "{} against the time to place: geometric means over {scenarios}; the line joins what no other placer beats \
@@ -173,12 +164,12 @@ impl Scores {
                 quality: Quantity::new(self.ratio_name(), Unit::One),
                 points,
             }),
-        }])
+        }]
     }
 
     pub(super) fn ranks(&self) -> Vec<NamedFigure> {
         let result = |placer: usize, scenario: usize| {
-            self.best[placer][scenario].as_ref().map(|best| self.loss(best.mean())).filter(|loss| loss.is_finite())
+            self.best(placer, scenario)?.mean().map(|mean| self.loss(mean)).filter(|loss| loss.is_finite())
         };
         let results: Vec<Vec<Option<f64>>> = (0..self.scenarios.len())
             .map(|scenario| (0..self.placers.len()).map(|placer| result(placer, scenario)).collect())
@@ -201,6 +192,8 @@ impl Scores {
 
 #[cfg(test)]
 mod tests {
+    use placebench_harness::results::{Metric, Table};
+
     use super::*;
     use crate::FigureKind;
     use crate::summary::tests::{rows, table};

@@ -20,7 +20,7 @@ use serde::Deserialize;
 pub use cells::CellsError;
 
 use crate::figure::{NamedFigure, Noted};
-use crate::scores::{Scores, in_registry_order};
+use crate::scores::Scores;
 use cells::{CellFigure, colocation, executable_figure, gantt_figure, of_cells};
 
 /// A kind of figure.
@@ -134,8 +134,15 @@ static KINDS: [About; 12] = {
             A_CELL,
             "Heat map: placer by graph, relative to the best",
         ),
-        about(Kind::Profile, "profile", Open, Rows(Scores::profile), A_CELL, "Performance profiles"),
-        about(Kind::Pareto, "pareto", Open, Rows(Scores::pareto), A_CELL, "Quality against time to place"),
+        about(Kind::Profile, "profile", Open, Rows(|scores, _| Ok(scores.profile())), A_CELL, "Performance profiles"),
+        about(
+            Kind::Pareto,
+            "pareto",
+            Open,
+            Rows(|scores, _| Ok(scores.pareto())),
+            A_CELL,
+            "Quality against time to place",
+        ),
         about(
             Kind::Ranks,
             "ranks",
@@ -252,7 +259,7 @@ impl FigureKind {
 
     /// What figures of rows are drawn from: several kinds may share it.
     pub(crate) fn scores(table: &Table, metric: Metric) -> PolarsResult<Scores> {
-        Scores::new(table, metric, &[], in_registry_order(table.placers()?))
+        Ok(Scores::new(table, metric, &[])?.in_registry_order())
     }
 
     /// [`FigureKind::of_rows`] with the scores of the table.

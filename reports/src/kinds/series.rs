@@ -1,5 +1,7 @@
 //! Figures of a metric against a number: of devices, or a placer's parameter.
 
+use std::sync::Arc;
+
 use placebench_algorithms::Spec;
 
 use super::words::capitalised;
@@ -26,7 +28,7 @@ impl Scores {
             }
             let curve = |(placer, name): (usize, &String)| {
                 let point = |&scenario: &usize| {
-                    let values = &self.best[placer][scenario].as_ref()?.values;
+                    let values = self.best(placer, scenario)?.values()?;
                     Some((f64::from(self.devices[scenario]), Estimate::of(values)?, self.key(placer, scenario)))
                 };
                 let points: Vec<_> = members.iter().filter_map(point).collect();
@@ -57,13 +59,13 @@ impl Scores {
         for sweep in swept(self.placers.iter().zip(&self.specs)) {
             for (index, own) in self.scenarios.iter().enumerate() {
                 let here = &self.cells[index];
-                let curve = |scheduler: String| {
+                let curve = |scheduler: Arc<str>| {
                     let point = |(value, placer): &(f64, String)| {
-                        let cell = here.iter().find(|cell| cell.placer == *placer && cell.scheduler == scheduler)?;
-                        Some((*value, Estimate::of(cell.values.as_ref()?)?, mark(own, placer, &scheduler)))
+                        let cell = here.iter().find(|cell| *cell.placer == **placer && cell.scheduler == scheduler)?;
+                        Some((*value, Estimate::of(cell.values()?)?, mark(own, placer, &scheduler)))
                     };
                     let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
-                    (points.len() > 1).then_some(Curve { name: scheduler, points })
+                    (points.len() > 1).then(|| Curve { name: scheduler.to_string(), points })
                 };
                 let schedulers = distinct(here.iter().map(|cell| cell.scheduler.clone()));
                 let curves: Vec<Curve> = schedulers.into_iter().filter_map(curve).collect();
