@@ -11,6 +11,8 @@ use placebench::harness::runner::Observer;
 /// Progress of a run on standard error.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// What is counted: cells, or parts.
+    what: &'static str,
     /// Whether lines are printed instead of a bar.
     plain: bool,
     quiet: bool,
@@ -25,14 +27,22 @@ pub(crate) struct Progress {
 impl Progress {
     /// A bar on a terminal, a line for every tenth of the cells elsewhere, nothing if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
+        Self::of("cells", quiet)
+    }
+
+    /// The same of other things than cells.
+    pub(crate) fn of(what: &'static str, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal && !quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cells, {eta} left {msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {what}, {{eta}} left {{msg}}"))
+        {
             bar.set_style(style);
         }
         Self {
             bar,
+            what,
             plain: !terminal && !quiet,
             quiet,
             started: Instant::now(),
@@ -69,7 +79,8 @@ impl Progress {
     fn line(&self, done: usize, cells: usize) {
         let failed = self.failed.load(Ordering::Relaxed);
         let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        eprintln!("{done}/{cells} cells{failures}, {:.0} s", self.started.elapsed().as_secs_f64());
+        let what = self.what;
+        eprintln!("{done}/{cells} {what}{failures}, {:.0} s", self.started.elapsed().as_secs_f64());
     }
 }
 

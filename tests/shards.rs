@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,6 +19,22 @@ use placebench::harness::runner::read_run;
 const SUITE: &str = include_str!("common/sharded.toml");
 
 const SLOW: &str = include_str!("common/slow.sh");
+
+/// The files in a folder, with what they hold.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => drop(files.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    files
+        .into_iter()
+        .map(|(path, bytes)| (path.strip_prefix(folder).map_or(path.clone(), Path::to_owned), bytes))
+        .collect()
+}
 
 /// A folder with the suite, and the table that one process makes of it.
 fn study() -> (tempfile::TempDir, Vec<Row>) {
@@ -210,7 +227,7 @@ fn a_shard_that_never_gets_anywhere_ends_the_run_with_its_last_words() {
         .unwrap();
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    let expected = "error: shard 2 ended 3 times without finishing a cell; it said: error: ";
+    let expected = "error: shard 2 ended 3 times without finishing anything; it said: error: ";
     assert!(stderr.contains(expected) && stderr.contains("cells.2-of-2.3.jsonl: file too large"), "{stderr}");
     assert_eq!(lines(&folder.path().join("run")), 36);
 }
@@ -259,4 +276,48 @@ fn the_number_of_shards_is_learnt_from_an_earlier_run() {
     let expected = "shards: 1, of about";
     assert!(text(&second.stderr).starts_with(expected), "{}", text(&second.stderr));
     assert!(text(&second.stderr).contains("(by the rows in runs/sharded-1)"), "{}", text(&second.stderr));
+}
+
+#[test]
+fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = ["generate", "gnm(vertices=1000000,edges=12000000)", "--stream", "--format", "binary", "--shards", "6"];
+    let output = placebench(folder.path(), &[&graph[..], &["--out", "whole"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = files(&folder.path().join("whole"));
+    assert!(expected.len() >= 13, "{:?}", expected.keys());
+    let out = folder.path().join("parts");
+    let on_engine = [&graph[..], &["--out", "parts", "--threads", "2", "--engine", "local"]].concat();
+    let child = start(folder.path(), &on_engine);
+    let pid = wait_for("shard", || pid_of_shard(&out, "3/6"));
+    kill(&pid, "-9");
+    let output = child.wait_with_output().unwrap();
+    let stderr = text(&output.stderr);
+    assert!(output.status.success() && stderr.contains("6/6 parts"), "{stderr}");
+    let made = files(&out);
+    assert_eq!(made.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    assert!(made == expected, "other bytes");
+    // What is lost later is made again by the same command.
+    let part = expected.keys().find(|path| path.to_string_lossy().contains('4')).unwrap();
+    fs::remove_file(out.join(part)).unwrap();
+    let output = placebench(folder.path(), &on_engine);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(files(&out) == expected, "other bytes");
+}
+
+#[test]
+fn a_collection_is_made_in_shards_and_is_the_collection_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = ["dataset", "scale", "--largest", "1e5", "--quiet", "--out"];
+    for arguments in [&["whole"][..], &["parts", "--engine", "local", "--shards", "3"]] {
+        let output = placebench(folder.path(), &[&collection[..], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let [whole, parts] = ["whole", "parts"].map(|name| files(&folder.path().join(name)));
+    assert_eq!(parts.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
+    let differ: Vec<&PathBuf> = whole.keys().filter(|path| whole[*path] != parts[*path]).collect();
+    assert!(differ.is_empty(), "{differ:?}");
+    let slurm = [&collection[..], &["other", "--engine", "local", "--partition", "p"]].concat();
+    let output = placebench(folder.path(), &slurm);
+    assert_one_line_error(&output, "--partition and options after -- are for --engine slurm");
 }

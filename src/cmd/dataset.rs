@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
+use placebench::algorithms::StopToken;
 use placebench::datasets::Properties;
 use placebench::datasets::format::{
     FORMATS, Format, GraphHeader, Holds, Mark, WriteGraph, format_names, write_cluster,
@@ -13,18 +14,20 @@ use placebench::datasets::format::{
 use placebench::datasets::stream::EdgeFormat;
 use placebench::generator::{Streamed, graph_sha256};
 use placebench::harness::collection::{
-    COLLECTIONS, Collection, CollectionFacts, IndexRow, SUMS, best_known, citation, croissant, file_digests,
+    COLLECTIONS, Collection, CollectionFacts, IndexRow, SUMS, ScaleItem, best_known, citation, croissant, file_digests,
     index_frame, item_name, licence, readme, scale_items, verify, write_sums,
 };
+use placebench::harness::engine::{Followed, Items, MOST_SHARDS};
 use placebench::harness::problem::{GraphEntry, Problem};
 use placebench::harness::results::{Row, write_frame};
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{Plan, Shard, Suite};
 
-use super::engine::EngineArgs;
+use super::engine::{EngineArgs, Following};
 use super::run::{self, Ended};
-use crate::interrupt::INTERRUPTED;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{print, write_file};
+use crate::progress::Progress;
 
 /// Arguments of `dataset`.
 #[derive(clap::Args)]
@@ -62,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     quiet: bool,
 
-    /// For the search for best makespans.
+    /// Of scale: who makes the parts; of other collections: who searches for best makespans.
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -82,7 +85,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let collection = Collection::named(&args.name).map_err(|error| anyhow!(error))?;
     let out = args.out.as_deref().ok_or_else(|| anyhow!("--out is missing: say where to make the collection"))?;
-    args.engine.check()?;
+    args.engine.on.check()?;
     let suite = collection.suite().transpose()?;
     if out.join(SUMS).exists() {
         bail!("{0}: holds a complete collection: check it with 'placebench dataset verify {0}'", out.display());
@@ -292,6 +295,9 @@ fn of_scale(args: &Args, out: &Path) -> anyhow::Result<Made> {
     let format = EdgeFormat::named(args.format.as_deref().unwrap_or("parquet"));
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
     let threads = args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
+    if args.engine.on.engine.is_some() && !scale_on_engine(args, out, format, threads)? {
+        return Ok(Made::Stopped);
+    }
     let (mut index, mut number, mut made) = (Vec::new(), 0u32, 0);
     for item in scale_items(args.largest as u64) {
         let file = format!("graphs/{}", item.name);
@@ -330,6 +336,28 @@ fn of_scale(args: &Args, out: &Path) -> anyhow::Result<Made> {
                  made part by part. `stream.toml` in each folder has the parameters, `properties.toml` the properties, and \
                  `placebench generate --check FOLDER` makes it again.";
     Ok(Made::Whole { index, about: about.to_owned(), has_best: false })
+}
+
+/// Has an engine make the parts of `scale`; `false` if Ctrl-C stopped it.
+fn scale_on_engine(args: &Args, out: &Path, format: EdgeFormat, threads: usize) -> anyhow::Result<bool> {
+    let graph = |item: ScaleItem| Streamed::folder(item.params, 0, format, None, &out.join("graphs").join(item.name));
+    let graphs = scale_items(args.largest as u64).into_iter().map(graph).collect::<Result<Vec<_>, _>>()?;
+    let parts: Vec<(&Streamed, u32)> =
+        graphs.iter().flat_map(|graph| (1..=graph.manifest().parts).map(move |part| (graph, part))).collect();
+    let all = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+    let count = args.engine.shards.unwrap_or(all).min(all).min(MOST_SHARDS);
+    let folder = std::path::absolute(out).context("the current folder is gone")?;
+    let folder = folder.to_str().ok_or_else(|| anyhow!("{}: is not Unicode", out.display()))?;
+    let mut arguments = ["dataset", "scale", "--quiet", "--out", folder].map(str::to_owned).to_vec();
+    arguments.push(format!("--largest={:e}", args.largest));
+    arguments.extend(args.format.as_ref().map(|format| format!("--format={format}")));
+    let shards = (0..all).map(|number| number % count + 1).collect();
+    let mut work = Items::new(shards, count, |at| parts[at].0.is_finished(parts[at].1));
+    let (stop, progress) = (StopToken::default(), Progress::of("parts", args.quiet));
+    let _heeded = stop_on_ctrl_c(&stop)?;
+    let following = Following { threads, stop: &stop, progress: &progress };
+    let jobs = out.join(WORK).join("jobs");
+    Ok(args.engine.on.fill(out, &jobs, arguments, count, &mut work, &following)? == Followed::Complete)
 }
 
 fn verified(folder: &Path) -> anyhow::Result<ExitCode> {

@@ -1,25 +1,23 @@
-//! `--engine`: a run in shards, on this machine or a cluster.
+//! `--engine`: work in shards, on this machine or a cluster.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
-use placebench::harness::engine::{Costs, Engine, Followed, Local, MOST_SHARDS, ShardJob, Slurm, engine_name, follow};
+use placebench::harness::engine::{
+    Cells, Costs, Engine, Followed, Local, MOST_SHARDS, ShardJob, Slurm, Work, engine_name, follow,
+};
 use placebench::harness::runner::open_run;
 use placebench::harness::suite::Plan;
 
 use crate::progress::Progress;
 
-/// Arguments of verbs that run suites.
+/// Arguments of verbs that work in shards.
 #[derive(clap::Args, Clone, Default)]
-pub(crate) struct EngineArgs {
-    /// Runs the suite in shards: local (processes on this machine) or slurm (a job array).
+pub(crate) struct OnEngine {
+    /// Works in shards: local (processes on this machine) or slurm (a job array).
     #[arg(long, value_name = "NAME", value_parser = engine_name)]
     pub(super) engine: Option<&'static str>,
-
-    /// Number of shards [default: as many as last half a minute or more, judged by rows of earlier runs].
-    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(super) shards: Option<u32>,
 
     /// slurm: the partition to run in.
     #[arg(long, value_name = "NAME", requires = "engine")]
@@ -30,57 +28,103 @@ pub(crate) struct EngineArgs {
     pub(super) sbatch: Vec<String>,
 }
 
+/// Arguments of verbs that run suites.
+#[derive(clap::Args, Clone, Default)]
+pub(crate) struct EngineArgs {
+    #[command(flatten)]
+    pub(super) on: OnEngine,
+
+    /// Number of shards [default: of a suite, as many as last half a minute or more, judged by rows of earlier runs].
+    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) shards: Option<u32>,
+}
+
 /// Into how many shards a suite is cut where nothing is known of its times.
 const UNKNOWN_SHARDS: u32 = 8;
 
 /// The engine that takes options of sbatch.
 const SLURM: &str = "slurm";
 
-impl EngineArgs {
+/// Who follows the shards, and how.
+pub(super) struct Following<'a> {
+    pub(super) threads: usize,
+    pub(super) stop: &'a StopToken,
+    pub(super) progress: &'a Progress,
+}
+
+impl OnEngine {
     /// Refuses what does not go together, before anything is written.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        if self.engine != Some(SLURM) && (self.partition.is_some() || !self.sbatch.is_empty()) {
+        if !self.is_slurm() && (self.partition.is_some() || !self.sbatch.is_empty()) {
             bail!("--partition and options after -- are for --engine slurm");
         }
         Ok(())
     }
 
-    /// Runs the shards of a prepared run folder to the end, or until Ctrl-C.
-    pub(super) fn run(
+    fn is_slurm(&self) -> bool {
+        self.engine == Some(SLURM)
+    }
+
+    /// Runs the shards of a job to the end, or until Ctrl-C.
+    fn run(&self, job: &ShardJob, work: &mut dyn Work, following: &Following<'_>) -> anyhow::Result<Followed> {
+        let partition = self.partition.iter().map(|name| format!("--partition={name}"));
+        let options: Vec<String> = partition.chain(self.sbatch.iter().cloned()).collect();
+        let mut engine: Box<dyn Engine> = match self.is_slurm() {
+            true => Box::new(Slurm::new(job, &options)?),
+            false => Box::new(Local::new(job, following.threads)),
+        };
+        finish(&mut *engine, work, following)
+    }
+
+    /// Has shards of this program fill a folder: `arguments`, with `--shard I/N --threads T` behind them, makes one. The
+    /// same command goes on with what is missing. `jobs` is deleted when all is there.
+    pub(super) fn fill(
         &self,
-        plan: &Plan,
         folder: &Path,
-        threads: usize,
-        stop: &StopToken,
-        progress: &Progress,
+        jobs: &Path,
+        arguments: Vec<String>,
+        count: u32,
+        work: &mut dyn Work,
+        following: &Following<'_>,
     ) -> anyhow::Result<Followed> {
-        let slurm = self.engine == Some(SLURM);
-        let options: Vec<String> = self
-            .partition
-            .iter()
-            .map(|name| format!("--partition={name}"))
-            .chain(self.sbatch.iter().cloned())
-            .collect();
+        let [folder, jobs] = [folder, jobs].map(|path| std::path::absolute(path).context("the current folder is gone"));
+        let (folder, jobs) = (folder?, jobs?);
+        let (program, directory) = here()?;
+        let goes_on = "the same command goes on with what is missing".to_owned();
+        let job = ShardJob { program, directory, folder, arguments, count, jobs, goes_on };
+        let followed = self.run(&job, work, following)?;
+        if followed == Followed::Complete && job.jobs.exists() {
+            std::fs::remove_dir_all(&job.jobs).with_context(|| job.jobs.display().to_string())?;
+        }
+        Ok(followed)
+    }
+}
+
+/// This program, and the current folder.
+fn here() -> anyhow::Result<(PathBuf, PathBuf)> {
+    let program = std::env::current_exe().context("cannot tell where placebench is")?;
+    Ok((program, std::env::current_dir().context("the current folder is gone")?))
+}
+
+impl EngineArgs {
+    /// Runs the shards of a prepared run folder to the end, or until Ctrl-C.
+    pub(super) fn run(&self, plan: &Plan, folder: &Path, following: &Following<'_>) -> anyhow::Result<Followed> {
         let folder = std::path::absolute(folder).context("the current folder is gone")?;
-        if slurm
+        if self.on.is_slurm()
             && let Ok((mut before, _)) = Slurm::reopen(&folder)
             && !before.live()?.is_empty()
         {
             let folder = folder.display();
             bail!("{folder}: has shards in Slurm already: follow them with 'placebench run --follow {folder}'");
         }
-        let count = self.count(plan, &folder, progress);
-        let job = ShardJob {
-            program: std::env::current_exe().context("cannot tell where placebench is")?,
-            directory: std::env::current_dir().context("the current folder is gone")?,
-            folder,
-            count,
+        let count = self.count(plan, &folder, following.progress);
+        let goes_on = match self.on.is_slurm() {
+            true => Slurm::follows(&folder),
+            false => format!("placebench run --resume {} --engine local", folder.display()),
         };
-        let mut engine: Box<dyn Engine> = match slurm {
-            true => Box::new(Slurm::new(&job, &options)?),
-            false => Box::new(Local::new(&job, threads)),
-        };
-        finish(&mut *engine, &job, plan, stop, progress)
+        let (program, directory) = here()?;
+        let mut work = Cells::new(&folder, plan, count)?;
+        self.on.run(&ShardJob::of_run(program, directory, folder, count, goes_on), &mut work, following)
     }
 
     /// Number of shards: never more than there are graphs to make.
@@ -111,30 +155,19 @@ impl EngineArgs {
 }
 
 /// Goes on with a run that Slurm runs already.
-pub(super) fn follow_slurm(
-    folder: &Path,
-    plan: &Plan,
-    stop: &StopToken,
-    progress: &Progress,
-) -> anyhow::Result<Followed> {
+pub(super) fn follow_slurm(folder: &Path, plan: &Plan, following: &Following<'_>) -> anyhow::Result<Followed> {
     let folder = std::path::absolute(folder).context("the current folder is gone")?;
     if !folder.join("jobs/slurm.toml").exists() {
         let folder = folder.display();
         bail!("{folder}: was not submitted to Slurm: go on with 'placebench run --resume {folder}'");
     }
     let (mut engine, job) = Slurm::reopen(&folder)?;
-    finish(&mut engine, &job, plan, stop, progress)
+    finish(&mut engine, &mut Cells::new(&folder, plan, job.count)?, following)
 }
 
-fn finish(
-    engine: &mut dyn Engine,
-    job: &ShardJob,
-    plan: &Plan,
-    stop: &StopToken,
-    progress: &Progress,
-) -> anyhow::Result<Followed> {
-    let followed = follow(engine, job, plan, stop, progress);
-    progress.finish();
+fn finish(engine: &mut dyn Engine, work: &mut dyn Work, following: &Following<'_>) -> anyhow::Result<Followed> {
+    let followed = follow(engine, work, following.stop, following.progress);
+    following.progress.finish();
     if !matches!(followed, Ok(Followed::Complete)) {
         eprintln!("{}", engine.leave());
     }

@@ -19,7 +19,7 @@ use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
 
-use super::engine::{EngineArgs, follow_slurm};
+use super::engine::{EngineArgs, Following, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{complain, print, wrap};
 use crate::progress::Progress;
@@ -169,7 +169,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     {
         bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
     }
-    args.engine.check()?;
+    args.engine.on.check()?;
     let existing = args.resume.as_ref().or(args.follow.as_ref());
     let (suite_toml, suite) = match existing {
         Some(folder) => {
@@ -212,16 +212,17 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     let say_resumes = |path: &Path| complain(&format!("resuming {}; --fresh starts anew", path.display()));
     let stop = StopToken::default();
     let progress = Progress::new(args.quiet);
-    if args.follow.is_some() || args.engine.engine.is_some() {
+    if args.follow.is_some() || args.engine.on.engine.is_some() {
         let _heeded = stop_on_ctrl_c(&stop)?;
+        let following = Following { threads: pool.current_num_threads(), stop: &stop, progress: &progress };
         let followed = match args.follow.is_some() {
-            true => follow_slurm(&path, &plan, &stop, &progress)?,
+            true => follow_slurm(&path, &plan, &following)?,
             false => {
                 RunFolder::prepare(&path, &suite_toml, &environment)?;
                 if resumes {
                     say_resumes(&path);
                 }
-                args.engine.run(&plan, &path, pool.current_num_threads(), &stop, &progress)?
+                args.engine.run(&plan, &path, &following)?
             }
         };
         return match followed {

@@ -1,30 +1,28 @@
-//! Follows the shards of a run until every cell is finished, and starts again what was lost.
+//! Follows shards until all is finished, and starts again what was lost.
 
 use std::thread::sleep;
 use std::time::Instant;
 
 use placebench_algorithms::StopToken;
 
-use super::{Engine, EngineError, LiveShard, ShardJob};
-use crate::results::Status;
-use crate::runner::{Finished, Observer};
-use crate::suite::Plan;
+use super::{Engine, EngineError, LiveShard, Work};
+use crate::runner::Observer;
 
 /// How following ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// Every cell is finished.
+    /// All is finished.
     Complete,
     /// It was stopped.
     Stopped {
-        /// Cells that are finished.
+        /// Cells, or parts, that are finished.
         done: usize,
-        /// Cells in all.
+        /// How many there are.
         cells: usize,
     },
 }
 
-/// A shard that ends so often in a row without having finished a cell is not started again: it would go on like that.
+/// A shard that ends so often in a row without having finished anything is not started again: it would go on like that.
 const MOST_BARREN_STARTS: u32 = 3;
 
 /// A shard that is gone in so many looks in a row is started again. Not in the first: on a network file system the last rows
@@ -34,41 +32,41 @@ const LOOKS: u32 = 2;
 /// What is known of a shard.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// Cells that are not finished.
+    /// What is not finished.
     missing: usize,
     /// How many those were when it was last started.
     at_start: Option<usize>,
-    /// Starts in a row that did not finish a cell.
+    /// Starts in a row that finished nothing.
     barren: u32,
     /// Looks in a row in which it was neither alive nor finished.
     gone: u32,
 }
 
-/// Starts the shards of a run that have cells left, watches the run folder, and starts a shard again that has ended before
-/// its cells were finished, until all are.
+/// Starts the shards that have work left, watches their files, and starts a shard again that has ended before its work was
+/// finished, until all is.
 ///
 /// # Errors
-/// If the engine fails, a shard ends three times in a row without finishing a cell, or the folder has parts of other
-/// runs. An engine that does not answer is asked again, as long as cells are finished, and [`Engine::patience`] longer.
+/// If the engine fails, a shard ends three times in a row without finishing anything, or the files are those of other
+/// work. An engine that does not answer is asked again, as long as something is finished, and [`Engine::patience`] longer.
 ///
 /// # Complexity
-/// A look takes time linear in the number of journals and in what they have grown by.
+/// Of a run, a look takes time linear in the number of journals and in what they have grown by.
 pub fn follow(
     engine: &mut dyn Engine,
-    job: &ShardJob,
-    plan: &Plan,
+    work: &mut dyn Work,
     stop: &StopToken,
     observer: &dyn Observer,
 ) -> Result<Followed, EngineError> {
-    let shards = plan.shards_of_groups(job.count);
-    let shard_of = |cell: usize| shards[plan.cells[cell].group] as usize - 1;
-    let mut known = vec![Known::default(); job.count as usize];
-    (0..plan.cells.len()).for_each(|cell| known[shard_of(cell)].missing += 1);
-    let mut finished = Finished::new(&job.folder, plan)?;
-    finished.update(None, |cell, _| known[shard_of(cell)].missing -= 1)?;
-    observer.begin(plan.cells.len(), finished.count());
+    let mut known: Vec<Known> = work.items().into_iter().map(|missing| Known { missing, ..Known::default() }).collect();
+    let cells: usize = known.iter().map(|shard| shard.missing).sum();
+    let mut done = 0;
+    work.look(&mut |shard, _| {
+        known[shard].missing -= 1;
+        done += 1;
+    })?;
+    observer.begin(cells, done);
     let mut answered = true;
-    // When the engine last answered, or a cell was finished.
+    // When the engine last answered, or something was finished.
     let mut heard = Instant::now();
     loop {
         // The engine first: what a shard wrote before it ended is then seen below.
@@ -81,16 +79,17 @@ pub fn follow(
             }
             live => Ok(live?),
         };
-        finished.update(None, |cell, status| {
+        work.look(&mut |shard, ok| {
             heard = Instant::now();
-            known[shard_of(cell)].missing -= 1;
-            observer.cell(status == Some(Status::Ok));
+            known[shard].missing -= 1;
+            done += 1;
+            observer.cell(ok);
         })?;
-        if finished.is_complete() {
+        if done == cells {
             return Ok(Followed::Complete);
         }
         if stop.is_stopped() {
-            return Ok(Followed::Stopped { done: finished.count(), cells: plan.cells.len() });
+            return Ok(Followed::Stopped { done, cells });
         }
         match live {
             Ok(live) => {
@@ -109,7 +108,7 @@ pub fn follow(
     }
 }
 
-/// Starts the shards that have cells left and are not alive.
+/// Starts the shards that have work left and are not alive.
 fn start_lost(
     engine: &mut dyn Engine,
     known: &mut [Known],
@@ -165,18 +164,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::runner::tests::environment;
-    use crate::runner::{RunFolder, Silent};
-    use crate::suite::Suite;
-
-    const SUITE: &str = r#"
-        name = "s"
-        placers = ["heft"]
-        [[graph]]
-        preset = "laich1"
-        [[cluster]]
-        preset = "laich7"
-    "#;
+    use crate::engine::Items;
+    use crate::runner::Silent;
 
     /// An engine whose controller is gone.
     struct Gone {
@@ -212,13 +201,9 @@ mod tests {
 
     #[test]
     fn an_engine_that_never_answers_again_ends_the_wait() {
-        let folder = tempfile::tempdir().unwrap();
-        let plan = Plan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap();
-        RunFolder::prepare(folder.path(), SUITE, &environment()).unwrap();
-        let path = folder.path().to_owned();
-        let job = ShardJob { program: path.clone(), directory: path.clone(), folder: path, count: 1 };
         let mut engine = Gone { asked: 0 };
-        let error = follow(&mut engine, &job, &plan, &StopToken::default(), &Silent).unwrap_err();
+        let error =
+            follow(&mut engine, &mut Items::new(vec![1], 1, |_| false), &StopToken::default(), &Silent).unwrap_err();
         assert_eq!(error.to_string(), "squeue has not answered for 0 s: nobody there");
         assert!(engine.asked > 2, "asked {} times", engine.asked);
     }

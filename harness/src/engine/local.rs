@@ -32,18 +32,17 @@ impl Local {
 
     /// What a shard prints.
     fn log(&self, shard: u32) -> PathBuf {
-        self.job.jobs().join(format!("local_{shard}.log"))
+        self.job.jobs.join(format!("local_{shard}.log"))
     }
 
     fn spawn(&self, shard: u32) -> Result<Child, EngineError> {
-        let jobs = self.job.jobs();
-        fs::create_dir_all(&jobs).map_err(io_at(&jobs))?;
+        let jobs = &self.job.jobs;
+        fs::create_dir_all(jobs).map_err(io_at(jobs))?;
         let log = self.log(shard);
         let file = File::create(&log).map_err(io_at(&log))?;
-        let ShardJob { program, directory, folder, count, .. } = &self.job;
+        let ShardJob { program, directory, arguments, count, .. } = &self.job;
         let mut command = Command::new(program);
-        command.args(["run", "--quiet", "--resume"]).arg(folder);
-        command.args(["--shard", &format!("{shard}/{count}"), "--threads", &self.threads.to_string()]);
+        command.args(arguments).args(["--shard", &format!("{shard}/{count}"), "--threads", &self.threads.to_string()]);
         command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         // Ctrl-C is for the process that follows: it asks its children.
         #[cfg(unix)]
@@ -98,10 +97,7 @@ impl Engine for Local {
 
     fn leave(&mut self) -> String {
         self.stop();
-        format!(
-            "the shards are stopped; to go on: placebench run --resume {} --engine local",
-            self.job.folder.display()
-        )
+        format!("the shards are stopped; to go on: {}", self.job.goes_on)
     }
 }
 

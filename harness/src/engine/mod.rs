@@ -1,15 +1,16 @@
-//! Engines: where the shards of a run are run, and how they are followed to the end.
+//! Engines: where the shards of a job are run, and how they are followed to the end.
 //!
-//! An engine starts processes that run `placebench run --resume DIR --shard I/N` somewhere, and knows which of them are
-//! alive. Nothing else is asked of it. What is finished stands in the run folder, so that a shard that is killed, lost with
-//! its node, or runs twice costs time and no rows: a shard that is neither alive nor finished is started again. Another
-//! engine is one file with [`Engine`] and a line in [`ENGINES`].
+//! An engine starts processes that run `placebench … --shard I/N` somewhere, and knows which of them are alive. Nothing
+//! else is asked of it. What is finished stands in files ([`Work`]): rows in a run folder, parts of a graph. So a shard that
+//! is killed, lost with its node, or runs twice costs time and nothing else: a shard that is neither alive nor finished is
+//! started again. Another engine is one file with [`Engine`] and a line in [`ENGINES`].
 
 mod allocation;
 mod cost;
 mod follow;
 mod local;
 mod slurm;
+mod work;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,28 +23,39 @@ pub use cost::{Costs, LEAST_SHARD_SECONDS, MOST_SHARDS};
 pub use follow::{Followed, follow};
 pub use local::Local;
 pub use slurm::Slurm;
+pub use work::{Cells, Items, Work};
 
 use crate::runner::FolderError;
 
-/// What every shard of a run is told.
+/// What every shard is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardJob {
     /// The command `placebench`: an absolute path that is the same wherever shards run.
     pub program: PathBuf,
-    /// The folder that the suite's paths are relative to, absolute.
+    /// The folder that paths in the arguments, and in a suite, are relative to, absolute.
     pub directory: PathBuf,
-    /// The run folder, absolute.
+    /// The folder that the shards fill, absolute.
     pub folder: PathBuf,
+    /// The arguments of a shard, to which its number and its threads are added: `--shard I/N --threads T`.
+    pub arguments: Vec<String>,
     /// Number of shards.
     pub count: u32,
+    /// The folder in which an engine keeps what it needs: scripts, what shards print. Absolute.
+    pub jobs: PathBuf,
+    /// The command that goes on when nobody follows any more.
+    pub goes_on: String,
 }
 
 impl ShardJob {
-    /// Where an engine keeps what it needs: scripts, what shards print.
-    pub fn jobs(&self) -> PathBuf {
-        self.folder.join("jobs")
+    /// The shards of the run in a folder, absolute.
+    pub fn of_run(program: PathBuf, directory: PathBuf, folder: PathBuf, count: u32, goes_on: String) -> Self {
+        let arguments = ["run", "--quiet", "--resume", &folder.to_string_lossy()].map(str::to_owned).to_vec();
+        Self { program, directory, jobs: folder.join(JOBS), folder, arguments, count, goes_on }
     }
 }
+
+/// Where a run folder has what engines keep.
+const JOBS: &str = "jobs";
 
 /// A shard that was started and has not ended, as far as the engine knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +150,8 @@ pub enum EngineError {
         /// For how many seconds.
         seconds: u64,
     },
-    /// A shard ended again and again without finishing a cell.
-    #[error("shard {shard} ended {times} times without finishing a cell{}", last_words.as_deref().map(|words| format!("; it said: {words}")).unwrap_or_default())]
+    /// A shard ended again and again without finishing anything.
+    #[error("shard {shard} ended {times} times without finishing anything{}", last_words.as_deref().map(|words| format!("; it said: {words}")).unwrap_or_default())]
     GaveUp {
         /// Which one, from 1.
         shard: u32,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use placebench_datasets::format::{sha256, write_whole};
 use serde::{Deserialize, Serialize};
 
-use super::{Engine, EngineError, LiveShard, ShardJob, io_at, last_line};
+use super::{Engine, EngineError, JOBS, LiveShard, ShardJob, io_at, last_line};
 
 /// Submits job arrays with `sbatch` and asks `squeue` about them. They go on when nobody follows.
 ///
@@ -20,7 +20,7 @@ use super::{Engine, EngineError, LiveShard, ShardJob, io_at, last_line};
 #[derive(Debug)]
 pub struct Slurm {
     saved: Saved,
-    folder: PathBuf,
+    goes_on: String,
     name: String,
     /// What shards printed: the newest file of each ends with its number.
     logs: PathBuf,
@@ -57,14 +57,13 @@ impl Slurm {
             );
             return Err(EngineError::Program { program: "sbatch", reason });
         }
-        let ShardJob { program, directory, folder, count } = job.clone();
+        let ShardJob { program, directory, folder, count, jobs, goes_on, .. } = job.clone();
         let saved = Saved { program, directory, shards: count, options: options.to_vec() };
-        let jobs = job.jobs();
         fs::create_dir_all(&jobs).map_err(io_at(&jobs))?;
         let text = toml::to_string_pretty(&saved).map_err(|_| not_unicode(&folder))?;
         write(&jobs.join(SAVED), &text)?;
         write(&jobs.join(SCRIPT), &script(job)?)?;
-        Ok(Self { saved, name: job_name(&folder), folder, logs: jobs })
+        Ok(Self { saved, name: job_name(&folder), goes_on, logs: jobs })
     }
 
     /// Goes on with the run in a folder, which an earlier process submitted. Also returns its shards.
@@ -72,7 +71,7 @@ impl Slurm {
     /// # Errors
     /// If no run in the folder was ever submitted to Slurm.
     pub fn reopen(folder: &Path) -> Result<(Self, ShardJob), EngineError> {
-        let jobs = folder.join("jobs");
+        let jobs = folder.join(JOBS);
         let path = jobs.join(SAVED);
         let text = fs::read_to_string(&path).map_err(io_at(&path))?;
         let saved: Saved = toml::from_str(&text).map_err(|error| EngineError::Io {
@@ -80,8 +79,9 @@ impl Slurm {
             source: std::io::Error::other(error.message().to_owned()),
         })?;
         let Saved { program, directory, shards, .. } = saved.clone();
-        let job = ShardJob { program, directory, folder: folder.to_owned(), count: shards };
-        Ok((Self { saved, name: job_name(folder), folder: folder.to_owned(), logs: jobs }, job))
+        let goes_on = Self::follows(folder);
+        let job = ShardJob::of_run(program, directory, folder.to_owned(), shards, goes_on.clone());
+        Ok((Self { saved, name: job_name(folder), goes_on, logs: jobs }, job))
     }
 
     /// The nodes on which a shard could not go on.
@@ -106,12 +106,13 @@ impl Slurm {
         Ok(printed.trim().split(';').next().unwrap_or_default().to_owned())
     }
 
+    /// The command that follows the run in a folder, which was submitted.
+    pub fn follows(folder: &Path) -> String {
+        format!("placebench run --follow {}", folder.display())
+    }
+
     fn how_to_go_on(&self) -> String {
-        format!(
-            "to follow it: placebench run --follow {}; to cancel it: scancel --name={}",
-            self.folder.display(),
-            self.name
-        )
+        format!("to follow it: {}; to cancel it: scancel --name={}", self.goes_on, self.name)
     }
 }
 
@@ -204,18 +205,17 @@ fn most_in(config: &str) -> Option<u32> {
 
 /// What one task of the array runs.
 fn script(job: &ShardJob) -> Result<String, EngineError> {
-    let quoted = |path: &Path| match path.to_str() {
-        Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
-        None => Err(not_unicode(path)),
-    };
-    let (program, directory, folder) = (quoted(&job.program)?, quoted(&job.directory)?, quoted(&job.folder)?);
-    let (count, failed_nodes) = (job.count, quoted(&job.jobs().join(FAILED_NODES))?);
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let path = |path: &Path| path.to_str().map(quoted).ok_or_else(|| not_unicode(path));
+    let (program, directory) = (path(&job.program)?, path(&job.directory)?);
+    let (count, failed_nodes) = (job.count, path(&job.jobs.join(FAILED_NODES))?);
+    let arguments = job.arguments.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ");
     Ok(format!(
         r#"#!/bin/sh
-# Runs one shard of a placebench run: task I of the array is shard I of {count}. Submit it by hand with
+# Runs one shard of a job of placebench: task I of the array is shard I of {count}. Submit it by hand with
 #   sbatch --array=1-{count} [options] {SCRIPT}
 cd {directory} || exit 1
-{program} run --quiet --resume {folder} --shard "$SLURM_ARRAY_TASK_ID/{count}" --threads "${{SLURM_CPUS_PER_TASK:-1}}"
+{program} {arguments} --shard "$SLURM_ARRAY_TASK_ID/{count}" --threads "${{SLURM_CPUS_PER_TASK:-1}}"
 code=$?
 # 1: the shard cannot go on here, for lack of disk or of a file. It is not sent to this node again.
 if [ "$code" = 1 ]; then echo "$SLURMD_NODENAME" >> {failed_nodes}; fi
@@ -302,16 +302,11 @@ mod tests {
 
     #[test]
     fn the_script_quotes_what_shells_would_read() {
-        let job = ShardJob {
-            program: "/opt/it's here/placebench".into(),
-            directory: "/work/$HOME".into(),
-            folder: "/work/a b".into(),
-            count: 8,
-        };
+        let folder = "/work/a b".into();
+        let job = ShardJob::of_run("/opt/it's here/placebench".into(), "/work/$HOME".into(), folder, 8, String::new());
         let script = script(&job).unwrap();
         assert!(script.contains("\ncd '/work/$HOME' || exit 1\n"), "{script}");
-        let line =
-            r#"'/opt/it'\''s here/placebench' run --quiet --resume '/work/a b' --shard "$SLURM_ARRAY_TASK_ID/8" "#;
+        let line = r#"'/opt/it'\''s here/placebench' 'run' '--quiet' '--resume' '/work/a b' --shard "$SLURM_ARRAY_TASK_ID/8" "#;
         assert!(script.contains(line), "{script}");
     }
 }

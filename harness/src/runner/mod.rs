@@ -11,9 +11,6 @@ mod journal;
 mod lock;
 mod replay;
 
-#[cfg(test)]
-pub(crate) use folder::tests;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

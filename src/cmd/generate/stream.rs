@@ -7,12 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
+use placebench::algorithms::StopToken;
 use placebench::datasets::stream::EdgeFormat;
 use placebench::generator::stream::StreamProperties;
 use placebench::generator::{Described, GraphParams, StreamError, StreamParams, Streamed, Tally};
+use placebench::harness::engine::{Followed, Items};
 
 use super::{Args, parameters, resized};
+use crate::cmd::engine::Following;
+use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::print;
+use crate::progress::Progress;
 
 /// Whether a graph made by parts is at a path.
 pub(super) fn is_at(path: &Path) -> bool {
@@ -25,7 +30,7 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path) -> anyhow::Result<Exi
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
     let of_file = EdgeFormat::of_path(out).filter(|_| !out.is_dir());
     let graph = match of_file {
-        Some(_) if args.shards.is_some() || args.shard.is_some() => {
+        Some(_) if args.shards.is_some() || args.shard.is_some() || args.engine.engine.is_some() => {
             bail!("{}: parts are files in a folder: give --out a name without an extension", out.display())
         }
         Some(said) if format.is_some_and(|format| format != said) => {
@@ -38,7 +43,11 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path) -> anyhow::Result<Exi
             Streamed::folder(params, args.seed, format.unwrap_or(EdgeFormat::Parquet), parts, out)?
         }
     };
+    args.engine.check()?;
     graph.prepare(args.force)?;
+    if args.engine.engine.is_some() && !on_engine(args, what, out, &graph)? {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     let all = 1..=graph.manifest().parts;
     let wanted: Vec<u32> = all.filter(|&part| args.shard.is_none_or(|shard| shard.index == part)).collect();
     let missing: Vec<u32> =
@@ -63,6 +72,23 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path) -> anyhow::Result<Exi
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has an engine make the parts, each a shard; `false` if Ctrl-C stopped it.
+fn on_engine(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow::Result<bool> {
+    let parts = graph.manifest().parts;
+    let folder = std::path::absolute(out).context("the current folder is gone")?;
+    let folder = folder.to_str().ok_or_else(|| anyhow!("{}: is not Unicode", out.display()))?;
+    let mut arguments = ["generate", what, "--stream", "--out", folder].map(str::to_owned).to_vec();
+    arguments.push(format!("--seed={}", args.seed));
+    arguments.extend(args.ops.map(|ops| format!("--ops={ops}")));
+    arguments.extend(args.format.as_ref().map(|format| format!("--format={format}")));
+    let mut work = Items::new((1..=parts).collect(), parts, |part| graph.is_finished(part as u32 + 1));
+    let (stop, progress) = (StopToken::default(), Progress::of("parts", false));
+    let _heeded = stop_on_ctrl_c(&stop)?;
+    let following = Following { threads: threads(args), stop: &stop, progress: &progress };
+    let followed = args.engine.fill(out, &out.join("jobs"), arguments, parts, &mut work, &following)?;
+    Ok(followed == Followed::Complete)
 }
 
 /// Checks all parts that are there, or one.
