@@ -285,11 +285,11 @@ impl DataflowGraph {
     }
 
     /// Whether the outputs of an op are its resident memory itself, and take no memory of their own on its device: those of
-    /// TensorFlow's variables, which hand out references. Where costs were drawn, the output of a variable has another size than
+    /// TensorFlow's variables, which hand out references, and of ONNX' initializers. Where costs were drawn, the output of a variable has another size than
     /// its resident memory, and is no reference to it.
     pub fn outputs_are_resident(&self, op: OpId) -> bool {
         let op_type = self.types.as_ref().and_then(|types| types.get(op.index()));
-        matches!(op_type, Some("Variable" | "VariableV2"))
+        matches!(op_type, Some("Variable" | "VariableV2" | "Initializer"))
             && self.outputs(op).all(|tensor| self.tensor_bytes(tensor) == self.memory_bytes(op))
     }
 

@@ -81,13 +81,14 @@ def load(
     cycles: str | None = None,
     references: bool = True,
     split: _Path | None = None,
+    dims: Mapping[str, int] | None = None,
 ) -> Graph:
     """The graph of a name of the catalogue, a preset, or a file in any format that ``placebench list formats`` names.
 
-    ``seed`` is for presets. ``cycles`` ('reject', 'next_iteration', 'drop'), ``references`` and ``split`` are for formats that
-    know them, as the options of ``placebench convert``.
+    ``seed`` is for presets. ``cycles`` ('reject', 'next_iteration', 'drop'), ``references``, ``split`` and ``dims`` (sizes of
+    named dimensions) are for formats that know them, as the options of ``placebench convert``.
     """
-    return Graph.load(source, seed=seed, cycles=cycles, references=references, split=split)
+    return Graph.load(source, seed=seed, cycles=cycles, references=references, split=split, dims=dims)
 
 
 def generate(what: str | Mapping[str, Any], *, seed: int = 0) -> Graph:
@@ -108,6 +109,7 @@ def convert(
     cycles: str | None = None,
     references: bool = True,
     split: _Path | None = None,
+    dims: Mapping[str, int] | None = None,
     strict: bool = False,
     force: bool = False,
 ) -> list[str]:
@@ -115,7 +117,7 @@ def convert(
 
     Answers with what that format cannot hold; with ``strict`` that is an error. ``force`` replaces an existing file.
     """
-    graph = load(source, seed=seed, cycles=cycles, references=references, split=split)
+    graph = load(source, seed=seed, cycles=cycles, references=references, split=split, dims=dims)
     return graph.save(target, strict=strict, force=force)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -42,6 +42,7 @@ class Graph:
         cycles: str | None = None,
         references: bool = True,
         split: _Path | None = None,
+        dims: Mapping[str, int] | None = None,
     ) -> Graph:
         """As ``placebench.load``."""
     @staticmethod

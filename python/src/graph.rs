@@ -1,11 +1,12 @@
 //! The class `Graph`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::undirected::{Undirected, write_undirected};
-use placebench::datasets::format::{self, GraphHeader, LoopPolicy, ReadOptions, undirected_format};
+use placebench::datasets::format::{self, DimSize, GraphHeader, LoopPolicy, ReadOptions, undirected_format};
 use placebench::datasets::{Categories, DataflowGraph, GraphBuilder, Kind, KindSet, OpId, OpSpec, Properties};
 use placebench::harness::problem::GraphEntry;
 use pyo3::prelude::*;
@@ -66,10 +67,10 @@ fn loaded(py: Python<'_>, entry: GraphEntry, seed: u64) -> PyResult<Graph> {
 #[pymethods]
 impl Graph {
     /// The graph of a name of the catalogue, a preset, or a file in any format that `placebench list formats` names.
-    /// `cycles` ('reject', 'next_iteration', 'drop'), `references` and `split` are for formats that know them, as the options
+    /// `cycles` ('reject', 'next_iteration', 'drop'), `references`, `split` and `dims` are for formats that know them, as the options
     /// of `placebench convert`.
     #[staticmethod]
-    #[pyo3(signature = (source, *, seed=0, cycles=None, references=true, split=None))]
+    #[pyo3(signature = (source, *, seed=0, cycles=None, references=true, split=None, dims=None))]
     fn load(
         py: Python<'_>,
         source: PathBuf,
@@ -77,11 +78,13 @@ impl Graph {
         cycles: Option<&str>,
         references: bool,
         split: Option<PathBuf>,
+        dims: Option<BTreeMap<String, u64>>,
     ) -> PyResult<Self> {
         let text = source.to_str().ok_or_else(|| fault(format!("{}: is not Unicode", source.display())))?;
         let entry = GraphEntry::named(text).map_err(fault)?;
         let cycles: Option<LoopPolicy> = cycles.map(str::parse).transpose().map_err(fault)?;
-        let options = ReadOptions { cycles, no_references: !references, split };
+        let dims = dims.unwrap_or_default().into_iter().map(|(name, size)| DimSize { name, size }).collect();
+        let options = ReadOptions { cycles, no_references: !references, split, dims };
         match entry.file.clone() {
             Some(path) => {
                 let read = move || format::read_graph_with(path, &options);
@@ -89,7 +92,9 @@ impl Graph {
                 Ok(Self { header: file.header, graph: Arc::new(file.graph) })
             }
             None if options.given().is_empty() => loaded(py, entry, seed),
-            None => Err(fault(format!("cycles, references and split are for files, not for '{text}': leave them out"))),
+            None => Err(fault(format!(
+                "cycles, references, split and dims are for files, not for '{text}': leave them out"
+            ))),
         }
     }
 

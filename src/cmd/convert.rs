@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_undirected};
 use placebench::datasets::format::{
-    self, Format, GraphFile, GraphHeader, Holds, LoopPolicy, ReadOptions, format_marks, formats_taking,
+    self, DimSize, Format, GraphFile, GraphHeader, Holds, LoopPolicy, ReadOptions, format_marks, formats_taking,
     undirected_format,
 };
 use placebench::datasets::{DataflowGraph, catalogue};
@@ -51,6 +51,10 @@ pub(crate) struct Args {
     /// compared with others.
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
+
+    /// Size of a named dimension of an ONNX model, as in batch=8; may be given several times.
+    #[arg(long, value_name = "NAME=SIZE")]
+    dim: Vec<DimSize>,
 
     /// Refuses to write what the format cannot hold. Without it, what is lost is named on standard error.
     #[arg(long)]
@@ -125,7 +129,12 @@ fn read_as_undirected(args: &Args, format: &Format) -> anyhow::Result<Undirected
 }
 
 fn read_options(args: &Args) -> ReadOptions {
-    ReadOptions { cycles: args.cycles, no_references: args.no_references, split: args.split.clone() }
+    ReadOptions {
+        cycles: args.cycles,
+        no_references: args.no_references,
+        split: args.split.clone(),
+        dims: args.dim.clone(),
+    }
 }
 
 /// Names what the graph loses in a format, or refuses to lose it.

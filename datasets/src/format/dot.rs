@@ -168,10 +168,17 @@ fn colour(device: DeviceId) -> &'static str {
     COLOURS[device.index() % COLOURS.len()]
 }
 
+/// The attribute with the name of an op: `pydot` takes none that is called `name`.
+pub(super) const OP_NAME: &str = "op_name";
+
 /// `, name="value"` for each, with SimGrid's name for costs and bytes.
 fn fmt_values(f: &mut fmt::Formatter<'_>, values: Vec<(&'static str, Value)>) -> fmt::Result {
     for (name, value) in values {
-        let name = if matches!(name, "ops" | "bytes") { "size" } else { name };
+        let name = match name {
+            "ops" | "bytes" => "size",
+            "name" => OP_NAME,
+            other => other,
+        };
         write!(f, ", {name}=\"{}\"", Exactly(&value.text()))?;
     }
     Ok(())
@@ -257,8 +264,8 @@ mod tests {
     label="devices";
     device0 [label="d0\nGPU", fillcolor="#8dd3c7", shape=ellipse];
   }
-  0 [label="a \"b\"\\\n30 ops\nGPU", size="30", outputs="2048", kinds="GPU", name="a \"b\"\\", colocation="0", fillcolor="#8dd3c7"];
-  1 [label="c\nAdd\n30 ops, 5 B", size="30", memory_bytes="5", name="c", type="Add", colocation="0", fillcolor="#8dd3c7"];
+  0 [label="a \"b\"\\\n30 ops\nGPU", size="30", outputs="2048", kinds="GPU", op_name="a \"b\"\\", colocation="0", fillcolor="#8dd3c7"];
+  1 [label="c\nAdd\n30 ops, 5 B", size="30", memory_bytes="5", op_name="c", type="Add", colocation="0", fillcolor="#8dd3c7"];
   subgraph cluster_group0 { style=dashed; label="group 0"; 0; 1; }
   0 -> 1 [label="2.0 KiB", port="0", size="2048"];
   0 -> 1 [style=dashed];

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::dot::OP_NAME;
 use super::entry::GraphFile;
 use super::values::{Described, Link, Node, Values};
 use super::{FormatError, compressed};
@@ -407,6 +408,7 @@ impl<'a> Parser<'a> {
             while !self.take(']') {
                 let name = self.id("an attribute or ']'")?;
                 let value = if self.take('=') { self.id("a value")? } else { "true".to_owned() };
+                let name = if name == OP_NAME { "name".to_owned() } else { name };
                 attributes.push((name, value));
                 let _ = self.take(',') || self.take(';');
             }

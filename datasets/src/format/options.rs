@@ -30,6 +30,25 @@ impl FromStr for LoopPolicy {
     }
 }
 
+/// The size of a named dimension: `batch=8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DimSize {
+    /// The name, as the file has it.
+    pub name: String,
+    /// Its size.
+    pub size: u64,
+}
+
+impl FromStr for DimSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+        let size = named.and_then(|(name, size)| Some(Self { name: name.to_owned(), size: size.parse().ok()? }));
+        size.ok_or_else(|| format!("'{text}' is no size of a dimension: write NAME=SIZE, as in batch=8"))
+    }
+}
+
 /// How to read a graph. The default suits every format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
@@ -40,17 +59,20 @@ pub struct ReadOptions {
     pub no_references: bool,
     /// An expert's split, whose processors become layer labels.
     pub split: Option<PathBuf>,
+    /// Sizes of named dimensions.
+    pub dims: Vec<DimSize>,
 }
 
 impl ReadOptions {
     /// The options that a user has set.
     pub fn given(&self) -> Vec<ReadOption> {
         // All fields are named, so that a new one cannot be forgotten here.
-        let Self { cycles, no_references, split } = self;
+        let Self { cycles, no_references, split, dims } = self;
         let set = [
             (ReadOption::Cycles, cycles.is_some()),
             (ReadOption::NoReferences, *no_references),
             (ReadOption::Split, split.is_some()),
+            (ReadOption::Dim, !dims.is_empty()),
         ];
         set.into_iter().filter(|&(_, given)| given).map(|(option, _)| option).collect()
     }
@@ -65,6 +87,8 @@ pub enum ReadOption {
     NoReferences,
     /// [`ReadOptions::split`].
     Split,
+    /// [`ReadOptions::dims`].
+    Dim,
 }
 
 impl fmt::Display for ReadOption {
@@ -74,6 +98,7 @@ impl fmt::Display for ReadOption {
             Self::Cycles => "--cycles",
             Self::NoReferences => "--no-references",
             Self::Split => "--split",
+            Self::Dim => "--dim",
         })
     }
 }
