@@ -42,6 +42,8 @@ pub use plan::LeveledPlan;
 use crate::costs::OpColumns;
 use crate::error::GeneratorError;
 use crate::pairs::Rows;
+use crate::random::{Purpose, stream};
+use crate::relation;
 use edges::write_level;
 
 /// A leveled graph, with what is known about how it was made.
@@ -157,10 +159,19 @@ impl LeveledPlan {
                 parts.kinds[op.index()] = self.group_kinds[group.index()];
             }
         }
-        let stats = self.stats();
+        let params = &self.levels.params;
+        if params.correlation != 0.0 {
+            let rng = &mut stream(self.levels.seed, Purpose::Correlation, 0);
+            relation::correlate(&parts.ops, &mut parts.tensor_bytes, params.correlation, rng);
+        }
+        let (stats, ccr) = (self.stats(), params.ccr);
         parts.colocation = std::mem::take(&mut self.colocation);
         parts.in_sources = sources.into_iter().map(OpId).collect();
-        Ok(LeveledGraph { graph: DataflowGraph::from_backward(parts)?, stats, level_offsets: self.levels.first_op })
+        let mut graph = DataflowGraph::from_backward(parts)?;
+        if let Some(ccr) = ccr {
+            graph = relation::scale_to_ccr(&graph, ccr)?;
+        }
+        Ok(LeveledGraph { graph, stats, level_offsets: self.levels.first_op })
     }
 
     /// The counts of the graph that the plan makes.

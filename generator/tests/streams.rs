@@ -237,3 +237,16 @@ fn parameters_without_sense_are_refused() {
     assert!(bad(RmatParams { quarters: [0.6, 0.3, 0.2], ..RmatParams::default() }));
     assert!(bad(RmatParams { quarters: [1.0, 0.0, 0.0], ..RmatParams::default() }));
 }
+
+#[test]
+fn what_relates_all_ops_is_refused_where_parts_are_made_alone() {
+    let mut params = LeveledParams::new(20, (5, 9));
+    params.level_edges.amount = Amount::Count(100);
+    assert!(LeveledChunks::new(&params, 1).is_ok());
+    params.correlation = 0.5;
+    let message = LeveledChunks::new(&params, 1).unwrap_err().to_string();
+    assert!(message.contains("`correlation` is 0.5, but must be left out where parts are made alone"), "{message}");
+    params.ccr = Some(2.0);
+    let message = LeveledChunks::new(&params, 1).unwrap_err().to_string();
+    assert!(message.contains("`ccr` is 2, but must be left out where parts are made alone"), "{message}");
+}

@@ -1,6 +1,6 @@
 //! The family of leveled random graphs by name: the parameters of [`LeveledParams`], declared one by one.
 
-use placebench_datasets::params::Params;
+use placebench_datasets::params::{Params, above};
 use placebench_datasets::spec::{Spec, SpecError};
 
 use super::Preset;
@@ -54,6 +54,11 @@ fn read(params: &mut Params) -> Result<LeveledParams, SpecError> {
         tensor_bytes: law("costs.tensor_bytes", "size of an op's output, in bytes")?,
         memory_bytes: law("costs.memory_bytes", "resident memory of an op, in bytes")?,
     };
+    let doc = "Spearman's rank correlation of an op's cost with its output's size";
+    let correlation = params.number("correlation", 0.0, -1.0..=1.0, doc)?;
+    let doc = "communication to computation: sizes are scaled until mean bytes an edge / mean cost an op is this; none leaves \
+               sizes as they are";
+    let ccr = params.optional("ccr", above(0.0), doc)?;
     let mut share = |name, doc| params.number(name, 0.0, 0.0..=1.0, doc);
     let kinds = KindProbabilities {
         cpu: share("kinds.cpu", "share of the assignment units that need a CPU")?,
@@ -74,6 +79,8 @@ fn read(params: &mut Params) -> Result<LeveledParams, SpecError> {
         level_edges,
         random_edges,
         costs,
+        correlation,
+        ccr,
         kinds,
         colocation,
     };
@@ -118,7 +125,7 @@ pub(super) fn presets() -> Vec<Preset> {
 /// The parameters by name, as [`read`] takes them.
 fn values(params: &LeveledParams) -> Spec {
     let LeveledParams { levels, nodes_per_level: (least, most), nodes, reach_bounds, .. } = params;
-    let LeveledParams { level_edges, random_edges, costs, kinds, colocation, .. } = params;
+    let LeveledParams { level_edges, random_edges, costs, correlation, ccr, kinds, colocation, .. } = params;
     let mut list: Vec<(&str, String)> =
         vec![("levels", levels.to_string()), ("nodes_per_level", format!("[{least},{most}]"))];
     list.extend(nodes.map(|nodes| ("nodes", nodes.to_string())));
@@ -137,6 +144,10 @@ fn values(params: &LeveledParams) -> Spec {
         ("costs.ops", costs.ops.to_string()),
         ("costs.tensor_bytes", costs.tensor_bytes.to_string()),
         ("costs.memory_bytes", costs.memory_bytes.to_string()),
+        ("correlation", correlation.to_string()),
+    ]);
+    list.extend(ccr.map(|ccr| ("ccr", ccr.to_string())));
+    list.extend([
         ("kinds.cpu", kinds.cpu.to_string()),
         ("kinds.gpu", kinds.gpu.to_string()),
         ("kinds.tpu", kinds.tpu.to_string()),

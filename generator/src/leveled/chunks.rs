@@ -53,9 +53,13 @@ impl LeveledChunks {
     /// Draws the plan.
     ///
     /// # Errors
-    /// If a parameter makes no sense, more edges are asked for than there are pairs, or a plan or a level does not fit
-    /// into memory.
+    /// If a parameter makes no sense or relates all ops with each other, more edges are asked for than there are pairs, or a
+    /// plan or a level does not fit into memory.
     pub fn new(params: &LeveledParams, seed: u64) -> Result<Self, GeneratorError> {
+        if let Some((name, value)) = params.whole_graph_only() {
+            let expected = "left out where parts are made alone: it relates all ops with each other";
+            return Err(GeneratorError::bad(name, value, expected));
+        }
         let ops = params.nodes.unwrap_or_default();
         let (levels, of_group) = (u64::from(params.levels), if params.colocation.nodes > 0 { 4 } else { 0 });
         check_memory(levels * 20 + ops * of_group, || format!("the plan of a graph of {ops} ops"))?;

@@ -54,6 +54,13 @@ pub struct LeveledParams {
     /// Distributions of the ops' weights.
     #[serde(default)]
     pub costs: Costs,
+    /// Spearman's rank correlation of an op's cost with the size of its output, from -1 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub correlation: f64,
+    /// Communication to computation: sizes are scaled until mean bytes an edge / mean cost an op is this. `None` leaves
+    /// sizes as they are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ccr: Option<f64>,
     /// Probabilities of kind constraints, drawn once an assignment unit: a colocation group has one for all members.
     #[serde(default)]
     pub kinds: KindProbabilities,
@@ -145,6 +152,8 @@ impl LeveledParams {
             level_edges: LevelEdges::default(),
             random_edges: Amount::default(),
             costs: Costs::default(),
+            correlation: 0.0,
+            ccr: None,
             kinds: KindProbabilities::default(),
             colocation: ColocationParams::default(),
         }
@@ -185,8 +194,31 @@ impl LeveledParams {
         self.level_edges.check()?;
         check_amount("random_edges.probability", self.random_edges)?;
         self.costs.check()?;
+        self.check_relations()?;
         self.kinds.check()?;
         self.colocation.check(self.nodes.unwrap_or(most))
+    }
+
+    fn check_relations(&self) -> Result<(), GeneratorError> {
+        if !(-1.0..=1.0).contains(&self.correlation) {
+            return Err(GeneratorError::bad("correlation", self.correlation, "a number in [-1, 1]"));
+        }
+        if self.correlation != 0.0 && (self.costs.ops.is_constant() || self.costs.tensor_bytes.is_constant()) {
+            let expected = "0 unless `costs.ops` and `costs.tensor_bytes` vary";
+            return Err(GeneratorError::bad("correlation", self.correlation, expected));
+        }
+        match self.ccr {
+            Some(ccr) if !(ccr.is_finite() && ccr > 0.0) => Err(GeneratorError::bad("ccr", ccr, "a finite number > 0")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first parameter that relates all ops with each other, so that no part of the graph can be made alone.
+    pub(crate) fn whole_graph_only(&self) -> Option<(&'static str, f64)> {
+        match self.ccr {
+            Some(ccr) => Some(("ccr", ccr)),
+            None => (self.correlation != 0.0).then_some(("correlation", self.correlation)),
+        }
     }
 
     fn check_total(&self, least: u64, most: u64) -> Result<(), GeneratorError> {
@@ -340,6 +372,10 @@ struct RawLevelEdges {
     limit: Option<u32>,
     #[serde(default, skip_serializing_if = "is_none")]
     decay: Decay,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn is_none(decay: &Decay) -> bool {

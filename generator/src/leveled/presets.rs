@@ -60,6 +60,8 @@ impl LeveledParams {
             },
             random_edges: Amount::Count(row.random_edges),
             costs: Costs::default(),
+            correlation: 0.0,
+            ccr: None,
             kinds: KindProbabilities { cpu: 0.1, gpu: 0.1, tpu: 0.0 },
             colocation: ColocationParams { nodes: row.colocated, ..ColocationParams::default() },
         })

@@ -199,7 +199,12 @@ impl Streamed {
     /// If a file cannot be written; nothing is left of the part then.
     pub fn make(&self, part: u32, threads: usize) -> Result<PartSheet, StreamError> {
         let (edges, ops) = (self.edges_path(part), self.ops_path(part));
-        let sheet = self.write(part, threads, &Target::File(&edges), &Target::File(&ops))?;
+        let written = self.write(part, threads, &Target::File(&edges), &Target::File(&ops));
+        if written.is_err() && self.has_ops() {
+            // Edges appear only when they are complete. The first error is the one that counts.
+            let _ = remove(&ops);
+        }
+        let sheet = written?;
         match self.is_file {
             true => write(
                 &beside(&self.path),

@@ -15,6 +15,7 @@ fn every_family_makes_the_same_bytes_on_any_number_of_threads() {
         "erdos_renyi(nodes=20000,probability=0.001,correlation=0.5,ccr=2)",
         "layered(nodes=20000,layers=30,probability=0.001,ops=gamma(2,30),bytes=normal(500,100))",
         "stencil(side=30000,steps=4,colocated=5000,gpu=0.3,correlation=-0.5)",
+        "leveled(levels=300,nodes_per_level=[80,90],level_edges.count=90000,correlation=0.5,ccr=2)",
     ];
     let small = FAMILIES.iter().filter(|entry| !entry.is_undirected).map(|entry| entry.name);
     for text in large.into_iter().chain(small) {
@@ -64,10 +65,15 @@ fn spearman(a: &[f64], b: &[f64]) -> f64 {
 fn costs_and_sizes_correlate_as_asked_whatever_their_distributions() {
     for wanted in [-0.7, 0.0, 0.4, 0.9] {
         for laws in ["", ",ops=lognormal(3,2),bytes=pareto(10,1.1)", ",ops=geometric(0.01),bytes=1e6*beta(2,5)"] {
-            let text = format!("wavefront(rows=60,columns=60,correlation={wanted}{laws})");
-            let (costs, sizes) = costs_and_sizes(&graph(&text, 5));
-            let found = spearman(&costs, &sizes);
-            assert!((found - wanted).abs() < 0.05, "{text}: {found}");
+            let of_leveled = laws.replace("ops=", "costs.ops=").replace("bytes=", "costs.tensor_bytes=");
+            for text in [
+                format!("wavefront(rows=60,columns=60,correlation={wanted}{laws})"),
+                format!("leveled(levels=60,nodes_per_level=[60,60],correlation={wanted}{of_leveled})"),
+            ] {
+                let (costs, sizes) = costs_and_sizes(&graph(&text, 5));
+                let found = spearman(&costs, &sizes);
+                assert!((found - wanted).abs() < 0.05, "{text}: {found}");
+            }
         }
     }
     // Reordered, not drawn anew.
@@ -87,7 +93,9 @@ fn the_ratio_of_communication_to_computation_is_what_was_asked_for() {
     let unit = Cluster::uniform(3, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
     for entry in FAMILIES.iter().filter(|entry| entry.params().iter().any(|param| param.name == "ccr")) {
         // Whole bytes have to come close to the ratio, so operations are counted in thousands.
-        let text = format!("{}(ops=uniform(1000,100000),bytes=uniform(1,100),ccr=0.37)", entry.name);
+        let names = if entry.name == "leveled" { ["costs.ops", "costs.tensor_bytes"] } else { ["ops", "bytes"] };
+        let [ops, bytes] = names;
+        let text = format!("{}({ops}=uniform(1000,100000),{bytes}=uniform(1,100),ccr=0.37)", entry.name);
         let found = ccr(&graph(&text, 5), &unit).unwrap();
         assert!((found / 0.37 - 1.0).abs() < 0.01, "{text}: {found}");
     }
@@ -126,6 +134,11 @@ fn each_wrong_parameter_is_one_clear_line() {
         ("fft(ccr=0)", "parameter 'ccr' is '0', but must be none or a number above 0"),
         ("fft(correlation=2)", "'correlation' is '2'"),
         ("fft(correlation=0.5,bytes=constant(3))", "but must be 0 unless 'bytes' and 'ops' vary"),
+        ("leveled(ccr=0)", "parameter 'ccr' is '0', but must be none or a number above 0"),
+        (
+            "leveled(correlation=0.5,costs.ops=constant(3))",
+            "must be 0 unless `costs.ops` and `costs.tensor_bytes` vary",
+        ),
         ("cholesky(correlation=0.5)", "but must be 0 unless 'bytes' and 'ops' vary and 'bytes' is a distribution"),
         ("fft(cpu=0.6,gpu=0.6)", "'cpu' is '0.6', but must be at most 1 together with gpu and tpu"),
         ("cholesky(colocated=5)", "'cholesky' has no parameter 'colocated'"),
