@@ -4,6 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{assert_one_line_error, placebench, text};
 
@@ -107,4 +109,90 @@ fn what_is_no_collection_is_refused_in_one_line() {
     refused(&["verify", "nothing"], "SHA256SUMS");
     std::fs::write(folder.path().join("mine.txt"), "x").unwrap();
     refused(&["scale", "--out=."], ".: is a folder with other files");
+}
+
+/// Starts a command and kills it (SIGKILL) as soon as `enough` holds; false if it ended before.
+fn kill_when(folder: &Path, arguments: &[&str], enough: impl Fn() -> bool) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
+    let command = command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut child, start) = (command.spawn().unwrap(), Instant::now());
+    while !enough() {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        assert!(start.elapsed() < Duration::from_secs(300), "nothing comes");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    true
+}
+
+/// Number of entries of a folder, or of lines of a file; 0 if it is not there.
+fn count(path: &Path) -> usize {
+    match path.is_dir() {
+        true => std::fs::read_dir(path).unwrap().count(),
+        false => std::fs::read_to_string(path).map_or(0, |text| text.lines().count()),
+    }
+}
+
+#[test]
+fn a_collection_that_was_killed_goes_on_and_comes_out_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for format in ["--format=csv", "--format=folder"] {
+        let make = |out: &'static str| vec!["dataset", "optimality", "--quiet", format, "--threads=1", "--out", out];
+        let (whole, cut) = (at.join("whole"), at.join("cut"));
+        run(at, &make("whole"));
+        let (graphs, cells) = (cut.join("graphs"), cut.join(".work/run/cells.jsonl"));
+        // Once while it writes graphs, and once while it looks for makespans. On a busy machine the kill may come too late.
+        let cut_twice = || {
+            let _ = std::fs::remove_dir_all(&cut);
+            kill_when(at, &make("cut"), || count(&graphs) > 40)
+                && (40..150).contains(&count(&graphs))
+                && kill_when(at, &make("cut"), || count(&cells) > 100)
+                && !cut.join("SHA256SUMS").exists()
+        };
+        assert!((0..10).any(|_| cut_twice()), "it is always too fast");
+        run(at, &make("cut"));
+        let (found, expected) = (files(&cut), files(&whole));
+        assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
+        let other: Vec<&String> = expected.keys().filter(|name| expected[*name] != found[*name]).collect();
+        assert!(other.is_empty(), "{other:?}");
+        for name in ["whole", "cut"] {
+            std::fs::remove_dir_all(at.join(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let make = ["dataset", "scale", "--largest=1e5", "--format=binary", "--threads=1"];
+    run(at, &[&make[..], &["--out=whole"]].concat());
+    // A file that would have more than 200,000 bytes is like a disk that is full: edges of 1e4 graphs fit, of 1e5 not.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 200; exec '{}' {} --out=cut",
+        env!("CARGO_BIN_EXE_placebench"),
+        make.join(" ")
+    );
+    let output = Command::new("bash").args(["-c", &limited]).current_dir(at).output().unwrap();
+    assert_one_line_error(&output, "finished parts stay, and the same command goes on with the others");
+    let finished = files(&at.join("cut/graphs"));
+    assert!(finished.keys().any(|name| name.ends_with(".pbedges")), "{:?}", finished.keys());
+    assert!(finished.keys().all(|name| !name.contains("partial")), "{:?}", finished.keys());
+    let whole = files(&at.join("whole"));
+    for (name, content) in &finished {
+        assert_eq!(whole.get(&format!("graphs/{name}")), Some(content), "{name} is whole");
+    }
+    let of = |name: &str| std::fs::metadata(at.join("cut/graphs").join(name)).unwrap().modified().unwrap();
+    let times: Vec<_> = finished.keys().map(|name| (name, of(name))).collect();
+    run(at, &[&make[..], &["--out=cut"]].concat());
+    assert!(
+        times.iter().all(|(name, time)| of(name) == *time || name.ends_with(".toml")),
+        "what was finished is made again"
+    );
+    let cut = files(&at.join("cut"));
+    assert!(whole == cut, "{:?}", cut.keys());
 }

@@ -88,6 +88,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     args.engine.on.check()?;
     let suite = collection.suite().transpose()?;
     if out.join(SUMS).exists() {
+        if out.join(WORK).exists() {
+            // Stopped at the very end: the collection was complete.
+            remove_work(out)?;
+            print(&format!("{}: is complete\n", out.display()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         bail!("{0}: holds a complete collection: check it with 'placebench dataset verify {0}'", out.display());
     }
     prepare(args, out)?;
@@ -116,9 +122,13 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     write("croissant.json", &format!("{:#}\n", croissant(&facts, &described)))?;
     let all = digests(())?;
     write_sums(out, &all).with_context(|| out.join(SUMS).display().to_string())?;
-    fs::remove_dir_all(out.join(WORK)).with_context(|| out.join(WORK).display().to_string())?;
+    remove_work(out)?;
     print(&format!("{}: {} graphs, {} files: {}\n", out.display(), index.len(), all.len(), collection.title))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn remove_work(out: &Path) -> anyhow::Result<()> {
+    fs::remove_dir_all(out.join(WORK)).with_context(|| out.join(WORK).display().to_string())
 }
 
 /// How far the collection is.
@@ -155,17 +165,25 @@ fn prepare(args: &Args, out: &Path) -> anyhow::Result<()> {
     let recipe = format!("version = \"{}\"\ncommand = '{}'\n", env!("CARGO_PKG_VERSION"), command(args));
     let path = out.join(WORK).join(RECIPE);
     match fs::read_to_string(&path) {
-        Ok(found) if found == recipe => return Ok(()),
+        Ok(found) if found == recipe => {
+            return fs::create_dir_all(out.join("graphs")).with_context(|| out.join("graphs").display().to_string());
+        }
         Ok(_) => bail!("{}: holds another collection, format or version: choose another folder", out.display()),
-        Err(_) if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) => {
+        Err(_) if has_other_files(out) => {
             bail!("{}: is a folder with other files: choose another folder, or empty it", out.display())
         }
         Err(_) => {}
     }
-    for folder in [WORK, "graphs"] {
-        fs::create_dir_all(out.join(folder)).with_context(|| out.join(folder).display().to_string())?;
-    }
-    write_file(&path, |file| file.write_all(recipe.as_bytes()))
+    let create = |name: &str| fs::create_dir_all(out.join(name)).with_context(|| out.join(name).display().to_string());
+    create(WORK)?;
+    write_file(&path, |file| file.write_all(recipe.as_bytes()))?;
+    create("graphs")
+}
+
+/// Whether a folder has more in it than what is made before the recipe.
+fn has_other_files(out: &Path) -> bool {
+    fs::read_dir(out)
+        .is_ok_and(|mut entries| entries.any(|entry| entry.map_or(true, |entry| entry.file_name() != WORK)))
 }
 
 /// Writes the graphs and clusters of a suite, and looks for the best makespans.
@@ -225,6 +243,11 @@ fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
     }
     let Some(rows) = rows(args, out, &suite_toml)? else { return Ok(Made::Stopped) };
     let mut best = best_known(&plan, &rows)?;
+    let missing = plan.used_groups().count() - best.height();
+    if missing > 0 {
+        let of = "graphs with a cluster have no valid placement by any placer of the collection: best.csv has no row for them";
+        print(&format!("{missing} {of}\n"))?;
+    }
     write_frame(&out.join("best.csv"), &mut best)?;
     write_frame(&out.join("best.parquet"), &mut best)?;
     Ok(Made::Whole { index, about, has_best: true })
