@@ -46,9 +46,10 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
+    let form = cmd::form(&arguments);
     match Cli::from_arg_matches(&arguments) {
         Ok(Cli { verb: Some(verb) }) => {
-            exit_code(start_threads().and_then(|()| verb.execute(cmd::command(Cli::command()))))
+            exit_code(start_threads().and_then(|()| verb.execute(cmd::command(Cli::command()), form)))
         }
         Ok(Cli { verb: None }) => exit_code(print(OVERVIEW).map(|()| ExitCode::SUCCESS)),
         Err(error) => refuse(&error),

@@ -1,5 +1,6 @@
 //! What verbs print and write: standard output, files, errors in one line, exit codes.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -8,6 +9,47 @@ use std::process::ExitCode;
 use anyhow::Context;
 use placebench::datasets::format::write_whole;
 use placebench::datasets::{io_reason, printable};
+use serde::Serialize;
+
+/// How a verb answers on standard output. Progress and remarks are lines on standard error either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Text for people.
+    Text,
+    /// One JSON document for programs, with the keys of docs/JSON.md.
+    Json,
+}
+
+impl Form {
+    /// Prints an answer, as its text or as JSON. A verb prints one answer at most.
+    ///
+    /// # Errors
+    /// As [`print`].
+    pub(crate) fn print(self, answer: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        match self {
+            Self::Text => print(&text()),
+            Self::Json => print(&json_text(answer)?),
+        }
+    }
+}
+
+/// A value as JSON. What a terminal would obey within a text is escaped, so that the document reads back as it was.
+fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
+    let json = serde_json::to_string_pretty(value)? + "\n";
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match printable(c.encode_utf8(&mut [0; 4])) {
+            Cow::Borrowed(plain) => text.push_str(plain),
+            Cow::Owned(_) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text += &format!("\\u{unit:04x}")),
+        }
+    }
+    Ok(text)
+}
+
+/// A path in an answer.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
 
 /// Prints a text to standard output. What a name holds that a terminal would obey is shown instead.
 ///
@@ -113,6 +155,15 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn json_reads_back_whatever_names_hold_and_holds_nothing_that_a_terminal_obeys() {
+        let name = "a\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{2066}\"\\ \t\n ü 😀";
+        let text = super::json_text(&vec![name]).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), [name]);
+        assert_eq!(placebench::datasets::printable(&text), text);
+        assert!(text.contains("\\u009b") && text.contains("\\u202e") && text.contains("ü 😀"), "{text}");
+    }
+
     #[test]
     fn prose_is_wrapped_between_words() {
         assert_eq!(super::wrap("one two  three four", 9), "one two\nthree\nfour");

@@ -81,7 +81,7 @@ fn two_runs_of_one_build_are_equal_and_a_regression_is_named_in_every_format() {
     assert!(text.contains("… and 3 more (use --all)"), "{text}");
     let text = said(folder, 1, &["compare", "a", "worse.csv", "--ignore", "time", "--format", "markdown"]);
     assert!(text.starts_with("## 5 regressions") && text.contains("| mite "), "{text}");
-    let json = said(folder, 1, &["compare", "a", "worse.csv", "--format", "json", "--ignore", "time"]);
+    let json = said(folder, 1, &["compare", "a", "worse.csv", "--json", "--ignore", "time"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["is_regression"], &json["compared"]), (&true.into(), &20.into()));
     assert_eq!(json["regressions"][0]["regression"], "status");
@@ -150,18 +150,13 @@ fn what_does_not_compare_is_one_line_and_exit_code_two() {
 }
 
 #[test]
-fn a_ranking_comes_in_five_formats_and_says_what_it_left_out() {
+fn a_ranking_comes_in_several_formats_and_says_what_it_left_out() {
     let (folder, mut rows) = two_runs();
     let folder = folder.path();
     let text = said(folder, 0, &["rank", "a"]);
     assert!(text.contains("over 3 of 3 instances"), "{text}");
     assert_eq!(text, said(folder, 0, &["rank", "b"]), "the bootstrap is the same every time");
-    for (format, expected) in [
-        ("markdown", "| placer"),
-        ("latex", "\\begin{tabular}{l"),
-        ("csv", "placer,mean,low"),
-        ("json", "\"mean_ratio\""),
-    ] {
+    for (format, expected) in [("markdown", "| placer"), ("latex", "\\begin{tabular}{l"), ("csv", "placer,mean,low")] {
         let text = said(folder, 0, &["rank", "a", "--format", format]);
         assert!(text.contains(expected) && text.contains("hashing"), "{format}: {text}");
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -178,5 +179,201 @@ fn the_example_of_a_suite_shows_every_key() {
             let place = if matches!(key, "graph" | "cluster" | "placer" | "execute") { example } else { &of_table };
             assert!(shown.iter().any(|shown| place.contains(shown)), "{table} {key} is not in docs/FORMATS.md");
         }
+    }
+}
+
+/// The paths to all values; `[]` stands for the items of a list.
+fn paths(value: &serde_json::Value, path: &str, found: &mut BTreeSet<String>) {
+    use serde_json::Value;
+    match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            let dot = if path.is_empty() { "" } else { "." };
+            entries.iter().for_each(|(key, value)| paths(value, &format!("{path}{dot}{key}"), found));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
+        }
+        _ => _ = found.insert(path.to_owned()),
+    }
+}
+
+/// Whether a path is that of a documented key, whose words in capitals stand for any.
+fn is_of(path: &str, key: &str) -> bool {
+    let (path, key): (Vec<_>, Vec<_>) = (path.split('.').collect(), key.split('.').collect());
+    let fits = |(found, known): (&&str, &&str)| {
+        let wild = known.chars().all(|c| c.is_ascii_uppercase());
+        wild || found == known || found.trim_end_matches("[]") == known.trim_end_matches("[]")
+    };
+    // A word in capitals at the end may stand for the name of a file, which has dots.
+    let may_go_on = key.last().is_some_and(|last| last.chars().all(|c| c.is_ascii_uppercase()));
+    (path.len() <= key.len() || may_go_on) && path.iter().zip(&key).all(fits)
+}
+
+/// The keys of the table that follows a text of docs/FORMATS.md.
+fn table_after(text: &str) -> Vec<String> {
+    let docs = include_str!("../docs/FORMATS.md");
+    let rest = docs.split_once(text).unwrap_or_else(|| panic!("{text}")).1;
+    let rows = rest.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with('|'));
+    let cells: Vec<String> = rows.map(|row| row.split(" | ").next().unwrap().to_owned()).collect();
+    cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// A TOML or JSON file, or the first line of one with an object a line.
+fn read(path: &Path) -> serde_json::Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    match path.extension().unwrap().to_str().unwrap() {
+        "toml" => serde_json::to_value(toml::from_str::<toml::Table>(&text).unwrap()).unwrap(),
+        "jsonl" => serde_json::from_str(text.lines().next().unwrap()).unwrap(),
+        _ => serde_json::from_str(&text).unwrap(),
+    }
+}
+
+#[test]
+fn the_documentation_has_every_key_of_the_files_that_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let suite = "name = \"small\"\nplacers = [\"heft\"]\nexecutors = [\"threads\"]\n[execute]\nmean_op = \"100us\"\n\
+                 repetitions = 1\nwarm_up = 1\n[[graph]]\nfile = \"c.csv\"\n[[cluster]]\npreset = \"gtx1080x2\"\n";
+    fs::write(folder.join("s.toml"), suite).unwrap();
+    for args in [
+        &["convert", "convnet", "c.csv"][..],
+        &["run", "s.toml", "-q", "--out", "r"],
+        &["run", "s.toml", "-q", "--out", "shard", "--shard", "1/1"],
+        &["generate", "laich3", "--ops", "100", "-o", "g"],
+        &["generate", "laich3", "--ops", "20000", "--stream", "--shards", "2", "-o", "p"],
+        &["generate", "gnm(vertices=50,edges=90)", "--stream", "-o", "e.pbedges"],
+        &["place", "c.csv", "--placement", "placement.csv", "--timeline", "timeline.csv"],
+    ] {
+        let output = placebench(folder, args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    }
+    let timeline = fs::read_dir(folder.join("r/timelines")).unwrap().next().unwrap().unwrap().path();
+    let part = fs::read_dir(folder.join("shard/parts")).unwrap().map(|entry| entry.unwrap().path());
+    let part = part.into_iter().find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap();
+    let first_part = folder.join("p/edges-00001-of-00002.toml");
+    let manifest = "`manifest.toml` of a generated graph;";
+    let tallies = "`properties.toml` and `edges-I-of-N.toml`";
+    let check = |table: &str, files: &[&Path], unseen: &[&str]| {
+        let known = table_after(table);
+        let mut found = BTreeSet::new();
+        files.iter().for_each(|file| paths(&read(file), "", &mut found));
+        for path in &found {
+            assert!(known.iter().any(|key| is_of(path, key)), "'{path}' is not in docs/FORMATS.md after {table}");
+        }
+        for key in known.iter().filter(|key| !unseen.contains(&key.as_str())) {
+            assert!(found.iter().any(|path| is_of(path, key)), "no file has '{key}' of docs/FORMATS.md after {table}");
+        }
+    };
+    check("`environment.toml` of a run folder:", &[&folder.join("r/environment.toml")], &[]);
+    check("a first line comes before:", &[&part], &[]);
+    check("`timelines/KEY.json`:", &[&timeline], &[]);
+    check(manifest, &[&folder.join("g/manifest.toml")], &[]);
+    check(tallies, &[&folder.join("p/properties.toml"), &first_part], &[]);
+    // The other files of streamed graphs have keys of these two.
+    let docs = include_str!("../docs/FORMATS.md");
+    let sentence = docs.split_once(manifest).unwrap().1.split("\n\n").next().unwrap();
+    for key in read(&folder.join("p/stream.toml")).as_object().unwrap().keys() {
+        assert!(sentence.contains(&format!("`{key}`")), "stream.toml: {key}");
+    }
+    let single = read(&folder.join("e.pbedges.toml"));
+    let mut keys: Vec<&String> = single.as_object().unwrap().keys().collect();
+    keys.retain(|key| *key != "part");
+    assert!(keys.iter().all(|key| sentence.contains(&format!("`{key}`"))), "{keys:?}");
+    for (file, columns) in [("placement.csv", "`--placement` has"), ("timeline.csv", "`--timeline` has")] {
+        let rest = docs.split_once(columns).unwrap().1;
+        let header = fs::read_to_string(folder.join(file)).unwrap();
+        for column in header.lines().next().unwrap().split(',') {
+            assert!(rest.split("\n\n").next().unwrap().contains(&format!("`{column}`")), "{file}: {column}");
+        }
+    }
+}
+
+#[test]
+fn the_documentation_has_every_key_that_readers_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let unknown = "nothing_that_exists_here = 1\n";
+    // Readers of ours say 'known are a, b', those of serde 'expected one of `a`, `b`'.
+    let known = |error: &str| -> BTreeSet<String> {
+        match error.split_once("known are ") {
+            Some((_, known)) => known.split(", ").map(|key| key.trim().to_owned()).collect(),
+            None => {
+                let (_, known) = error.split_once("expected").unwrap_or_else(|| panic!("{error}"));
+                known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+            }
+        }
+    };
+    // Clusters: what the reader takes in each table is in the two examples.
+    let docs = include_str!("../docs/FORMATS.md");
+    let section = docs.split("\n## Cluster TOML\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let device = "[[device]]\nname = \"a\"\nkind = \"CPU\"\nspeed = 1\n";
+    for (table, text) in [
+        ("", format!("{unknown}{device}")),
+        ("[[device]]", format!("{device}{unknown}")),
+        ("[link]", format!("{device}[link]\nrate = 1\n{unknown}")),
+        ("[[pair]]", format!("{device}[[pair]]\nrate = 1\n{unknown}")),
+        ("[[overhead]]", format!("{device}[[overhead]]\n{unknown}")),
+        ("[topology]", format!("{device}[topology]\nswitches = []\n{unknown}")),
+        ("[[topology.link]]", format!("{device}[[topology.link]]\nbetween = [\"a\", \"a\"]\nrate = 1\n{unknown}")),
+    ] {
+        fs::write(folder.join("c.toml"), text).unwrap();
+        let error = placebench::datasets::format::read_cluster(&folder.join("c.toml")).unwrap_err().to_string();
+        let of_table: String = match table {
+            "" => section.to_owned(),
+            _ => section.split(table).skip(1).map(|rest| rest.split("\n\n").next().unwrap()).collect(),
+        };
+        for key in known(&error) {
+            let shown = [format!("{key} = "), format!("[{key}]"), format!("# or {key} = "), format!("{key}.")];
+            let is_table = section.contains(&format!("[[{}.{key}]]", table.trim_matches(['[', ']'])));
+            let is_shown = is_table || shown.iter().any(|shown| of_table.contains(shown));
+            assert!(is_shown, "{table} {key} is not in docs/FORMATS.md");
+        }
+    }
+    // Parameters of random clusters.
+    let documented = table_after("Parameters of a random cluster");
+    for (table, text) in
+        [("", format!("devices = 2\n{unknown}")), ("kinds.", format!("devices = 2\n[kinds]\n{unknown}"))]
+    {
+        let error = placebench::generator::ClusterParams::from_toml(&text).unwrap_err().to_string();
+        for key in known(&error) {
+            let path = format!("{table}{key}");
+            assert!(documented.iter().any(|own| *own == path || own.starts_with(&format!("{path}."))), "{path}");
+        }
+    }
+    // What a calibration needs of a driver: without a key it is refused.
+    let table = table_after("`machine.json`, which");
+    let device = r#"{"name": "a", "kind": "cpu", "memory_bytes": null, "op_overhead_seconds": null}"#;
+    let measured = format!(
+        r#"{{"devices": [{device}], "equations": [{{"type": "t", "operations": 1, "step_seconds": {{"a": 1}}}}],
+        "graphs": [{{"graph": "g", "ops": [0], "op_overhead_seconds": {{"a": 1}}}}],
+        "transfers": [{{"from": 0, "to": 1, "bytes": 1, "sender_seconds": 1, "receiver_seconds": 1, "one_way_seconds": [1, 1]}}],
+        "flows": [{{"pairs": [[0, 1]], "bytes": 1, "seconds": 1}}]}}"#
+    );
+    let measured: placebench::harness::calibrate::Measured = serde_json::from_str(&measured).unwrap();
+    let mut found = BTreeSet::new();
+    paths(&serde_json::to_value(&measured).unwrap(), "", &mut found);
+    for path in &found {
+        assert!(table.iter().any(|key| is_of(path, key)), "'{path}' of a calibration is not in docs/FORMATS.md");
+    }
+    for key in &table {
+        assert!(found.iter().any(|path| is_of(path, key)), "no calibration has '{key}'");
+    }
+}
+
+/// The columns of result tables, those of every network model included.
+#[test]
+fn the_documentation_has_every_column_of_result_tables() {
+    use placebench::harness::results::{Predictions, Row};
+    let docs = include_str!("../docs/FORMATS.md");
+    let section = docs.split("\n## Result tables\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.split(" | ").next().unwrap());
+    let documented: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let models = Predictions::columns();
+    let prefixes = ["predicted_MODEL", "prediction_error_MODEL"];
+    let written: BTreeSet<&str> = Row::COLUMNS.iter().copied().chain(prefixes).collect();
+    assert_eq!(documented, written);
+    for column in &models {
+        assert!(column.starts_with("predicted_") || column.starts_with("prediction_error_"), "{column}");
     }
 }

@@ -117,6 +117,13 @@ impl FromIterator<Kind> for KindSet {
     }
 }
 
+impl serde::Serialize for KindSet {
+    /// As its text.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for KindSet {
     /// `ALL`, `NONE`, or the names joined by `|`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

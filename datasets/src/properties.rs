@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use petgraph::algo::connected_components;
+use serde::Serialize;
 
 use crate::{Cluster, DataflowGraph, Kind, KindSet, OpId, Time};
 
 /// Size, shape and costs of a graph.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Properties {
     /// Number of ops.
     pub nodes: usize,
+    /// Edges of both sorts.
+    pub edges: usize,
     /// Edges that carry a tensor.
     pub data_edges: usize,
     /// Edges that carry none.
@@ -84,6 +87,7 @@ impl Properties {
         let critical_path_ops = critical_path_ops(graph);
         Self {
             nodes,
+            edges,
             data_edges: edges - control_edges,
             control_edges,
             tensors: graph.tensor_count(),
@@ -201,7 +205,7 @@ impl fmt::Display for Properties {
         let ratio = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         let list = |items: Vec<String>| if items.is_empty() { "-".to_owned() } else { items.join(", ") };
         line("ops", &self.nodes)?;
-        line("edges", &(self.data_edges + self.control_edges))?;
+        line("edges", &self.edges)?;
         line("  data", &self.data_edges)?;
         line("  control", &self.control_edges)?;
         line("tensors", &self.tensors)?;
@@ -274,6 +278,7 @@ mod tests {
         let properties = Properties::of(&graph(), None);
         let expected = Properties {
             nodes: 6,
+            edges: 5,
             data_edges: 4,
             control_edges: 1,
             tensors: 7,

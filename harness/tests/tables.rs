@@ -6,7 +6,8 @@ use std::fs;
 use placebench_harness::engine::Costs;
 use placebench_harness::problem::Kinds;
 use placebench_harness::results::{
-    Column, Filter, Metric, Row, SCENARIO, Table, TableError, open_table, read_table, save_table, values, write_rows,
+    Column, CsvTexts, Filter, Metric, Row, SCENARIO, Table, TableError, open_table, read_table, save_table, values,
+    write_rows,
 };
 use polars::prelude::*;
 
@@ -154,7 +155,7 @@ fn rows_of_several_groups_of_a_file_are_found_again() {
     // A copy in another format, in batches.
     for name in ["copy.parquet", "copy.csv", "copy.json"] {
         let copy = folder.path().join(name);
-        save_table(&copy, &table.only(&wanted)).unwrap();
+        save_table(&copy, &table.only(&wanted), CsvTexts::Safe).unwrap();
         let read: Vec<u32> = read_table(&copy).unwrap().iter().map(|row| row.repetition).collect();
         assert_eq!(read, wanted, "{name}");
         assert_eq!(open_table(&copy).unwrap().height(), wanted.len());

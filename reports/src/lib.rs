@@ -22,18 +22,18 @@ mod terminal;
 
 pub use agreement_text::agreement_table;
 pub use claims::{
-    Checked, CheckedError, Claim, Claims, Group, Outcome, Part, Reading, Repetitions, SOURCES, Standing, Taken,
-    Verdict, claims_markdown, claims_of, document,
+    Checked, CheckedError, Claim, ClaimRecord, Claims, ClaimsDocument, Group, Outcome, Part, Reading, ReadingRecord,
+    Repetitions, SOURCES, Standing, Taken, Verdict, VerdictRecord, claims_markdown, claims_of, document,
 };
 pub use comparison::{
-    PlacerTrend, Trend, comparison_json, comparison_markdown, comparison_text, ranking_json, ranking_notes,
-    ranking_table, ranking_text,
+    ComparisonDocument, Limits, PlacerTrend, Trend, comparison_markdown, comparison_text, ranking_notes, ranking_table,
+    ranking_text,
 };
 pub use findings::{finding_sentences, findings};
 pub use html::{MOST_RUNS, Report, ReportInput, Timelines, comparison_report, html_report};
 pub use kinds::{CellsError, FigureKind, UnknownFigure};
 pub use marks::Marks;
-pub use metric_table::MetricTable;
+pub use metric_table::{MetricRecords, MetricTable};
 pub use optimality::{Impossible, Optimality, OptimalityEntry};
 pub use optimality_text::optimality_table;
 pub use profile::{Profile, Profiles, profile_table};

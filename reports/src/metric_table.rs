@@ -1,8 +1,11 @@
 //! From result rows to tables for papers.
 
+use std::collections::BTreeMap;
+
 use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::{self, Metric};
 use polars::prelude::PolarsResult;
+use serde::Serialize;
 
 use crate::export::{Table, TextFormat, latex_float, latex_text, number_text};
 use crate::figure::Estimate;
@@ -28,6 +31,15 @@ struct Column {
     decimals: usize,
     /// Whether any of its values has a deviation.
     repeated: bool,
+}
+
+/// The table for programs: the columns of its CSV, with all digits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricRecords {
+    /// Names of the columns, in order; the first is `placer`.
+    pub columns: Vec<String>,
+    /// A row for each placer, with a value for each column; null where the placer failed.
+    pub rows: Vec<BTreeMap<String, serde_json::Value>>,
 }
 
 /// A mean in the unit of its column.
@@ -126,21 +138,41 @@ impl MetricTable {
         table
     }
 
-    /// Means and deviations in columns of their own, which programs read as numbers.
-    fn csv(&self) -> Table {
+    /// Means and deviations in columns of their own.
+    fn cells(&self) -> (Vec<String>, Vec<Vec<Option<f64>>>) {
         let names = self.columns.iter().flat_map(|column| {
             [Some(column.name.clone()), column.repeated.then(|| format!("{}, standard deviation", column.name))]
         });
-        let mut table = Table::new([Some("placer".to_owned())].into_iter().chain(names).flatten());
-        for (placer, values) in &self.rows {
+        let row = |values: &Vec<Option<Value>>| {
             let cells = self.columns.iter().zip(values).flat_map(|(column, value)| {
-                let number = |number: Option<f64>| number.map_or_else(String::new, number_text);
-                let deviation = || number(value.and_then(|value| value.deviation));
-                [Some(number(value.map(|value| value.mean))), column.repeated.then(deviation)]
+                let deviation = || value.and_then(|value| value.deviation);
+                [Some(value.map(|value| value.mean)), column.repeated.then(deviation)]
             });
-            table.push([Some(placer.clone())].into_iter().chain(cells).flatten());
+            cells.flatten().collect()
+        };
+        (names.flatten().collect(), self.rows.iter().map(|(_, values)| row(values)).collect())
+    }
+
+    /// What programs read as CSV.
+    pub fn csv(&self) -> Table {
+        let (names, rows) = self.cells();
+        let mut table = Table::new(["placer".to_owned()].into_iter().chain(names));
+        for ((placer, _), row) in self.rows.iter().zip(rows) {
+            let cells = row.into_iter().map(|cell| cell.map_or_else(String::new, number_text));
+            table.push([placer.clone()].into_iter().chain(cells));
         }
         table
+    }
+
+    /// What programs read as records.
+    pub fn records(&self) -> MetricRecords {
+        let (names, rows) = self.cells();
+        let record = |((placer, _), row): (&(String, _), Vec<Option<f64>>)| {
+            let cells = names.iter().cloned().zip(row.into_iter().map(serde_json::Value::from));
+            [("placer".to_owned(), placer.as_str().into())].into_iter().chain(cells).collect()
+        };
+        let rows = self.rows.iter().zip(rows).map(record).collect();
+        MetricRecords { columns: ["placer".to_owned()].into_iter().chain(names.iter().cloned()).collect(), rows }
     }
 
     /// With booktabs rules; means and deviations stand below each other on both sides of ±.

@@ -6,10 +6,11 @@ use crate::summary::Summary;
 /// The table of ratios to the optimum, in blocks that fit the width; empty if no optimum was proven.
 pub fn optimality_table(summary: &Summary, width: usize) -> String {
     let Some(optimality) = &summary.optimality else { return String::new() };
-    let shown: Vec<String> = summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect();
+    let order = summary.order();
+    let shown: Vec<String> = order.iter().map(|&placer| summary.marks.shown(&summary.placers[placer])).collect();
     let first = shown.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("placer".len());
     let columns: Vec<Vec<String>> =
-        (0..optimality.scenarios.len()).map(|column| column_lines(summary, optimality, column)).collect();
+        (0..optimality.scenarios.len()).map(|column| column_lines(summary, optimality, column, &order)).collect();
     let mut text = String::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
@@ -35,9 +36,9 @@ pub fn optimality_table(summary: &Summary, width: usize) -> String {
     text
 }
 
-/// A scenario's two lines of header and one line a placer, all equally wide.
-fn column_lines(summary: &Summary, optimality: &Optimality, column: usize) -> Vec<String> {
-    let entries = optimality.entries.iter().map(|row| match &row[column] {
+/// A scenario's two lines of header and one line a placer in their order, all equally wide.
+fn column_lines(summary: &Summary, optimality: &Optimality, column: usize, order: &[usize]) -> Vec<String> {
+    let entries = order.iter().map(|&placer| match &optimality.entries[placer][column] {
         None => "failed".to_owned(),
         Some(entry) => {
             // Rounded down, so that 100 % means all.

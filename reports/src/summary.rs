@@ -153,6 +153,22 @@ impl Summary {
         geometric_mean(self.common_scenarios().into_iter().filter_map(|column| self.ratio(placer, column)))
     }
 
+    /// The placers, the best first: those with the fewest failures, among them by the geometric mean of their ratios, among
+    /// equals in the order of the rows. Tables, the report and JSON list them so.
+    pub fn order(&self) -> Vec<usize> {
+        let standing = |placer: usize| {
+            let ratios: Vec<f64> = (0..self.scenarios.len()).filter_map(|column| self.ratio(placer, column)).collect();
+            (self.scenarios.len() - ratios.len(), geometric_mean(ratios).unwrap_or(f64::INFINITY))
+        };
+        let standings: Vec<(usize, f64)> = (0..self.placers.len()).map(standing).collect();
+        let mut order: Vec<usize> = (0..self.placers.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (standings[a], standings[b]);
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        order
+    }
+
     /// The label of a scenario: the graph, and whatever else differs between scenarios.
     pub fn label(&self, scenario: usize) -> &str {
         &self.labels[scenario]

@@ -44,8 +44,8 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     header.push("mean".to_owned());
     table.set_header(header);
-    for (placer, name) in summary.placers.iter().enumerate() {
-        let mut cells = vec![summary.marks.shown(name)];
+    for placer in summary.order() {
+        let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
         cells.extend(columns.iter().map(|&column| match summary.ratio(placer, column) {
             Some(1.0) => "1.00*".to_owned(),
             Some(ratio) => format!("{} ", ratio_text(ratio)),
@@ -76,8 +76,8 @@ fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
     let mut header = vec!["placer".to_owned()];
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     table.set_header(header);
-    for (placer, name) in summary.placers.iter().enumerate() {
-        let mut cells = vec![summary.marks.shown(name)];
+    for placer in summary.order() {
+        let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
         cells.extend(columns.iter().map(|&column| {
             let traffic = summary.entries[placer][column].as_ref().map(|entry| entry.traffic_bytes / 1e6);
             traffic.map_or_else(|| "-".to_owned(), significant)
@@ -221,6 +221,24 @@ random   3.50  -
         };
         assert_eq!(squeeze(&text), squeeze(expected), "\n{text}");
         assert!(failures_table(&table()).unwrap().starts_with("2 × random on b@c: infeasible: no feasible device"));
+    }
+
+    #[test]
+    fn placers_stand_by_their_mean_and_all_that_tie_are_marked() {
+        let mut rows = rows();
+        rows.retain(|row| row.graph == "a");
+        for (twin, factor) in [("slow", 3.0), ("twin", 1.0)] {
+            let copies: Vec<Row> = rows.iter().filter(|row| row.placer == "heft").cloned().collect();
+            let copy = |row: Row| Row { placer: twin.into(), makespan: row.makespan.map(|m| m * factor), ..row };
+            rows.splice(0..0, copies.into_iter().map(copy));
+        }
+        let text = summary_tables(&summary_of(&rows));
+        let lines = |table: &str| -> Vec<String> {
+            let lines = text.split(table).nth(1).unwrap().lines().skip(2).take(4);
+            lines.map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert_eq!(lines("Makespan"), ["twin 1.00*", "heft 1.00*", "random 2.00", "slow 3.00"]);
+        assert_eq!(lines("Traffic"), ["twin 0", "heft 0", "random 3.50", "slow 0"]);
     }
 
     #[test]

@@ -8,13 +8,14 @@ use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::{self, GraphHeader};
 use placebench::datasets::{DataflowGraph, MemoryRule};
-use placebench::harness::calibrate::{CalibrateSettings, Calibration, measure};
+use placebench::harness::calibrate::{CalibrateSettings, Calibration, Line, PairFit, measure};
 use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use placebench::harness::suite::{BuiltIn, Suite};
+use serde::Serialize;
 
 use crate::interrupt::stop_on_ctrl_c;
-use crate::output::print;
+use crate::output::{Form, shown};
 
 /// Arguments of `calibrate`.
 #[derive(clap::Args)]
@@ -57,7 +58,86 @@ pub(crate) struct Args {
 /// Types of ops that are printed: those that took longest.
 const MOST_TYPES: usize = 6;
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers. Times are seconds.
+#[derive(Serialize)]
+struct Answer<'a> {
+    devices: Vec<DeviceAnswer<'a>>,
+    /// Types of ops, those that took longest first.
+    types: Vec<TypeAnswer<'a>>,
+    transfers: Vec<TransferAnswer<'a>>,
+    /// How pairs that send at once slow each other.
+    sharing: Vec<SharingAnswer<'a>>,
+    /// How far network models are off that, the nearest first.
+    networks: Vec<NetworkAnswer<'a>>,
+    files: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct DeviceAnswer<'a> {
+    name: &'a str,
+    speed: f64,
+    residual: f64,
+    op_overhead: f64,
+}
+
+#[derive(Serialize)]
+struct TypeAnswer<'a> {
+    op_type: &'a str,
+    speeds: &'a [f64],
+}
+
+#[derive(Serialize)]
+struct TransferAnswer<'a> {
+    from: &'a str,
+    to: &'a str,
+    send: Line,
+    receive: Line,
+    link: Line,
+    one_way: Line,
+}
+
+#[derive(Serialize)]
+struct SharingAnswer<'a> {
+    pairs: Vec<[&'a str; 2]>,
+    ratio: f64,
+}
+
+#[derive(Serialize)]
+struct NetworkAnswer<'a> {
+    network: &'a str,
+    error: f64,
+}
+
+impl<'a> Answer<'a> {
+    fn new(calibration: &'a Calibration, files: Vec<String>) -> Self {
+        let cluster = &calibration.cluster;
+        let name = |device| cluster.device(device).name.as_str();
+        let device = |(device, line): (_, &Line)| DeviceAnswer {
+            name: name(device),
+            speed: cluster.device(device).speed,
+            residual: line.residual,
+            op_overhead: cluster.op_overhead(device),
+        };
+        let transfer = |pair: &'a PairFit| {
+            let &PairFit { from, to, send, receive, link, one_way } = pair;
+            TransferAnswer { from: name(from), to: name(to), send, receive, link, one_way }
+        };
+        let shared = |(pairs, ratio): &(Vec<[usize; 2]>, f64)| {
+            let names = |pair: &[usize; 2]| pair.map(|device| cluster.devices()[device].name.as_str());
+            SharingAnswer { pairs: pairs.iter().map(names).collect(), ratio: *ratio }
+        };
+        Self {
+            devices: cluster.device_ids().zip(&calibration.speeds).map(device).collect(),
+            types: calibration.types.iter().map(|(op_type, speeds)| TypeAnswer { op_type, speeds }).collect(),
+            transfers: calibration.pairs.iter().map(transfer).collect(),
+            sharing: calibration.sharing.iter().map(shared).collect(),
+            networks: calibration.networks.iter().map(|&(network, error)| NetworkAnswer { network, error }).collect(),
+            files,
+        }
+    }
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if !args.graph.is_empty() && args.executor != "jax" {
         bail!("--graph: {} measures kernels, not steps of graphs: leave it out, or use --executor jax", args.executor);
     }
@@ -102,14 +182,18 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     }
     format::write_whole(&raw, |error| anyhow!("{}: {error}", raw.display()), |out| Ok(writeln!(out, "{value:#}")?))?;
     format::write_cluster(&args.out, &calibration.cluster)?;
-    print(&report(&calibration, &args.out))?;
+    let mut files = vec![shown(&args.out), shown(&raw)];
+    let mut predicts = String::new();
     if !graphs.is_empty() {
         let file = folder.join("reality.toml");
         let text = reality(&graphs, args)?.to_toml().context("the suite")?;
         let fault = |error| anyhow!("{}: {error}", file.display());
         format::write_whole(&file, fault, |out| Ok(out.write_all(text.as_bytes())?))?;
-        print(&format!("how well it predicts: placebench run {}\n", file.display()))?;
+        files.extend(graphs.iter().map(|(header, _)| shown(&folder.join(name_of(&header.name)))));
+        files.push(shown(&file));
+        predicts = format!("how well it predicts: placebench run {}\n", file.display());
     }
+    form.print(&Answer::new(&calibration, files), || report(&calibration, &args.out) + &predicts)?;
     Ok(ExitCode::SUCCESS)
 }
 

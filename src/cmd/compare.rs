@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use placebench::harness::compare::{Comparison, Options, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
-use placebench::reports::{comparison_json, comparison_markdown, comparison_text};
+use placebench::reports::{ComparisonDocument, comparison_markdown, comparison_text};
 
 use super::filter::Where;
-use crate::output::print;
+use crate::output::Form;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
 pub(super) const BAD_INPUT: u8 = 2;
@@ -27,7 +27,7 @@ Examples:
   placebench compare runs/default-1 runs/default-2
   placebench compare old.parquet new.csv --ignore time
   placebench compare runs/good runs/tonight --max-cell inf --max-mean 1.01 --format markdown
-  placebench compare runs/good runs/tonight --metrics makespan,traffic_bytes --all --format json";
+  placebench compare runs/good runs/tonight --metrics makespan,traffic_bytes --all --json";
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     all_cells: bool,
 
     /// How to print.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     format: Format,
 
     /// Lists end after this many lines.
@@ -92,7 +92,6 @@ pub(crate) struct Args {
 enum Format {
     Text,
     Markdown,
-    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -118,7 +117,7 @@ fn positive(text: &str) -> Result<f64, String> {
     if number > 0.0 && number.is_finite() { Ok(number) } else { Err("must be positive".to_owned()) }
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let options = Options {
         metrics: args.metrics.clone(),
         max_cell: args.max_cell,
@@ -139,10 +138,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(bad_input(&error)),
     };
     let limit = if args.all { usize::MAX } else { args.limit as usize };
-    print(&match args.format {
+    form.print(&ComparisonDocument::new(&comparison, &options), || match args.format {
         Format::Text => comparison_text(&comparison, limit),
         Format::Markdown => comparison_markdown(&comparison, limit),
-        Format::Json => comparison_json(&comparison, &options)?,
     })?;
     Ok(if comparison.is_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

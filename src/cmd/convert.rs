@@ -12,8 +12,9 @@ use placebench::datasets::format::{
 use placebench::datasets::{DataflowGraph, catalogue};
 use placebench::generator::GraphParams;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
+use serde::Serialize;
 
-use crate::output::print;
+use crate::output::{Form, shown};
 
 /// Arguments of `convert`.
 #[derive(clap::Args)]
@@ -69,35 +70,67 @@ pub(crate) struct Args {
     force: bool,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers.
+#[derive(Default, Serialize)]
+struct Answer {
+    nodes: Option<usize>,
+    edges: Option<usize>,
+    nets: Option<usize>,
+    devices: Option<usize>,
+    /// What the reader did to the graph.
+    report: Option<String>,
+    /// What the graph loses in the format.
+    losses: Vec<String>,
+    files: Vec<String>,
+    /// The size in words; nothing of a cluster.
+    #[serde(skip)]
+    size: Option<String>,
+}
+
+impl Answer {
+    /// The lines on standard output.
+    fn text(&self) -> String {
+        let size = self.size.as_ref().map(|size| format!("{}: {size}", self.files.join(", ")));
+        self.report.iter().chain(&size).map(|line| format!("{line}\n")).collect()
+    }
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let output = &args.output;
     if output.exists() && !args.force {
         bail!("{}: exists: --force replaces it", output.display());
     }
+    let mut answer = Answer { files: vec![shown(output)], ..Answer::default() };
     if args.cluster {
         refuse_options(args, "a cluster")?;
-        format::write_cluster(output, &ClusterEntry::named(&args.input)?.load(args.seed)?)?;
-        return Ok(ExitCode::SUCCESS);
+        let cluster = ClusterEntry::named(&args.input)?.load(args.seed)?;
+        format::write_cluster(output, &cluster)?;
+        answer.devices = Some(cluster.device_count());
+    } else if let Some(format) = undirected_format(output) {
+        let what = read_as_undirected(args, format, &mut answer)?;
+        write_undirected(output, format, &what)?;
+        answer.size = Some(what.to_string());
+        match &what {
+            Undirected::Graph(graph) => {
+                (answer.nodes, answer.edges) = (Some(graph.vertex_count()), Some(graph.edge_count()));
+            }
+            Undirected::Hypergraph(nets) => {
+                (answer.nodes, answer.nets) = (Some(nets.vertex_count()), Some(nets.net_count()));
+            }
+        }
+    } else {
+        let GraphFile { header, graph, .. } = read_dataflow(args, &mut answer)?;
+        check_losses(args, format::graph_format(output)?, &header, &graph, &mut answer)?;
+        format::write_graph(output, &header, &graph)?;
+        (answer.nodes, answer.edges) = (Some(graph.op_count()), Some(graph.edge_count()));
+        answer.size = Some(format!("{} ops, {} edges", graph.op_count(), graph.edge_count()));
     }
-    let size = match undirected_format(output) {
-        Some(format) => {
-            let what = read_as_undirected(args, format)?;
-            write_undirected(output, format, &what)?;
-            what.to_string()
-        }
-        None => {
-            let GraphFile { header, graph, .. } = read_dataflow(args)?;
-            check_losses(args, format::graph_format(output)?, &header, &graph)?;
-            format::write_graph(output, &header, &graph)?;
-            format!("{} ops, {} edges", graph.op_count(), graph.edge_count())
-        }
-    };
-    print(&format!("{}: {size}\n", output.display()))?;
+    form.print(&answer, || answer.text())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a dataflow graph: a name of the catalogue, a preset, or a file, whose report is printed.
-fn read_dataflow(args: &Args) -> anyhow::Result<GraphFile> {
+/// Reads a dataflow graph: a name of the catalogue, a preset, or a file.
+fn read_dataflow(args: &Args, answer: &mut Answer) -> anyhow::Result<GraphFile> {
     let path = Path::new(&args.input);
     let is_name = catalogue::find(&args.input).is_ok() || GraphParams::preset(&args.input).is_some();
     if is_name || !path.exists() {
@@ -106,23 +139,21 @@ fn read_dataflow(args: &Args) -> anyhow::Result<GraphFile> {
         return Ok(GraphFile { header, graph, report: None });
     }
     let file = format::read_graph_with(path, &read_options(args))?;
-    if let Some(report) = &file.report {
-        print(&format!("{report}\n"))?;
-    }
+    answer.report = file.report.as_ref().map(ToString::to_string);
     Ok(file)
 }
 
 /// Reads what a format of undirected graphs or hypergraphs can hold: a file of such a format as it is, or a dataflow
 /// graph's view.
-fn read_as_undirected(args: &Args, format: &Format) -> anyhow::Result<Undirected> {
+fn read_as_undirected(args: &Args, format: &Format, answer: &mut Answer) -> anyhow::Result<Undirected> {
     match undirected_format(&args.input) {
         Some(of_input) => {
             refuse_options(args, &format!("'{}'", args.input))?;
             Ok(read_undirected(Path::new(&args.input), of_input, false)?)
         }
         None => {
-            let GraphFile { header, graph, .. } = read_dataflow(args)?;
-            check_losses(args, format, &header, &graph)?;
+            let GraphFile { header, graph, .. } = read_dataflow(args, answer)?;
+            check_losses(args, format, &header, &graph, answer)?;
             Undirected::of_dataflow(&graph, format).with_context(|| args.input.clone())
         }
     }
@@ -138,12 +169,19 @@ fn read_options(args: &Args) -> ReadOptions {
 }
 
 /// Names what the graph loses in a format, or refuses to lose it.
-fn check_losses(args: &Args, format: &Format, header: &GraphHeader, graph: &DataflowGraph) -> anyhow::Result<()> {
-    let losses: Vec<_> = format.losses(header, graph).iter().map(ToString::to_string).collect();
-    if losses.is_empty() {
+fn check_losses(
+    args: &Args,
+    format: &Format,
+    header: &GraphHeader,
+    graph: &DataflowGraph,
+    answer: &mut Answer,
+) -> anyhow::Result<()> {
+    answer.losses = format.losses(header, graph).iter().map(ToString::to_string).collect();
+    if answer.losses.is_empty() {
         return Ok(());
     }
-    let message = format!("{}: the format '{}' loses {}", args.output.display(), format.name, losses.join(", "));
+    let losses = answer.losses.join(", ");
+    let message = format!("{}: the format '{}' loses {losses}", args.output.display(), format.name);
     match args.strict {
         true => bail!("{message}: write another format, or leave out --strict"),
         false => {

@@ -22,11 +22,12 @@ use placebench::harness::problem::{GraphEntry, Problem};
 use placebench::harness::results::{Row, write_frame};
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{Plan, Shard, Suite};
+use serde::Serialize;
 
 use super::engine::{EngineArgs, Following};
 use super::run::{self, Ended};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{print, write_file};
+use crate::output::{Form, complain, shown, write_file};
 use crate::progress::Progress;
 
 /// Arguments of `dataset`.
@@ -75,10 +76,34 @@ const WORK: &str = ".work";
 /// What the collection in a folder is, so that another is not mixed with it.
 const RECIPE: &str = "recipe.toml";
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers of a collection that it made, or of a share of one.
+#[derive(Serialize)]
+struct Answer<'a> {
+    name: &'a str,
+    folder: String,
+    /// The share, and none of the whole.
+    shard: Option<String>,
+    /// Graphs of the collection, or graphs and parts of the share.
+    graphs: usize,
+    /// Files of the whole.
+    file_count: Option<usize>,
+}
+
+/// What the verb answers of a collection that it verified.
+#[derive(Serialize)]
+struct Verified<'a> {
+    folder: String,
+    intact: usize,
+    changed: &'a [String],
+    missing: &'a [String],
+    unknown: &'a [String],
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if args.name == "verify" {
         let folder = args.folder.as_ref().or(args.out.as_ref());
-        return verified(folder.ok_or_else(|| anyhow!("say which folder: placebench dataset verify DIR"))?);
+        let folder = folder.ok_or_else(|| anyhow!("say which folder: placebench dataset verify DIR"))?;
+        return verified(folder, form);
     }
     if let Some(folder) = &args.folder {
         bail!("'{}' is for 'dataset verify': say where to make a collection with --out DIR", folder.display());
@@ -91,7 +116,11 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         if out.join(WORK).exists() {
             // Stopped at the very end: the collection was complete.
             remove_work(out)?;
-            print(&format!("{}: is complete\n", out.display()))?;
+            let lines = |name: &str| fs::read_to_string(out.join(name)).map(|text| text.lines().count());
+            let (graphs, files) = (lines("index.csv")?.saturating_sub(1), lines(SUMS)?);
+            let answer =
+                Answer { name: collection.name, folder: shown(out), shard: None, graphs, file_count: Some(files) };
+            form.print(&answer, || format!("{}: is complete\n", out.display()))?;
             return Ok(ExitCode::SUCCESS);
         }
         bail!("{0}: holds a complete collection: check it with 'placebench dataset verify {0}'", out.display());
@@ -101,7 +130,19 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Some(suite) => of_suite(args, out, suite)?,
         None => of_scale(args, out)?,
     };
-    let Made::Whole { index, about, has_best } = made else { return finished_part(&made) };
+    let answer = Answer { name: collection.name, folder: shown(out), shard: None, graphs: 0, file_count: None };
+    let (index, about, has_best) = match made {
+        Made::Whole { index, about, has_best } => (index, about, has_best),
+        Made::Share(shard, graphs) => {
+            form.print(&Answer { shard: Some(shard.to_string()), graphs, ..answer }, || {
+                format!(
+                    "share {shard}: {graphs} graphs or parts are there; the command without --shard completes them\n"
+                )
+            })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Made::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
+    };
     let mut frame = index_frame(&index)?;
     write_frame(&out.join("index.csv"), &mut frame)?;
     write_frame(&out.join("index.parquet"), &mut frame)?;
@@ -123,7 +164,9 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let all = digests(())?;
     write_sums(out, &all).with_context(|| out.join(SUMS).display().to_string())?;
     remove_work(out)?;
-    print(&format!("{}: {} graphs, {} files: {}\n", out.display(), index.len(), all.len(), collection.title))?;
+    form.print(&Answer { graphs: index.len(), file_count: Some(all.len()), ..answer }, || {
+        format!("{}: {} graphs, {} files: {}\n", out.display(), index.len(), all.len(), collection.title)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -139,18 +182,6 @@ enum Made {
     Share(Shard, usize),
     /// Ctrl-C stopped it.
     Stopped,
-}
-
-fn finished_part(made: &Made) -> anyhow::Result<ExitCode> {
-    match made {
-        Made::Share(shard, count) => {
-            print(&format!(
-                "share {shard}: {count} graphs or parts are there; the command without --shard completes them\n"
-            ))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        _ => Ok(ExitCode::from(INTERRUPTED)),
-    }
 }
 
 /// The command that makes the same collection.
@@ -246,7 +277,7 @@ fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
     let missing = plan.used_groups().count() - best.height();
     if missing > 0 {
         let of = "graphs with a cluster have no valid placement by any placer of the collection: best.csv has no row for them";
-        print(&format!("{missing} {of}\n"))?;
+        complain(&format!("{missing} {of}"));
     }
     write_frame(&out.join("best.csv"), &mut best)?;
     write_frame(&out.join("best.parquet"), &mut best)?;
@@ -263,7 +294,7 @@ fn rows(args: &Args, out: &Path, suite_toml: &str) -> anyhow::Result<Option<Vec<
     let run_args = run::Args::of_file(suite, run, args.quiet, args.threads, args.engine.clone());
     Ok(match run::run_to_the_end(&run_args)? {
         Ended::Complete(finished) => Some(finished.table.rows()?),
-        Ended::Shard | Ended::Stopped => None,
+        Ended::Shard(_) | Ended::Stopped => None,
     })
 }
 
@@ -383,18 +414,24 @@ fn scale_on_engine(args: &Args, out: &Path, format: EdgeFormat, threads: usize) 
     Ok(args.engine.on.fill(out, &jobs, arguments, count, &mut work, &following)? == Followed::Complete)
 }
 
-fn verified(folder: &Path) -> anyhow::Result<ExitCode> {
+fn verified(folder: &Path, form: Form) -> anyhow::Result<ExitCode> {
     let verdict = verify(folder).map_err(|(path, error)| anyhow!(error).context(path.display().to_string()))?;
-    for (what, files) in [("changed", &verdict.changed), ("missing", &verdict.missing), ("unknown", &verdict.unknown)] {
-        files.iter().try_for_each(|file| print(&format!("{what}: {file}\n")))?;
-    }
-    let faults = verdict.changed.len() + verdict.missing.len() + verdict.unknown.len();
-    if faults > 0 {
+    let (intact, shown_folder) = (verdict.intact, shown(folder));
+    let faults = [("changed", &verdict.changed), ("missing", &verdict.missing), ("unknown", &verdict.unknown)];
+    let [changed, missing, unknown] = faults.map(|(_, files)| files.as_slice());
+    let count = changed.len() + missing.len() + unknown.len();
+    form.print(&Verified { folder: shown_folder, intact, changed, missing, unknown }, || {
+        let lines = faults.iter().flat_map(|(what, files)| files.iter().map(move |file| format!("{what}: {file}\n")));
+        match count {
+            0 => format!("{}: all {intact} files are as they were made\n", folder.display()),
+            _ => lines.collect(),
+        }
+    })?;
+    if count > 0 {
         bail!(
-            "{}: {faults} files are not as they were made: make the collection anew in another folder",
+            "{}: {count} files are not as they were made: make the collection anew in another folder",
             folder.display()
         );
     }
-    print(&format!("{}: all {} files are as they were made\n", folder.display(), verdict.intact))?;
     Ok(ExitCode::SUCCESS)
 }

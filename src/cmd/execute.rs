@@ -13,6 +13,7 @@ use placebench::harness::execute::{
 };
 
 use super::place::{self, Executing, place_and_execute};
+use crate::output::Form;
 
 /// Arguments of `execute`.
 #[derive(clap::Args)]
@@ -71,7 +72,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let settings = ExecuteSettings {
         warm_up: args.warm_up,
         repetitions: args.repetitions,
@@ -97,7 +98,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         notify: if args.quiet { Arc::new(|_| ()) } else { progress(Arc::clone(&bar)) },
         table: args.table.as_deref(),
     };
-    let result = place_and_execute(&args.place, &executing);
+    let result = place_and_execute(&args.place, &executing, form);
     bar.lock().unwrap_or_else(PoisonError::into_inner).finish_and_clear();
     result
 }

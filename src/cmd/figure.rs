@@ -10,9 +10,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placebench::harness::results::{Metric, Table};
 use placebench::reports::FigureKind;
 use placebench::reports::figure::{Figure, NamedFigure, ScaleChoice, Style, Theme};
+use serde::Serialize;
 
+use super::csv::CsvArgs;
 use super::filter::Where;
-use crate::output::{complain, one_line, print, write_file};
+use crate::output::{Form, complain, one_line, shown, write_file};
 
 /// Arguments of `figure`.
 #[derive(clap::Args)]
@@ -44,6 +46,9 @@ pub(crate) struct Args {
     /// File formats, separated by commas; the data are always written too, as CSV.
     #[arg(long, short, value_enum, value_delimiter = ',', default_value = "svg")]
     format: Vec<Format>,
+
+    #[command(flatten)]
+    csv: CsvArgs,
 
     /// How wide figures are: one column of a paper (84 mm) or both (174 mm).
     #[arg(long, value_enum, default_value_t = Width::Double)]
@@ -114,7 +119,31 @@ enum Page {
     Dark,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers.
+#[derive(Serialize)]
+struct Answer {
+    folder: String,
+    figures: Vec<Written>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A figure with its files.
+#[derive(Serialize)]
+struct Written {
+    kind: &'static str,
+    name: String,
+    caption: String,
+    files: Vec<String>,
+}
+
+/// A kind that could not be drawn.
+#[derive(Serialize)]
+struct LeftOut {
+    kind: &'static str,
+    reason: String,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
     let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
@@ -129,23 +158,24 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Axes::Linear => ScaleChoice::Linear,
         Axes::Log => ScaleChoice::Log,
     });
-    let (mut lines, mut written, mut failed) = (String::new(), 0, Vec::new());
+    let (mut figures, mut left_out) = (Vec::new(), Vec::new());
     for kind in kinds {
         match write_kind(args, kind, &table, &folder, &style) {
-            Ok(figures) => {
-                written += figures.len();
-                lines.extend(figures.iter().map(|figure| format!("{}\n    {}\n", figure.name, figure.caption)));
-            }
-            Err(error) => failed.push(format!("figure {}: {}", kind.name(), one_line(&error))),
+            Ok(written) => figures.extend(written),
+            Err(error) => left_out.push(LeftOut { kind: kind.name(), reason: one_line(&error) }),
         }
     }
-    print(&format!("{lines}{written} figures in {}\n", folder.display()))?;
+    let answer = Answer { folder: shown(&folder), figures, left_out };
+    form.print(&answer, || {
+        let figures = answer.figures.iter().map(|figure| format!("{}\n    {}\n", figure.name, figure.caption));
+        format!("{}{} figures in {}\n", figures.collect::<String>(), answer.figures.len(), answer.folder)
+    })?;
     // Nobody asked for one kind of all: that it cannot be drawn is a remark.
     let asked = !args.kind.is_empty();
-    for failure in &failed {
-        complain(&format!("{}{failure}", if asked { "error: " } else { "left out: " }));
+    for LeftOut { kind, reason } in &answer.left_out {
+        complain(&format!("{}figure {kind}: {reason}", if asked { "error: " } else { "left out: " }));
     }
-    Ok(if asked && !failed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if asked && !answer.left_out.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Writes the figures of a kind, whatever becomes of the others.
@@ -155,23 +185,34 @@ fn write_kind(
     table: &Table,
     folder: &Path,
     style: &Style,
-) -> anyhow::Result<Vec<NamedFigure>> {
+) -> anyhow::Result<Vec<Written>> {
     let figures = kind.of_run(&args.run, table, args.metric, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());
     }
-    for NamedFigure { name, figure, .. } in &figures {
-        write_figure(args, folder, name, &**figure, style)?;
-    }
-    Ok(figures)
+    let written = |NamedFigure { name, caption, figure }: NamedFigure| {
+        let files = write_figure(args, folder, &name, &*figure, style)?;
+        Ok(Written { kind: kind.name(), name, caption, files })
+    };
+    figures.into_iter().map(written).collect()
 }
 
-fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, style: &Style) -> anyhow::Result<()> {
+/// Writes a figure and its data; answers with the files.
+fn write_figure(
+    args: &Args,
+    folder: &Path,
+    name: &str,
+    figure: &dyn Figure,
+    style: &Style,
+) -> anyhow::Result<Vec<String>> {
     let drawing = figure.draw(style);
-    let write = |extension: &str, bytes: &[u8]| {
-        write_file(&folder.join(format!("{name}.{extension}")), |out| out.write_all(bytes))
+    let mut files = Vec::new();
+    let mut write = |extension: &str, bytes: &[u8]| {
+        let path = folder.join(format!("{name}.{extension}"));
+        files.push(shown(&path));
+        write_file(&path, |out| out.write_all(bytes))
     };
-    write("csv", drawing.table().to_csv().as_bytes())?;
+    write("csv", drawing.table().to_csv_with(args.csv.texts()).as_bytes())?;
     if args.format.contains(&Format::Svg) {
         let svg = if args.outlines { drawing.outlined().to_svg() } else { drawing.to_svg() };
         write("svg", svg.as_bytes())?;
@@ -185,5 +226,5 @@ fn write_figure(args: &Args, folder: &Path, name: &str, figure: &dyn Figure, sty
     if args.format.contains(&Format::Tex) {
         write("tex", drawing.to_tex().with_context(|| name.to_owned())?.as_bytes())?;
     }
-    Ok(())
+    Ok(files)
 }

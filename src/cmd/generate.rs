@@ -18,9 +18,10 @@ use placebench::generator::{
     described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,
 };
 use placebench::harness::suite::Shard;
+use serde::Serialize;
 
 use super::engine::OnEngine;
-use crate::output::{print, write_file};
+use crate::output::{Form, shown, write_file};
 
 /// Arguments of `generate`.
 #[derive(clap::Args)]
@@ -103,21 +104,71 @@ const MANIFEST: &str = "manifest.toml";
 const PARAMETERS: &str = "parameters";
 const SEED: &str = "seed";
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers of what it made.
+#[derive(Default, Serialize)]
+struct Answer {
+    seed: u64,
+    nodes: Option<u64>,
+    edges: Option<u64>,
+    /// Edges between levels, and long-range ones, of a leveled graph.
+    level_edges: Option<u64>,
+    random_edges: Option<u64>,
+    levels: Option<u64>,
+    colocated_nodes: Option<u64>,
+    devices: Option<usize>,
+    sha256: Option<String>,
+    /// Parts of a streamed graph, and those that are there.
+    parts: Option<u32>,
+    finished_parts: Option<usize>,
+    files: Vec<String>,
+}
+
+impl Answer {
+    /// Prints it, or what it is in words.
+    fn print(self, form: Form, words: &str) -> anyhow::Result<ExitCode> {
+        form.print(&self, || format!("{}{words}\n", self.files.join(", ")))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What the verb answers of what it checked.
+#[derive(Serialize)]
+struct Checked {
+    folder: String,
+    /// Parts of a streamed graph, those that were checked, and those that are not there.
+    parts: Option<u32>,
+    checked_parts: Option<usize>,
+    missing_parts: Option<usize>,
+}
+
+impl Checked {
+    fn print(self, form: Form, words: &str) -> anyhow::Result<ExitCode> {
+        form.print(&self, || format!("{}: {words}\n", self.folder))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A graph that is not streamed.
+    fn whole(folder: &Path) -> Self {
+        Self { folder: shown(folder), parts: None, checked_parts: None, missing_parts: None }
+    }
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.check {
-        return if stream::is_at(folder) { stream::check(args, folder) } else { check(args, folder) };
+        return if stream::is_at(folder) { stream::check(args, folder, form) } else { check(args, folder, form) };
     }
     if let Some(preset) = &args.print_parameters {
         let params = described(preset).ok_or_else(|| unknown(preset))?.map_err(|error| anyhow!(error))?;
-        print(&params.to_toml().map_err(|error| anyhow!(error))?)?;
+        let text = params.to_toml().map_err(|error| anyhow!(error))?;
+        form.print(&params.to_table().map_err(|error| anyhow!(error))?, || text)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let (true, Some(what)) = (args.describe, &args.what) {
-        return describe(what);
+        return describe(what, form);
     }
     let (Some(what), Some(out)) = (&args.what, &args.out) else { bail!("give what to generate and --out") };
     if args.stream {
-        return stream::execute(args, what, out);
+        return stream::execute(args, what, out, form);
     }
     stream_only(args)?;
     if out.exists() && !args.force {
@@ -130,12 +181,12 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             bail!("{option} is for graphs, not for the cluster '{what}': leave it out");
         }
     }
-    if args.cluster && is_file {
+    let cluster = if args.cluster && is_file {
         let text = std::fs::read_to_string(what).with_context(|| what.clone())?;
         let params = ClusterParams::from_toml(&text).map_err(|error| anyhow!("{what}: {error}"))?;
-        write_cluster(out, &generate_cluster(&params, args.seed)?)?;
+        generate_cluster(&params, args.seed)?
     } else if let Some(cluster) = cluster_preset(what, args.seed) {
-        write_cluster(out, &cluster?)?;
+        cluster?
     } else {
         let params = parameters(what)?;
         let is_leveled = matches!(params, Described::Dataflow(GraphParams::Leveled(_)));
@@ -147,14 +198,19 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         }
         return match params {
             Described::Dataflow(GraphParams::Leveled(params)) => {
-                generate_graph(args, what, out, &resized(params, args.ops)?)
+                generate_graph(args, what, out, &resized(params, args.ops)?, form)
             }
-            Described::Dataflow(params) => generate_family(args, what, out, params),
-            Described::Undirected(params) => generate_undirected(args, out, &params),
+            Described::Dataflow(params) => generate_family(args, what, out, params, form),
+            Described::Undirected(params) => generate_undirected(args, out, &params, form),
         };
-    }
-    print(&format!("{}\n", out.display()))?;
-    Ok(ExitCode::SUCCESS)
+    };
+    write_cluster(out, &cluster)?;
+    Answer { devices: Some(cluster.device_count()), ..answer(args, out) }.print(form, "")
+}
+
+/// What there is to say of everything that is made.
+fn answer(args: &Args, out: &Path) -> Answer {
+    Answer { seed: args.seed, files: vec![shown(out)], ..Answer::default() }
 }
 
 /// The parameters of a family, preset or parameter file.
@@ -169,24 +225,69 @@ fn parameters(what: &str) -> anyhow::Result<Described> {
     }
 }
 
+/// What the verb answers of a family or preset.
+#[derive(Serialize)]
+struct Description {
+    name: &'static str,
+    description: &'static str,
+    source: &'static str,
+    undirected: bool,
+    /// What the preset is, and what it sets.
+    preset: Option<PresetDescription>,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Serialize)]
+struct PresetDescription {
+    name: &'static str,
+    description: String,
+    specification: String,
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    name: &'static str,
+    default: String,
+    description: String,
+}
+
 /// What a family or preset is, and its parameters.
-fn describe(what: &str) -> anyhow::Result<ExitCode> {
+fn describe(what: &str, form: Form) -> anyhow::Result<ExitCode> {
     let params = described(what).ok_or_else(|| unknown(what))?.map_err(|error| anyhow!(error))?;
     let entry = family(params.family()).map_err(|error| anyhow!(error))?;
-    let graphs = if entry.is_undirected { "undirected graphs" } else { "dataflow graphs" };
-    let mut text = format!("{}: {graphs}: {}\nSource: {}\n", entry.name, entry.summary, entry.source);
-    if let Some(preset) = presets().into_iter().find(|preset| preset.name == what) {
-        text = format!("{text}{what}: {}\n{}\n", preset.summary, preset.values);
-    }
-    for param in entry.params() {
-        text.push_str(&format!("  {:<24} {}\n", format!("{}={}", param.name, param.default), param.doc));
-    }
-    print(&text)?;
+    let preset = presets().into_iter().find(|preset| preset.name == what).map(|preset| PresetDescription {
+        name: preset.name,
+        description: preset.summary,
+        specification: preset.values.to_string(),
+    });
+    let parameters = entry.params().into_iter();
+    let parameters =
+        parameters.map(|param| Parameter { name: param.name, default: param.default, description: param.doc });
+    let description = Description {
+        name: entry.name,
+        description: entry.summary,
+        source: entry.source,
+        undirected: entry.is_undirected,
+        preset,
+        parameters: parameters.collect(),
+    };
+    form.print(&description, || {
+        let Description { name, description, source, undirected, preset, parameters } = &description;
+        let graphs = if *undirected { "undirected graphs" } else { "dataflow graphs" };
+        let mut text = format!("{name}: {graphs}: {description}\nSource: {source}\n");
+        if let Some(PresetDescription { name, description, specification }) = preset {
+            text.push_str(&format!("{name}: {description}\n{specification}\n"));
+        }
+        for Parameter { name, default, description } in parameters {
+            text.push_str(&format!("  {:<24} {description}\n", format!("{name}={default}")));
+        }
+        text
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Makes and writes a graph of a family without a manifest: its header says what it was made from.
-fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams) -> anyhow::Result<ExitCode> {
+fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, form: Form) -> anyhow::Result<ExitCode> {
     let params = match params {
         GraphParams::TrainingSteps(params) => {
             GraphParams::TrainingSteps(TrainingParams { workers: Some(params.worker_count()), ..params })
@@ -205,20 +306,23 @@ fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams) -> 
     let table = Described::from(params).to_table().map_err(|error| anyhow!(error))?;
     header.provenance.insert(PARAMETERS.to_owned(), table.into());
     write(out, &header, &graph)?;
-    print(&format!("{}: {} ops, {} edges\nSHA-256 {sha256}\n", out.display(), graph.op_count(), graph.edge_count(),))?;
-    Ok(ExitCode::SUCCESS)
+    let (nodes, edges) = (graph.op_count() as u64, graph.edge_count() as u64);
+    let words = format!(": {nodes} ops, {edges} edges\nSHA-256 {sha256}");
+    let answer = answer(args, out);
+    Answer { nodes: Some(nodes), edges: Some(edges), sha256: Some(sha256), ..answer }.print(form, &words)
 }
 
-fn generate_undirected(args: &Args, out: &Path, params: &UndirectedParams) -> anyhow::Result<ExitCode> {
+fn generate_undirected(args: &Args, out: &Path, params: &UndirectedParams, form: Form) -> anyhow::Result<ExitCode> {
     let format = match &args.format {
         Some(name) => undirected_format_named(name).map_err(|error| anyhow!("--format: {error}"))?,
         None => undirected_format(out)
             .ok_or_else(|| anyhow!("{}: give --format, or the extension .graph, .mtx or .edges", out.display()))?,
     };
-    let graph = Undirected::Graph(params.generate(args.seed)?);
+    let graph = params.generate(args.seed)?;
+    let (nodes, edges) = (Some(graph.vertex_count() as u64), Some(graph.edge_count() as u64));
+    let graph = Undirected::Graph(graph);
     write_undirected(out, format, &graph)?;
-    print(&format!("{}: {graph}\n", out.display()))?;
-    Ok(ExitCode::SUCCESS)
+    Answer { nodes, edges, ..answer(args, out) }.print(form, &format!(": {graph}"))
 }
 
 /// The parameters scaled to a number of ops.
@@ -229,7 +333,7 @@ fn resized(params: LeveledParams, ops: Option<u64>) -> anyhow::Result<LeveledPar
     Ok(params.scaled(ops as f64 / nodes as f64))
 }
 
-fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -> anyhow::Result<ExitCode> {
+fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams, form: Form) -> anyhow::Result<ExitCode> {
     let made = generate_leveled(params, args.seed)?;
     let name = Path::new(what).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let manifest = Manifest::new(params, args.seed, &made);
@@ -243,9 +347,8 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
         write_file(&out.join(MANIFEST), |file| std::io::Write::write_all(file, manifest.to_toml().as_bytes()))?;
     }
     let stats = &made.stats;
-    print(&format!(
-        "{}: {} ops, {} edges ({} between levels, {} long-range), {} levels, {} colocated\nSHA-256 {}\n",
-        out.display(),
+    let words = format!(
+        ": {} ops, {} edges ({} between levels, {} long-range), {} levels, {} colocated\nSHA-256 {}",
         stats.nodes,
         stats.edges,
         stats.level_edges,
@@ -253,8 +356,18 @@ fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams) -
         stats.levels,
         stats.colocated_nodes,
         manifest.sha256
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    );
+    let answer = Answer {
+        nodes: Some(stats.nodes),
+        edges: Some(stats.edges),
+        level_edges: Some(stats.level_edges),
+        random_edges: Some(stats.random_edges),
+        levels: Some(stats.levels),
+        colocated_nodes: Some(stats.colocated_nodes),
+        sha256: Some(manifest.sha256),
+        ..answer(args, out)
+    };
+    answer.print(form, &words)
 }
 
 /// Writes a graph, or its undirected view if the extension asks for one.
@@ -279,19 +392,18 @@ fn stream_only(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
+fn check(args: &Args, folder: &Path, form: Form) -> anyhow::Result<ExitCode> {
     stream_only(args)?;
     let (header, graph) = format::read_graph(folder)?;
     if let Some(params) = header.provenance.get(PARAMETERS) {
-        return check_family(folder, &header, params, &graph);
+        return check_family(folder, &header, params, &graph, form);
     }
     let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let manifest = Manifest::from_toml(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
     manifest.check_graph(&graph).with_context(|| folder.display().to_string())?;
     manifest.check().with_context(|| path.display().to_string())?;
-    print(&format!("{}: the graph is what its manifest says, and comes out again\n", folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    Checked::whole(folder).print(form, "the graph is what its manifest says, and comes out again")
 }
 
 /// A graph without a manifest has a header that says what it was made from.
@@ -300,6 +412,7 @@ fn check_family(
     header: &GraphHeader,
     params: &toml::Value,
     graph: &DataflowGraph,
+    form: Form,
 ) -> anyhow::Result<ExitCode> {
     let fault = |text: String| anyhow!("{}: provenance.{PARAMETERS}: {text}", folder.display());
     let text = toml::to_string(params).map_err(|error| fault(error.to_string()))?;
@@ -315,8 +428,7 @@ fn check_family(
             folder.display()
         );
     }
-    print(&format!("{}: the graph is what its parameters make\n", folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    Checked::whole(folder).print(form, "the graph is what its parameters make")
 }
 
 fn unknown(name: &str) -> anyhow::Error {

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use anyhow::bail;
 use placebench::datasets::Properties;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
+use serde::Serialize;
 
-use crate::output::print;
+use crate::output::Form;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -27,27 +28,42 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers of a dataflow graph.
+#[derive(Serialize)]
+struct Answer<'a> {
+    name: &'a str,
+    title: &'a str,
+    #[serde(flatten)]
+    properties: &'a Properties,
+    provenance: &'a toml::Table,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let path = Path::new(&args.graph);
     if edges::are_at(path) {
         if args.cluster.is_some() {
             bail!("--cluster is for dataflow graphs, and {} has edges alone: leave it out", args.graph);
         }
-        print(&edges::sheet(path)?)?;
+        let sheet = edges::Sheet::of(path)?;
+        form.print(&sheet, || sheet.text())?;
         return Ok(ExitCode::SUCCESS);
     }
     let (header, graph) = GraphEntry::named(&args.graph)?.load(args.seed)?;
     let cluster = args.cluster.as_deref().map(|cluster| ClusterEntry::named(cluster)?.load(args.seed)).transpose()?;
     let properties = Properties::of(&graph, cluster.as_ref());
-    let mut text = format!("{}\n", header.name);
-    if !header.title.is_empty() {
-        text.push_str(&format!("{}\n", header.title));
-    }
-    text.push_str(&format!("\n{properties}"));
-    if !header.provenance.is_empty() {
-        text.push_str(&format!("\nprovenance\n{}", indented(&header.provenance.to_string())));
-    }
-    print(&text)?;
+    let provenance = header.provenance.to_string();
+    let (name, title) = (&header.name, &header.title);
+    form.print(&Answer { name, title, properties: &properties, provenance: &header.provenance }, || {
+        let mut text = format!("{name}\n");
+        if !title.is_empty() {
+            text.push_str(&format!("{title}\n"));
+        }
+        text.push_str(&format!("\n{properties}"));
+        if !header.provenance.is_empty() {
+            text.push_str(&format!("\nprovenance\n{}", indented(&provenance)));
+        }
+        text
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

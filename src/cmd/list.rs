@@ -1,5 +1,6 @@
 //! `placebench list`: what there is to name.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
@@ -7,15 +8,18 @@ use clap::ValueEnum;
 use placebench::algorithms::fairness::Assumption;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
-use placebench::algorithms::{Entry, Placer};
-use placebench::datasets::format::listing;
-use placebench::datasets::{Cluster, Kind, catalogue, nearest};
+use placebench::algorithms::{Entry, ParamSpec, Placer};
+use placebench::datasets::catalogue::{self, CatalogueEntry};
+use placebench::datasets::format::{FormatError, listing};
+use placebench::datasets::significant::bytes_text;
+use placebench::datasets::{Cluster, Kind, nearest};
 use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;
+use serde::Serialize;
 
-use crate::output::print;
+use crate::output::{Form, print};
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
@@ -28,13 +32,9 @@ pub(crate) struct Args {
     #[arg(requires = "what", conflicts_with = "markdown")]
     name: Option<String>,
 
-    /// Prints JSON: for each thing to list an array of objects with name, description and, where there are any, details.
-    #[arg(long, conflicts_with = "markdown")]
-    json: bool,
-
     /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, or generators as that of
     /// docs/GENERATORS.md
-    #[arg(long, requires = "what")]
+    #[arg(long, requires = "what", conflicts_with = "json")]
     markdown: bool,
 }
 
@@ -66,7 +66,7 @@ enum What {
     Formats,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if let (true, Some(what)) = (args.markdown, args.what) {
         print(&markdown(what)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -75,113 +75,131 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let mut listed = Vec::new();
     for &what in wanted {
         let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        listed.push((name, items(lines(what)?)));
+        listed.push((name, items(what)?));
     }
     if let (Some(name), [(_, items)]) = (&args.name, listed.as_mut_slice()) {
         *items = vec![named(name, std::mem::take(items), &args.what)?];
     }
-    if args.json {
-        let listed: serde_json::Map<String, serde_json::Value> =
-            listed.iter().map(|(name, items)| (name.clone(), items.iter().map(Item::json).collect())).collect();
-        print(&format!("{:#}\n", serde_json::Value::Object(listed)))?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let answer: BTreeMap<&String, &Vec<Item>> = listed.iter().map(|(name, items)| (name, items)).collect();
+    form.print(&answer, || text(&listed, args.what))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line for each item and each of its details.
+fn text(listed: &[(String, Vec<Item>)], what: Option<What>) -> String {
     let mut text = String::new();
-    for (name, items) in &listed {
-        if args.what.is_none() {
-            text.push_str(&format!("{}{name}\n", if text.is_empty() { "" } else { "\n" }));
+    for (index, (name, items)) in listed.iter().enumerate() {
+        if what.is_none() {
+            text.push_str(&format!("{}{name}\n", if index == 0 { "" } else { "\n" }));
         }
-        for (name, description) in items.iter().flat_map(|item| std::iter::once(&item.head).chain(&item.details)) {
-            text.push_str(&format!("  {name:<24} {description}\n"));
+        for Item { name, description, details, size } in items {
+            let size = size.as_ref().map(GraphSize::text).unwrap_or_default();
+            text.push_str(&format!("  {name:<24} {size}{description}\n"));
+            for Detail { name, description } in details {
+                text.push_str(&format!("  {:<24} {description}\n", format!("  {name}")));
+            }
         }
     }
-    if args.what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Generators | What::Presets))
-    {
+    if what.is_none_or(|what| what == What::Graphs) {
+        text.push_str("\nThe bytes of a graph are those of all its tensors\n");
+    }
+    if what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Generators | What::Presets)) {
         text.push_str(SOURCES);
     }
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    text
 }
 
 /// What the letters in the descriptions stand for.
 const SOURCES: &str = "\nSources: L Laich 2017, B Bahnmüller 2018, T Tolstobrov, W the TensorFlow whitepaper\n";
 
 /// Something to name: its name and what it is, then its parameters and the like.
+#[derive(Serialize)]
 struct Item {
-    head: (String, String),
-    details: Vec<(String, String)>,
+    name: String,
+    description: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Detail>,
+    #[serde(flatten)]
+    size: Option<GraphSize>,
+}
+
+/// A parameter, or something else that there is to say of an item.
+#[derive(Serialize)]
+struct Detail {
+    name: String,
+    description: String,
 }
 
 impl Item {
-    fn json(&self) -> serde_json::Value {
-        let object = |(name, description): &(String, String)| serde_json::json!({ "name": name.trim(), "description": description });
-        let mut item = object(&self.head);
-        if !self.details.is_empty() {
-            item["details"] = self.details.iter().map(object).collect();
-        }
-        item
+    fn new(name: &str, description: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), description: description.into(), details: Vec::new(), size: None }
     }
 }
 
-/// Lines as items: those that belong to the line above are indented.
-fn items(lines: Vec<(String, String)>) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for line in lines {
-        match items.last_mut() {
-            Some(item) if line.0.starts_with(' ') => item.details.push(line),
-            _ => items.push(Item { head: line, details: Vec::new() }),
-        }
+/// How large a graph of the catalogue is.
+#[derive(Serialize)]
+struct GraphSize {
+    nodes: usize,
+    edges: usize,
+    total_tensor_bytes: u64,
+}
+
+impl GraphSize {
+    fn text(&self) -> String {
+        format!("{:>5} ops {:>6} edges {:>8}  ", self.nodes, self.edges, bytes_text(self.total_tensor_bytes as f64))
     }
-    items
 }
 
 /// The item of a name.
 fn named(name: &str, items: Vec<Item>, what: &Option<What>) -> anyhow::Result<Item> {
-    let near = nearest(name, items.iter().map(|item| item.head.0.as_str()));
+    let near = nearest(name, items.iter().map(|item| item.name.as_str()));
     let what = what.and_then(|what| what.to_possible_value()).map(|value| value.get_name().to_owned());
     let what = what.unwrap_or_default();
-    items.into_iter().find(|item| item.head.0 == name).ok_or_else(|| match near {
+    items.into_iter().find(|item| item.name == name).ok_or_else(|| match near {
         Some(near) => anyhow!("no '{name}' among {what}: did you mean '{near}'?"),
         None => anyhow!("no '{name}' among {what}: see 'placebench list {what}'"),
     })
 }
 
-fn lines(what: What) -> anyhow::Result<Vec<(String, String)>> {
+fn items(what: What) -> anyhow::Result<Vec<Item>> {
     Ok(match what {
-        What::Placers => placers().flat_map(entry_lines).collect(),
-        What::Partitioners => PARTITIONERS.iter().flat_map(entry_lines).collect(),
-        What::Schedulers => SCHEDULERS.iter().flat_map(entry_lines).collect(),
+        What::Placers => placers().map(algorithm).collect(),
+        What::Partitioners => PARTITIONERS.iter().map(algorithm).collect(),
+        What::Schedulers => SCHEDULERS.iter().map(algorithm).collect(),
         What::Suites => {
-            let suites = BUILT_IN.iter().map(|built_in| Ok((built_in.name.to_owned(), built_in.suite()?.title)));
+            let suites = BUILT_IN.iter().map(|built_in| Ok(Item::new(built_in.name, built_in.suite()?.title)));
             suites.collect::<anyhow::Result<_>>()?
         }
-        What::Graphs => {
-            let graphs = catalogue::entries().iter().map(|entry| Ok((entry.name.to_owned(), entry.header()?.title)));
-            graphs.collect::<anyhow::Result<_>>()?
-        }
-        What::Generators => FAMILIES.iter().flat_map(family_lines).collect(),
-        What::Presets => presets().into_iter().map(|preset| (preset.name.to_owned(), preset.summary)).collect(),
+        What::Graphs => catalogue::entries().iter().map(graph).collect::<Result<_, _>>()?,
+        What::Generators => FAMILIES.iter().map(family).collect(),
+        What::Presets => presets().into_iter().map(|preset| Item::new(preset.name, preset.summary)).collect(),
         What::Clusters => {
             let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
             clusters
-                .map(|(name, cluster)| Ok((name.to_owned(), cluster_text(&cluster?))))
+                .map(|(name, cluster)| Ok(Item::new(name, cluster_text(&cluster?))))
                 .collect::<anyhow::Result<_>>()?
         }
-        What::Networks => {
-            NETWORK_MODELS.iter().map(|model| (model.name().to_owned(), model.doc().to_owned())).collect()
-        }
-        What::Executors => EXECUTORS.iter().map(|entry| (entry.name.to_owned(), entry.doc.to_owned())).collect(),
-        What::Assumptions => Assumption::ALL.iter().map(|own| (own.name().to_owned(), own.doc().to_owned())).collect(),
-        What::Formats => listing().map(|(name, text)| (name.to_owned(), text)).collect(),
+        What::Networks => NETWORK_MODELS.iter().map(|model| Item::new(model.name(), model.doc())).collect(),
+        What::Executors => EXECUTORS.iter().map(|entry| Item::new(entry.name, entry.doc)).collect(),
+        What::Assumptions => Assumption::ALL.iter().map(|own| Item::new(own.name(), own.doc())).collect(),
+        What::Formats => listing().map(|(name, text)| Item::new(name, text)).collect(),
     })
 }
 
+/// A graph of the catalogue with its size.
+fn graph(entry: &CatalogueEntry) -> Result<Item, FormatError> {
+    let (header, graph) = entry.load()?;
+    let tensors = graph.op_ids().flat_map(|op| graph.outputs(op));
+    let total_tensor_bytes = tensors.map(|tensor| graph.tensor_bytes(tensor)).sum();
+    let size = GraphSize { nodes: graph.op_count(), edges: graph.edge_count(), total_tensor_bytes };
+    Ok(Item { size: Some(size), ..Item::new(entry.name, header.title) })
+}
+
 /// A family with its parameters.
-fn family_lines(entry: &FamilyEntry) -> Vec<(String, String)> {
+fn family(entry: &FamilyEntry) -> Item {
     let undirected = if entry.is_undirected { "undirected: " } else { "" };
-    let head = (entry.name.to_owned(), format!("{undirected}{} ({})", entry.summary, entry.source));
-    let params = entry.params().into_iter().map(|param| (format!("  {}={}", param.name, param.default), param.doc));
-    std::iter::once(head).chain(params).collect()
+    let head = Item::new(entry.name, format!("{undirected}{} ({})", entry.summary, entry.source));
+    Item { details: entry.params().into_iter().map(detail).collect(), ..head }
 }
 
 fn cluster_text(cluster: &Cluster) -> String {
@@ -190,15 +208,21 @@ fn cluster_text(cluster: &Cluster) -> String {
     kinds.map(|kind| format!("{} {kind}", count(kind))).collect::<Vec<_>>().join(", ")
 }
 
-fn entry_lines<T: ?Sized>(entry: &Entry<T>) -> Vec<(String, String)> {
-    let head = (entry.name.clone(), format!("{} ({})", entry.summary, entry.source));
-    let params = entry.params().into_iter().map(|param| (format!("  {}={}", param.name, param.default), param.doc));
-    let assumes = assumptions(entry).map(|names| ("  assumes".to_owned(), names));
-    let exceptions = entry
-        .exceptions
-        .iter()
-        .map(|exception| (format!("  breaks {}", exception.law.name()), exception.reason.to_owned()));
-    std::iter::once(head).chain(params).chain(assumes).chain(exceptions).collect()
+/// An algorithm with its parameters, and what is to be known of its fairness.
+fn algorithm<T: ?Sized>(entry: &Entry<T>) -> Item {
+    let params = entry.params().into_iter().map(detail);
+    let assumes = assumptions(entry).map(|description| Detail { name: "assumes".to_owned(), description }).into_iter();
+    let exceptions = entry.exceptions.iter().map(|exception| Detail {
+        name: format!("breaks {}", exception.law.name()),
+        description: exception.reason.to_owned(),
+    });
+    let details = params.chain(assumes).chain(exceptions).collect();
+    Item { details, ..Item::new(&entry.name, format!("{} ({})", entry.summary, entry.source)) }
+}
+
+/// A parameter with its default.
+fn detail(param: ParamSpec) -> Detail {
+    Detail { name: format!("{}={}", param.name, param.default), description: param.doc }
 }
 
 /// What the authors of an algorithm take for granted, if anything.

@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod convert;
+mod csv;
 mod dataset;
 mod engine;
 mod execute;
@@ -24,7 +25,9 @@ mod trend;
 
 use std::process::ExitCode;
 
-use clap::{Command, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
+
+use crate::output::Form;
 
 /// What the command can do.
 #[derive(Subcommand)]
@@ -71,38 +74,59 @@ pub(crate) enum Verb {
     Man,
 }
 
-/// The command as it is understood: a value may be a negative number, and then is refused for what it is.
+/// The option that every verb has but [`WITHOUT_JSON`].
+const JSON: &str = "json";
+
+/// Verbs whose text is made for one reader: a shell, `man`, and `execute`.
+const WITHOUT_JSON: [&str; 3] = ["completions", "man", "execute-worker"];
+
+/// The command as it is understood: a value may be a negative number, and then is refused for what it is; and verbs answer in
+/// JSON where they are asked to.
 pub(crate) fn command(command: Command) -> Command {
     command.mut_subcommands(|verb| {
-        verb.mut_args(|arg| match arg.get_action().takes_values() {
+        let verb = verb.mut_args(|arg| match arg.get_action().takes_values() {
             true => arg.allow_negative_numbers(true),
             false => arg,
-        })
+        });
+        let help = "Prints the answer as one JSON document: docs/JSON.md has its keys";
+        match WITHOUT_JSON.contains(&verb.get_name()) {
+            true => verb,
+            false => verb.arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(help)),
+        }
     })
+}
+
+/// How the arguments want the answer.
+pub(crate) fn form(arguments: &ArgMatches) -> Form {
+    let asked = |verb: &ArgMatches| verb.try_get_one::<bool>(JSON).ok().flatten().copied();
+    match arguments.subcommand().and_then(|(_, verb)| asked(verb)) {
+        Some(true) => Form::Json,
+        _ => Form::Text,
+    }
 }
 
 impl Verb {
     /// Does it; `command` is what it is a verb of.
-    pub(crate) fn execute(self, command: Command) -> anyhow::Result<ExitCode> {
+    pub(crate) fn execute(self, command: Command, form: Form) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Run(args) => run::execute(&args),
-            Self::Reproduce(args) => reproduce::execute(&args),
-            Self::Report(args) => report::execute(&args),
-            Self::Figure(args) => figure::execute(&args),
-            Self::Table(args) => table::execute(&args),
-            Self::Place(args) => place::execute(&args),
-            Self::Execute(args) => execute::execute(&args),
+            Self::Run(args) => run::execute(&args, form),
+            Self::Reproduce(args) => reproduce::execute(&args, form),
+            Self::Report(args) => report::execute(&args, form),
+            Self::Figure(args) => figure::execute(&args, form),
+            Self::Table(args) => table::execute(&args, form),
+            Self::Place(args) => place::execute(&args, form),
+            Self::Execute(args) => execute::execute(&args, form),
             Self::ExecuteWorker(args) => execute_worker::execute(&args),
-            Self::Calibrate(args) => calibrate::execute(&args),
-            Self::Partition(args) => partition::execute(&args),
-            Self::Generate(args) => generate::execute(&args),
-            Self::Dataset(args) => dataset::execute(&args),
-            Self::Compare(args) => compare::execute(&args),
-            Self::Rank(args) => rank::execute(&args),
-            Self::Trend(args) => trend::execute(&args),
-            Self::Inspect(args) => inspect::execute(&args),
-            Self::Convert(args) => convert::execute(&args),
-            Self::List(args) => list::execute(&args),
+            Self::Calibrate(args) => calibrate::execute(&args, form),
+            Self::Partition(args) => partition::execute(&args, form),
+            Self::Generate(args) => generate::execute(&args, form),
+            Self::Dataset(args) => dataset::execute(&args, form),
+            Self::Compare(args) => compare::execute(&args, form),
+            Self::Rank(args) => rank::execute(&args, form),
+            Self::Trend(args) => trend::execute(&args, form),
+            Self::Inspect(args) => inspect::execute(&args, form),
+            Self::Convert(args) => convert::execute(&args, form),
+            Self::List(args) => list::execute(&args, form),
             Self::Completions(args) => shell::completions(&args, command),
             Self::Man => shell::man(command),
         }

@@ -1,8 +1,10 @@
 //! `placebench partition`: partitions a graph into blocks, or judges a partition.
 
+mod answer;
 mod input;
 mod report;
 mod stream;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +20,7 @@ use placebench::datasets::format::{Holds, format_marks, format_names};
 use report::Report;
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::print;
+use crate::output::{Form, print};
 
 /// Arguments of `partition`.
 #[derive(clap::Args)]
@@ -101,7 +103,11 @@ pub(crate) struct Args {
 /// More blocks are surely a mistake, and would take memory for nothing.
 const MOST_BLOCKS: u32 = 1 << 24;
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
+    if to_standard_output && form == Form::Json {
+        bail!("-o -: the partition and --json both want standard output: give -o a file, or leave out --json");
+    }
     if !(args.epsilon.is_finite() && args.epsilon >= 0.0) {
         bail!("--epsilon is {}: it must be a number from 0, such as 0.03 for 3 %", args.epsilon);
     }
@@ -114,7 +120,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     if args.stream {
-        return stream::execute(args, &spec);
+        return stream::execute(args, &spec, form);
     }
     let partitioner = registry::partitioner(&spec)?;
     let started = Instant::now();
@@ -152,6 +158,7 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
             };
             report.partitioned = Some((started.elapsed().as_secs_f64(), processor_seconds() - before));
             check(&partition, input.graph(), request.blocks).with_context(|| spec.to_string())?;
+            report.algorithm = Some(spec.to_string());
             report.by = format!("{spec} into {} blocks, seed {}", request.blocks, args.seed);
             (partition, request)
         }
@@ -160,7 +167,6 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         Seen::Dataflow(_, view) => Cow::Owned(view.blocks_of_ops(&partition.block_of)),
         Seen::Undirected(_) => Cow::Borrowed(&partition.block_of),
     };
-    let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output {
         print(&lines.iter().fold(String::new(), |text, block| text + &format!("{block}\n")))?;
     } else if args.evaluate.is_none() {
@@ -169,10 +175,10 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
         write_partition(&path, &lines)?;
         report.written = Some(path);
     }
-    let text = report.text(&input, &partition, &request)?;
-    match to_standard_output {
-        true => eprint!("{text}"),
-        false => print(&text)?,
+    match form {
+        Form::Json => form.print(&report.answer(&input, &partition, &request), String::new)?,
+        Form::Text if to_standard_output => eprint!("{}", report.text(&input, &partition, &request)?),
+        Form::Text => print(&report.text(&input, &partition, &request)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,8 @@
 //! `placebench place`: one placement, judged and written down.
 
-use std::io::Write;
+mod describe;
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,24 +10,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use placebench::algorithms::{ONLINE, Placer, Spec, StopToken, registry};
-use placebench::datasets::significant::{bytes_text, significant, time_text};
 use placebench::datasets::{Instance, MemoryRule, PlacedGraph};
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
 use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
-use placebench::harness::execute::simulate::{NetworkModel, network_model, simulate};
-use placebench::harness::execute::{
-    EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Replay, Setup, order_of,
-};
-use placebench::harness::measurement::Measurement;
+use placebench::harness::execute::simulate::{NetworkModel, network_model};
+use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Setup};
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
-use placebench::harness::results::{Row, Status, TableFormat, write_table};
+use placebench::harness::results::{Row, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
-use placebench::harness::timeline::Timeline;
-use placebench::harness::trace::{write_chrome_trace, write_chrome_traces};
+use serde::Serialize;
 
+use super::csv::CsvArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{print, write_file};
+use crate::output::{Form, shown, write_file};
+use describe::describe;
+use files::{write_placement, write_timeline, write_trace};
 
 /// Arguments of `place`.
 #[derive(clap::Args)]
@@ -100,13 +100,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
 
+    #[command(flatten)]
+    csv: CsvArgs,
+
     /// Writes the timeline in the Chrome trace format, for a trace viewer: JSON.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    place_and_execute(args, &Executing::simulated())
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    place_and_execute(args, &Executing::simulated(), form)
 }
 
 /// How a placement is executed.
@@ -129,7 +132,7 @@ impl Executing<'_> {
 const MEASURING_LIMIT: f64 = 600.0;
 
 /// Places what the arguments name, executes it, and prints and writes what came of it.
-pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyhow::Result<ExitCode> {
+pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Form) -> anyhow::Result<ExitCode> {
     let Executing { executor, settings, notify, table } = executing;
     if let Some(path) = table
         && TableFormat::of_path(path).is_none()
@@ -170,9 +173,9 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
         .place(&*placer, args.network)
         .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &*made));
     drop(heeded);
+    let blank = blank_row(args, kinds, &scheduler_name, &instance, &reference, &time_unit, executor);
     if let Some(path) = table {
-        let blank = blank_row(args, kinds, &scheduler_name, &instance, &reference, &time_unit, executor);
-        write_table(path, &[row(blank, &evaluation)])?;
+        save_table(path, &Table::new(&[row(blank.clone(), &evaluation)])?, args.csv.texts())?;
     }
     let is_late = stop.deadline().is_some_and(|deadline| Instant::now() >= deadline);
     let evaluation = match evaluation {
@@ -188,16 +191,28 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>) -> anyho
     };
     let placed = PlacedGraph::new(&instance, &evaluation.decision.placement);
     if let Some(path) = &args.placement {
-        write_file(path, |out| write_placement(out, &instance, &placed))?;
+        write_file(path, |out| write_placement(out, &instance, &placed, args.csv.texts()))?;
     }
     if let Some(path) = &args.timeline {
-        write_file(path, |out| write_timeline(out, &instance, &placed, &evaluation.timeline))?;
+        write_file(path, |out| write_timeline(out, &evaluation.timeline, &placed, &instance, args.csv.texts()))?;
     }
     if let Some(path) = &args.trace {
         write_trace(path, args, &evaluation.timeline, &placed)?;
     }
-    print(&describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit))?;
+    let folder = args.write_instance.as_deref();
+    let files = [folder, *table, args.placement.as_deref(), args.timeline.as_deref(), args.trace.as_deref()];
+    let files = files.into_iter().flatten().map(shown).collect();
+    form.print(&Answer { row: evaluation.row(blank), files }, || {
+        describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit)
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the verb answers.
+#[derive(Serialize)]
+struct Answer {
+    row: Row,
+    files: Vec<String>,
 }
 
 /// The row of an evaluation, or of why there is none.
@@ -313,133 +328,4 @@ fn scheduler_name(args: &Args, placer: &dyn Placer) -> anyhow::Result<String> {
             Ok(name.to_owned())
         }
     }
-}
-
-fn describe(
-    args: &Args,
-    kinds: Kinds,
-    scheduler: &str,
-    instance: &Instance,
-    evaluation: &Evaluation,
-    reference: &Reference,
-    unit: &str,
-) -> String {
-    let metrics = &evaluation.metrics;
-    let placed_in = evaluation.placed_in.as_secs_f64();
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-    let bound = &reference.bound;
-    let measurement = evaluation.timeline.measurement();
-    let lines = [
-        (
-            "graph",
-            format!("{}, {} ops, {} edges", args.graph, instance.graph().op_count(), instance.graph().edge_count()),
-        ),
-        (
-            "cluster",
-            format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
-        ),
-        ("kinds", kinds.to_string()),
-        ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
-        ("scheduled by", format!("{scheduler} under {}", args.network)),
-        ("makespan", time_text(metrics.makespan, unit)),
-        ("SLR", number(evaluation.slr)),
-        (
-            "gap",
-            format!("{} to the lower bound {} ({})", number(evaluation.gap), time_text(bound.value, unit), bound.name),
-        ),
-        ("speedup", format!("{} over single_device", number(evaluation.speedup))),
-        ("utilization", number(metrics.utilization)),
-        ("load imbalance", number(metrics.load_imbalance)),
-        ("traffic", format!("{} in {} transfers", bytes_text(metrics.traffic_bytes as f64), metrics.transfers)),
-        ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
-        (
-            "peak memory",
-            format!(
-                "{} on one device; memory rule {}",
-                bytes_text(metrics.peak_memory_bytes as f64),
-                instance.memory_rule()
-            ),
-        ),
-    ];
-    let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
-    let lines = lines.into_iter().chain(measured.into_iter().flatten());
-    lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
-}
-
-/// How a run was measured, and what was predicted for it.
-fn describe_measurement(measurement: &Measurement, evaluation: &Evaluation, unit: &str) -> Vec<(&'static str, String)> {
-    let Measurement { hardware, execution, other_load, warm_ups, makespans, time_scale } = measurement;
-    let (least, largest) = (time_text(measurement.least(), unit), time_text(measurement.largest(), unit));
-    let load = other_load.map_or_else(|| "unknown".to_owned(), |load| format!("{:.0} %", 100.0 * load));
-    let mut lines = vec![
-        ("measured on", hardware.clone()),
-        ("executed with", execution.clone()),
-        ("repetitions", format!("{} after {warm_ups} to warm up, from {least} to {largest}", makespans.len())),
-        ("time scale", format!("{} s a time unit ({unit})", significant(*time_scale))),
-        ("load by others", load),
-    ];
-    for (model, prediction) in evaluation.predictions.iter() {
-        if let (Some(makespan), Some(error)) = (prediction.makespan, prediction.error) {
-            let text = format!("{} by {model}, {:+.2} %", time_text(makespan, unit), 100.0 * error);
-            lines.push(("predicted", text));
-        }
-    }
-    lines
-}
-
-/// Writes the timeline for a trace viewer; a measured one above what was predicted for its order.
-fn write_trace(path: &Path, args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
-    if timeline.measurement().is_none() {
-        return write_file(path, |out| write_chrome_trace(timeline, placed, out));
-    }
-    let replay = Replay { order: order_of(placed, timeline) };
-    let predicted = simulate(placed, &replay, None, args.network)?;
-    let (measured, name) = ("measured", format!("predicted by {}", args.network));
-    write_file(path, |out| write_chrome_traces(&[(measured, timeline), (&name, &predicted)], placed, out))
-}
-
-fn write_placement(out: &mut impl Write, instance: &Instance, placed: &PlacedGraph<'_>) -> std::io::Result<()> {
-    let (graph, cluster) = (instance.graph(), instance.cluster());
-    writeln!(out, "op,name,device")?;
-    for op in graph.op_ids() {
-        let device = &cluster.device(placed.device_of(op)).name;
-        writeln!(out, "{op},{},{}", quoted(graph.name(op).unwrap_or_default()), quoted(device))?;
-    }
-    Ok(())
-}
-
-fn write_timeline(
-    out: &mut impl Write,
-    instance: &Instance,
-    placed: &PlacedGraph<'_>,
-    timeline: &Timeline,
-) -> std::io::Result<()> {
-    let (graph, cluster) = (instance.graph(), instance.cluster());
-    let name = |device| quoted(&cluster.device(device).name);
-    writeln!(out, "what,op,name,device,to,bytes,start,finish")?;
-    for op in graph.op_ids() {
-        let (label, device) = (quoted(graph.name(op).unwrap_or_default()), name(placed.device_of(op)));
-        writeln!(out, "op,{op},{label},{device},,,{},{}", timeline.start(op), timeline.finish(op))?;
-    }
-    for op in graph.op_ids() {
-        for id in placed.transfers_of(op) {
-            let transfer = placed.transfer(id);
-            let label = quoted(graph.name(op).unwrap_or_default());
-            let (from, to) = (name(transfer.from), name(transfer.to));
-            if let Some(send) = timeline.send(id) {
-                writeln!(out, "send,{op},{label},{from},{to},,{},{}", send.start, send.end)?;
-            }
-            let time = timeline.transfer(placed, id);
-            writeln!(out, "transfer,{op},{label},{from},{to},{},{},{}", transfer.bytes, time.start, time.end)?;
-            if let Some(receive) = timeline.receive(id) {
-                writeln!(out, "receive,{op},{label},{to},,,{},{}", receive.start, receive.end)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A field of a CSV file, quoted where it must be.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

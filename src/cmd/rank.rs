@@ -7,11 +7,12 @@ use anyhow::bail;
 use clap::ValueEnum;
 use placebench::harness::compare::{Candidates, RankOptions, Ranking, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
-use placebench::reports::{ranking_json, ranking_notes, ranking_table, ranking_text};
+use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 
 use super::compare::bad_input;
+use super::csv::CsvArgs;
 use super::filter::Where;
-use crate::output::print;
+use crate::output::Form;
 
 const EXAMPLES: &str = "\
 An instance is a graph on a cluster under a network model in one repetition (and placed by one placer, where schedulers are
@@ -56,8 +57,11 @@ pub(crate) struct Args {
     seed: u64,
 
     /// How to print.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     format: Format,
+
+    #[command(flatten)]
+    csv: CsvArgs,
 
     /// Lists every candidate that lacks results.
     #[arg(long)]
@@ -78,7 +82,6 @@ enum Format {
     Markdown,
     Latex,
     Csv,
-    Json,
 }
 
 /// Lines of notes that are printed without `--all`.
@@ -94,21 +97,20 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is between 0 and 1".to_owned()) }
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let ranking = match rank(args) {
         Ok(ranking) => ranking,
         Err(error) => return Ok(bad_input(&error)),
     };
     let caption = || ranking_notes(&ranking).join(". ");
-    print(&match args.format {
+    form.print(&ranking, || match args.format {
         Format::Text => ranking_text(&ranking, if args.all { usize::MAX } else { NOTES }),
         Format::Markdown => {
             let notes: String = ranking_notes(&ranking).iter().map(|note| format!("- {note}\n")).collect();
             format!("{}\n{notes}", ranking_table(&ranking).to_markdown())
         }
         Format::Latex => ranking_table(&ranking).to_latex(&caption(), "tab:rank"),
-        Format::Csv => ranking_table(&ranking).to_csv(),
-        Format::Json => ranking_json(&ranking)?,
+        Format::Csv => ranking_table(&ranking).to_csv_with(args.csv.texts()),
     })?;
     Ok(ExitCode::SUCCESS)
 }

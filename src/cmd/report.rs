@@ -12,9 +12,10 @@ use placebench::harness::compare::{Options, RunTable};
 use placebench::harness::runner::{read_environment, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{MOST_RUNS, ReportInput, Timelines, comparison_report, html_report};
+use serde::Serialize;
 
 use super::filter::Where;
-use crate::output::{print, write_file};
+use crate::output::{Form, shown, write_file};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -47,15 +48,36 @@ enum Choice {
     All,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
-    match args.runs.as_slice() {
+/// What the verb answers.
+#[derive(Serialize)]
+struct Answer {
+    /// Runs on the page.
+    runs: usize,
+    /// Timelines on the page; `None` on one of several runs.
+    timelines: Option<usize>,
+    /// Size of the page.
+    bytes: usize,
+    files: Vec<String>,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    let answer = match args.runs.as_slice() {
         [run] => one(args, run),
         runs => compared(args, runs),
-    }
+    }?;
+    form.print(&answer, || {
+        let (path, size) = (answer.files.join(", "), bytes_text(answer.bytes as f64));
+        let what = match answer.timelines {
+            Some(timelines) => format!("{timelines} timelines"),
+            None => format!("{} runs compared", answer.runs),
+        };
+        format!("{path}: {size}, {what}; open it in a browser\n")
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The page of runs compared with the first of them.
-fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<ExitCode> {
+fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
     if args.timelines.is_some() {
         bail!("--timelines is about one run: of several, the page compares numbers only");
     }
@@ -69,13 +91,11 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<ExitCode> {
     let path =
         args.out.clone().or(beside).context("the last of the runs is a table: say where to write with --out FILE")?;
     write_file(&path, |out| out.write_all(html.as_bytes()))?;
-    let size = bytes_text(html.len() as f64);
-    print(&format!("{}: {size}, {} runs compared; open it in a browser\n", path.display(), runs.len()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Answer { runs: runs.len(), timelines: None, bytes: html.len(), files: vec![shown(&path)] })
 }
 
 /// The page of one run.
-fn one(args: &Args, run: &Path) -> anyhow::Result<ExitCode> {
+fn one(args: &Args, run: &Path) -> anyhow::Result<Answer> {
     let folder = run.to_str().with_context(|| format!("{}: is not Unicode", run.display()))?;
     let table = args.only.table_of(run)?;
     let only = args.only.filter();
@@ -93,7 +113,6 @@ fn one(args: &Args, run: &Path) -> anyhow::Result<ExitCode> {
     let report = html_report(&ReportInput { folder, table, suite_text, plan, environment, timelines, only })?;
     let path = args.out.clone().unwrap_or_else(|| run.join("report.html"));
     write_file(&path, |out| out.write_all(report.html.as_bytes()))?;
-    let size = bytes_text(report.html.len() as f64);
-    print(&format!("{}: {size}, {} timelines; open it in a browser\n", path.display(), report.timelines))?;
-    Ok(ExitCode::SUCCESS)
+    let timelines = Some(report.timelines);
+    Ok(Answer { runs: 1, timelines, bytes: report.html.len(), files: vec![shown(&path)] })
 }

@@ -10,13 +10,15 @@ use placebench::harness::results::{Row, Table};
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{Plan, Suite};
 use placebench::reports::{
-    Checked, Claims, Part, SOURCES, claims_markdown, claims_of, document, figures_of, training_steps, write_figures,
+    Checked, Claims, ClaimsDocument, Made, Outputs, Part, SOURCES, claims_markdown, claims_of, document, figures_of,
+    training_steps, write_figures,
 };
+use serde::Serialize;
 
 use super::engine::EngineArgs;
 use super::run::{self, Ended};
 use crate::interrupt::INTERRUPTED;
-use crate::output::print;
+use crate::output::{Form, shown};
 
 /// Arguments of `reproduce`.
 #[derive(clap::Args)]
@@ -53,9 +55,35 @@ pub(crate) struct Args {
 /// What stands for every source.
 const ALL: &str = "all";
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers of one source.
+#[derive(Serialize)]
+struct Answer<'a> {
+    name: &'a str,
+    folder: String,
+    #[serde(flatten)]
+    claims: ClaimsDocument<'a>,
+    figures: Vec<FigureAnswer<'a>>,
+}
+
+/// A figure or table of the source.
+#[derive(Serialize)]
+struct FigureAnswer<'a> {
+    number: &'a str,
+    caption: &'a str,
+    files: &'a [String],
+    /// Why there are none.
+    reason: Option<&'a String>,
+}
+
+/// What the verb answers of all sources.
+#[derive(Serialize)]
+struct Written {
+    files: Vec<String>,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     match (&args.docs, args.source.as_str()) {
-        (Some(docs), ALL) => return write_docs(args, docs),
+        (Some(docs), ALL) => return write_docs(args, docs, form),
         (Some(_), source) => bail!("--docs is about every source: write `reproduce all`, not `reproduce {source}`"),
         (None, ALL) => bail!("`reproduce all` writes the document of every source: say where with --docs DIR"),
         (None, _) => {}
@@ -66,11 +94,22 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let Evidence { suite, rows, folder, steps } = evidence;
     let checked = Checked::new(&claims, &rows, &steps)?;
-    print(&format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &checked)))?;
-    if !args.no_figures {
-        print(&figures(&args.source, &Table::new(&rows)?.with_steps(&steps), &suite, &folder)?)?;
-    }
-    print(&format!("Run: {}\n", folder.display()))?;
+    let figures_folder = folder.join("figures");
+    let outputs = match args.no_figures {
+        true => None,
+        false => figures(&args.source, &Table::new(&rows)?.with_steps(&steps), &suite, &figures_folder)?,
+    };
+    let answer = Answer {
+        name: &args.source,
+        folder: shown(&folder),
+        claims: ClaimsDocument::new(&claims, &checked),
+        figures: outputs.iter().flat_map(|outputs| &outputs.made).map(FigureAnswer::of).collect(),
+    };
+    form.print(&answer, || {
+        let claims = format!("{}\n\n{}\n", claims.source, claims_markdown(&claims, &checked));
+        let figures = outputs.as_ref().map(|outputs| figures_text(outputs, &figures_folder)).unwrap_or_default();
+        format!("{claims}{figures}Run: {}\n", folder.display())
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,7 +140,7 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
             let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, engine);
             match run::run_to_the_end(&run_args)? {
                 Ended::Complete(finished) => (finished.suite, finished.table.rows()?, finished.folder),
-                Ended::Shard | Ended::Stopped => return Ok(None),
+                Ended::Shard(_) | Ended::Stopped => return Ok(None),
             }
         }
     };
@@ -113,7 +152,7 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
 }
 
 /// Checks the claims of every source, and writes the document and the groups that it is made of.
-fn write_docs(args: &Args, docs: &Path) -> anyhow::Result<ExitCode> {
+fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> {
     let groups = docs.join("reproduction");
     std::fs::create_dir_all(&groups).with_context(|| format!("{}: cannot be made", groups.display()))?;
     let mut parts = Vec::new();
@@ -130,7 +169,9 @@ fn write_docs(args: &Args, docs: &Path) -> anyhow::Result<ExitCode> {
     }
     let path = docs.join("REPRODUCTION.md");
     write(&path, &document(&parts))?;
-    print(&format!("{}\n", path.display()))?;
+    let tables = SOURCES.iter().map(|name| groups.join(format!("{name}.tsv")));
+    let files = std::iter::once(path.clone()).chain(tables).map(|path| shown(&path)).collect();
+    form.print(&Written { files }, || format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,12 +179,15 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
 }
 
-/// Makes the figures and tables of a source in the run folder, and tells which.
-fn figures(source: &str, results: &Table, suite: &Suite, run: &Path) -> anyhow::Result<String> {
-    let Some(figures) = figures_of(source) else { return Ok(String::new()) };
+/// Makes the figures and tables of a source in a folder; `None` if it has none.
+fn figures(source: &str, results: &Table, suite: &Suite, folder: &Path) -> anyhow::Result<Option<Outputs>> {
+    let Some(figures) = figures_of(source) else { return Ok(None) };
     let figures = figures.map_err(|error| anyhow!("the figures of {source}: {error}"))?;
-    let folder = run.join("figures");
-    let outputs = write_figures(&figures, results, suite, &folder)?;
+    Ok(Some(write_figures(&figures, results, suite, folder)?))
+}
+
+/// The tables, and which figures were made.
+fn figures_text(outputs: &Outputs, folder: &Path) -> String {
     let made = outputs.made.iter().filter(|made| made.files.is_ok()).count();
     let mut text = String::new();
     for (caption, table) in &outputs.tables {
@@ -155,5 +199,12 @@ fn figures(source: &str, results: &Table, suite: &Suite, run: &Path) -> anyhow::
             text.push_str(&format!("{} ({}) cannot be made: {reason}\n", made.number, made.caption));
         }
     }
-    Ok(text)
+    text
+}
+
+impl<'a> FigureAnswer<'a> {
+    fn of(made: &'a Made) -> Self {
+        let Made { number, caption, files } = made;
+        Self { number, caption, files: files.as_deref().unwrap_or_default(), reason: files.as_ref().err() }
+    }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::environment;
 use placebench::harness::engine::Followed;
-use placebench::harness::results::{Filter, Metric, Status, Table, TableFormat, save_table};
+use placebench::harness::results::{Filter, Metric, Row, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, open_run, read_suite, run,
 };
@@ -18,10 +18,12 @@ use placebench::harness::suite::{BUILT_IN, PlacerEntry, Plan, Shard, Suite};
 use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
+use serde::Serialize;
 
+use super::csv::CsvArgs;
 use super::engine::{EngineArgs, Following, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{complain, print, wrap};
+use crate::output::{Form, complain, print, shown, wrap};
 use crate::progress::Progress;
 
 /// What `run --help` ends with.
@@ -94,6 +96,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
+    #[command(flatten)]
+    csv: CsvArgs,
+
     /// Shows no progress.
     #[arg(long, short)]
     quiet: bool,
@@ -123,23 +128,102 @@ impl Args {
 /// With fewer instances than this a performance profile says less than the table of ratios.
 const PROFILE_INSTANCES: usize = 10;
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers of a complete run.
+#[derive(Serialize)]
+struct Answer<'a> {
+    suite: &'a str,
+    folder: String,
+    seconds: f64,
+    cells: usize,
+    ok: usize,
+    /// Cells that are not ok, by status.
+    failed: &'a BTreeMap<String, usize>,
+    /// Instances that every placer finishes: over these the means go.
+    common: usize,
+    /// The best first.
+    placers: Vec<PlacerAnswer<'a>>,
+    /// Every cell, with `--full`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Row>>,
+    files: Vec<String>,
+}
+
+/// A placer with its best scheduler.
+#[derive(Serialize)]
+struct PlacerAnswer<'a> {
+    placer: &'a str,
+    mean_ratio: Option<f64>,
+    wins: usize,
+}
+
+/// What the verb answers of a shard.
+#[derive(Serialize)]
+struct ShardAnswer {
+    folder: String,
+    shard: String,
+    cells: usize,
+    /// Whether it was the last to end, so that the table is written.
+    complete: bool,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let Finished { suite, table, folder } = match run_to_the_end(args)? {
         Ended::Complete(finished) => *finished,
-        Ended::Shard => return Ok(ExitCode::SUCCESS),
+        Ended::Shard(ShardEnded { shard, folder, cells, complete }) => {
+            let path = shown(&folder);
+            let answer = ShardAnswer { folder: path.clone(), shard: shard.to_string(), cells, complete };
+            if form == Form::Json || !args.quiet {
+                let table = if complete { "; the last: the table is written" } else { "" };
+                form.print(&answer, || format!("shard {shard}: {cells} cells{table}: {path}\n"))?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         Ended::Stopped => return Ok(ExitCode::from(INTERRUPTED)),
     };
     if let Some(path) = &args.table {
-        save_table(path, &table)?;
+        save_table(path, &table, args.csv.texts())?;
     }
     let summary = Summary::new(&table)?;
-    report(&suite, &table, &summary, args.full)?;
     let seconds = started.elapsed().as_secs_f64();
-    let folder = folder.display();
-    print(&format!("{} cells in {seconds:.1} s; table, suite and environment: {folder}\n", table.height()))?;
-    print(&format!("as a page to look at: placebench report {folder}\n"))?;
+    let folder = shown(&folder);
+    match form {
+        Form::Text => {
+            let text = report(&suite, &table, &summary, args.full)?;
+            let cells = table.height();
+            print(&format!(
+                "{text}{cells} cells in {seconds:.1} s; table, suite and environment: {folder}\n\
+                 as a page to look at: placebench report {folder}\n"
+            ))?;
+        }
+        Form::Json => {
+            let answer = Answer {
+                suite: &suite.name,
+                folder,
+                seconds,
+                cells: table.height(),
+                ok: summary.ok,
+                failed: &summary.failed,
+                common: summary.common_scenarios().len(),
+                placers: placers(&summary),
+                rows: args.full.then(|| table.rows()).transpose()?,
+                files: args.table.iter().map(|path| shown(path)).collect(),
+            };
+            form.print(&answer, String::new)?;
+        }
+    }
     Ok(verdict(&summary))
+}
+
+/// The placers, the best first.
+fn placers(summary: &Summary) -> Vec<PlacerAnswer<'_>> {
+    let wins = |placer: &usize| (0..summary.scenarios.len()).filter(|&of| summary.winners(of).contains(placer)).count();
+    let answer = |placer: usize| PlacerAnswer {
+        placer: &summary.placers[placer],
+        mean_ratio: summary.mean_ratio(placer),
+        wins: wins(&placer),
+    };
+    summary.order().into_iter().map(answer).collect()
 }
 
 /// How a run ended.
@@ -147,9 +231,18 @@ pub(super) enum Ended {
     /// Every cell has a row.
     Complete(Box<Finished>),
     /// The shard that was asked for is done.
-    Shard,
+    Shard(ShardEnded),
     /// Ctrl-C stopped it.
     Stopped,
+}
+
+/// A shard that is done.
+pub(super) struct ShardEnded {
+    shard: Shard,
+    folder: PathBuf,
+    cells: usize,
+    /// Whether the run is complete with it.
+    complete: bool,
 }
 
 /// A complete run.
@@ -198,9 +291,14 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         Some(path) => (path.clone(), false),
         None => choose_folder(&plan.suite.name, &suite_toml, &environment, args.fresh),
     };
-    match RunFolder::state(&path, &suite_toml, &environment) {
-        // A shard that was started again, and the others have done its cells meanwhile.
-        Some(RunState::Complete) if args.shard.is_some() => return Ok(Ended::Shard),
+    let state = RunFolder::state(&path, &suite_toml, &environment);
+    if let (Some(RunState::Complete), Some(shard)) = (&state, args.shard) {
+        // The shard was started again, and the others have done its cells meanwhile.
+        let mut plan = plan;
+        plan.keep_shard(shard);
+        return Ok(Ended::Shard(ShardEnded { shard, folder: path, cells: plan.cells.len(), complete: true }));
+    }
+    match state {
         Some(RunState::Complete) if args.follow.is_some() => return complete(plan.suite, path),
         Some(RunState::Complete) => bail!(
             "{}: holds a complete run of this suite: choose another folder with --out, or delete it",
@@ -270,11 +368,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             if last {
                 write_table_of(&path, Plan::new(suite)?)?;
             }
-            if !args.quiet {
-                let table = if last { "; the last: the table is written" } else { "" };
-                print(&format!("shard {shard}: {cells} cells{table}: {}\n", path.display()))?;
-            }
-            Ok(Ended::Shard)
+            Ok(Ended::Shard(ShardEnded { shard, folder: path, cells, complete: last }))
         }
         _ => {
             // What was there before is known: only what this process has added is read.
@@ -323,7 +417,8 @@ fn verdict(summary: &Summary) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn report(suite: &Suite, table: &Table, summary: &Summary, full: bool) -> anyhow::Result<()> {
+/// Tables and findings in words.
+fn report(suite: &Suite, table: &Table, summary: &Summary, full: bool) -> anyhow::Result<String> {
     let mut text = String::new();
     if !suite.title.is_empty() {
         text.push_str(&format!("{}: {}\n\n", suite.name, suite.title));
@@ -349,7 +444,7 @@ fn report(suite: &Suite, table: &Table, summary: &Summary, full: bool) -> anyhow
     }
     text.push_str(&wrap(&findings(summary), 100));
     text.push_str("\n\n");
-    print(&text)
+    Ok(text)
 }
 
 fn find_suite(args: &Args) -> anyhow::Result<Suite> {

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use placebench::harness::results::Metric;
-use placebench::reports::MetricTable;
 use placebench::reports::export::TextFormat;
+use placebench::reports::{MetricRecords, MetricTable};
+use serde::Serialize;
 
+use super::csv::CsvArgs;
 use super::filter::Where;
-use crate::output::{print, write_file};
+use crate::output::{Form, write_file};
 
 /// Arguments of `table`.
 #[derive(clap::Args)]
@@ -26,19 +28,31 @@ pub(crate) struct Args {
     only: Where,
 
     /// markdown, latex (with the package booktabs) or csv.
-    #[arg(long, short, default_value = "markdown")]
+    #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
     format: TextFormat,
+
+    #[command(flatten)]
+    csv: CsvArgs,
 
     /// What \ref calls the table in LaTeX [default: tab: with the run folder's name and the metric].
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
 
     /// Writes to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
     out: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+/// What the verb answers.
+#[derive(Serialize)]
+struct Answer<'a> {
+    metric: Metric,
+    note: &'a Option<String>,
+    #[serde(flatten)]
+    records: MetricRecords,
+}
+
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
     let numbers = MetricTable::new(&table, args.metric)?;
@@ -47,13 +61,17 @@ pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
     let caption = format!("Mean {name} of each placer with its best scheduler{said}");
     let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
     let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", args.metric.short()));
-    let mut text = numbers.to_text(args.format, &caption, &label);
-    if let (TextFormat::Markdown, Some(note)) = (args.format, note) {
-        text.push_str(&format!("\n{note}\n"));
-    }
+    let text = || {
+        let text = || numbers.to_text(args.format, &caption, &label);
+        match (args.format, &note) {
+            (TextFormat::Markdown, Some(note)) => format!("{}\n{note}\n", text()),
+            (TextFormat::Csv, _) => numbers.csv().to_csv_with(args.csv.texts()),
+            _ => text(),
+        }
+    };
     match &args.out {
-        Some(path) => write_file(path, |out| out.write_all(text.as_bytes()))?,
-        None => print(&text)?,
+        Some(path) => write_file(path, |out| out.write_all(text().as_bytes()))?,
+        None => form.print(&Answer { metric: args.metric, note: &note, records: numbers.records() }, text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! `placebench trend`: how results move over many runs.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,9 +10,11 @@ use placebench::harness::compare::{History, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::Trend;
 use placebench::reports::figure::{Figure, Style};
+use serde::Serialize;
 
 use super::compare::bad_input;
-use crate::output::print;
+use super::csv::CsvArgs;
+use crate::output::{Form, shown, write_file};
 
 const EXAMPLES: &str = "\
 A history is a CSV file with one line a run and placer; docs/NIGHTLY.md has its columns and a recipe for nightly jobs.
@@ -48,8 +51,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
 
-    /// How to print; csv and json have the values of all runs.
-    #[arg(long, value_enum, default_value = "text")]
+    #[command(flatten)]
+    csv: CsvArgs,
+
+    /// How to print; csv has the values of all runs.
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     format: Format,
 }
 
@@ -58,24 +64,32 @@ enum Format {
     Text,
     Markdown,
     Csv,
-    Json,
+}
+
+/// What the verb answers.
+#[derive(Serialize)]
+struct Answer<'a> {
+    trends: &'a [Trend],
+    files: Vec<String>,
 }
 
 /// Pixels a point of a PNG: 300 an inch.
 const PNG_SCALE: f64 = 300.0 / 72.0;
 
-pub(crate) fn execute(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let trends = match trends(args) {
         Ok(trends) => trends,
         Err(error) => return Ok(bad_input(&error)),
     };
-    let text = match args.format {
+    let history = Some(&args.history).filter(|_| !args.add.is_empty());
+    let files = history.into_iter().chain(&args.figure).map(|path| shown(path)).collect();
+    form.print(&Answer { trends: &trends, files }, || match args.format {
         Format::Text => trends.iter().map(Trend::text).collect::<Vec<_>>().join("\n"),
         Format::Markdown => trends.iter().map(Trend::markdown).collect::<Vec<_>>().join("\n"),
-        Format::Csv => trends.iter().map(|trend| trend.table().to_csv()).collect::<Vec<_>>().join("\n"),
-        Format::Json => serde_json::to_string_pretty(&trends)? + "\n",
-    };
-    print(&text)?;
+        Format::Csv => {
+            trends.iter().map(|trend| trend.table().to_csv_with(args.csv.texts())).collect::<Vec<_>>().join("\n")
+        }
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -154,5 +168,5 @@ fn draw(trends: &[Trend], path: &Path) -> anyhow::Result<()> {
         Some("png") => drawing.to_png(PNG_SCALE).with_context(|| path.display().to_string())?,
         _ => bail!("{}: unknown kind of figure: use .svg or .png", path.display()),
     };
-    std::fs::write(path, bytes).with_context(|| path.display().to_string())
+    write_file(path, |out| out.write_all(&bytes))
 }

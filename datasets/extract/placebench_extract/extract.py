@@ -44,7 +44,7 @@ def contents(model, whole, traces, overrides=None, progress=lambda message: None
     stripped = graph.strip_constants(kept)
     provenance = {
         "name": f"{model.name}_whole" if whole else model.name,
-        "title": model.title,
+        "title": f"{model.title}, {'whole graph with initialisation and evaluation' if whole else 'training step'}",
         "licence": LICENCE,
         "command": _command(model.name, whole, traces, overrides),
         "tensorflow": tf.__version__,

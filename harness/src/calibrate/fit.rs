@@ -1,7 +1,9 @@
 //! The line through times over sizes.
 
+use serde::Serialize;
+
 /// A line `constant + per_unit · bytes` through measured times.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
     /// Time at 0 bytes, ≥ 0.
     pub constant: f64,

@@ -13,7 +13,7 @@ use super::matching::cells_once;
 use super::statistics::geometric_mean;
 use super::verdict::PROBLEM;
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, Column, Metric, Status, lists, values};
+use crate::results::{CELL, Column, CsvTexts, Metric, Status, lists, values};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,13 @@ pub struct HistoryLine {
 }
 
 impl HistoryLine {
+    /// The line with other texts.
+    fn with_texts(self, text: impl Fn(&str) -> String) -> Self {
+        let Self { date, commit, suite, placer, reference, .. } = &self;
+        let [date, commit, suite, placer, reference] = [date, commit, suite, placer, reference].map(|own| text(own));
+        Self { date, commit, suite, placer, reference, ..self }
+    }
+
     /// A metric of the line; `None` if it has no value, or is none of [`Metric::OF_HISTORY`].
     pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
@@ -100,7 +107,9 @@ impl History {
         }
         let line_error = |error: csv::Error| HistoryError::Line { path: path.to_owned(), reason: error.to_string() };
         let mut reader = csv::Reader::from_path(path).map_err(line_error)?;
-        let lines = reader.deserialize().collect::<Result<_, _>>().map_err(line_error)?;
+        let lines = reader.deserialize::<HistoryLine>();
+        let as_written = |text: &str| CsvTexts::as_written(text).to_owned();
+        let lines = lines.map(|line| Ok(line?.with_texts(as_written))).collect::<Result<_, _>>().map_err(line_error)?;
         Ok(Self { lines })
     }
 
@@ -112,7 +121,8 @@ impl History {
         let io_error = |source: io::Error| HistoryError::Io { path: path.to_owned(), source };
         let mut writer = csv::Writer::from_writer(Vec::new());
         for line in &self.lines {
-            writer.serialize(line).map_err(|error| io_error(error.into()))?;
+            let cells = line.clone().with_texts(|text| CsvTexts::Safe.cell(text).into_owned());
+            writer.serialize(cells).map_err(|error| io_error(error.into()))?;
         }
         let bytes = writer.into_inner().map_err(|error| io_error(io::Error::other(error.to_string())))?;
         write_whole(path, io_error, |out| out.write_all(&bytes).map_err(io_error))

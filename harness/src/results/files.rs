@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
+use csv::StringRecord;
 use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 use serde::Serializer;
@@ -11,7 +12,7 @@ use serde::ser::SerializeSeq;
 
 use super::source::GROUP_ROWS;
 use super::table_error::TableError;
-use super::{Row, Table};
+use super::{CsvTexts, Row, Table};
 
 /// File formats of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,21 +37,21 @@ impl TableFormat {
     }
 }
 
-/// Writes rows as a table in the format of the file's extension.
+/// Writes rows as a table in the format of the file's extension, in CSV with safe texts.
 ///
 /// # Errors
 /// As [`save_table`].
 pub fn write_table(path: &Path, rows: &[Row]) -> Result<(), TableError> {
     let table = Table::new(rows).map_err(|source| TableError::Table { path: path.to_owned(), source })?;
-    save_table(path, &table)
+    save_table(path, &table, CsvTexts::Safe)
 }
 
-/// Writes a table in the format of the file's extension, some rows at a time.
+/// Writes a table in the format of the file's extension, some rows at a time; `texts` is about CSV.
 ///
 /// # Errors
 /// If the extension is unknown, the table cannot be read or the file cannot be written; an existing file is then left as it
 /// was.
-pub fn save_table(path: &Path, table: &Table) -> Result<(), TableError> {
+pub fn save_table(path: &Path, table: &Table, texts: CsvTexts) -> Result<(), TableError> {
     let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
     let io_error = |source| TableError::Io { path: path.to_owned(), source };
     let table_error = |source| TableError::Table { path: path.to_owned(), source };
@@ -72,7 +73,8 @@ pub fn save_table(path: &Path, table: &Table) -> Result<(), TableError> {
                 let mut header = true;
                 for frame in frames {
                     let writer = CsvWriter::new(&mut out).include_header(std::mem::take(&mut header));
-                    { writer }.finish(&mut frame.map_err(table_error)?).map_err(table_error)?;
+                    let mut frame = frame.and_then(|frame| with_cells(frame, texts)).map_err(table_error)?;
+                    { writer }.finish(&mut frame).map_err(table_error)?;
                 }
             }
             TableFormat::Json => {
@@ -91,6 +93,23 @@ pub fn save_table(path: &Path, table: &Table) -> Result<(), TableError> {
     })
 }
 
+/// The frame with its texts as cells of CSV.
+fn with_cells(mut frame: DataFrame, texts: CsvTexts) -> PolarsResult<DataFrame> {
+    let changes = |column: &Column| -> PolarsResult<bool> {
+        Ok(column.dtype() == &DataType::String
+            && column.str()?.iter().flatten().any(|text| texts.cell(text).as_ref() != text))
+    };
+    for index in 0..frame.width() {
+        let column = frame.columns()[index].clone();
+        if changes(&column)? {
+            let cells = column.str()?.iter().map(|text| text.map(|text| texts.cell(text)));
+            let cells: StringChunked = cells.collect();
+            frame.replace_column(index, Column::from(cells.into_series().with_name(column.name().clone())))?;
+        }
+    }
+    Ok(frame)
+}
+
 /// Writes any data frame as Parquet or CSV, by the file's extension.
 ///
 /// # Errors
@@ -102,7 +121,10 @@ pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError>
     let table_error = |source| TableError::Table { path: path.to_owned(), source };
     write_whole(path, io_error, |mut out| match format {
         TableFormat::Parquet => ParquetWriter::new(&mut out).finish(frame).map(|_| ()).map_err(table_error),
-        _ => CsvWriter::new(&mut out).finish(frame).map_err(table_error),
+        _ => {
+            let mut frame = with_cells(frame.clone(), CsvTexts::Safe).map_err(table_error)?;
+            CsvWriter::new(&mut out).finish(&mut frame).map_err(table_error)
+        }
     })
 }
 
@@ -172,10 +194,21 @@ pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
                     _ => format!("{line}{error}"),
                 })
             };
-            reader.into_deserialize().collect::<Result<_, _>>().map_err(named)
+            let row = |record: csv::Result<StringRecord>| as_written(record?).deserialize(Some(&header));
+            reader.into_records().map(row).collect::<Result<_, _>>().map_err(named)
         }
         TableFormat::Json => serde_json::from_reader(BufReader::new(file)).map_err(|error| no_row(error.to_string())),
     }
+}
+
+/// A record of CSV with its texts as they were before they became cells.
+fn as_written(record: StringRecord) -> StringRecord {
+    if record.iter().all(|cell| CsvTexts::as_written(cell) == cell) {
+        return record;
+    }
+    let mut texts: StringRecord = record.iter().map(CsvTexts::as_written).collect();
+    texts.set_position(record.position().cloned());
+    texts
 }
 
 #[cfg(test)]
@@ -202,6 +235,23 @@ mod tests {
         let json = folder.path().join("t.json");
         write_table(&json, &rows).unwrap();
         assert_eq!(read_table(&json).unwrap(), rows);
+    }
+
+    #[test]
+    fn csv_holds_nothing_that_a_spreadsheet_runs_and_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let row = |graph: &str, error: &str| Row { graph: graph.into(), error: Some(error.into()), ..Row::default() };
+        let rows = [row("=1+1", "-x"), row("plain", "'=y, \"z\""), row("@a", "+1")];
+        write_table(&path, &rows).unwrap();
+        assert_eq!(read_table(&path).unwrap(), rows);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(",'=1+1,") && text.contains(",'-x,") && text.contains(",'@a,"), "{text}");
+        assert!(text.contains("\"''=y, \"\"z\"\"\"") && text.contains(",plain,") && text.contains(",+1,"), "{text}");
+        save_table(&path, &Table::new(&rows).unwrap(), CsvTexts::Raw).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().contains(",=1+1,"));
+        fs::write(&path, text.replace(",plain,\"\",0,", ",plain,\"\",many,")).unwrap();
+        assert!(read_table(&path).unwrap_err().to_string().contains("line 3"), "the line is known");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod cell_key;
 mod codes;
 mod column;
+mod csv_texts;
 mod files;
 mod filter;
 mod frame;
@@ -16,6 +17,7 @@ mod table_error;
 pub use cell_key::{CellKey, Scenario};
 pub use codes::Codes;
 pub use column::{Column, UnknownColumn};
+pub use csv_texts::CsvTexts;
 pub use files::{TableFormat, open_table, read_table, save_table, write_frame, write_rows, write_table};
 pub(crate) use filter::as_text;
 pub use filter::{Filter, FilterError};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::*;
+use serde::Serialize;
 
 use super::bootstrap::Resamples;
 use super::{Claim, Repetitions};
@@ -11,7 +12,7 @@ use super::{Claim, Repetitions};
 /// One ratio (or correlation) of a claim.
 ///
 /// Numbers are rounded to nine digits, so that what differs by rounding alone is equal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
     /// The values of the columns of `each`, and which of the values listed are compared.
     pub label: String,

@@ -16,6 +16,7 @@ mod checked;
 mod document;
 mod print;
 mod reading;
+mod records;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub use checked::{Checked, CheckedError};
 pub use document::{Part, document};
 pub use print::claims_markdown;
 pub(crate) use print::{claims_table, counts};
+pub use records::{ClaimRecord, ClaimsDocument, ReadingRecord, VerdictRecord};
 pub use verdict::{Outcome, Standing, Verdict};
 
 /// The claims of one source.

@@ -6,7 +6,7 @@ mod runs;
 mod trend;
 
 pub(crate) use numbers::{counted, factor, probability};
-pub use ranks::{ranking_json, ranking_notes, ranking_table, ranking_text};
+pub use ranks::{ranking_notes, ranking_table, ranking_text};
 pub(crate) use runs::comparison_html;
-pub use runs::{comparison_json, comparison_markdown, comparison_text};
+pub use runs::{ComparisonDocument, Limits, comparison_markdown, comparison_text};
 pub use trend::{PlacerTrend, Trend};

@@ -68,11 +68,3 @@ pub fn ranking_text(ranking: &Ranking, limit: usize) -> String {
     }
     text
 }
-
-/// A ranking in JSON: everything.
-///
-/// # Errors
-/// If it cannot be serialized.
-pub fn ranking_json(ranking: &Ranking) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(ranking)? + "\n")
-}

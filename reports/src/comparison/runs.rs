@@ -24,31 +24,36 @@ pub fn comparison_markdown(comparison: &Comparison, limit: usize) -> String {
     document(comparison, limit, Style::Markdown)
 }
 
-/// A comparison in JSON: everything, with the limits that it was judged by. Numbers that are not finite are null.
-///
-/// # Errors
-/// If it cannot be serialized.
-pub fn comparison_json(comparison: &Comparison, options: &Options) -> serde_json::Result<String> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        is_regression: bool,
-        limits: Limits,
-        #[serde(flatten)]
-        comparison: &'a Comparison,
+/// A comparison for programs: everything, with the limits that it was judged by. In JSON, numbers that are not finite are null.
+#[derive(Clone, Debug, Serialize)]
+pub struct ComparisonDocument<'a> {
+    /// Whether anything got worse beyond the limits.
+    pub is_regression: bool,
+    /// The limits.
+    pub limits: Limits,
+    /// What was found.
+    #[serde(flatten)]
+    pub comparison: &'a Comparison,
+}
+
+/// The limits of [`Options`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Limits {
+    max_cell: f64,
+    max_mean: f64,
+    max_time: Option<f64>,
+    max_cell_time: f64,
+    least_seconds: f64,
+    all_cells: bool,
+}
+
+impl<'a> ComparisonDocument<'a> {
+    /// A comparison with the options that made it.
+    pub fn new(comparison: &'a Comparison, options: &Options) -> Self {
+        let &Options { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, .. } = options;
+        let limits = Limits { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells };
+        Self { is_regression: comparison.is_regression(), limits, comparison }
     }
-    #[derive(Serialize)]
-    struct Limits {
-        max_cell: f64,
-        max_mean: f64,
-        max_time: Option<f64>,
-        max_cell_time: f64,
-        least_seconds: f64,
-        all_cells: bool,
-    }
-    let &Options { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, .. } = options;
-    let limits = Limits { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells };
-    let document = Document { is_regression: comparison.is_regression(), limits, comparison };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
 /// A comparison as HTML without a heading: verdict, regressions, placers, seconds, cells that are not in both; lists end after

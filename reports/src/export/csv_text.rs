@@ -1,12 +1,14 @@
 //! Comma-separated values.
 
+use placebench_harness::results::CsvTexts;
+
 use super::Table;
 
-pub(super) fn write(table: &Table) -> String {
+pub(super) fn write(table: &Table, texts: CsvTexts) -> String {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for record in std::iter::once(&table.header).chain(&table.rows) {
         // Writing to memory cannot fail, and records of any length are allowed.
-        let _ = writer.write_record(record);
+        let _ = writer.write_record(record.iter().map(|text| texts.cell(text).into_owned()));
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
@@ -20,11 +22,13 @@ mod tests {
         let mut table = Table::new(["placer", "value"]);
         table.push(["fennel(gamma=1.5,load=\"x\")", "1.25"]);
         table.push(["two\nlines", ""]);
-        let text = table.to_csv();
+        table.push(["=cmd|' /C calc'!A0", "-1.5"]);
+        let text = table.to_csv_with(CsvTexts::Raw);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
         let rows: Vec<Vec<String>> =
             reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect();
-        assert_eq!((header, rows), (table.header, table.rows));
+        assert_eq!((header, &rows), (table.header.clone(), &table.rows));
+        assert!(table.to_csv().ends_with("\n'=cmd|' /C calc'!A0,-1.5\n"), "{}", table.to_csv());
     }
 }

@@ -48,6 +48,9 @@ pub(crate) fn escape(text: &str) -> String {
             '±' => escaped.push_str("$\\pm$"),
             '−' => escaped.push_str("$-$"),
             'µ' => escaped.push_str("\\textmu{}"),
+            '²' => escaped.push_str("$^2$"),
+            'α' => escaped.push_str("$\\alpha$"),
+            'χ' => escaped.push_str("$\\chi$"),
             other => escaped.push(other),
         }
     }
@@ -57,6 +60,13 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_figures_say_of_their_statistics_is_text_that_latex_knows() {
+        let said = "Friedman χ² = 169.53, p ≤ 0.001 (Nemenyi, α = 0.05)";
+        let expected = "Friedman $\\chi$$^2$ = 169.53, p $\\leq$ 0.001 (Nemenyi, $\\alpha$ = 0.05)";
+        assert_eq!(escape(said), expected);
+    }
 
     #[test]
     fn control_characters_are_shown() {

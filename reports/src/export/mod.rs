@@ -6,6 +6,8 @@ mod markdown;
 
 use std::str::FromStr;
 
+use placebench_harness::results::CsvTexts;
+
 pub(crate) use latex::{escape as latex_text, float as latex_float};
 
 /// A table of texts: one header, rows of as many cells.
@@ -79,9 +81,14 @@ impl Table {
         }
     }
 
-    /// Comma-separated values, a header first.
+    /// Comma-separated values, a header first, with safe texts.
     pub fn to_csv(&self) -> String {
-        csv_text::write(self)
+        self.to_csv_with(CsvTexts::Safe)
+    }
+
+    /// Comma-separated values, a header first.
+    pub fn to_csv_with(&self, texts: CsvTexts) -> String {
+        csv_text::write(self, texts)
     }
 
     /// GitHub's Markdown, aligned to be read as plain text too.

@@ -34,3 +34,41 @@ pub(super) fn section(rows: &[Row], suite: &Suite) -> PolarsResult<String> {
         escape(&first.suite)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use placebench_harness::suite::BuiltIn;
+
+    use super::*;
+
+    fn rows(suite: &str) -> Vec<Row> {
+        let rows = crate::summary::tests::rows();
+        rows.into_iter().map(|row| Row { suite: suite.into(), ..row }).collect()
+    }
+
+    #[test]
+    fn a_reproductions_page_has_its_source_its_readings_and_a_row_for_each_claim() {
+        let suite = BuiltIn::find("tolstobrov").unwrap().suite().unwrap();
+        let html = section(&rows("tolstobrov"), &suite).unwrap();
+        let claims = claims_of("tolstobrov").unwrap().unwrap();
+        assert!(html.starts_with("<section id=\"claims\"") && html.contains(&escape(&claims.source)), "{html}");
+        for reading in &claims.readings {
+            let line = format!("<dt>{}</dt><dd>{}</dd>", escape(&reading.name), escape(&reading.text));
+            assert!(html.contains(&line), "{line}");
+        }
+        for claim in &claims.claims {
+            assert!(html.contains(&escape(&claim.text)), "{}", claim.text);
+        }
+        // The rows are of other graphs: nothing can be said.
+        assert!(html.contains(&format!("Of {} claims 0 hold", claims.claims.len())), "{html}");
+        assert!(!html.contains("**") && html.contains("placebench reproduce tolstobrov"), "{html}");
+    }
+
+    #[test]
+    fn other_runs_and_tables_of_several_suites_have_no_claims() {
+        let suite = BuiltIn::find("tolstobrov").unwrap().suite().unwrap();
+        assert_eq!(section(&rows("mine"), &suite).unwrap(), "");
+        assert_eq!(section(&[rows("tolstobrov"), rows("mine")].concat(), &suite).unwrap(), "");
+        assert_eq!(section(&[], &suite).unwrap(), "");
+    }
+}

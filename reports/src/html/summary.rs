@@ -1,6 +1,5 @@
 //! The summary for the page: by placer and scenario, which row stands for it and how far it is from the best.
 
-use placebench_harness::compare::statistics::geometric_mean;
 use serde_json::{Value, json};
 
 use super::columns::number_text;
@@ -36,7 +35,7 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         json!(summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect::<Vec<_>>()),
         json!(summary.marks.note()),
         summary.common_scenarios().len(),
-        json!(order(summary)),
+        json!(summary.order()),
         means.join(","),
         matrix(&ratio, 6),
         matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
@@ -44,21 +43,6 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         matrix(&|placer, column| Some(entry(placer, column)?.place_seconds), 3),
         matrix(&|placer, column| kept.entry(placer, column).map(|row| row as f64), 15),
     )
-}
-
-/// The placers, the best first: those with the fewest failures, among them by the geometric mean of their ratios, among equals
-/// in the order of the rows.
-fn order(summary: &Summary) -> Vec<usize> {
-    let standing = |placer: usize| {
-        let ratios: Vec<f64> =
-            (0..summary.scenarios.len()).filter_map(|column| summary.ratio(placer, column)).collect();
-        let failures = summary.scenarios.len() - ratios.len();
-        (failures, geometric_mean(ratios).unwrap_or(f64::INFINITY))
-    };
-    let mut order: Vec<(usize, (usize, f64))> =
-        (0..summary.placers.len()).map(|placer| (placer, standing(placer))).collect();
-    order.sort_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    order.into_iter().map(|(placer, _)| placer).collect()
 }
 
 #[cfg(test)]
@@ -78,12 +62,12 @@ mod tests {
         }
         let table = Table::new(&rows).unwrap();
         let (summary, scores) = Summary::with_scores(&table).unwrap();
-        assert_eq!(order(&summary), [1, 0]);
+        assert_eq!(summary.order(), [1, 0]);
         let json: Value =
             serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary, &scores).unwrap())).unwrap();
         assert_eq!(json["ratio"][1][0], 1);
         assert_eq!(json["ratio"][0][0].as_f64(), Some(1.000_01));
         let failing = crate::summary::tests::table();
-        assert_eq!(order(&Summary::new(&failing).unwrap()), [0, 1]);
+        assert_eq!(Summary::new(&failing).unwrap().order(), [0, 1]);
     }
 }

@@ -13,10 +13,10 @@ use placebench::generator::stream::StreamProperties;
 use placebench::generator::{Described, GraphParams, StreamError, StreamParams, Streamed, Tally};
 use placebench::harness::engine::{Followed, Items};
 
-use super::{Args, parameters, resized};
+use super::{Answer, Args, Checked, answer, parameters, resized};
 use crate::cmd::engine::Following;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::print;
+use crate::output::{Form, shown};
 use crate::progress::Progress;
 
 /// Whether a graph made by parts is at a path.
@@ -24,7 +24,7 @@ pub(super) fn is_at(path: &Path) -> bool {
     Streamed::is_at(path)
 }
 
-pub(super) fn execute(args: &Args, what: &str, out: &Path) -> anyhow::Result<ExitCode> {
+pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow::Result<ExitCode> {
     let params = params(args, what)?;
     let format = args.format.as_deref().map(EdgeFormat::named).transpose();
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
@@ -61,17 +61,25 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path) -> anyhow::Result<Exi
         done => format!(" ({done} were there)"),
     };
     let seconds = started.elapsed().as_secs_f64();
-    match graph.finish()? {
-        Some(properties) => {
-            print(&format!("{shown}: {}\n{} parts{done}, {seconds:.1} s\n", text(&properties), wanted.len()))?
-        }
-        None => {
-            let manifest = graph.manifest();
-            let finished = (1..=manifest.parts).filter(|&part| graph.is_finished(part)).count();
-            print(&format!("{shown}: {finished} of {} parts are there{done}, {seconds:.1} s\n", manifest.parts))?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    let properties = graph.finish()?;
+    let parts = graph.manifest().parts;
+    let finished = match properties {
+        Some(_) => parts as usize,
+        None => (1..=parts).filter(|&part| graph.is_finished(part)).count(),
+    };
+    let words = match &properties {
+        Some(properties) => format!(": {}\n{} parts{done}, {seconds:.1} s", text(properties), wanted.len()),
+        None => format!(": {finished} of {parts} parts are there{done}, {seconds:.1} s"),
+    };
+    let answer = Answer {
+        nodes: properties.as_ref().map(|properties| properties.vertices.into()),
+        edges: properties.as_ref().map(|properties| properties.edges),
+        sha256: properties.map(|properties| properties.sha256),
+        parts: Some(parts),
+        finished_parts: Some(finished),
+        ..answer(args, out)
+    };
+    answer.print(form, &words)
 }
 
 /// Has an engine make the parts, each a shard; `false` if Ctrl-C stopped it.
@@ -92,7 +100,7 @@ fn on_engine(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow::R
 }
 
 /// Checks all parts that are there, or one.
-pub(super) fn check(args: &Args, path: &Path) -> anyhow::Result<ExitCode> {
+pub(super) fn check(args: &Args, path: &Path, form: Form) -> anyhow::Result<ExitCode> {
     let graph = Streamed::open(path)?;
     let parts = graph.manifest().parts;
     if let Some(shard) = args.shard.filter(|shard| shard.count != parts) {
@@ -102,9 +110,15 @@ pub(super) fn check(args: &Args, path: &Path) -> anyhow::Result<ExitCode> {
     let wanted: Vec<u32> = (1..=parts).filter(|&part| wanted(part)).collect();
     in_parallel(&wanted, threads(args), |part, threads| graph.check(part, threads))?;
     let missing = (1..=parts).filter(|&part| !graph.is_finished(part)).count();
-    let missing = if missing > 0 { format!("; {missing} are not there yet") } else { String::new() };
-    print(&format!("{}: {} of {parts} parts are what the manifest says{missing}\n", path.display(), wanted.len()))?;
-    Ok(ExitCode::SUCCESS)
+    let rest = if missing > 0 { format!("; {missing} are not there yet") } else { String::new() };
+    let words = format!("{} of {parts} parts are what the manifest says{rest}", wanted.len());
+    let checked = Checked {
+        folder: shown(path),
+        parts: Some(parts),
+        checked_parts: Some(wanted.len()),
+        missing_parts: Some(missing),
+    };
+    checked.print(form, &words)
 }
 
 fn params(args: &Args, what: &str) -> anyhow::Result<StreamParams> {

@@ -7,13 +7,17 @@ use placebench::algorithms::partition::{Partition, Request, quality};
 use placebench::datasets::process::peak_rss_bytes;
 use placebench::datasets::significant::bytes_text;
 
+use super::answer::Answer;
 use super::input::{Input, Seen};
+use crate::output::shown;
 
 /// What there is to say about a partition besides its quality.
 #[derive(Default)]
 pub(super) struct Report {
     /// Who made the partition, or where it was read.
     pub(super) by: String,
+    /// The algorithm with its parameters; `None` if the partition was read.
+    pub(super) algorithm: Option<String>,
     /// Seconds of reading.
     pub(super) read: f64,
     /// Seconds, and seconds of processor time of all threads; `None` if the partition was read.
@@ -25,6 +29,19 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// The report for programs.
+    pub(super) fn answer(&self, input: &Input, partition: &Partition, request: &Request) -> Answer {
+        Answer {
+            algorithm: self.algorithm.clone(),
+            replication_factor: self.replication,
+            read_seconds: Some(self.read),
+            seconds: self.partitioned.map(|(seconds, _)| seconds),
+            processor_seconds: self.partitioned.map(|(_, processor)| processor),
+            files: self.written.iter().map(|path| shown(path)).collect(),
+            ..Answer::of(input, partition, request)
+        }
+    }
+
     /// The report.
     pub(super) fn text(&self, input: &Input, partition: &Partition, request: &Request) -> anyhow::Result<String> {
         let graph = input.graph();

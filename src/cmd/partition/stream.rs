@@ -19,9 +19,10 @@ use placebench::datasets::stream::{
     EdgeFormat, EdgeParts, EdgeStream, RowFile, VertexStream, open_edges, write_rows_from_edges,
 };
 
+use super::answer::Answer;
 use super::{Args, processor_seconds};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::print;
+use crate::output::{Form, shown};
 
 /// Memory for the rows that are made at once from a file of edges.
 const ROWS: usize = 64 << 20;
@@ -29,30 +30,60 @@ const ROWS: usize = 64 << 20;
 /// The algorithms for which several passes are defined (Nishimura, Ugander 2013).
 const RESTREAMING: [&str; 2] = ["ldg", "fennel"];
 
-/// What there is to say, a line for each figure.
-struct Figures(String);
+/// What there is to say: for people a line for each figure.
+struct Figures {
+    text: String,
+    answer: Answer,
+    form: Form,
+}
 
 impl Figures {
+    fn new(graph: &str, request: &Request, form: Form) -> Self {
+        let &Request { blocks, epsilon, seed, .. } = request;
+        let answer = Answer { graph: graph.to_owned(), blocks, epsilon, seed, ..Answer::default() };
+        let mut figures = Self { text: String::new(), answer, form };
+        figures.line("graph", format!("{graph} (stream)"));
+        figures
+    }
+
     fn line(&mut self, name: &str, value: impl std::fmt::Display) {
         // Writing to a text cannot fail.
-        let _ = writeln!(self.0, "{name:<15} {value}");
+        let _ = writeln!(self.text, "{name:<15} {value}");
+    }
+
+    fn size(&mut self, nodes: usize, edges: u64) {
+        (self.answer.nodes, self.answer.edges) = (nodes as u64, edges);
+        self.line("vertices", nodes);
+        self.line("edges", edges);
+    }
+
+    fn by(&mut self, spec: &Spec, request: &Request) {
+        self.answer.algorithm = Some(spec.to_string());
+        self.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
+    }
+
+    fn written(&mut self, output: &Path, what: &str) {
+        self.answer.files.push(shown(output));
+        self.line("written to", format!("{}: {what}", output.display()));
     }
 
     fn finish(mut self, edges: u64, started: Instant, processor: f64) -> anyhow::Result<()> {
         let (seconds, processor) = (started.elapsed().as_secs_f64(), processor_seconds() - processor);
+        (self.answer.seconds, self.answer.processor_seconds) = (Some(seconds), Some(processor));
+        self.answer.peak_rss_bytes = peak_rss_bytes();
         self.line("read and done", format!("{seconds:.3} s, {processor:.4} s of processor time"));
         self.line(
             "speed",
             format!("{:.2} million edges a second of processor time", edges as f64 / processor.max(1e-9) / 1e6),
         );
-        if let Some(bytes) = peak_rss_bytes() {
+        if let Some(bytes) = self.answer.peak_rss_bytes {
             self.line("peak memory", bytes_text(bytes as f64));
         }
-        print(&self.0)
+        self.form.print(&self.answer, || self.text)
     }
 }
 
-pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
+pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<ExitCode> {
     let path = Path::new(&args.graph);
     for (option, given) in [
         ("--cluster", args.cluster.is_some()),
@@ -69,7 +100,9 @@ pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
     if let Some(partition) = &args.evaluate {
         let blocks =
             args.blocks.ok_or_else(|| anyhow!("-k is missing: say how many blocks the partition has, as in -k 8"))?;
-        return evaluate(&mut *open(args, path)?, path, partition, blocks);
+        let request = Request::new(blocks, args.epsilon, args.seed);
+        let figures = Figures::new(&shown(path), &request, form);
+        return evaluate(&mut *open(args, path)?, path, partition, blocks, figures);
     }
     let blocks = args.blocks.unwrap_or(1);
     let spec = &with_passes(args, spec)?;
@@ -78,8 +111,7 @@ pub(super) fn execute(args: &Args, spec: &Spec) -> anyhow::Result<ExitCode> {
     stop_on_ctrl_c(&request.stop)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.part.{blocks}")));
-    let mut figures = Figures(String::new());
-    figures.line("graph", format!("{name} (stream)"));
+    let figures = Figures::new(&name, &request, form);
     let is_of_edges = registry::EDGE_PARTITIONERS.iter().any(|entry| entry.name == spec.name);
     let done = match is_of_edges {
         true => edges(args, path, spec, &request, &output, figures),
@@ -166,12 +198,11 @@ fn edges(
     )
     .map_err(|error| failed.take().map_or(error, anyhow::Error::from))?;
     let cut = cut.context("the partitioner gave no answer")?;
-    figures.line("vertices", stream.vertex_count());
-    figures.line("edges", stream.edge_count());
-    figures.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
+    figures.size(stream.vertex_count(), stream.edge_count());
+    figures.by(spec, request);
     cut_figures(&mut figures, &cut);
     figures.line("own count", format!("{} of memory for algorithm and stream", bytes_text(cut.memory_bytes as f64)));
-    figures.line("written to", format!("{}: vertex, vertex, block of each edge", output.display()));
+    figures.written(output, "vertex, vertex, block of each edge");
     figures.finish(stream.edge_count(), started, processor)
 }
 
@@ -181,13 +212,18 @@ fn cut_figures(figures: &mut Figures, cut: &VertexCut) {
     let (least, most) = (cut.edges_of_block.iter().min(), cut.edges_of_block.iter().max());
     figures.line("replication", format!("{:.4}: replicas of a vertex that has edges", cut.replication_factor()));
     figures.line("block edges", format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)));
-    figures.line("edge imbalance", format!("{:.4}", if edges == 0 { 0.0 } else { cut.edge_imbalance() }));
+    let edge_imbalance = if edges == 0 { 0.0 } else { cut.edge_imbalance() };
+    figures.line("edge imbalance", format!("{edge_imbalance:.4}"));
+    let answer = &mut figures.answer;
+    (answer.least_block_edges, answer.largest_block_edges) = (least.copied(), most.copied());
+    (answer.edge_imbalance, answer.replication_factor) = (Some(edge_imbalance), Some(cut.replication_factor()));
     let mut replicas = vec![0u64; cut.edges_of_block.len()];
     for vertex in 0..cut.replicas.vertex_count() as u32 {
         cut.replicas.of(vertex).for_each(|block| replicas[block as usize] += 1);
     }
     let (total, most) = (replicas.iter().sum::<u64>(), replicas.iter().max().copied().unwrap_or(0));
     let imbalance = if total == 0 { 0.0 } else { most as f64 * replicas.len() as f64 / total as f64 - 1.0 };
+    figures.answer.replica_imbalance = Some(imbalance);
     figures.line("vertex imbalance", format!("{imbalance:.4}, of replicas"));
 }
 
@@ -233,9 +269,8 @@ fn vertices(
         }
     }
     write_partition(output, &partition.block_of)?;
-    figures.line("vertices", partition.block_of.len());
-    figures.line("edges", edges / 2);
-    figures.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
+    figures.size(partition.block_of.len(), edges / 2);
+    figures.by(spec, request);
     figures.line("cut", format!("{} of {total}", cut / 2));
     let (least, most) = (weights.iter().min(), weights.iter().max());
     figures.line("block weights", format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)));
@@ -243,7 +278,10 @@ fn vertices(
     let largest = most.copied().unwrap_or(0) as f64;
     let imbalance = if sum == 0 { 0.0 } else { largest * f64::from(request.blocks) / sum as f64 - 1.0 };
     figures.line("imbalance", format!("{imbalance:.4}"));
-    figures.line("written to", format!("{}: the block of each vertex", output.display()));
+    let answer = &mut figures.answer;
+    (answer.cut, answer.total_edge_weight, answer.imbalance) = (Some(cut / 2), Some(total), Some(imbalance));
+    (answer.least_block_weight, answer.largest_block_weight) = (least.copied(), most.copied());
+    figures.written(output, "the block of each vertex");
     figures.finish(edges / 2, started, processor)
 }
 
@@ -267,7 +305,13 @@ impl Drop for RemoveAtEnd<'_> {
 }
 
 /// Judges a file of `vertex vertex block` lines, which must have the graph's edges, in any order.
-fn evaluate(stream: &mut dyn EdgeStream, path: &Path, partition: &Path, blocks: u32) -> anyhow::Result<ExitCode> {
+fn evaluate(
+    stream: &mut dyn EdgeStream,
+    path: &Path,
+    partition: &Path,
+    blocks: u32,
+    mut figures: Figures,
+) -> anyhow::Result<ExitCode> {
     let (started, processor) = (Instant::now(), processor_seconds());
     let file = File::open(partition).with_context(|| format!("cannot read {}", partition.display()))?;
     let mut judged = VertexCut::empty(stream.vertex_count(), blocks);
@@ -299,10 +343,7 @@ fn evaluate(stream: &mut dyn EdgeStream, path: &Path, partition: &Path, blocks: 
             stream.edge_count()
         );
     }
-    let mut figures = Figures(String::new());
-    figures.line("graph", format!("{} (stream)", path.display()));
-    figures.line("vertices", stream.vertex_count());
-    figures.line("edges", edges);
+    figures.size(stream.vertex_count(), edges);
     figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
     cut_figures(&mut figures, &judged);
     figures.finish(edges, started, processor)?;

@@ -1,0 +1,82 @@
+//! What a placement is worth, a line for each figure.
+
+use placebench::datasets::Instance;
+use placebench::datasets::significant::{bytes_text, significant, time_text};
+use placebench::harness::evaluate::{Evaluation, Reference};
+use placebench::harness::measurement::Measurement;
+use placebench::harness::problem::Kinds;
+
+use super::Args;
+
+/// The lines of a terminal.
+pub(super) fn describe(
+    args: &Args,
+    kinds: Kinds,
+    scheduler: &str,
+    instance: &Instance,
+    evaluation: &Evaluation,
+    reference: &Reference,
+    unit: &str,
+) -> String {
+    let metrics = &evaluation.metrics;
+    let placed_in = evaluation.placed_in.as_secs_f64();
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+    let bound = &reference.bound;
+    let measurement = evaluation.timeline.measurement();
+    let lines = [
+        (
+            "graph",
+            format!("{}, {} ops, {} edges", args.graph, instance.graph().op_count(), instance.graph().edge_count()),
+        ),
+        (
+            "cluster",
+            format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
+        ),
+        ("kinds", kinds.to_string()),
+        ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
+        ("scheduled by", format!("{scheduler} under {}", args.network)),
+        ("makespan", time_text(metrics.makespan, unit)),
+        ("SLR", number(evaluation.slr)),
+        (
+            "gap",
+            format!("{} to the lower bound {} ({})", number(evaluation.gap), time_text(bound.value, unit), bound.name),
+        ),
+        ("speedup", format!("{} over single_device", number(evaluation.speedup))),
+        ("utilization", number(metrics.utilization)),
+        ("load imbalance", number(metrics.load_imbalance)),
+        ("traffic", format!("{} in {} transfers", bytes_text(metrics.traffic_bytes as f64), metrics.transfers)),
+        ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
+        (
+            "peak memory",
+            format!(
+                "{} on one device; memory rule {}",
+                bytes_text(metrics.peak_memory_bytes as f64),
+                instance.memory_rule()
+            ),
+        ),
+    ];
+    let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
+    let lines = lines.into_iter().chain(measured.into_iter().flatten());
+    lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+}
+
+/// How a run was measured, and what was predicted for it.
+fn describe_measurement(measurement: &Measurement, evaluation: &Evaluation, unit: &str) -> Vec<(&'static str, String)> {
+    let Measurement { hardware, execution, other_load, warm_ups, makespans, time_scale } = measurement;
+    let (least, largest) = (time_text(measurement.least(), unit), time_text(measurement.largest(), unit));
+    let load = other_load.map_or_else(|| "unknown".to_owned(), |load| format!("{:.0} %", 100.0 * load));
+    let mut lines = vec![
+        ("measured on", hardware.clone()),
+        ("executed with", execution.clone()),
+        ("repetitions", format!("{} after {warm_ups} to warm up, from {least} to {largest}", makespans.len())),
+        ("time scale", format!("{} s a time unit ({unit})", significant(*time_scale))),
+        ("load by others", load),
+    ];
+    for (model, prediction) in evaluation.predictions.iter() {
+        if let (Some(makespan), Some(error)) = (prediction.makespan, prediction.error) {
+            let text = format!("{} by {model}, {:+.2} %", time_text(makespan, unit), 100.0 * error);
+            lines.push(("predicted", text));
+        }
+    }
+    lines
+}
