@@ -317,7 +317,7 @@ fn the_documentation_has_every_key_that_readers_know() {
         ("[[topology.link]]", format!("{device}[[topology.link]]\nbetween = [\"a\", \"a\"]\nrate = 1\n{unknown}")),
     ] {
         fs::write(folder.join("c.toml"), text).unwrap();
-        let error = placebench::datasets::format::read_cluster(&folder.join("c.toml")).unwrap_err().to_string();
+        let error = placebench::datasets::format::read_cluster(folder.join("c.toml")).unwrap_err().to_string();
         let of_table: String = match table {
             "" => section.to_owned(),
             _ => section.split(table).skip(1).map(|rest| rest.split("\n\n").next().unwrap()).collect(),
