@@ -168,15 +168,12 @@ fn colour(device: DeviceId) -> &'static str {
     COLOURS[device.index() % COLOURS.len()]
 }
 
-/// The attribute with the name of an op: `pydot` takes none that is called `name`.
-pub(super) const OP_NAME: &str = "op_name";
-
 /// `, name="value"` for each, with SimGrid's name for costs and bytes.
 fn fmt_values(f: &mut fmt::Formatter<'_>, values: Vec<(&'static str, Value)>) -> fmt::Result {
     for (name, value) in values {
         let name = match name {
             "ops" | "bytes" => "size",
-            "name" => OP_NAME,
+            "name" => dot_read::OP_NAME,
             other => other,
         };
         write!(f, ", {name}=\"{}\"", Exactly(&value.text()))?;

@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::dot::OP_NAME;
 use super::entry::GraphFile;
 use super::values::{Described, Link, Node, Values};
 use super::{FormatError, compressed};
+
+/// The attribute with the name of an op: `pydot` takes none that is called `name`.
+pub(super) const OP_NAME: &str = "op_name";
 
 /// Deeper subgraphs are surely no drawing of a graph.
 const DEEPEST: usize = 100;

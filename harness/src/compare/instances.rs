@@ -4,10 +4,23 @@ use std::collections::{BTreeMap, HashMap};
 
 use placebench_algorithms::ONLINE;
 use polars::prelude::{Expr, PolarsResult, col};
+use serde::Serialize;
 
-use super::{Candidates, ComparisonError, RunTable};
+use super::{ComparisonError, RunTable};
 use crate::problem::Kinds;
 use crate::results::{CELL, CellKey, Codes, Metric, Status, Table, values};
+
+/// What is ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Candidates {
+    /// Placers, each with its best scheduler on the instance.
+    Placer,
+    /// Schedulers, over the placements of all placers. `static` and `online` are left out: they run only with some placers.
+    Scheduler,
+    /// Placers with schedulers.
+    Pair,
+}
 
 /// What identifies a cell, by the codes of its names, in the order of [`CellKey`]. That of an instance has no placer or
 /// scheduler that the candidates differ in.

@@ -17,8 +17,9 @@ mod verdict;
 
 pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
+pub use instances::Candidates;
 pub use quality::{CellChange, LEAST_REPETITIONS, MOST_CHANGES, QualityComparison, QualityGroup};
-pub use ranking::{Candidates, Gap, RankEntry, RankOptions, Ranking};
+pub use ranking::{Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};

@@ -6,22 +6,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::Serialize;
 
-use super::instances::{Id, Instances, Reached};
+use super::instances::{Candidates, Id, Instances, Reached};
 use super::statistics::{geometric_mean, holm, mean, percentile_interval, signed_rank};
 use super::{ComparisonError, RunTable};
 use crate::results::Metric;
-
-/// What is ranked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Candidates {
-    /// Placers, each with its best scheduler on the instance.
-    Placer,
-    /// Schedulers, over the placements of all placers. `static` and `online` are left out: they run only with some placers.
-    Scheduler,
-    /// Placers with schedulers.
-    Pair,
-}
 
 /// What to rank, by what, over what.
 #[derive(Clone, Debug, PartialEq)]
