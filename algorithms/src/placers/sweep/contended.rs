@@ -1,6 +1,8 @@
 //! What a search adds where transfers wait for each other: starts with few transfers, list passes and annealing that know ports,
 //! and the objective's word on all of them.
 
+use std::time::Instant;
+
 use placebench_datasets::{Instance, Time};
 use rayon::prelude::*;
 
@@ -30,7 +32,7 @@ const LARGE: u64 = 20_000;
 /// Random numbers of other purposes have smaller streams.
 const STREAM: u64 = 1 << 63;
 
-/// What is known and what is found beside it, best first.
+/// What is known and what is found beside it, best first. With a deadline, annealing is repeated until then.
 ///
 /// # Errors
 /// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
@@ -40,6 +42,7 @@ pub(super) fn search(
     context: &PlaceContext,
     judge: &Judge<'_>,
     effort: Effort,
+    deadline: Option<Instant>,
     known: Vec<Decision>,
 ) -> Result<Vec<(Rank, Decision)>, PlaceError> {
     let judged = |schedules: Vec<Schedule>| {
@@ -81,10 +84,9 @@ pub(super) fn search(
     // Large graphs get fewer changes, each of which takes longer.
     let size = problem.ops + instance.graph().edge_count();
     let changes = effort.ports.changes * LARGE / (size as u64).max(LARGE);
-    for round in 0..effort.ports.rounds as u64 {
-        if context.stop.is_stopped() {
-            break;
-        }
+    let mut round = 0;
+    let goes_on = |round| round < effort.ports.rounds as u64 || (effort.ports.rounds > 0 && deadline.is_some());
+    while goes_on(round) && !context.stop.is_stopped() && !ranked.is_empty() {
         let starts = &ranked[..effort.ports.starts.min(ranked.len())];
         let better: Vec<Vec<Schedule>> = starts
             .par_iter()
@@ -97,6 +99,7 @@ pub(super) fn search(
             .collect();
         ranked.extend(judged(better.into_iter().flatten().collect()));
         ranked.sort_by(|a, b| a.0.compare(&b.0));
+        round += 1;
     }
     Ok(ranked)
 }

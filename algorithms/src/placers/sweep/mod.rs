@@ -312,26 +312,29 @@ fn best_of(
     mut known: Vec<Decision>,
 ) -> Result<Option<Decision>, PlaceError> {
     let bound = bounds::best_quick(instance).value;
+    let is_contended = judge.contention != Contention::None;
+    // Time that is given goes to the search that knows ports.
+    let search_until = deadline.filter(|_| !is_contended);
     let mut best = None;
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
         let search = Search { problem: &problem, context, effort, bound };
         let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
         let schedules: Vec<Schedule> = schedules.filter(|schedule| problem.holds(&schedule.devices)).collect();
-        let mut found = search.run(schedules, deadline)?;
+        let mut found = search.run(schedules, search_until)?;
         found.truncate(MOST_JUDGED);
-        if judge.contention != Contention::None {
+        if is_contended {
             for factor in FACTORS {
                 let slower = Problem::new(instance, factor).cautious(caution);
                 let known = found.iter().map(|schedule| schedule.on(&slower)).collect();
-                let more = Search { problem: &slower, ..search }.run(known, deadline)?;
+                let more = Search { problem: &slower, ..search }.run(known, search_until)?;
                 found.extend(more.iter().take(MOST_JUDGED / 2).map(|schedule| schedule.on(&problem)));
             }
         }
         known.extend(found.iter().map(|schedule| decision(&problem, schedule)));
         let known_now = std::mem::take(&mut known);
-        let ranked = match judge.contention != Contention::None {
-            true => contended::search(instance, &problem, context, judge, effort, known_now)?,
+        let ranked = match is_contended {
+            true => contended::search(instance, &problem, context, judge, effort, deadline, known_now)?,
             false => judge.rank(instance, known_now),
         };
         best = ranked.into_iter().next().map(|(rank, decision)| (rank.excess_bytes == 0, decision));

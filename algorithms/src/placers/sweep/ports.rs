@@ -178,6 +178,10 @@ impl<'p> PortAnnealing<'p> {
                 found.push(Schedule::new(self.problem.forward(), best.1.clone(), best.2.clone()));
             }
         }
+        // It may have been told to stop within a part.
+        if best.0 < noted {
+            found.push(Schedule::new(self.problem.forward(), best.1, best.2));
+        }
         found
     }
 
