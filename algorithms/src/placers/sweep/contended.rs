@@ -1,5 +1,5 @@
 //! What a search adds where transfers wait for each other: starts with few transfers, list passes and annealing that know ports,
-//! and the objective's word on all of them.
+//! the objective's word on all of them, and annealing on that word.
 
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use super::random::Random;
 use super::schedule::Schedule;
 use super::search::Effort;
 use super::seeds::{Seed, schedule_of};
+use super::simulated;
 use crate::{Decision, PlaceContext, PlaceError, StopToken};
 
 /// How much longer transfers are taken to last for the priorities of list passes that know ports.
@@ -32,7 +33,7 @@ const LARGE: u64 = 20_000;
 /// Random numbers of other purposes have smaller streams.
 const STREAM: u64 = 1 << 63;
 
-/// What is known and what is found beside it, best first. With a deadline, annealing is repeated until then.
+/// What is known and what is found beside it, best first. With a deadline, the last annealing is repeated until then.
 ///
 /// # Errors
 /// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
@@ -85,8 +86,7 @@ pub(super) fn search(
     let size = problem.ops + instance.graph().edge_count();
     let changes = effort.ports.changes * LARGE / (size as u64).max(LARGE);
     let mut round = 0;
-    let goes_on = |round| round < effort.ports.rounds as u64 || (effort.ports.rounds > 0 && deadline.is_some());
-    while goes_on(round) && !context.stop.is_stopped() && !ranked.is_empty() {
+    while round < effort.ports.rounds as u64 && !context.stop.is_stopped() && !ranked.is_empty() {
         let starts = &ranked[..effort.ports.starts.min(ranked.len())];
         let better: Vec<Vec<Schedule>> = starts
             .par_iter()
@@ -100,6 +100,20 @@ pub(super) fn search(
         ranked.extend(judged(better.into_iter().flatten().collect()));
         ranked.sort_by(|a, b| a.0.compare(&b.0));
         round += 1;
+    }
+    // What does not fit is searched again, with limits.
+    while let Some(start) = ranked.first().filter(|(rank, _)| rank.excess_bytes == 0) {
+        let mut random = Random::new(context.seed, STREAM | round << 32);
+        let judgements = effort.ports.judgements;
+        let Some(better) = simulated::anneal(instance, problem, judge, start, judgements, &mut random, &context.stop)
+        else {
+            break;
+        };
+        ranked.insert(0, better);
+        round += 1;
+        if deadline.is_none() {
+            break;
+        }
     }
     Ok(ranked)
 }

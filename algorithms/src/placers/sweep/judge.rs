@@ -43,22 +43,7 @@ impl<'c> Judge<'c> {
     /// The decisions, best first. What the objective refuses comes last, then the objective's makespan counts unless the model's is
     /// exact, then the plan's, then the order given. Told to stop, it leaves out what it did not judge, but for the first.
     pub(super) fn rank(&self, instance: &Instance, decisions: Vec<Decision>) -> Vec<(Rank, Decision)> {
-        let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
-        let judged: Vec<Option<Rank>> = decisions
-            .par_iter()
-            .map(|decision| {
-                let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-                let rank = |excess_bytes, makespan| Rank { excess_bytes, makespan, planned };
-                match objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop)) {
-                    None => Some(rank(0, 0.0)),
-                    Some(Ok(Judgement { excess_bytes, makespan })) => {
-                        Some(rank(excess_bytes, if self.is_exact { 0.0 } else { makespan }))
-                    }
-                    Some(Err(PlaceError::Stopped)) => None,
-                    Some(Err(_)) => Some(rank(u64::MAX, f64::INFINITY)),
-                }
-            })
-            .collect();
+        let judged = self.judge(instance, &decisions);
         let mut ranked = Vec::new();
         for (decision, rank) in decisions.into_iter().zip(judged) {
             let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
@@ -73,6 +58,26 @@ impl<'c> Judge<'c> {
         ranked.sort_by(|a, b| a.0.compare(&b.0));
         ranked
     }
+
+    /// What each decision is worth; `None` for what it was too late to judge.
+    pub(super) fn judge(&self, instance: &Instance, decisions: &[Decision]) -> Vec<Option<Rank>> {
+        let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
+        decisions
+            .par_iter()
+            .map(|decision| {
+                let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
+                let rank = |excess_bytes, makespan| Rank { excess_bytes, makespan, planned };
+                match objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop)) {
+                    None => Some(rank(0, 0.0)),
+                    Some(Ok(Judgement { excess_bytes, makespan })) => {
+                        Some(rank(excess_bytes, if self.is_exact { 0.0 } else { makespan }))
+                    }
+                    Some(Err(PlaceError::Stopped)) => None,
+                    Some(Err(_)) => Some(rank(u64::MAX, f64::INFINITY)),
+                }
+            })
+            .collect()
+    }
 }
 
 /// What a decision is worth.
@@ -80,7 +85,7 @@ impl<'c> Judge<'c> {
 pub(super) struct Rank {
     /// Bytes beyond memories; all that there are if it cannot run.
     pub(super) excess_bytes: u64,
-    makespan: Time,
+    pub(super) makespan: Time,
     planned: Time,
 }
 

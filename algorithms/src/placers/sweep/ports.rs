@@ -14,7 +14,7 @@ use super::schedule::{Schedule, sorted_by};
 use crate::StopToken;
 
 /// The temperature of the first and of the last change, as a share of the makespan.
-const HEAT: (f64, f64) = (3e-3, 3e-5);
+pub(super) const HEAT: (f64, f64) = (3e-3, 3e-5);
 
 /// The state of the devices is kept before every so many ops.
 const STRIDE: usize = 64;
@@ -183,6 +183,32 @@ impl<'p> PortAnnealing<'p> {
             found.push(Schedule::new(self.problem.forward(), best.1, best.2));
         }
         found
+    }
+
+    /// The devices after each of at most `count` changes, each of the schedule at hand, that lengthen it by no more than a share
+    /// `slack` of the makespan by the estimate. It tries `tries` times as many.
+    pub(super) fn neighbours(&mut self, count: usize, tries: usize, slack: f64, random: &mut Random) -> Vec<Vec<u32>> {
+        let mut found = Vec::with_capacity(count);
+        for _ in 0..count * tries {
+            let limit = self.makespan * (1.0 + slack * random.exponential());
+            let Some(first) = self.change(random) else { continue };
+            if self.evaluate(first - first % STRIDE, limit).is_some() {
+                found.push(self.devices.clone());
+            }
+            self.undo();
+            if found.len() == count {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Goes on from other devices.
+    pub(super) fn adopt(&mut self, devices: &[u32]) {
+        self.devices.copy_from_slice(devices);
+        self.memory = self.problem.memory_of(devices);
+        self.commit_all();
+        self.sort_again();
     }
 
     /// Moves units; the first position that it touches, or `None` if nothing changes.

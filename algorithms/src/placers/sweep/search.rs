@@ -55,6 +55,8 @@ pub(super) struct PortEffort {
     pub(super) rounds: usize,
     /// and the changes that each annealing tries.
     pub(super) changes: u64,
+    /// Changes of the best that the objective judges at last.
+    pub(super) judgements: usize,
 }
 
 /// A search of one problem.

@@ -1,6 +1,8 @@
 //! What the parts of the search keep: exact path lengths, makespans that do not rise, constraints.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Placement, Time,
@@ -17,7 +19,8 @@ use super::random::Random;
 use super::schedule::Schedule;
 use super::seeds::Seed;
 use super::sweeps::{Noise, Sweeper};
-use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Plan, StopToken, exact};
+use super::{Preset, Sweep, Without};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken, exact};
 
 use crate::random_instances::{Limits, instances};
 
@@ -266,7 +269,7 @@ fn judged(objective: Fake, memory_rule: MemoryRule) -> u32 {
     let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, memory_rule).unwrap();
     let context = PlaceContext { objective: Some(Arc::new(objective)), ..PlaceContext::default() };
     let decision = |device: u32| Decision {
-        plan: Some(Plan { order: vec![OpId(0)], makespan: f64::from(device) + 1.0 }),
+        plan: Some(Plan::of_ops([OpId(0)], f64::from(device) + 1.0)),
         ..Decision::placement(Placement::new(vec![DeviceId(device)]))
     };
     let judge = Judge::new(&instance, &context).unwrap();
@@ -287,6 +290,68 @@ fn what_the_objective_refuses_comes_last_under_the_memory_rule_peak() {
     assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Peak), 1);
     assert_eq!(judged(Fake { two_transfers: 1002.0, by_device }, MemoryRule::Static), 0);
     assert_eq!(judged(Fake { two_transfers: 1002.0, by_device: [None, None] }, MemoryRule::Peak), 0);
+}
+
+/// Transfers share what there is, and a placement takes 100, and 1 for each op that is not on the device of its parity.
+#[derive(Debug, Default)]
+struct Parity {
+    judged: AtomicUsize,
+}
+
+impl Objective for Parity {
+    fn judge(&self, instance: &Instance, placement: &Placement, _: &StopToken) -> Result<Judgement, PlaceError> {
+        if instance.graph().op_count() == 3 {
+            return Ok(Judgement::fits(1e6));
+        }
+        self.judged.fetch_add(1, Ordering::Relaxed);
+        let is_off = |op: &OpId| placement.device_of(*op).index() != op.index() % 2;
+        Ok(Judgement::fits(100.0 + instance.graph().op_ids().skip(1).filter(is_off).count() as Time))
+    }
+}
+
+/// An op of 100 and 39 of next to nothing, wherever they are, on some devices.
+fn one_long_op(devices: usize) -> Instance {
+    let mut builder = GraphBuilder::default();
+    for op in 0..40 {
+        builder.add_op(OpSpec::cost(if op == 0 { 100.0 } else { 0.01 }), &[]);
+    }
+    let cluster = Cluster::uniform(devices, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
+    Instance::new(builder.build().unwrap(), cluster).unwrap()
+}
+
+#[test]
+fn the_last_annealing_finds_what_the_objective_alone_knows() {
+    let anneal = |devices: usize| {
+        let instance = one_long_op(devices);
+        let context = PlaceContext { objective: Some(Arc::new(Parity::default())), ..PlaceContext::default() };
+        let judge = Judge::new(&instance, &context).unwrap();
+        let problem = Problem::new(&instance, 1.0);
+        let start = super::decision(&problem, &Schedule::of_devices(&problem, vec![0; 40]));
+        let start = judge.rank(&instance, vec![start]).remove(0);
+        let mut random = Random::new(1, 1);
+        let stop = StopToken::default();
+        let best = super::simulated::anneal(&instance, &problem, &judge, &start, 2_000, &mut random, &stop);
+        (start.0.makespan, best.map(|(rank, decision)| (rank.makespan, decision.placement.check(&instance).is_ok())))
+    };
+    assert_eq!(anneal(2), (120.0, Some((100.0, true))));
+    // There is nothing to change.
+    assert_eq!(anneal(1), (120.0, None));
+}
+
+#[test]
+fn where_transfers_hold_each_other_up_the_time_that_is_given_is_used() {
+    let judged = |time: Option<Duration>| {
+        let objective = Arc::new(Parity::default());
+        let context = PlaceContext { objective: Some(objective.clone()), ..PlaceContext::default() };
+        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Nothing };
+        let begun = Instant::now();
+        sweep.place(&one_long_op(2), &context).unwrap();
+        (begun.elapsed(), objective.judged.load(Ordering::Relaxed))
+    };
+    let (_, without) = judged(None);
+    let time = Duration::from_millis(1500);
+    let (took, with) = judged(Some(time));
+    assert!(took >= time && with > 2 * without, "{took:?}: {with} judgements, {without} without a time");
 }
 
 /// 21 bytes on two devices that hold at most 11 each.
