@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use placebench_datasets::{Instance, OpId, Placement, Time};
 
-use crate::{Algorithm, OnlinePlacer, PlaceError};
+use crate::{Algorithm, OnlinePlacer, PlaceError, Task};
 
 /// Maps each op of an instance to a device.
 ///
@@ -182,8 +182,24 @@ impl Decision {
 /// A placer's own schedule. The `static` scheduler executes it; its makespan is kept beside the simulated one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// All ops in the order of their planned starts: a linear extension of the graph.
-    pub order: Vec<OpId>,
+    /// All ops in the order of their planned starts: a linear extension of the graph. Sends and receives can be among them,
+    /// as the transfers of the placement are numbered; those that are not run as soon as their device is idle.
+    pub tasks: Vec<Task>,
     /// When the last op is planned to finish.
     pub makespan: Time,
+}
+
+impl Plan {
+    /// A plan of ops alone, in the order of their planned starts.
+    pub fn of_ops(order: impl IntoIterator<Item = OpId>, makespan: Time) -> Self {
+        Self { tasks: order.into_iter().map(Task::Op).collect(), makespan }
+    }
+
+    /// The ops in the order of their planned starts.
+    pub fn ops(&self) -> impl Iterator<Item = OpId> {
+        self.tasks.iter().filter_map(|task| match task {
+            Task::Op(op) => Some(*op),
+            Task::Send(_) | Task::Receive(_) => None,
+        })
+    }
 }

@@ -63,10 +63,10 @@ pub enum SchedulerError {
     #[error("the scheduler 'static' executes the placer's own order, and this placer makes none: use fifo, pct or msr")]
     NoPlan,
     /// The plan is no linear extension of the graph.
-    #[error("the scheduler 'static' cannot execute the placer's plan: {op} {fault}")]
+    #[error("the scheduler 'static' cannot execute the placer's plan: {task} {fault}")]
     BadPlan {
-        /// The op at fault.
-        op: String,
+        /// The op, or the send or receive, at fault.
+        task: String,
         /// What is wrong with it.
         fault: &'static str,
     },

@@ -126,7 +126,7 @@ fn the_placer_has_a_plan_and_takes_its_limit_by_name() {
         |spec: &str| registry::placer(&spec.parse().unwrap()).unwrap().place(&arabnejad(), &PlaceContext::default());
     let decision = place("optimal").unwrap();
     let plan = decision.plan.unwrap();
-    assert_eq!((plan.makespan, plan.order.len()), (113.0, 10));
+    assert_eq!((plan.makespan, plan.tasks.len()), (113.0, 10));
     assert!(place("optimal(nodes=1)").unwrap_err().to_string().contains("raise the parameter nodes"));
     assert!(registry::placer(&"optimal(nodes=0)".parse().unwrap()).is_err());
 }

@@ -40,7 +40,7 @@ fn an_empty_graph_has_an_empty_plan() {
         let placer = registry::placer(&entry.name.parse().unwrap()).unwrap();
         if placer.makes_plan() {
             let plan = placer.place(&instance, &PlaceContext::default()).unwrap().plan.unwrap();
-            assert_eq!((plan.order.len(), plan.makespan), (0, 0.0), "{}", entry.name);
+            assert_eq!((plan.tasks.len(), plan.makespan), (0, 0.0), "{}", entry.name);
         }
     }
 }

@@ -83,7 +83,7 @@ proptest! {
             let most = busy.iter().copied().fold(0.0, f64::max);
             prop_assert!(most <= plan.makespan * (1.0 + 1e-9), "{}: busy {} of {}", name, most, plan.makespan);
             prop_assert!(bound.value <= plan.makespan * (1.0 + 1e-9), "{}: {:?} above {}", name, bound, plan.makespan);
-            let order: BTreeSet<_> = plan.order.iter().collect();
+            let order: BTreeSet<_> = plan.ops().collect();
             prop_assert_eq!(order.len(), instance.graph().op_count());
         }
     }

@@ -1,5 +1,7 @@
 //! All list schedulers against an implementation that is slow and obviously right.
 
+#[path = "../benches/instances/mod.rs"]
+mod large;
 mod support;
 
 use placebench_algorithms::Named;
@@ -407,7 +409,7 @@ fn agrees(instance: &Instance, parts: Parts) -> Result<(), TestCaseError> {
         let (a, b) = (expected[a.index()], expected[b.index()]);
         a.start.total_cmp(&b.start).then(a.finish.total_cmp(&b.finish))
     });
-    prop_assert_eq!(&plan.order, &order);
+    prop_assert_eq!(plan.ops().collect::<Vec<_>>(), order);
     keeps_the_laws(instance, &found)
 }
 
@@ -415,7 +417,7 @@ fn agrees(instance: &Instance, parts: Parts) -> Result<(), TestCaseError> {
 fn keeps_the_laws(instance: &Instance, found: &placebench_algorithms::Decision) -> Result<(), TestCaseError> {
     let (graph, plan) = (instance.graph(), found.plan.as_ref().unwrap());
     let mut position = vec![0; graph.op_count()];
-    plan.order.iter().enumerate().for_each(|(at, op)| position[op.index()] = at);
+    plan.ops().enumerate().for_each(|(at, op)| position[op.index()] = at);
     prop_assert!(graph.edges().all(|(source, edge)| position[source.index()] < position[edge.op.index()]));
     Ok(())
 }
@@ -483,4 +485,18 @@ proptest! {
         let (priority, selection) = (Priority::UpwardRank, Selection::EarliestFinish);
         agrees(&instance, Parts { priority, pick: Pick::Op, selection, insertion: true, average: Average::Time })?;
     }
+}
+
+/// At a size where the search for gaps, the queues and the narrow numbers of the placer all work as they do on large graphs.
+#[test]
+fn heft_schedules_thousands_of_ops_as_the_reference_does() {
+    let shape = large::Leveled { levels: 100, width: 25, connected: true, further_parents: 3.1 };
+    let parts = Parts {
+        priority: Priority::UpwardRank,
+        pick: Pick::Op,
+        selection: Selection::EarliestFinish,
+        insertion: true,
+        average: Average::Time,
+    };
+    agrees(&shape.instance(25, 1), parts).unwrap();
 }

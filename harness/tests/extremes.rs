@@ -98,13 +98,9 @@ fn instance(numbers: &Numbers) -> Result<Instance, String> {
     Instance::new(graph, cluster).map_err(|error| error.to_string())
 }
 
-/// What two placers refuse in one line whatever the magnitudes are, or because they differ by too much in one instance.
+/// What a placer refuses in one line because magnitudes differ by too much in one instance.
 fn is_known_limit(placer: &str, error: &str) -> bool {
-    match placer {
-        "optimal" => error.contains("the optimum is only sought where transfers keep no device busy"),
-        "m_sct" => error.contains("the linear program for favourite children has no solution"),
-        _ => false,
-    }
+    placer == "m_sct" && error.contains("the linear program for favourite children has no solution")
 }
 
 /// What is wrong with the row of a placer on an instance, if anything.

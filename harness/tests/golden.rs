@@ -66,7 +66,7 @@ fn figure_2_4_finishes_at_14_with_sends_that_occupy_their_sender() {
 fn every_scheduler_takes_14_for_the_order_of_table_2_1() {
     let (instance, placement) = figure_2_3();
     let placed = PlacedGraph::new(&instance, &placement);
-    let plan = Plan { order: (0..6).map(OpId).collect(), makespan: 14.0 };
+    let plan = Plan::of_ops((0..6).map(OpId), 14.0);
     for entry in registry::SCHEDULERS.iter() {
         let scheduler = registry::scheduler(&entry.name.parse().unwrap()).unwrap();
         let timeline = simulate(&placed, &*scheduler, Some(&plan), &ContentionFree).unwrap();

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use placebench_algorithms::{OnlinePlacer, PlaceContext, PlaceError, Scheduler, StopToken, exact, registry};
-use placebench_datasets::{Cluster, DataflowGraph, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
+use placebench_datasets::{
+    Cluster, DataflowGraph, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, TransferOverheads,
+};
 use placebench_harness::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
 use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, Simulator};
 use placebench_harness::objective::SimulatedObjective;
@@ -125,7 +127,7 @@ fn check_exact(instance: &Instance, expected: f64) -> Result<(), TestCaseError> 
     let placed = Placed::Before { decision: found.decision.clone(), took: Duration::ZERO };
     let evaluation = evaluate(instance, &reference, &placed, Some(&*scheduler), &ContentionFree);
     let makespan = evaluation.map_err(|error| TestCaseError::fail(format!("{error:?}")))?.metrics.makespan;
-    prop_assert_eq!(makespan, found.makespan);
+    prop_assert!((makespan - found.makespan).abs() <= 1e-12 * found.makespan, "{} takes {makespan}", found.makespan);
     prop_assert_eq!(found.decision.plan.unwrap().makespan, found.makespan);
     Ok(())
 }
@@ -143,8 +145,13 @@ fn evaluate(
 
 fn check(instance: &Instance) -> Result<(), TestCaseError> {
     let optimum = Exhaustive::optimum(instance);
-    let reference = Reference::new(instance);
     check_exact(instance, optimum)?;
+    check_placers(instance, optimum)
+}
+
+/// No bound is above an optimum, and no placer is below it.
+fn check_placers(instance: &Instance, optimum: f64) -> Result<(), TestCaseError> {
+    let reference = Reference::new(instance);
     prop_assert!(reference.bound.value <= optimum * (1.0 + 1e-9), "{:?} exceeds {optimum}", reference.bound);
     for name in registry::placer_names() {
         let mut placer = registry::placer(&name.parse().unwrap()).unwrap();
@@ -241,6 +248,34 @@ proptest! {
     #[test]
     fn the_exact_solver_finds_the_optimum_of_up_to_eight_ops(instance in instances(limits(8, true))) {
         check_exact(&instance, Exhaustive::optimum(&instance))?;
+    }
+}
+
+/// An instance whose sends and receives take time.
+fn with_ends(instance: &Instance, send_ops: f64, send: f64, receive: f64) -> Instance {
+    let overheads = |from: DeviceId, to: DeviceId| TransferOverheads {
+        send: send * f64::from(from.0 + 1),
+        send_per_byte: 0.1 * send,
+        receive: receive * f64::from(to.0 + 1),
+        receive_per_byte: 0.2 * receive,
+    };
+    let cluster = instance.cluster().clone().with_send_ops(send_ops).unwrap();
+    Instance::new(instance.graph().clone(), cluster.with_transfer_overheads(overheads).unwrap()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+
+    /// A unit test of the exact solver compares it with all placements and sequences.
+    #[test]
+    fn no_placer_beats_the_optimum_where_sends_and_receives_take_time(
+        instance in instances(limits(5, false)),
+        (send_ops, send, receive) in (0..2, 0..3, 0..3),
+    ) {
+        let instance = with_ends(&instance, f64::from(send_ops), f64::from(send), f64::from(receive));
+        let optimum = exact::solve(&instance, 1_000_000, &StopToken::default()).unwrap().makespan;
+        check_exact(&instance, optimum)?;
+        check_placers(&instance, optimum)?;
     }
 }
 

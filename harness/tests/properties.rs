@@ -75,7 +75,7 @@ proptest! {
         let (instance, placement) = instance(shape, Variant { relabelled, ..PLAIN });
         let placed = PlacedGraph::new(&instance, &placement);
         let scheduler = registry::scheduler(&scheduler.parse().unwrap()).unwrap();
-        let plan = Plan { order: instance.graph().topological_order().collect(), makespan: 0.0 };
+        let plan = Plan::of_ops(instance.graph().topological_order(), 0.0);
         let timeline = simulate(&placed, &*scheduler, Some(&plan), network).unwrap();
         prop_assert_eq!(validate(&instance, &placement, &timeline.records(&placed), network.demands()), Ok(()));
     }

@@ -5,7 +5,7 @@ mod support;
 use placebench_algorithms::ranks::path_computation_times;
 use placebench_algorithms::{PlaceContext, Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, registry};
 use placebench_datasets::{
-    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time,
+    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time, TransferId,
     TransferOverheads,
 };
 use placebench_harness::execute::simulate::{ContentionFree, simulate};
@@ -37,9 +37,8 @@ fn placement(devices: &[u32]) -> Placement {
     Placement::new(devices.iter().copied().map(DeviceId).collect())
 }
 
-#[test]
-fn pct_sends_first_what_the_longer_path_waits_for() {
-    // d0 sends one output to d1 (path behind: transfer 1, op 1) and to d2 (transfer 1, op 9).
+/// d0 sends one output to d1 (path behind: transfer 1, op 1) and to d2 (transfer 1, op 9). Sends take 2.
+fn two_sends() -> Instance {
     let mut builder = GraphBuilder::default();
     for ops in [10.0, 10.0, 90.0] {
         builder.add_op(OpSpec::cost(ops), &[10]);
@@ -47,10 +46,41 @@ fn pct_sends_first_what_the_longer_path_waits_for() {
     builder.add_edge(OpId(0), 0, OpId(1)).unwrap();
     builder.add_edge(OpId(0), 0, OpId(2)).unwrap();
     let cluster = Cluster::uniform(3, Kind::Cpu, 10.0, Link { rate: 10.0, latency: 0.0 }).unwrap();
-    let instance = Instance::new(builder.build().unwrap(), cluster.with_send_ops(20.0).unwrap()).unwrap();
-    let placement = placement(&[0, 1, 2]);
+    Instance::new(builder.build().unwrap(), cluster.with_send_ops(20.0).unwrap()).unwrap()
+}
+
+#[test]
+fn a_plan_that_has_sends_is_executed_as_planned_and_one_that_has_them_wrong_is_refused() {
+    let (instance, placement) = (two_sends(), placement(&[0, 1, 2]));
     let placed = PlacedGraph::new(&instance, &placement);
-    // Sends take 2. PCT: op 1, send to d2 from 1 to 3, arrives at 4, ends at 13; FIFO sends to d1 first and ends at 15.
+    let (op, send) = (|op| Task::Op(OpId(op)), |transfer| Task::Send(TransferId(transfer)));
+    let plan = |tasks: &[Task]| Plan { tasks: tasks.to_vec(), makespan: 0.0 };
+    let takes = |tasks: &[Task]| run(&placed, &*scheduler("static"), Some(&plan(tasks))).makespan();
+    assert_eq!(takes(&[op(0), send(0), send(1), op(1), op(2)]), 15.0);
+    assert_eq!(takes(&[op(0), send(1), send(0), op(1), op(2)]), 13.0);
+    // What the plan leaves out comes as soon as the device is idle.
+    assert_eq!(takes(&[op(0), send(1), op(1), op(2)]), takes(&[op(0), op(1), op(2)]));
+    let message = |tasks: &[Task]| {
+        let plan = plan(tasks);
+        let error = scheduler("static").start(&placed, Some(&plan)).err().unwrap().to_string();
+        error.trim_start_matches("the scheduler 'static' cannot execute the placer's plan: ").to_owned()
+    };
+    let needs = "is listed before the op whose output it moves";
+    assert_eq!(message(&[send(0), op(0), op(1), op(2)]), format!("the send of transfer 0 {needs}"));
+    let late = "is listed after what waits for it";
+    assert_eq!(message(&[op(0), op(1), send(0), op(2)]), format!("the send of transfer 0 {late}"));
+    assert_eq!(message(&[op(0), send(0), send(0), op(1), op(2)]), "the send of transfer 0 is listed twice");
+    let absent = "is not in the placed graph";
+    assert_eq!(message(&[op(0), send(2), op(1), op(2)]), format!("the send of transfer 2 {absent}"));
+    let receive = Task::Receive(TransferId(0));
+    assert_eq!(message(&[op(0), receive, op(1), op(2)]), format!("the receive of transfer 0 {absent}"));
+}
+
+#[test]
+fn pct_sends_first_what_the_longer_path_waits_for() {
+    let (instance, placement) = (two_sends(), placement(&[0, 1, 2]));
+    let placed = PlacedGraph::new(&instance, &placement);
+    // PCT: op 1, send to d2 from 1 to 3, arrives at 4, ends at 13; FIFO sends to d1 first and ends at 15.
     assert_eq!(makespan(&placed, "pct"), 13.0);
     assert_eq!(makespan(&placed, "fifo"), 15.0);
 }
@@ -93,7 +123,7 @@ fn static_refuses_to_run_without_a_plan_or_with_one_that_is_no_order_of_the_ops(
     assert!(scheduler.needs_plan());
     assert_eq!(scheduler.start(&placed, None).err(), Some(SchedulerError::NoPlan));
     let message = |order: &[u32]| {
-        let plan = Plan { order: order.iter().copied().map(OpId).collect(), makespan: 14.0 };
+        let plan = Plan::of_ops(order.iter().copied().map(OpId), 14.0);
         scheduler.start(&placed, Some(&plan)).err().map(|error| error.to_string())
     };
     let prefix = "the scheduler 'static' cannot execute the placer's plan: ";

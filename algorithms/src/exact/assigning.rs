@@ -34,6 +34,16 @@ pub(super) struct Assigning<'a> {
     nodes: u64,
 }
 
+/// What a search for placements comes to.
+pub(super) enum Next {
+    /// A placement, with its bound.
+    Placement(Time),
+    /// There is no further one.
+    Exhausted,
+    /// So many nodes did not suffice.
+    Paused,
+}
+
 /// Looks of placements remembered at most, and for each, placements.
 const MOST_SEEN: usize = 1 << 16;
 const MOST_ALIKE: usize = 64;
@@ -82,7 +92,7 @@ impl<'a> Assigning<'a> {
         self.visit(0, incumbent.cutoff());
     }
 
-    /// Searches on until nothing is left or so many further nodes were visited.
+    /// Searches on until nothing is left or so many further nodes were visited, ordering each placement that is met.
     pub(super) fn run(&mut self, incumbent: &mut Incumbent, budget: u64) -> Progress {
         let most_nodes = self.nodes().saturating_add(budget);
         loop {
@@ -93,17 +103,38 @@ impl<'a> Assigning<'a> {
                 }
                 self.sequenced = None;
             }
-            let Some(depth) = self.depth else { return Progress::Exhausted };
+            match self.next(incumbent.cutoff(), left) {
+                Next::Placement(bound) => {
+                    let placement = &self.frames[self.order.len()].state;
+                    self.sequencing.begin(placement, incumbent);
+                    self.sequenced = Some(bound);
+                }
+                Next::Exhausted => return Progress::Exhausted,
+                Next::Paused => return Progress::Paused,
+            }
+        }
+    }
+
+    /// The placement met last, in a state in which nothing is scheduled.
+    pub(super) fn placement(&self) -> &State {
+        &self.frames[self.order.len()].state
+    }
+
+    /// Searches on until the next placement whose bound is below the cutoff, or until so many further nodes were visited.
+    pub(super) fn next(&mut self, cutoff: Time, budget: u64) -> Next {
+        let most_nodes = self.nodes.saturating_add(budget);
+        loop {
+            let Some(depth) = self.depth else { return Next::Exhausted };
             let Some((bound, device)) = self.frames[depth].children.pop() else {
                 self.depth = depth.checked_sub(1);
                 continue;
             };
-            if bound >= incumbent.cutoff() {
+            if bound >= cutoff {
                 continue;
             }
-            if left == 0 {
+            if self.nodes >= most_nodes {
                 self.frames[depth].children.push((bound, device));
-                return Progress::Paused;
+                return Next::Paused;
             }
             let (above, below) = self.frames.split_at_mut(depth + 1);
             below[0].state.copy(&above[depth].state);
@@ -111,14 +142,11 @@ impl<'a> Assigning<'a> {
             if self.is_dominated(depth + 1) {
                 continue;
             }
-            let below = &self.frames[depth + 1..];
             if depth + 1 == self.order.len() {
-                self.sequencing.begin(&below[0].state, incumbent);
-                self.sequenced = Some(bound);
-            } else {
-                self.depth = Some(depth + 1);
-                self.visit(depth + 1, incumbent.cutoff());
+                return Next::Placement(bound);
             }
+            self.depth = Some(depth + 1);
+            self.visit(depth + 1, cutoff);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The optimum of small instances: branch and bound over placements and schedules together.
 //!
-//! What is minimised is the makespan as the network model `contention_free` simulates it without send and receive ops: an op
-//! starts when its inputs are there and its device is idle, a tensor arrives latency + bytes / rate after its producer
-//! ended, at once on the same device. Kinds, colocation and memory (the static demand of L §4.1) are respected. Nothing
-//! here is shared with the placers, which are measured against it.
+//! What is minimised is the makespan as the network model `contention_free` simulates it: an op starts when its inputs are there
+//! and its device is idle, a tensor arrives latency + bytes / rate after its producer ended, at once on the same device. Where
+//! sends and receives take time, they are ops of their devices, in the best order (`occupied`). Kinds, colocation and memory (the
+//! static demand of L §4.1) are respected. Nothing here is shared with the placers, which are measured against it.
 //!
 //! # The searches
 //! Two searches take turns, share the best schedule, and the first that has nothing left has proven it. In one (`search`)
@@ -28,6 +28,7 @@ mod dominance;
 mod greedy;
 mod incumbent;
 mod memory;
+mod occupied;
 mod problem;
 mod search;
 mod state;
@@ -62,8 +63,8 @@ pub struct Optimum {
 ///
 /// # Errors
 /// - [`PlaceError::Infeasible`] if no placement respects kinds, colocation and memory, which is proven as well;
-/// - [`PlaceError::Unsupported`] for sends and receives that take time, more than [`MOST`] ops or devices, times that are not
-///   finite, and if `most_nodes` nodes do not suffice: the message has the best makespan and the bound reached;
+/// - [`PlaceError::Unsupported`] for more than [`MOST`] ops or devices, counting sends and receives that take time, for times that
+///   are not finite, and if `most_nodes` nodes do not suffice: the message has the best makespan and the bound reached;
 /// - [`PlaceError::Stopped`].
 ///
 /// # Complexity
@@ -71,6 +72,9 @@ pub struct Optimum {
 /// hundred MiB for each of the two searches.
 pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<Optimum, PlaceError> {
     stop.check()?;
+    if instance.cluster().sends_cost() || instance.cluster().receives_cost() {
+        return occupied::solve(instance, most_nodes, stop);
+    }
     let problem = Problem::new(instance)?;
     let mut incumbent = Incumbent::default();
     if let Some(steps) = greedy::schedule(&problem) {
@@ -120,16 +124,21 @@ fn search(
         }
         stop.check()?;
         if whole.nodes + assigning.nodes() >= most_nodes {
-            let bound = whole.bound_left().max(assigning.bound_left()).max(bounds::best(instance).value);
-            let best = incumbent.best.as_ref();
-            let best = best.map_or_else(|| "no schedule found".to_owned(), |(best, _)| format!("best makespan {best}"));
-            return Err(PlaceError::Unsupported(format!(
-                "no optimum proven within {most_nodes} nodes: {best}, lower bound {bound}; raise the parameter nodes or take a \
-                 smaller instance"
-            )));
+            return Err(unproven(instance, most_nodes, incumbent, whole.bound_left().max(assigning.bound_left())));
         }
         turn = (turn * 2).min(LONGEST_TURN);
     }
+}
+
+/// The error for a search that ran out of nodes, when no schedule was known to be shorter than a bound.
+fn unproven(instance: &Instance, most_nodes: u64, incumbent: &Incumbent, bound: Time) -> PlaceError {
+    let bound = bound.max(bounds::best(instance).value);
+    let best = incumbent.best.as_ref();
+    let best = best.map_or_else(|| "no schedule found".to_owned(), |(best, _)| format!("best makespan {best}"));
+    PlaceError::Unsupported(format!(
+        "no optimum proven within {most_nodes} nodes: {best}, lower bound {bound}; raise the parameter nodes or take a \
+         smaller instance"
+    ))
 }
 
 /// The decision of a complete schedule.
@@ -141,8 +150,8 @@ fn decision(problem: &Problem, steps: &[Step], makespan: Time) -> Decision {
     for (step, _) in &steps {
         devices[problem.ids[step.op].index()] = placebench_datasets::DeviceId::new(step.device);
     }
-    let order = steps.iter().map(|(step, _)| problem.ids[step.op]).collect();
-    Decision { plan: Some(Plan { order, makespan }), ..Decision::placement(Placement::new(devices)) }
+    let order = steps.iter().map(|(step, _)| problem.ids[step.op]);
+    Decision { plan: Some(Plan::of_ops(order, makespan)), ..Decision::placement(Placement::new(devices)) }
 }
 
 /// The error for an instance that has no placement: packing units by falling demand gets stuck somewhere, and the unit where it

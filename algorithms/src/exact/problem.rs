@@ -33,8 +33,22 @@ impl Problem {
     /// # Errors
     /// [`PlaceError::Unsupported`] for what the search cannot do.
     pub(super) fn new(instance: &Instance) -> Result<Self, PlaceError> {
+        Ok(Self::of(Tables::new(instance)?))
+    }
+
+    /// Reads an instance whose sends and receives occupy devices, as if they did not. What looks alike need not be: it may send
+    /// more tensors, or be busier with each.
+    ///
+    /// # Errors
+    /// [`PlaceError::Unsupported`] for what the search cannot do.
+    pub(super) fn relaxed(instance: &Instance) -> Result<Self, PlaceError> {
         let tables = Tables::new(instance)?;
-        Ok(Self { tail: tails(&tables), symmetry: Symmetry::of(&tables), tables })
+        Ok(Self { tail: tails(&tables), symmetry: Symmetry::none(&tables), tables })
+    }
+
+    /// The problem of some tables.
+    pub(super) fn of(tables: Tables) -> Self {
+        Self { tail: tails(&tables), symmetry: Symmetry::of(&tables), tables }
     }
 
     /// The steps of a schedule with their starts, none earlier or later than it must be.

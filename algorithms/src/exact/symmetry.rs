@@ -15,6 +15,12 @@ pub(super) struct Symmetry {
 }
 
 impl Symmetry {
+    /// Nothing is interchangeable.
+    pub(super) fn none(tables: &Tables) -> Self {
+        let (ops, devices) = (tables.ops, tables.devices);
+        Self { lower_alike: vec![0; ops], class: (0..ops).collect(), lower_devices: vec![0; devices] }
+    }
+
     pub(super) fn of(tables: &Tables) -> Self {
         let lower_alike: Vec<u64> = (0..tables.ops)
             .map(|op| (0..op).filter(|&other| are_alike(tables, other, op)).fold(0, |set, other| set | 1 << other))

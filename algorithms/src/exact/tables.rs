@@ -13,7 +13,7 @@ pub const MOST: usize = 64;
 pub(super) struct Arc {
     /// The op at the other end.
     pub(super) op: usize,
-    /// Time from the producer's end until the data is there, by sender · devices + receiver.
+    /// Time from the producer's end until the data is there, by sender · devices + receiver; if nothing has to wait.
     pub(super) delay: Vec<Time>,
 }
 
@@ -51,11 +51,6 @@ impl Tables {
                  a smaller instance"
             ));
         }
-        if cluster.sends_cost() || cluster.receives_cost() {
-            let reason = "the optimum is only sought where transfers keep no device busy: set send_ops to 0, and the overheads of \
-                          transfers";
-            return unsupported(reason.to_owned());
-        }
         let ids: Vec<OpId> = graph.topological_order().collect();
         let mut position = vec![0; ops];
         for (at, id) in ids.iter().enumerate() {
@@ -81,7 +76,13 @@ impl Tables {
                 let delay: Vec<Time> = (0..devices * devices)
                     .map(|pair| DeviceId::new(pair / devices))
                     .zip((0..devices * devices).map(|pair| DeviceId::new(pair % devices)))
-                    .map(|(from, to)| cluster.transfer_time(bytes, from, to) + 0.0)
+                    .map(|(from, to)| match from == to {
+                        true => 0.0,
+                        false => {
+                            let ends = cluster.send_time(bytes, from, to) + cluster.receive_time(bytes, from, to);
+                            ends + cluster.transfer_time(bytes, from, to) + 0.0
+                        }
+                    })
                     .collect();
                 if delay.iter().any(|delay| !delay.is_finite()) {
                     return unsupported(format!("the output of {} takes no finite time to move", graph.label(edge.op)));

@@ -20,8 +20,9 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 /// start, then by topological position and device id.
 ///
 /// # Deviations
-/// Optimal under the network model `contention_free` with sends that cost nothing. Under other models the placement is
-/// a placement like any other; where sends cost something it is refused.
+/// Optimal under the network model `contention_free`. Under other models the placement is a placement like any other. Where sends
+/// and receives take time, the plan has them, too, in their best order; schedulers that decide about sends themselves may take
+/// longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Optimal {
     /// Nodes of the search tree after which the search is given up.

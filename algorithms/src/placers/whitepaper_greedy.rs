@@ -139,9 +139,9 @@ impl<'a> Run<'a> {
     fn finish(mut self) -> Result<Decision, PlaceError> {
         // Stable: ops that start together stay in the order in which they were placed, inputs first.
         self.starts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let order = self.starts.into_iter().map(|(_, op)| op).collect();
+        let order = self.starts.into_iter().map(|(_, op)| op);
         let makespan = self.free_at.into_iter().fold(0.0, Time::max);
-        let plan = Some(Plan { order, makespan });
+        let plan = Some(Plan::of_ops(order, makespan));
         Ok(Decision { plan, ..Decision::placement(self.assignment.finish()?) })
     }
 }
@@ -165,7 +165,7 @@ mod tests {
         let decision = place(&instance);
         assert_eq!(example::devices(&decision), [1, 0, 1, 0]);
         let order = [0, 1, 2, 3].map(OpId).to_vec();
-        assert_eq!(decision.plan, Some(Plan { order, makespan: 6.0 }));
+        assert_eq!(decision.plan, Some(Plan::of_ops(order, 6.0)));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Static: the placer's own order.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use placebench_datasets::{DeviceId, OpId, PlacedGraph};
+use placebench_datasets::{DeviceId, PlacedGraph};
 
 use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, SimulationState, SpecError, Task};
 
@@ -17,10 +17,11 @@ use crate::{Algorithm, Params, Plan, Policy, Scheduler, SchedulerError, Simulati
 /// O(ops + edges) to start, O(1) a decision.
 ///
 /// # Ties
-/// None among ops. Sends and receives in the order in which they became ready, then sends by id, then receives by id.
+/// None among what the plan has. Other sends and receives in the order in which they became ready, then sends by id, then receives
+/// by id.
 ///
 /// # Deviations
-/// Plans do not contain sends and receives. Those that take time run as soon as their device is idle, before the next op.
+/// Sends and receives that take time and are not in the plan run as soon as their device is idle, before what is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Static;
 
@@ -35,10 +36,14 @@ impl Algorithm for Static {
 }
 
 struct PlannedOrder {
-    /// For each device, its ops that have not started, in the order of the plan.
-    planned: Vec<VecDeque<OpId>>,
+    /// For each device, its planned tasks that have not started, in order.
+    planned: Vec<VecDeque<Task>>,
+    /// Ops that are ready.
     is_ready: Vec<bool>,
-    /// Sends and receives that are ready.
+    /// Sends and receives that the plan has, and those of them that are ready.
+    transfers: HashSet<Task>,
+    ready_transfers: HashSet<Task>,
+    /// Sends and receives that are ready and not planned.
     others: Vec<VecDeque<Task>>,
 }
 
@@ -52,11 +57,16 @@ impl Scheduler for Static {
         check(placed, plan)?;
         let devices = placed.instance().cluster().device_count();
         let mut planned = vec![VecDeque::new(); devices];
-        for &op in &plan.order {
-            planned[placed.device_of(op).index()].push_back(op);
+        for &task in &plan.tasks {
+            planned[device_of(placed, task).index()].push_back(task);
         }
-        let is_ready = vec![false; plan.order.len()];
-        Ok(Box::new(PlannedOrder { planned, is_ready, others: vec![VecDeque::new(); devices] }))
+        Ok(Box::new(PlannedOrder {
+            planned,
+            is_ready: vec![false; placed.instance().graph().op_count()],
+            transfers: plan.tasks.iter().copied().filter(|task| !matches!(task, Task::Op(_))).collect(),
+            ready_transfers: HashSet::new(),
+            others: vec![VecDeque::new(); devices],
+        }))
     }
 
     fn needs_plan(&self) -> bool {
@@ -64,24 +74,57 @@ impl Scheduler for Static {
     }
 }
 
+/// Where a task runs.
+fn device_of(placed: &PlacedGraph<'_>, task: Task) -> DeviceId {
+    match task {
+        Task::Op(op) => placed.device_of(op),
+        Task::Send(transfer) => placed.transfer(transfer).from,
+        Task::Receive(transfer) => placed.transfer(transfer).to,
+    }
+}
+
 /// A plan that is no linear extension of the graph would leave devices waiting for each other for ever.
 fn check(placed: &PlacedGraph<'_>, plan: &Plan) -> Result<(), SchedulerError> {
     let graph = placed.instance().graph();
     let mut is_listed = vec![false; graph.op_count()];
-    let fault = |op: OpId, fault| Err(SchedulerError::BadPlan { op: graph.label(op), fault });
-    for &op in &plan.order {
-        match is_listed.get(op.index()) {
-            None => return Err(SchedulerError::BadPlan { op: format!("op {op}"), fault: "is not in the graph" }),
-            Some(true) => return fault(op, "is listed twice"),
-            Some(false) => {}
+    let transfers = placed.transfer_count();
+    let (mut has_sent, mut has_received) = (vec![false; transfers], vec![false; transfers]);
+    let bad = |task: String, fault| Err(SchedulerError::BadPlan { task, fault });
+    for &task in &plan.tasks {
+        let (slot, comes_late, what) = match task {
+            Task::Op(op) => match is_listed.get_mut(op.index()) {
+                None => return bad(format!("op {op}"), "is not in the graph"),
+                Some(slot) => (slot, false, graph.label(op)),
+            },
+            Task::Send(id) | Task::Receive(id) => {
+                let is_send = matches!(task, Task::Send(_));
+                let what = format!("the {} of transfer {id}", if is_send { "send" } else { "receive" });
+                if id.index() >= transfers || !(if is_send { placed.has_send(id) } else { placed.has_receive(id) }) {
+                    return bad(what, "is not in the placed graph");
+                }
+                let needed = is_listed[placed.transfer(id).source.index()];
+                let consumers = placed.remote_consumers(id);
+                let is_late = consumers.iter().any(|op| is_listed[op.index()]) || (is_send && has_received[id.index()]);
+                if !needed {
+                    return bad(what, "is listed before the op whose output it moves");
+                }
+                (if is_send { &mut has_sent[id.index()] } else { &mut has_received[id.index()] }, is_late, what)
+            }
+        };
+        if std::mem::replace(slot, true) {
+            return bad(what, "is listed twice");
         }
-        if !graph.predecessor_ops(op).iter().all(|before| is_listed[before.index()]) {
-            return fault(op, "is listed before one of its inputs");
+        if comes_late {
+            return bad(what, "is listed after what waits for it");
         }
-        is_listed[op.index()] = true;
+        if let Task::Op(op) = task
+            && !graph.predecessor_ops(op).iter().all(|before| is_listed[before.index()])
+        {
+            return bad(what, "is listed before one of its inputs");
+        }
     }
     match graph.op_ids().find(|op| !is_listed[op.index()]) {
-        Some(op) => fault(op, "is not listed"),
+        Some(op) => bad(graph.label(op), "is not listed"),
         None => Ok(()),
     }
 }
@@ -90,7 +133,10 @@ impl Policy for PlannedOrder {
     fn ready(&mut self, device: DeviceId, task: Task, _: &SimulationState<'_>) {
         match task {
             Task::Op(op) => self.is_ready[op.index()] = true,
-            Task::Send(_) | Task::Receive(_) => self.others[device.index()].push_back(task),
+            _ if self.transfers.contains(&task) => {
+                self.ready_transfers.insert(task);
+            }
+            _ => self.others[device.index()].push_back(task),
         }
     }
 
@@ -99,8 +145,13 @@ impl Policy for PlannedOrder {
             return Some(task);
         }
         let planned = &mut self.planned[device.index()];
-        let &op = planned.front().filter(|op| self.is_ready[op.index()])?;
-        planned.pop_front();
-        Some(Task::Op(op))
+        let is_ready = |task: &Task| match task {
+            Task::Op(op) => self.is_ready[op.index()],
+            Task::Send(_) | Task::Receive(_) => self.ready_transfers.contains(task),
+        };
+        if !is_ready(planned.front()?) {
+            return None;
+        }
+        planned.pop_front()
     }
 }

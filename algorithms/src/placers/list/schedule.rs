@@ -363,7 +363,7 @@ impl<'a> PartialSchedule<'a> {
             Some(sequence) => planned_order(sequence.into_iter(), &self.slots),
             None => planned_order(self.instance.graph().topological_order(), &self.slots),
         };
-        let plan = Plan { order, makespan: self.makespan };
+        let plan = Plan::of_ops(order, self.makespan);
         Ok(Decision { plan: Some(plan), ..Decision::placement(self.assignment.finish()?) })
     }
 }

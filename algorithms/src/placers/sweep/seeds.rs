@@ -157,7 +157,7 @@ fn partitioned(partitioner: Box<dyn Partitioner>) -> Partitioned {
 pub(super) fn schedule_of(problem: &Problem<'_>, decision: &Decision) -> Schedule {
     let devices = decision.placement.devices().iter().map(|device| device.0).collect();
     match &decision.plan {
-        Some(plan) => Schedule::new(problem.forward(), devices, plan.order.iter().map(|op| op.0).collect()),
+        Some(plan) => Schedule::new(problem.forward(), devices, plan.ops().map(|op| op.0).collect()),
         None => Schedule::of_devices(problem, devices),
     }
 }
