@@ -40,7 +40,7 @@ pub struct Collection {
 }
 
 /// All collections.
-pub const COLLECTIONS: [Collection; 6] = [
+pub const COLLECTIONS: [Collection; 7] = [
     Collection {
         name: "laich2017",
         title: "the six synthetic graphs of Laich 2017 on 100 and 7 devices",
@@ -50,6 +50,11 @@ pub const COLLECTIONS: [Collection; 6] = [
         name: "tensorflow",
         title: "ten graphs extracted from TensorFlow, with measured costs",
         text: Some(include_str!("../../collections/tensorflow.toml")),
+    },
+    Collection {
+        name: "jax",
+        title: "six graphs of today's models, extracted from JAX",
+        text: Some(include_str!("../../collections/jax.toml")),
     },
     Collection {
         name: "training-steps",
