@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::{placebench, text};
@@ -26,6 +26,25 @@ memory = "unlimited"
 [[cluster]]
 preset = "gtx1080x4"
 memory = "unlimited"
+"#;
+
+/// A run on threads.
+const MEASURED: &str = r#"
+name = "measured"
+placers = ["heft", "mite", "random"]
+executors = ["threads"]
+
+[execute]
+mean_op = "100us"
+repetitions = 3
+warm_up = 1
+
+[[graph]]
+name = "small"
+leveled = { levels = 4, nodes_per_level = [2, 4] }
+
+[[cluster]]
+preset = "gtx1080x2"
 "#;
 
 fn run(folder: &Path) {
@@ -80,6 +99,57 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
         let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
         assert_eq!(read(&figures), read(&folder.path().join("again")), "{file}");
     }
+}
+
+/// Whether a column is as documented: words in capitals stand for any.
+fn is_column(column: &str, documented: &str) -> bool {
+    let parts: Vec<&str> = documented.split('_').collect();
+    let Some(wild) = parts.iter().position(|part| part.chars().all(|c| c.is_ascii_uppercase())) else {
+        return column == documented;
+    };
+    let (before, after) = (parts[..wild].concat(), parts[wild + 1..].concat());
+    let bare = column.replace('_', "");
+    bare.len() > before.len() + after.len() && bare.starts_with(&before) && bare.ends_with(&after)
+}
+
+#[test]
+fn the_documentation_has_the_columns_of_the_data_of_every_kind() {
+    let docs = include_str!("../docs/FIGURES.md");
+    let section = docs.split_once("## Data beside a figure\n").unwrap().1.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `")).map(|row| {
+        let words: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        (words[0], words[1..].to_vec())
+    });
+    let documented: BTreeMap<&str, Vec<&str>> = rows.collect();
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    std::fs::write(folder.path().join("measured.toml"), MEASURED).unwrap();
+    for args in [
+        &["run", "measured.toml", "-q", "--out", "measured"][..],
+        &["figure", "run", "--out", "f"],
+        &["figure", "measured", "--kind", "prediction,gantt", "--out", "f"],
+    ] {
+        let output = placebench(folder.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    }
+    let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in names(&folder.path().join("f")).iter().filter(|file| file.ends_with(".csv")) {
+        let kind = *documented.keys().find(|kind| file.starts_with(**kind)).unwrap_or_else(|| panic!("{file}"));
+        let data = std::fs::read_to_string(folder.path().join("f").join(file)).unwrap();
+        let mut free = documented[kind].clone();
+        for column in data.lines().next().unwrap().split(',') {
+            let exact = free.iter().position(|known| *known == column);
+            let place = exact.or_else(|| free.iter().position(|known| is_column(column, known)));
+            let place = place.unwrap_or_else(|| panic!("{kind}: '{column}' is not in docs/FIGURES.md"));
+            seen.entry(kind).or_default().insert(free.remove(place));
+        }
+    }
+    for (kind, columns) in &documented {
+        let unseen: Vec<_> =
+            columns.iter().filter(|&column| !seen[kind].contains(column) && *column != "op_type").collect();
+        assert!(unseen.is_empty(), "{kind}: no data have {unseen:?}");
+    }
+    assert_eq!(documented.len(), placebench::reports::FigureKind::all().count());
 }
 
 #[test]

@@ -6,7 +6,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::keys::{compare, keys_of_table, paths};
 use common::{placebench, text};
+use placebench::harness::collection::{Collection, best_known, index_frame};
+use placebench::harness::engine::{ShardJob, Slurm};
+use placebench::harness::results::{Predictions, Row};
+use placebench::harness::suite::Plan;
+use placebench::reports::{Claims, Figures};
 
 /// A GraphDef of three nodes in a ring.
 fn ring(name: &str) -> PathBuf {
@@ -182,40 +188,11 @@ fn the_example_of_a_suite_shows_every_key() {
     }
 }
 
-/// The paths to all values; `[]` stands for the items of a list.
-fn paths(value: &serde_json::Value, path: &str, found: &mut BTreeSet<String>) {
-    use serde_json::Value;
-    match value {
-        Value::Object(entries) if !entries.is_empty() => {
-            let dot = if path.is_empty() { "" } else { "." };
-            entries.iter().for_each(|(key, value)| paths(value, &format!("{path}{dot}{key}"), found));
-        }
-        Value::Array(items) if !items.is_empty() => {
-            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
-        }
-        _ => _ = found.insert(path.to_owned()),
-    }
-}
-
-/// Whether a path is that of a documented key, whose words in capitals stand for any.
-fn is_of(path: &str, key: &str) -> bool {
-    let (path, key): (Vec<_>, Vec<_>) = (path.split('.').collect(), key.split('.').collect());
-    let fits = |(found, known): (&&str, &&str)| {
-        let wild = known.chars().all(|c| c.is_ascii_uppercase());
-        wild || found == known || found.trim_end_matches("[]") == known.trim_end_matches("[]")
-    };
-    // A word in capitals at the end may stand for the name of a file, which has dots.
-    let may_go_on = key.last().is_some_and(|last| last.chars().all(|c| c.is_ascii_uppercase()));
-    (path.len() <= key.len() || may_go_on) && path.iter().zip(&key).all(fits)
-}
+const DOCS: &str = include_str!("../docs/FORMATS.md");
 
 /// The keys of the table that follows a text of docs/FORMATS.md.
 fn table_after(text: &str) -> Vec<String> {
-    let docs = include_str!("../docs/FORMATS.md");
-    let rest = docs.split_once(text).unwrap_or_else(|| panic!("{text}")).1;
-    let rows = rest.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with('|'));
-    let cells: Vec<String> = rows.map(|row| row.split(" | ").next().unwrap().to_owned()).collect();
-    cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+    keys_of_table(DOCS.split_once(text).unwrap_or_else(|| panic!("{text}")).1)
 }
 
 /// A TOML or JSON file, or the first line of one with an object a line.
@@ -253,25 +230,32 @@ fn the_documentation_has_every_key_of_the_files_that_are_written() {
     let first_part = folder.join("p/edges-00001-of-00002.toml");
     let manifest = "`manifest.toml` of a generated graph;";
     let tallies = "`properties.toml` and `edges-I-of-N.toml`";
-    let check = |table: &str, files: &[&Path], unseen: &[&str]| {
-        let known = table_after(table);
+    let check = |table: &str, files: &[&Path]| {
         let mut found = BTreeSet::new();
         files.iter().for_each(|file| paths(&read(file), "", &mut found));
-        for path in &found {
-            assert!(known.iter().any(|key| is_of(path, key)), "'{path}' is not in docs/FORMATS.md after {table}");
-        }
-        for key in known.iter().filter(|key| !unseen.contains(&key.as_str())) {
-            assert!(found.iter().any(|path| is_of(path, key)), "no file has '{key}' of docs/FORMATS.md after {table}");
-        }
+        compare(&format!("docs/FORMATS.md after {table}"), &table_after(table), &found, &[]);
     };
-    check("`environment.toml` of a run folder:", &[&folder.join("r/environment.toml")], &[]);
-    check("a first line comes before:", &[&part], &[]);
-    check("`timelines/KEY.json`:", &[&timeline], &[]);
-    check(manifest, &[&folder.join("g/manifest.toml")], &[]);
-    check(tallies, &[&folder.join("p/properties.toml"), &first_part], &[]);
+    check("`environment.toml` of a run folder:", &[&folder.join("r/environment.toml")]);
+    check("a first line comes before:", &[&part]);
+    check("`timelines/KEY.json`:", &[&timeline]);
+    check(manifest, &[&folder.join("g/manifest.toml")]);
+    check(tallies, &[&folder.join("p/properties.toml"), &first_part]);
+    // Behind its first line a part has cells, as `cells.jsonl` has from the beginning.
+    let part = fs::read_to_string(&part).unwrap();
+    let cells: Vec<serde_json::Value> = part.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(cells.len(), 1);
+    let keys = cells[0].as_object().unwrap().keys().map(String::as_str);
+    let (models, keys): (BTreeSet<&str>, BTreeSet<&str>) = keys.partition(|key| key.starts_with("predict"));
+    assert!(!models.is_empty() && models.iter().all(|key| Predictions::columns().iter().any(|known| known == key)));
+    let columns: BTreeSet<&str> = columns_of_results().into_iter().filter(|name| !name.ends_with("_MODEL")).collect();
+    assert_eq!(keys, columns);
+    // What an engine needs to go on.
+    let job = folder.join("on-slurm");
+    let job = ShardJob::of_run("/bin/placebench".into(), folder.into(), job, 2, String::new());
+    Slurm::new(&job, &["--time=60".to_owned()]).unwrap();
+    check("`jobs/slurm.toml`, with which", &[&job.jobs.join("slurm.toml")]);
     // The other files of streamed graphs have keys of these two.
-    let docs = include_str!("../docs/FORMATS.md");
-    let sentence = docs.split_once(manifest).unwrap().1.split("\n\n").next().unwrap();
+    let sentence = DOCS.split_once(manifest).unwrap().1.split("\n\n").next().unwrap();
     for key in read(&folder.join("p/stream.toml")).as_object().unwrap().keys() {
         assert!(sentence.contains(&format!("`{key}`")), "stream.toml: {key}");
     }
@@ -280,7 +264,7 @@ fn the_documentation_has_every_key_of_the_files_that_are_written() {
     keys.retain(|key| *key != "part");
     assert!(keys.iter().all(|key| sentence.contains(&format!("`{key}`"))), "{keys:?}");
     for (file, columns) in [("placement.csv", "`--placement` has"), ("timeline.csv", "`--timeline` has")] {
-        let rest = docs.split_once(columns).unwrap().1;
+        let rest = DOCS.split_once(columns).unwrap().1;
         let header = fs::read_to_string(folder.join(file)).unwrap();
         for column in header.lines().next().unwrap().split(',') {
             assert!(rest.split("\n\n").next().unwrap().contains(&format!("`{column}`")), "{file}: {column}");
@@ -304,8 +288,7 @@ fn the_documentation_has_every_key_that_readers_know() {
         }
     };
     // Clusters: what the reader takes in each table is in the two examples.
-    let docs = include_str!("../docs/FORMATS.md");
-    let section = docs.split("\n## Cluster TOML\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let section = DOCS.split("\n## Cluster TOML\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let device = "[[device]]\nname = \"a\"\nkind = \"CPU\"\nspeed = 1\n";
     for (table, text) in [
         ("", format!("{unknown}{device}")),
@@ -352,27 +335,73 @@ fn the_documentation_has_every_key_that_readers_know() {
     let measured: placebench::harness::calibrate::Measured = serde_json::from_str(&measured).unwrap();
     let mut found = BTreeSet::new();
     paths(&serde_json::to_value(&measured).unwrap(), "", &mut found);
-    for path in &found {
-        assert!(table.iter().any(|key| is_of(path, key)), "'{path}' of a calibration is not in docs/FORMATS.md");
+    compare("the table of calibrations", &table, &found, &[]);
+    // Claims and figures of sources: every key is in the example, in its table.
+    let section = DOCS.split("\n## Claims and figures of sources\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let examples: Vec<&str> =
+        section.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let claims = |text: &str| toml::from_str::<Claims>(text).unwrap_err().to_string();
+    let figures = |text: &str| toml::from_str::<Figures>(text).unwrap_err().to_string();
+    for (example, table, error) in [
+        (examples[0], "", claims(unknown)),
+        (examples[0], "[[reading]]", claims(&format!("[[reading]]\n{unknown}"))),
+        (examples[0], "[[claim]]", claims(&format!("[[claim]]\n{unknown}"))),
+        (examples[1], "", figures(unknown)),
+        (examples[1], "[[figure]]", figures(&format!("[[figure]]\n{unknown}"))),
+        (
+            examples[1],
+            "[[figure.panels]]",
+            figures(&format!("[[figure]]\nnumber = \"1\"\ncaption = \"c\"\n[[figure.panels]]\n{unknown}")),
+        ),
+        (examples[1], "[[table]]", figures(&format!("[[table]]\n{unknown}"))),
+    ] {
+        // Up to the head of the next table.
+        let of_table = format!("\n{example}");
+        let of_table = if table.is_empty() { &of_table } else { of_table.split_once(table).unwrap().1 };
+        let of_table = of_table.split("\n[").next().unwrap();
+        let known = known(&error);
+        assert!(known.len() > 2, "{error}");
+        for key in known {
+            let tables = [
+                format!("\n[[{key}]]"),
+                format!("\n[{key}]"),
+                format!("\n[[{}.{key}]]", table.trim_matches(['[', ']'])),
+            ];
+            let is_shown = of_table.contains(&format!("\n{key} = ")) || of_table.contains(&format!(": {key} = "));
+            assert!(
+                is_shown || tables.iter().any(|table| example.contains(table)),
+                "{table} {key} is not in docs/FORMATS.md"
+            );
+        }
     }
-    for key in &table {
-        assert!(found.iter().any(|path| is_of(path, key)), "no calibration has '{key}'");
-    }
+    // Collections.
+    let of_index = table_after("`index.csv` and `index.parquet` of a collection");
+    assert_eq!(sorted(of_index), sorted(index_frame(&[]).unwrap().get_column_names()));
+    let suite = Collection::named("optimality").unwrap().suite().unwrap().unwrap();
+    let best = best_known(&Plan::new(suite).unwrap(), &[]).unwrap();
+    assert_eq!(sorted(table_after("`best.csv` and `best.parquet` have")), sorted(best.get_column_names()));
+}
+
+fn sorted<T: ToString>(names: Vec<T>) -> Vec<String> {
+    let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    names.sort();
+    names
+}
+
+fn columns_of_results() -> BTreeSet<&'static str> {
+    let section = DOCS.split("\n## Result tables\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.split(" | ").next().unwrap());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
 }
 
 /// The columns of result tables, those of every network model included.
 #[test]
 fn the_documentation_has_every_column_of_result_tables() {
-    use placebench::harness::results::{Predictions, Row};
-    let docs = include_str!("../docs/FORMATS.md");
-    let section = docs.split("\n## Result tables\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
-    let cells = rows.map(|row| row.split(" | ").next().unwrap());
-    let documented: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     let models = Predictions::columns();
     let prefixes = ["predicted_MODEL", "prediction_error_MODEL"];
     let written: BTreeSet<&str> = Row::COLUMNS.iter().copied().chain(prefixes).collect();
-    assert_eq!(documented, written);
+    assert_eq!(columns_of_results(), written);
     for column in &models {
         assert!(column.starts_with("predicted_") || column.starts_with("prediction_error_"), "{column}");
     }

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use common::keys::{compare, keys_of_table, paths};
 use common::{placebench, text};
 use placebench::harness::results::{Predictions, Row, write_table};
 use placebench::harness::runner::read_run;
@@ -47,38 +48,10 @@ fn documented() -> BTreeMap<(String, usize), Vec<String>> {
     for section in docs.split("\n## ").skip(1) {
         let verb = section.split('`').nth(1).unwrap();
         for (number, table) in section.split("| key | meaning |\n|---|---|\n").skip(1).enumerate() {
-            let rows = table.lines().take_while(|line| line.starts_with('|'));
-            let cells = rows.map(|row| row.split(" | ").next().unwrap().to_owned());
-            let keys = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>());
-            tables.insert((verb.to_owned(), number), keys.collect());
+            tables.insert((verb.to_owned(), number), keys_of_table(table));
         }
     }
     tables
-}
-
-/// The paths to all values of a document; `[]` stands for the items of a list.
-fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(entries) if !entries.is_empty() => {
-            let dot = if path.is_empty() { "" } else { "." };
-            entries.iter().for_each(|(key, value)| paths(value, &format!("{path}{dot}{key}"), found));
-        }
-        Value::Array(items) if !items.is_empty() => {
-            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
-        }
-        _ => _ = found.insert(path.to_owned()),
-    }
-}
-
-/// Whether a path is one of a documented key; one that is null or empty may end early.
-fn is_of(path: &str, key: &str) -> bool {
-    let (path, key): (Vec<_>, Vec<_>) = (path.split('.').collect(), key.split('.').collect());
-    let fits = |(found, known): (&&str, &&str)| {
-        let any = known.trim_end_matches("[]");
-        let wild = any.chars().all(|c| c.is_ascii_uppercase()) && (any == *known || found.ends_with("[]"));
-        found == known || wild || found.trim_end_matches("[]") == any
-    };
-    path.len() <= key.len() && path.iter().zip(&key).all(fits)
 }
 
 /// Runs verbs in a folder, and keeps the paths of what they answer by table of the documentation.
@@ -216,13 +189,7 @@ fn every_verb_answers_with_one_document_of_the_keys_that_are_documented() {
     let documented = documented();
     assert_eq!(documented.keys().collect::<Vec<_>>(), asked.found.keys().collect::<Vec<_>>());
     for (table, keys) in &documented {
-        let found = &asked.found[table];
-        for path in found.iter().filter(|path| !path.is_empty()) {
-            assert!(keys.iter().any(|key| is_of(path, key)), "{table:?}: '{path}' is not in docs/JSON.md: {keys:?}");
-        }
-        for key in keys.iter().filter(|key| !UNSEEN.contains(&key.as_str())) {
-            assert!(found.iter().any(|path| is_of(path, key)), "{table:?}: no answer has '{key}' of docs/JSON.md");
-        }
+        compare(&format!("docs/JSON.md, {table:?}"), keys, &asked.found[table], &UNSEEN);
     }
     let columns: BTreeSet<&str> = Row::COLUMNS.iter().copied().collect();
     let models = Predictions::columns();

@@ -147,7 +147,8 @@ fn messages_name_the_place_and_the_remedy() {
     refused(&["generate", "laich1", "--out", "file/x"], "a part of this path is a file, not a folder");
     refused(&["inspect", "file/x"], "a part of this path is a file, not a folder");
     refused(&["run", "--out", "file/x", "-q"], "a part of this path is a file, not a folder");
-    refused(&["place", "convnet", "-c", "laich7", "--devices", "99"], "has 7 devices, not 99: ask for at most 7");
+    refused(&["place", "convnet", "-c", "laich7", "--devices", "99"], "has 7 devices, not 99: ask for 1 to 7");
+    refused(&["place", "convnet", "-c", "laich7", "--devices", "0"], "has 7 devices, not 0: ask for 1 to 7");
     let limit = ["place", "resnet50", "-c", "gtx1080x4", "--memory", "unlimited", "--time-limit", "0.0001"];
     refused(&limit, "not done within the time limit of 0.0001 s");
     for args in [["partition", "convnet", "-k", "-3"], ["place", "convnet", "--seed", "-3"]] {

@@ -95,7 +95,7 @@ def generate(what: str | Mapping[str, Any], *, seed: int = 0) -> Graph:
     """A generated graph: of a preset, or of parameters as in a suite's ``[[graph]]`` table.
 
     >>> generate("laich1", seed=7)
-    >>> generate({"leveled": {"nodes": 1000, "levels": 10}})
+    >>> generate({"leveled": {"levels": 10, "nodes_per_level": [50, 150]}})
     """
     table = {"preset": what} if isinstance(what, str) else what
     return Graph.generate(as_json(table, "generate"), seed)

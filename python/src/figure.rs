@@ -83,14 +83,19 @@ impl Figure {
         self.drawing.table().to_csv()
     }
 
-    /// Writes the figure, or its data, by the path's extension: `.svg`, `.png` or `.csv`.
+    /// Writes the figure, or its data, by the path's extension: `.svg`, `.png`, `.pdf`, `.tex` (a TikZ picture) or `.csv`.
     #[pyo3(signature = (path, *, dpi=300))]
     fn save(&self, path: PathBuf, dpi: u32) -> PyResult<()> {
         let bytes = match path.extension().and_then(|extension| extension.to_str()) {
             Some("svg") => self.to_svg().into_bytes(),
             Some("png") => self.png(dpi)?,
+            Some("pdf") => self.drawing.to_pdf(),
+            Some("tex") => self.drawing.to_tex().map_err(fault)?.into_bytes(),
             Some("csv") => self.csv().into_bytes(),
-            _ => return Err(fault(format!("{}: unknown kind of figure: use .svg, .png or .csv", path.display()))),
+            _ => {
+                let kinds = ".svg, .png, .pdf, .tex or .csv";
+                return Err(fault(format!("{}: unknown kind of figure: use {kinds}", path.display())));
+            }
         };
         crate::results::write_whole(&path, &bytes)
     }

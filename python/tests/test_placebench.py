@@ -255,13 +255,15 @@ class Placing(unittest.TestCase):
         self.assertTrue(figure.png(dpi=72).startswith(b"\x89PNG"))
         self.assertIn("d1,c,op,5,7", figure.csv())
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("f.svg", "f.png", "f.csv"):
+            for name in ("f.svg", "f.png", "f.pdf", "f.tex", "f.csv"):
                 figure.save(pathlib.Path(folder, name))
                 self.assertGreater(pathlib.Path(folder, name).stat().st_size, 50)
             found.save_trace(pathlib.Path(folder, "t.json"))
             self.assertIn("traceEvents", pathlib.Path(folder, "t.json").read_text())
-            with self.assertRaisesRegex(pb.Error, "use .svg, .png or .csv"):
+            with self.assertRaisesRegex(pb.Error, "use .svg, .png, .pdf, .tex or .csv"):
                 figure.save(pathlib.Path(folder, "f.bmp"))
+            self.assertTrue(pathlib.Path(folder, "f.pdf").read_bytes().startswith(b"%PDF"))
+            self.assertIn("tikzpicture", pathlib.Path(folder, "f.tex").read_text())
         with self.assertRaisesRegex(pb.Error, "use single"):
             found.gantt(width="half")
 

@@ -56,6 +56,7 @@ fn best_on_the_mean(summary: &Summary) -> Option<String> {
     let names: Vec<String> = first.iter().map(|(_, name)| (*name).to_owned()).collect();
     let common = summary.common_scenarios().len();
     let over = match summary.scenarios.len() {
+        1 if common == 1 => "makespan / best on the only graph".to_owned(),
         all if all == common => format!("geometric mean of makespan / best over {all} graphs"),
         all => format!("geometric mean of makespan / best over the {common} of {all} graphs that all placers finish"),
     };
@@ -91,9 +92,13 @@ fn best_of_each_graph(summary: &Summary) -> Option<String> {
     let mut wins: Vec<(usize, usize)> =
         alone.into_iter().enumerate().filter(|&(_, count)| count > 0).map(|(placer, count)| (count, placer)).collect();
     wins.sort_by_key(|&(count, placer)| (std::cmp::Reverse(count), placer));
-    let wins: Vec<String> =
-        wins.iter().map(|&(count, placer)| format!("{} on {count}", summary.placers[placer])).collect();
-    let alone = (!wins.is_empty()).then(|| format!("Alone in front, of {columns} graphs: {}.", first_few(&wins)));
+    let win = |(place, &(count, placer)): (usize, &(usize, usize))| {
+        let of = if place == 0 { format!(" of {columns} graphs") } else { String::new() };
+        format!("{} on {count}{of}", summary.placers[placer])
+    };
+    let wins: Vec<String> = wins.iter().enumerate().map(win).collect();
+    // Of one graph it is said already who is best.
+    let alone = (columns > 1 && !wins.is_empty()).then(|| format!("Best alone: {}.", first_few(&wins)));
     let tied = (!tied.is_empty()).then(|| format!("Ties for the best makespan: {}.", first_few(&tied)));
     let sentences: Vec<String> = [alone, tied].into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -114,6 +119,7 @@ fn against_single(summary: &Summary) -> Option<String> {
     let (paid, not): (Vec<&(f64, usize)>, Vec<_>) = ratios.iter().partition(|(ratio, _)| *ratio > 1.02);
     let (most, column) = ratios.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(match (paid.len(), not.len()) {
+        (0, 1) => "Distributing does not pay here: one device is within 2 % of the best.".to_owned(),
         (0, n) => format!("Distributing never pays here: one device is within 2 % of the best on all {n} graphs."),
         (_, 0) => {
             format!("Distributing pays on every graph, most on {} ({most:.2} times one device).", summary.label(column))
@@ -131,7 +137,10 @@ fn bound(summary: &Summary) -> Option<String> {
     let gaps: Vec<f64> = (0..summary.scenarios.len()).filter_map(|column| summary.best(column)?.1.gap).collect();
     let least = gaps.iter().copied().reduce(f64::min)?;
     let most = gaps.iter().copied().reduce(f64::max)?;
-    Some(format!("The best makespans are {least:.2} to {most:.2} times the proven lower bound."))
+    let best = if gaps.len() == 1 { "makespan is" } else { "makespans are" };
+    let [least, most] = [least, most].map(|gap| format!("{gap:.2}"));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    Some(format!("The best {best} {range} times the proven lower bound."))
 }
 
 /// A placer with a larger share of the work on one device than this stays on one device: it moves little, and that is no
@@ -246,7 +255,7 @@ mod tests {
         assert_eq!(
             text,
             "heft is best on the mean: 1.00 (geometric mean of makespan / best over the 1 of 2 graphs that all placers \
-             finish), before random (2.00). Alone in front, of 2 graphs: heft on 2. The best makespans are 1.00 to 1.00 times the \
+             finish), before random (2.00). Best alone: heft on 2 of 2 graphs. The best makespans are 1.00 times the \
              proven lower bound. Schedulers, as geometric mean of makespan / the best scheduler's over 7 placements: pct \
              1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
         );

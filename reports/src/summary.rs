@@ -153,12 +153,15 @@ impl Summary {
         geometric_mean(self.common_scenarios().into_iter().filter_map(|column| self.ratio(placer, column)))
     }
 
-    /// The placers, the best first: those with the fewest failures, among them by the geometric mean of their ratios, among
-    /// equals in the order of the rows. Tables, the report and JSON list them so.
+    /// The placers, the best first: those with the fewest failures, among them by the mean that is shown, among equals in
+    /// the order of the rows. Where no scenario is finished by all, by the geometric mean of their own ratios. Tables, the
+    /// report and JSON list them so.
     pub fn order(&self) -> Vec<usize> {
         let standing = |placer: usize| {
             let ratios: Vec<f64> = (0..self.scenarios.len()).filter_map(|column| self.ratio(placer, column)).collect();
-            (self.scenarios.len() - ratios.len(), geometric_mean(ratios).unwrap_or(f64::INFINITY))
+            let failures = self.scenarios.len() - ratios.len();
+            let mean = self.mean_ratio(placer).or_else(|| geometric_mean(ratios));
+            (failures, mean.unwrap_or(f64::INFINITY))
         };
         let standings: Vec<(usize, f64)> = (0..self.placers.len()).map(standing).collect();
         let mut order: Vec<usize> = (0..self.placers.len()).collect();
@@ -256,6 +259,28 @@ pub(crate) mod tests {
             }
         }
         rows
+    }
+
+    #[test]
+    fn placers_stand_by_the_mean_that_is_shown() {
+        let row = |graph: &str, placer: &str, makespan: Option<f64>| Row {
+            graph: graph.into(),
+            cluster: "c".into(),
+            network: "contention_free".into(),
+            placer: placer.into(),
+            scheduler: "pct".into(),
+            status: if makespan.is_some() { "ok" } else { "error" }.into(),
+            makespan,
+            ..Row::default()
+        };
+        // On both graphs x has the better mean, on the one that all finish y has.
+        let rows = [("a", "x", 1.1), ("b", "x", 1.0), ("a", "y", 1.0), ("b", "y", 1.5), ("a", "z", 0.5)];
+        let mut rows: Vec<Row> =
+            rows.into_iter().map(|(graph, placer, makespan)| row(graph, placer, Some(makespan))).collect();
+        rows.push(row("b", "z", None));
+        let summary = summary_of(&rows);
+        let shown = |placer: usize| format!("{:.2}", summary.mean_ratio(placer).unwrap());
+        assert_eq!(summary.order().into_iter().map(shown).collect::<Vec<_>>(), ["2.00", "2.20", "1.00"]);
     }
 
     #[test]

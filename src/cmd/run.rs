@@ -190,9 +190,12 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     match form {
         Form::Text => {
             let text = report(&suite, &table, &summary, args.full)?;
-            let cells = table.height();
+            let cells = match table.height() {
+                1 => "1 cell".to_owned(),
+                cells => format!("{cells} cells"),
+            };
             print(&format!(
-                "{text}{cells} cells in {seconds:.1} s; table, suite and environment: {folder}\n\
+                "{text}{cells} in {seconds:.1} s; table, suite and environment: {folder}\n\
                  as a page to look at: placebench report {folder}\n"
             ))?;
         }
@@ -410,6 +413,7 @@ fn verdict(summary: &Summary) -> ExitCode {
     let fault = match ok + summary.failed.values().sum::<usize>() {
         cells if invalid > 0 => format!("the validator refused {invalid} of {cells} cells"),
         cells if panicked > 0 => format!("{panicked} of {cells} cells panicked"),
+        1 if ok == 0 => "its only cell failed".to_owned(),
         cells if ok == 0 => format!("all {cells} cells failed"),
         _ => return ExitCode::SUCCESS,
     };

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
+pub(crate) mod keys;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

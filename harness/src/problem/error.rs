@@ -76,7 +76,7 @@ pub enum ProblemError {
     PresetParams(String),
     /// More devices asked for than there are.
     #[error(
-        "cluster '{cluster}' has {devices} devices, not {wanted}: ask for at most {devices}, or choose a larger cluster"
+        "cluster '{cluster}' has {devices} devices, not {wanted}: ask for 1 to {devices}, or choose a larger cluster"
     )]
     TooFewDevices {
         /// The cluster.

@@ -259,7 +259,9 @@ fn cross(place: &Area, lying: bool) -> Shape {
         true => (place.x + 3.5, place.y + place.height / 2.0),
         false => (place.x + place.width / 2.0, place.y - 3.5),
     };
-    Marker::Cross.shape((x, y), 3.0, Paint::INK, EDGE)
+    // No larger than the bar would be thick: beside each other, crosses stay apart.
+    let size = 3.0f64.min(0.75 * if lying { place.height } else { place.width });
+    Marker::Cross.shape((x, y), size, Paint::INK, EDGE)
 }
 
 /// The error bar in the middle of a bar, with caps at those of its ends, low and high, that lie within the axis; a rim of

@@ -45,15 +45,9 @@ const LARGEST: usize = 2;
 
 impl Figure for Prediction {
     fn table(&self) -> Table {
-        let unit = self.unit.name();
-        let column = |name: &str| format!("{name} ({unit})");
-        let mut table = Table::new([
-            "placer".to_owned(),
-            column("predicted"),
-            column("measured, least"),
-            column("measured, median"),
-            column("measured, largest"),
-        ]);
+        let columns = ["predicted", "measured least", "measured median", "measured largest"];
+        let columns = columns.map(|name| Quantity::new(name, self.unit.clone()).column());
+        let mut table = Table::new(["placer".to_owned()].into_iter().chain(columns));
         for point in &self.points {
             let mut row = vec![point.name.clone(), number_text(point.predicted)];
             row.extend(point.measured.iter().map(|&value| number_text(value)));

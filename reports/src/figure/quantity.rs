@@ -123,9 +123,9 @@ impl Quantity {
         Self::new(metric.title(), unit)
     }
 
-    /// The name in a table's header: `makespan_seconds`.
+    /// The name in a table's header, which other programs can write down: `makespan_seconds`, `makespan_per_best`.
     pub fn column(&self) -> String {
-        let name = self.name.replace([' ', '/'], "_");
+        let name = self.name.replace(" / ", "_per_").replace([' ', '/', ','], "_");
         match self.unit.name() {
             "" => name,
             unit => format!("{name}_{unit}"),

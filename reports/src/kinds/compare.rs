@@ -175,7 +175,7 @@ impl Scores {
             .map(|scenario| (0..self.placers.len()).map(|placer| result(placer, scenario)).collect())
             .collect();
         let name = self.metric.title();
-        let title = format!("Mean ranks by {name}, the best at the left");
+        let title = format!("Mean ranks by {name}, the best first");
         let Some(figure) = CriticalDifference::new(title, self.shown.clone(), &results, ALPHA) else {
             return Vec::new();
         };

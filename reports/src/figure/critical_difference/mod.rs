@@ -1,8 +1,10 @@
 //! Critical-difference diagrams (Demšar 2006, Fig. 1).
 
+mod rows;
+
 use super::Figure;
 use super::axis::{Axis, draw_title, wrapped};
-use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, Stroke, line, polyline};
+use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, Stroke, Text, line, polyline};
 use super::font;
 use super::legend::MARKER;
 use super::look::Look;
@@ -13,7 +15,8 @@ use super::style::{AXIS, Style};
 use crate::export::{Table, number_text};
 use crate::marks::unmarked;
 
-/// Mean ranks of algorithms on a line, the best at the left; bars join those that do not differ.
+/// Mean ranks of algorithms on a line, the best first; bars join those that do not differ. Where the line has too little
+/// room, each algorithm has a row instead, and the bars stand upright.
 ///
 /// # Reference
 /// J. Demšar, *Statistical comparisons of classifiers over multiple data sets*, Journal of Machine Learning Research 7,
@@ -35,6 +38,8 @@ const CLIQUE: Stroke = Stroke::solid(Paint::INK, 2.0);
 const ELBOW: Stroke = Stroke::solid(Paint::ink(0.75), 0.5);
 /// Between two such bars.
 const LEVEL: f64 = 4.2;
+/// With less room than this on the line for each algorithm, markers hide each other and elbows run together.
+const LEAST_PITCH: f64 = 6.0;
 
 impl CriticalDifference {
     /// Compares algorithms by their results, as [`RankTest::new`] does; `None` with too few to compare.
@@ -51,20 +56,30 @@ impl CriticalDifference {
     }
 
     fn draw_bars(&self, drawing: &mut Drawing, x: impl Fn(f64) -> f64, top: f64) -> f64 {
-        let mut levels: Vec<f64> = Vec::new();
-        for clique in self.test.cliques() {
-            let (Some(&first), Some(&last)) = (clique.first(), clique.last()) else { continue };
-            let (from, to) = (x(self.test.ranks[first]) - 2.0, x(self.test.ranks[last]) + 2.0);
-            let level = levels.iter().position(|&end| end + 3.0 < from).unwrap_or(levels.len());
-            if level == levels.len() {
-                levels.push(to);
-            } else {
-                levels[level] = to;
-            }
+        let ends = |clique: Vec<usize>| {
+            let (first, last) = (*clique.first()?, *clique.last()?);
+            Some((x(self.test.ranks[first]) - 2.0, x(self.test.ranks[last]) + 2.0))
+        };
+        let bars = levelled(self.test.cliques().into_iter().filter_map(ends));
+        for &(level, from, to) in &bars {
             let y = top + level as f64 * LEVEL;
             drawing.line((from, y), (to, y), CLIQUE);
         }
-        top + levels.len() as f64 * LEVEL
+        top + levels_of(&bars) as f64 * LEVEL
+    }
+
+    /// What a name is followed by, and the mark of an algorithm.
+    fn label(&self, name: &str, index: usize) -> String {
+        format!("{name} {:.2}", self.test.ranks[index])
+    }
+
+    fn datum(&self, index: usize) -> Datum {
+        let title = format!("{}: mean rank {:.2}", self.algorithms[index], self.test.ranks[index]);
+        Datum { key: unmarked(&self.algorithms[index]).to_owned(), title }
+    }
+
+    fn scale(&self) -> Scale {
+        Scale::Linear { low: 1.0, high: self.algorithms.len() as f64 }
     }
 
     fn draw_scale_of_difference(
@@ -107,38 +122,15 @@ impl Figure for CriticalDifference {
         let order = self.order();
         let names: Vec<String> =
             self.algorithms.iter().map(|name| font::shortened(name, style.font_pt, drawing.width * 0.28)).collect();
-        let label = |index: usize| format!("{} {:.2}", names[index], self.test.ranks[index]);
         let (left, right) = order.split_at(order.len().div_ceil(2));
-        let widest =
-            |side: &[usize]| side.iter().map(|&index| style.text_width(&label(index))).fold(0.0, f64::max) + 6.0;
+        let width = |&index: &usize| style.text_width(&self.label(&names[index], index));
+        let widest = |side: &[usize]| side.iter().map(width).fold(0.0, f64::max) + 6.0;
         let (from, to) = (widest(left), drawing.width - widest(right));
-        let area = Area::new(from + 4.0, top + style.line() + 8.0, (to - from - 8.0).max(40.0), 0.0);
-        let scale = Scale::Linear { low: 1.0, high: self.algorithms.len() as f64 };
-        let quantity = Quantity::new("mean rank", Unit::One);
-        let axis = Axis::below(scale, &quantity, area.width, style);
-        let x = |rank: f64| axis.x(rank, &area);
-        self.draw_scale_of_difference(&mut drawing, x, area.y - 2.0, &area, style);
-        let axis_y = area.y + style.line() + 6.0;
-        axis.draw_above(&mut drawing, &Area { y: axis_y, ..area }, style);
-        let bottom = self.draw_bars(&mut drawing, x, axis_y + 5.5);
-        let looks = Look::of(&self.algorithms);
-        let pitch = style.line() + 0.8;
-        // The outermost of each side is the lowest, so that no line crosses a name.
-        for (side, anchor, edge) in
-            [(left.to_vec(), Anchor::End, from), (right.iter().rev().copied().collect(), Anchor::Start, to)]
-        {
-            for (row, &index) in side.iter().enumerate() {
-                let y = bottom + 4.0 + (row as f64 + 0.5) * pitch;
-                let at = x(self.test.ranks[index]);
-                let mut elbow = vec![polyline(&[(at, axis_y), (at, y), (edge, y)], ELBOW)];
-                elbow.push(looks[index].point((at, axis_y), MARKER));
-                elbow.push(self.label(label(index), edge, y, anchor, style));
-                let title = format!("{}: mean rank {:.2}", self.algorithms[index], self.test.ranks[index]);
-                drawing.mark(Datum { key: unmarked(&self.algorithms[index]).to_owned(), title }, elbow);
-            }
-        }
-        let bottom = bottom + 9.0 + left.len() as f64 * pitch;
-        drawing.height = self.draw_words(&mut drawing, bottom, style) + 2.0;
+        let (bottom, left_out) = match to - from < LEAST_PITCH * order.len() as f64 {
+            true => self.draw_rows(&mut drawing, top, &order, style),
+            false => (self.draw_line(&mut drawing, top, (from, to), [left, right], &names, style), 0),
+        };
+        drawing.height = self.draw_words(&mut drawing, bottom, left_out, style) + 2.0;
         drawing
     }
 
@@ -155,13 +147,43 @@ impl Figure for CriticalDifference {
 }
 
 impl CriticalDifference {
-    fn label(&self, text: String, edge: f64, y: f64, anchor: Anchor, style: &Style) -> Shape {
-        let x = if anchor == Anchor::End { edge - 2.5 } else { edge + 2.5 };
-        let y = y + style.half_capital();
-        Shape::Text(super::drawing::Text { x, y, text, size: style.font_pt, anchor, upwards: false, paint: Paint::INK })
+    /// One line for all, the better half named at its left, the others at its right; returns where it ends.
+    fn draw_line(
+        &self,
+        drawing: &mut Drawing,
+        top: f64,
+        (from, to): (f64, f64),
+        [left, right]: [&[usize]; 2],
+        names: &[String],
+        style: &Style,
+    ) -> f64 {
+        let area = Area::new(from + 4.0, top + style.line() + 8.0, to - from - 8.0, 0.0);
+        let axis = Axis::below(self.scale(), &Quantity::new("mean rank", Unit::One), area.width, style);
+        let x = |rank: f64| axis.x(rank, &area);
+        self.draw_scale_of_difference(drawing, x, area.y - 2.0, &area, style);
+        let axis_y = area.y + style.line() + 6.0;
+        axis.draw_above(drawing, &Area { y: axis_y, ..area }, style);
+        let bottom = self.draw_bars(drawing, x, axis_y + 5.5);
+        let looks = Look::of(&self.algorithms);
+        let pitch = style.line() + 0.8;
+        // The outermost of each side is the lowest, so that no line crosses a name.
+        for (side, anchor, edge) in
+            [(left.to_vec(), Anchor::End, from), (right.iter().rev().copied().collect(), Anchor::Start, to)]
+        {
+            for (row, &index) in side.iter().enumerate() {
+                let y = bottom + 4.0 + (row as f64 + 0.5) * pitch;
+                let at = x(self.test.ranks[index]);
+                let beside = if anchor == Anchor::End { edge - 2.5 } else { edge + 2.5 };
+                let elbow = polyline(&[(at, axis_y), (at, y), (edge, y)], ELBOW);
+                let marker = looks[index].point((at, axis_y), MARKER);
+                let name = text(self.label(&names[index], index), (beside, y), anchor, style);
+                drawing.mark(self.datum(index), vec![elbow, marker, name]);
+            }
+        }
+        bottom + 9.0 + left.len() as f64 * pitch
     }
 
-    fn draw_words(&self, drawing: &mut Drawing, top: f64, style: &Style) -> f64 {
+    fn draw_words(&self, drawing: &mut Drawing, top: f64, left_out: usize, style: &Style) -> f64 {
         let test = &self.test;
         let p = test.p();
         let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
@@ -174,7 +196,11 @@ impl CriticalDifference {
                  algorithms would tell more."
             ),
         };
-        let text = format!("{} instances; Friedman χ² = {:.2}{f}, {p}. {words}", test.instances, test.friedman);
+        let rest = match left_out {
+            0 => String::new(),
+            count => format!(" {count} algorithms of worse ranks are not shown; the data have them."),
+        };
+        let text = format!("{} instances; Friedman χ² = {:.2}{f}, {p}. {words}{rest}", test.instances, test.friedman);
         let lines = wrapped(&text, drawing.width, style.font_pt);
         for (index, line) in lines.iter().enumerate() {
             let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();
@@ -182,6 +208,32 @@ impl CriticalDifference {
         }
         top + lines.len() as f64 * style.line()
     }
+}
+
+/// A name beside its line, in the middle of its height.
+fn text(text: String, (x, y): (f64, f64), anchor: Anchor, style: &Style) -> Shape {
+    let y = y + style.half_capital();
+    Shape::Text(Text { x, y, text, size: style.font_pt, anchor, upwards: false, paint: Paint::INK })
+}
+
+/// Bars, in the order of their beginnings, each with its level: bars of a level do not touch.
+fn levelled(bars: impl Iterator<Item = (f64, f64)>) -> Vec<(usize, f64, f64)> {
+    let mut ends: Vec<f64> = Vec::new();
+    let place = |(from, to): (f64, f64)| {
+        let level = ends.iter().position(|&end| end + 3.0 < from).unwrap_or(ends.len());
+        if level == ends.len() {
+            ends.push(to);
+        } else {
+            ends[level] = to;
+        }
+        (level, from, to)
+    };
+    bars.map(place).collect()
+}
+
+/// How many levels bars take.
+fn levels_of(bars: &[(usize, f64, f64)]) -> usize {
+    bars.iter().map(|(level, ..)| level + 1).max().unwrap_or(0)
 }
 
 impl Axis {
