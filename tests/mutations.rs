@@ -5,11 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_undirected};
-use placebench::datasets::format::{
-    is_decoding, read_cluster, read_graph, undirected_format, write_cluster, write_graph,
-};
+use placebench::datasets::format::{FORMATS, Holds, is_decoding, read_cluster, read_graph, write_cluster, write_graph};
 use placebench::datasets::{GraphBuilder, OpId, OpSpec, SplitMix64};
-use placebench::generator::{cluster_preset, grid};
+use placebench::generator::cluster_preset;
 use placebench::harness::results::{Row, read_table, write_table};
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{BUILT_IN, Suite};
@@ -76,12 +74,17 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
     }
     let graph = builder.build().unwrap();
     let header = placebench::datasets::format::GraphHeader::named("g");
-    for name in ["g.csv", "g.pb", "g.pbtxt", "g"] {
-        write_graph(at(name), &header, &graph).unwrap();
+    for format in FORMATS {
+        let (Holds::Graph { read: Some(_), write: Some(_) }, Some(extension)) =
+            (&format.holds, format.extensions().first())
+        else {
+            continue;
+        };
+        let path = at(&format!("g.{extension}"));
+        write_graph(&path, &header, &graph).unwrap();
+        attack(&path, |path| said(read_graph(path)));
     }
-    for name in ["g.csv", "g.pb", "g.pbtxt"] {
-        attack(&at(name), |path| said(read_graph(path)));
-    }
+    write_graph(at("g"), &header, &graph).unwrap();
     for name in ["graph.toml", "ops.parquet", "tensors.parquet", "edges.parquet"] {
         attack(&at("g").join(name), |_| said(read_graph(at("g"))));
     }
@@ -89,10 +92,10 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
         write_cluster(at(name), &cluster_preset("tiny3", 0).unwrap().unwrap()).unwrap();
         attack(&at(name), |path| said(read_cluster(path)));
     }
-    for name in ["u.graph", "u.mtx", "u.edges", "u.pbedges"] {
-        let format = undirected_format(at(name)).unwrap();
-        write_undirected(at(name), format, &Undirected::Graph(grid(4).unwrap())).unwrap();
-        attack(&at(name), |path| said(read_undirected(path, format, false)));
+    for format in FORMATS.into_iter().filter(|format| format.is_undirected()) {
+        let path = at(&format!("u.{}", format.extensions()[0]));
+        write_undirected(&path, format, &Undirected::of_dataflow(&graph, format).unwrap()).unwrap();
+        attack(&path, |path| said(read_undirected(path, format, false)));
     }
     fs::write(at("s.toml"), BUILT_IN[0].suite().unwrap().to_toml().unwrap()).unwrap();
     attack(&at("s.toml"), |path| said(Suite::read(path)));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use placebench_datasets::format::{ReadOptions, read_cluster, read_graph, read_graph_with};
-use placebench_datasets::{DataflowGraph, DeviceId, Kind, KindSet, OpId};
+use placebench_datasets::format::{GraphHeader, ReadOptions, read_cluster, read_graph, read_graph_with, write_graph};
+use placebench_datasets::{DataflowGraph, DeviceId, GraphBuilder, Kind, KindSet, OpId, OpSpec};
 
 fn read(name: &str, content: &str) -> (DataflowGraph, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn graphml_with_defaults_of_keys() {
 fn a_workflow_of_wfcommons() {
     let (graph, report) = read(
         "w.json",
-        r#"{"name": "blast", "schemaVersion": "1.5", "workflow": {"specification": {"tasks": [
+        r#"{"name": "blast", "schemaVersion": "1.6", "workflow": {"specification": {"tasks": [
             {"name": "split", "id": "split_1", "parents": [], "children": ["sum_1"], "inputFiles": ["in"], "outputFiles": ["a", "b"]},
             {"name": "sum", "id": "sum_1", "parents": ["split_1"], "children": ["end_1"], "inputFiles": ["b", "in"], "outputFiles": []},
             {"name": "end", "id": "end_1", "parents": ["sum_1"], "children": []}],
@@ -96,6 +96,27 @@ fn a_workflow_of_wfcommons() {
     assert_eq!(graph.op_types().unwrap().get(0), Some("cut"));
     assert_eq!(graph.op_types().unwrap().get(1), Some("sum"));
     assert_eq!(report.unwrap(), "left out: 2 inputs from files that no task writes");
+}
+
+#[test]
+fn a_workflow_with_any_names_has_ids_that_wfcommons_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.wf.json");
+    for (name, id) in [("model/add:0", "model/add:0"), ("a sum", "1")] {
+        let mut builder = GraphBuilder::default();
+        let first = builder.add_op(OpSpec { name: Some("x"), ..OpSpec::cost(1.0) }, &[8]);
+        let second = builder.add_op(OpSpec { name: Some(name), op_type: Some("Add"), ..OpSpec::cost(2.0) }, &[]);
+        builder.add_edge(first, 0, second).unwrap();
+        let graph = builder.build().unwrap();
+        write_graph(&path, &GraphHeader::named("g"), &graph).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(file["schemaVersion"], "1.6");
+        assert!(file.get("description").is_none(), "an empty one is no valid WfFormat");
+        let task = &file["workflow"]["specification"]["tasks"][1];
+        assert_eq!((task["id"].as_str(), task["name"].as_str()), (Some(id), Some("Add")));
+        assert_eq!(task.get("opName").is_some(), id != name);
+        assert_eq!(read_graph(&path).unwrap().1, graph);
+    }
 }
 
 #[test]
@@ -344,7 +365,7 @@ fn what_is_wrong_is_named_with_its_place() {
         (
             "g.wf.json",
             "{\"schemaVersion\": \"1.4\", \"workflow\": {\"specification\": {\"tasks\": []}}}".into(),
-            "g.wf.json: schemaVersion: the version of the schema is '1.4': convert it to 1.5 with WfCommons",
+            "g.wf.json: schemaVersion: the version of the schema is '1.4': convert it to 1.6 with WfCommons",
         ),
         (
             "g.dnn.json",

@@ -1,5 +1,5 @@
 """Graphs that placebench writes, read by the tools that own the formats: DOT, GraphML, Matrix Market, METIS, hMETIS,
-DAX and edge lists. No package reads DIMACS' 'p edge' and 'p sp' (python-igraph takes 'p max' alone), STG or HyperDAG.
+DIMACS, DAX and edge lists. No package reads DIMACS' 'p sp', STG or HyperDAG.
 
 PLACEBENCH names the command. A tool that is not installed skips its test, with the reason.
 """
@@ -112,6 +112,16 @@ class Consumers(unittest.TestCase):
         graph = networkx.read_weighted_edgelist(self.convert(GRAPH, "g.edges"), nodetype=int)
         found = {tuple(sorted(pair)): int(weight) for *pair, weight in graph.edges(data="weight")}
         self.assertEqual(found, self.weights)
+
+    def test_furones_reads_dimacs(self):
+        self.package("furones")
+        from furones import parser
+
+        graph = parser.read(str(self.convert("gnm(vertices=300,edges=900)", "g.col")))
+        lines = self.convert("gnm(vertices=300,edges=900)", "plain.edges").read_text().splitlines()
+        edges = [tuple(map(int, line.split()[:2])) for line in lines if not line.startswith("#")]
+        self.assertEqual(self.joined_of((int(a), int(b)) for a, b in graph.edges()), self.joined_of(edges))
+        self.assertEqual(len(edges), 900)
 
     def test_mt_kahypar_reads_metis_and_hmetis(self):
         mtkahypar = self.package("mtkahypar")

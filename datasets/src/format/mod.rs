@@ -5,6 +5,7 @@
 //! directly, too. Every writer puts a file in its place only when it is complete. Every error is one line: see
 //! [`FormatError`].
 
+mod arrow;
 pub(crate) mod atomic;
 pub mod cluster_toml;
 pub(crate) mod compressed;

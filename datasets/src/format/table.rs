@@ -4,15 +4,16 @@ use super::entry::{Format, Holds};
 use super::graphdef::{self, extraction};
 use super::undirected::{dimacs, edges, hmetis, matrix_market, metis, partition};
 use super::{
-    cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, gexf, graphml, hyperdag, native, node_link, onnx,
-    saga, stg, wfformat,
+    arrow, cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, gexf, graphml, hyperdag, native,
+    node_link, onnx, saga, stg, wfformat,
 };
 use crate::stream::row_file;
 
 /// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
-pub static FORMATS: [&Format; 28] = [
+pub static FORMATS: [&Format; 29] = [
     &native::FORMAT,
     &csv_graph::FORMAT,
+    &arrow::FORMAT,
     &graphdef::BINARY,
     &graphdef::TEXT,
     &extraction::FORMAT,

@@ -129,6 +129,30 @@ pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(&'stat
     Ok(values.map(|(name, text)| (name, Value::Text(text))).collect())
 }
 
+/// The header that some values say.
+///
+/// # Errors
+/// If `provenance` is no TOML.
+pub(super) fn header_of(path: &Path, values: &Values) -> Result<GraphHeader, FormatError> {
+    let text = |name: &str| values.get(name).unwrap_or("").to_owned();
+    let or = |text: String, default: String| if text.is_empty() { default } else { text };
+    let default = Units::default();
+    let provenance = toml::from_str(&text("provenance")).map_err(|error: toml::de::Error| {
+        FormatError::item(path, "provenance", error.message()).remedy("write TOML, or leave it out")
+    })?;
+    Ok(GraphHeader {
+        name: text("name"),
+        title: text("title"),
+        licence: text("licence"),
+        units: Units {
+            ops: or(text("units_ops"), default.ops),
+            time: or(text("units_time"), default.time),
+            bytes: or(text("units_bytes"), default.bytes),
+        },
+        provenance,
+    })
+}
+
 /// Edges in the order in which a reader has to add them: by consumer, in the order of its inputs.
 pub(super) fn edges_by_consumer(graph: &DataflowGraph) -> impl Iterator<Item = (Edge, OpId)> + '_ {
     graph.op_ids().flat_map(|op| graph.predecessors(op).map(move |edge| (edge, op)))
@@ -217,7 +241,7 @@ impl Described {
     /// The first node or edge that is wrong; all that [`GraphBuilder::build`] refuses.
     pub(super) fn into_file(self, path: &Path) -> Result<GraphFile, FormatError> {
         let mut notes = Vec::new();
-        let header = self.read_header(path)?;
+        let header = header_of(path, &self.header)?;
         let ops = self.op_ids(path)?;
         let (sizes, edges) = self.read_links(path, &ops)?;
         let counted = self.nodes.iter().enumerate().all(|(position, node)| node.id == position.to_string());
@@ -270,26 +294,6 @@ impl Described {
         notes.extend(self.ignored());
         let report = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(GraphFile { header, graph, report })
-    }
-
-    fn read_header(&self, path: &Path) -> Result<GraphHeader, FormatError> {
-        let text = |name: &str| self.header.get(name).unwrap_or("").to_owned();
-        let or = |text: String, default: String| if text.is_empty() { default } else { text };
-        let default = Units::default();
-        let provenance = toml::from_str(&text("provenance")).map_err(|error: toml::de::Error| {
-            FormatError::item(path, "provenance", error.message()).remedy("write TOML, or leave it out")
-        })?;
-        Ok(GraphHeader {
-            name: text("name"),
-            title: text("title"),
-            licence: text("licence"),
-            units: Units {
-                ops: or(text("units_ops"), default.ops),
-                time: or(text("units_time"), default.time),
-                bytes: or(text("units_bytes"), default.bytes),
-            },
-            provenance,
-        })
     }
 
     fn op_ids(&self, path: &Path) -> Result<HashMap<&str, OpId>, FormatError> {

@@ -1,8 +1,8 @@
-//! WfFormat 1.5, the workflow format of WfCommons.
+//! WfFormat 1.5 and 1.6, the workflow format of WfCommons.
 //!
 //! | in the file | in the graph |
 //! |---|---|
-//! | a task's id | name; ids that count 0, 1, 2, … are no names |
+//! | a task's `opName`, else its id | name; ids that count 0, 1, 2, … are no names |
 //! | `category`, else `command.program`, else `name` if it is not the id | op type |
 //! | `runtimeInSeconds` | cost in operations: a device of speed 1 is the machine of the trace |
 //! | an output file | a tensor |
@@ -10,6 +10,9 @@
 //! | a parent whose files the task does not read | a control edge |
 //!
 //! Files that no task writes are input from outside: they are left out, and the report says how many.
+//!
+//! Written is 1.6, the only version that WfCommons 1.6 takes. Its ids have letters, digits and `_.#:/-` only. Where a name
+//! has more, all ids are numbers, and the names are in the additional field `opName`.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -29,7 +32,7 @@ use crate::{DataflowGraph, GraphBuilder, OpId, OpSpec};
 pub(super) static FORMAT: Format = Format {
     name: "wfformat",
     mark: Mark::Json(&["wf.json"], &["workflow"]),
-    title: "WfFormat 1.5, of WfCommons",
+    title: "WfFormat 1.6, of WfCommons; 1.5 is read, too",
     lacks: &[
         Detail::Licence,
         Detail::Units,
@@ -78,6 +81,7 @@ struct Task {
     id: String,
     name: String,
     category: Option<String>,
+    op_name: Option<String>,
     #[serde(default)]
     parents: Vec<String>,
     #[serde(default)]
@@ -115,9 +119,9 @@ struct Command {
 fn read(path: &Path) -> Result<GraphFile, FormatError> {
     let file: File = json::parse(path, &compressed::read_text(path)?)?;
     let fault = |task: &str, message: String| FormatError::item(path, format!("task '{task}'"), message);
-    if !file.schema_version.starts_with("1.5") {
+    if !["1.5", "1.6"].contains(&file.schema_version.as_str()) {
         let message = format!("the version of the schema is '{}'", file.schema_version);
-        return Err(FormatError::item(path, "schemaVersion", message).remedy("convert it to 1.5 with WfCommons"));
+        return Err(FormatError::item(path, "schemaVersion", message).remedy("convert it to 1.6 with WfCommons"));
     }
     let Workflow { specification: Specification { tasks, files }, execution } = file.workflow;
     let sizes: HashMap<&str, u64> = files.iter().map(|file| (file.id.as_str(), file.size_in_bytes)).collect();
@@ -142,7 +146,7 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
         });
         let spec = OpSpec {
             ops: cost.map_err(|message| fault(&task.id, format!("its runtimeInSeconds {message}")))?,
-            name: (!numbered).then_some(task.id.as_str()),
+            name: task.op_name.as_deref().or((!numbered).then_some(task.id.as_str())),
             op_type: category.or((task.name != task.id).then_some(task.name.as_str())),
             ..OpSpec::default()
         };
@@ -198,16 +202,24 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
 
 fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
     let io = |error| FormatError::io(path, error);
-    let id = |op: OpId| quoted(&graph.name(op).map_or_else(|| op.to_string(), str::to_owned));
+    let names_are_ids = graph.op_ids().all(|op| graph.name(op).is_none_or(is_id));
+    let id = |op: OpId| match graph.name(op).filter(|_| names_are_ids) {
+        Some(name) => quoted(name),
+        None => quoted(&op.to_string()),
+    };
     let file = |tensor: crate::TensorId| format!("\"tensor{tensor}\"");
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let op_type = |op: OpId| graph.op_types().and_then(|types| types.get(op.index()));
+    let description = match header.title.as_str() {
+        "" => String::new(),
+        title => format!("\"description\": {}, ", quoted(title)),
+    };
     write_file(path, |out| {
         writeln!(
             out,
-            "{{\"name\": {}, \"description\": {}, \"createdAt\": \"{INSTANT}\", \"schemaVersion\": \"1.5\",\n\"workflow\": {{\"specification\": {{\"tasks\": [",
-            quoted(&header.name),
-            quoted(&header.title)
+            "{{\"name\": {}, {description}\"createdAt\": \"{INSTANT}\", \"schemaVersion\": \"1.6\",\n\"workflow\": {{\"specification\": {{\"tasks\": [",
+            // Neither may be empty.
+            quoted(if header.name.is_empty() { "graph" } else { &header.name }),
         )
         .map_err(io)?;
         for op in graph.op_ids() {
@@ -225,9 +237,13 @@ fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(),
             children.sort_unstable();
             children.dedup();
             let comma = if op.index() + 1 == graph.op_count() { "" } else { "," };
+            let name = match graph.name(op).filter(|_| !names_are_ids) {
+                Some(name) => format!(", \"opName\": {}", quoted(name)),
+                None => String::new(),
+            };
             writeln!(
                 out,
-                "{{\"name\": {}, \"id\": {}, \"parents\": {}, \"children\": {}, \"inputFiles\": {}, \"outputFiles\": {}}}{comma}",
+                "{{\"name\": {}, \"id\": {}{name}, \"parents\": {}, \"children\": {}, \"inputFiles\": {}, \"outputFiles\": {}}}{comma}",
                 op_type(op).map_or_else(|| id(op), quoted),
                 id(op),
                 list(parents.into_iter().map(id).collect()),
@@ -263,4 +279,9 @@ fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(),
         }
         writeln!(out, "]}}}}}}").map_err(io)
     })
+}
+
+/// Whether a text may be the id of a task.
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.#:/-".contains(c))
 }

@@ -32,6 +32,9 @@ pub struct LeveledChunks {
 /// Ops that share an entry of the table of levels, as a binary logarithm.
 const BLOCK: u32 = 6;
 
+/// Ops before a chunk whose levels are listed while it is made: as many as stay in the processor's caches.
+const MOST_NEAR: u32 = 1 << 16;
+
 /// The columns of consecutive ops.
 #[derive(Clone, Debug, Default)]
 pub struct OpBatch {
@@ -134,6 +137,20 @@ impl LeveledChunks {
         self.first_level[chunk] as usize..self.first_level[chunk + 1] as usize
     }
 
+    /// Lists the level of each op from which most edges of a chunk come: those within reach, and of the chunk itself.
+    /// Returns the first of these ops.
+    fn list_levels(&self, chunk: usize, list: &mut Vec<u32>) -> u32 {
+        let (levels, all) = (self.levels(chunk), &self.plan.levels);
+        let within_reach = all.first_op[levels.start.saturating_sub(all.reach as usize)];
+        let first = within_reach.max(all.first_op[levels.start].saturating_sub(MOST_NEAR));
+        let first_level = all.level_of(first) as usize;
+        list.clear();
+        for level in first_level..levels.end {
+            list.resize((all.first_op[level + 1] - first) as usize, level as u32);
+        }
+        first
+    }
+
     #[inline]
     fn level_of(&self, op: u32) -> usize {
         let mut level = self.level_of_block[(op >> BLOCK) as usize] as usize;
@@ -155,6 +172,8 @@ impl EdgeChunks for LeveledChunks {
 
     fn append(&self, chunk: usize, scratch: &mut ChunkScratch, edges: &mut Vec<(u32, u32)>, sheet: &mut Sheet) {
         let (mut degrees, mut spans) = (Counter::new(), Counter::new());
+        let first_near = self.list_levels(chunk, &mut scratch.levels);
+        let near = &scratch.levels;
         for level in self.levels(chunk) {
             let shape = self.plan.shape(level);
             scratch.ends.resize(shape.ops as usize, 0);
@@ -165,7 +184,14 @@ impl EdgeChunks for LeveledChunks {
             for (target, &end) in (shape.first_op..).zip(&*ends) {
                 let sources = &sources[from..end as usize];
                 edges.extend(sources.iter().map(|&source| (source, target)));
-                sources.iter().for_each(|&source| spans.count((level - self.level_of(source)) as u64));
+                for &source in sources {
+                    // Wraps around for a source before the table, and then is in no table.
+                    let from = match near.get(source.wrapping_sub(first_near) as usize) {
+                        Some(&level) => level as usize,
+                        None => self.level_of(source),
+                    };
+                    spans.count((level - from) as u64);
+                }
                 degrees.count(sources.len() as u64);
                 from = end as usize;
             }

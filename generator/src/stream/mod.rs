@@ -101,6 +101,7 @@ pub struct ChunkScratch {
     pub(crate) rows: Rows,
     pub(crate) ends: Vec<u32>,
     pub(crate) columns: Vec<u32>,
+    pub(crate) levels: Vec<u32>,
     taken: Taken,
 }
 

@@ -1,18 +1,18 @@
 //! From a model to a graph.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::call::{Call, Fault};
 use super::content;
 use super::dims::Dims;
 use super::names;
+use super::notes::Notes;
 use super::operators::{self, Operators};
 use super::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::tensor::{Element, Tensor};
 use crate::format::entry::GraphFile;
 use crate::format::options::ReadOptions;
-use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
 use crate::{GraphBuilder, OpId, OpSpec};
 
@@ -104,38 +104,6 @@ struct Made {
     op: OpId,
     port: usize,
     tensor: Tensor,
-}
-
-/// What the reader noticed.
-#[derive(Default)]
-struct Notes {
-    initializers: u64,
-    weights: u64,
-    /// Operators without a model of costs, with the number of their nodes.
-    unknown: BTreeMap<String, u64>,
-    /// Values whose declared shape is another than the inferred one.
-    redeclared: u64,
-}
-
-impl Notes {
-    fn report(self) -> Option<String> {
-        let mut notes = Vec::new();
-        if self.initializers > 0 {
-            notes.push(format!("{} of {} bytes", counted(self.initializers, "initializer"), self.weights));
-        }
-        if !self.unknown.is_empty() {
-            let list: Vec<_> = self.unknown.iter().map(|(name, count)| format!("{name} ({count})")).collect();
-            let list = list.join(", ");
-            notes.push(format!("operators without a cost model, at 1 operation an element written: {list}"));
-        }
-        if self.redeclared > 0 {
-            notes.push(format!(
-                "{} declared otherwise than inferred: the inferred shape counts",
-                counted(self.redeclared, "shape")
-            ));
-        }
-        (!notes.is_empty()).then(|| notes.join("; "))
-    }
 }
 
 struct Import<'a> {

@@ -23,6 +23,7 @@ mod dims;
 mod import;
 mod infer;
 mod names;
+mod notes;
 mod operators;
 mod own;
 mod proto;
