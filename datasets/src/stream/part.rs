@@ -128,7 +128,6 @@ impl<'a, W: Write + Send> EdgeSink<'a, W> {
     pub fn push(&mut self, edges: &[(u32, u32)]) -> Result<(), FormatError> {
         let io = |error| FormatError::io(self.path, error);
         self.count += edges.len() as u64;
-        self.buffer.clear();
         match &mut self.out {
             Out::Parquet(table) => {
                 for &(source, target) in edges {
@@ -146,6 +145,7 @@ impl<'a, W: Write + Send> EdgeSink<'a, W> {
                 out.write_all(&self.buffer).map_err(io)
             }
             Out::Text(out) => {
+                self.buffer.clear();
                 self.buffer.reserve(edges.len() * 22);
                 for &(a, b) in edges {
                     push_number(&mut self.buffer, a);
