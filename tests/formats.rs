@@ -121,7 +121,7 @@ fn the_help_of_the_verbs_names_every_format_they_read_or_write() {
     let folder = tempfile::tempdir().unwrap();
     let help = |verb: &str| words(&text(&placebench(folder.path(), &[verb, "--help"]).stdout));
     for (verb, expected) in [
-        ("convert", ".csv, .pb, .pbtxt, .prototxt, folder with graph.pb"),
+        ("convert", ".csv, .arrow, .feather, .ipc, .pb, .pbtxt, .prototxt, folder with graph.pb"),
         ("convert", ".graph, .metis, .mtx"),
         ("convert", "--cluster .toml, .csv"),
         ("partition", "metis, hmetis, mtx, dimacs, edges, binary"),

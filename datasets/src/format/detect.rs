@@ -271,7 +271,7 @@ mod tests {
         fs::write(folder.path().join("g.CSV"), "id,inputs,colocated,tensor_bytes,ops\n0,,,,1\n").unwrap();
         let (header, graph) = read_graph(folder.path().join("g.CSV")).unwrap();
         assert_eq!((header.name.as_str(), graph.op_count()), ("g", 1));
-        let known = ".csv, .pb, .pbtxt, .prototxt, .onnx, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .hdag, .hyperdag, .dax or a graph folder";
+        let known = ".csv, .arrow, .feather, .ipc, .pb, .pbtxt, .prototxt, .onnx, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .hdag, .hyperdag, .dax or a graph folder";
         assert_eq!(fault("gone.csv"), "gone.csv: no such file or directory");
         for (name, expected) in [
             ("g.json", "g.json:1: EOF while parsing a value: write valid JSON"),
