@@ -62,7 +62,7 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 ///
 /// # Complexity
 /// A sweep takes O((ops + edges) · min(devices, 12)) beside sorting, a list pass what HEFT takes. The preset says how many there
-/// are: measured on the suite `own-judges`, 14, 45 or 650 times the time of HEFT, and some 20 times that where transfers wait for each other. Memory: some 200 bytes an op and
+/// are: measured on the suite `own-judges`, 18, 40 or 600 times the time of HEFT, and some 20 times that where transfers wait for each other. Memory: some 200 bytes an op and
 /// 32 an edge for each chain, and 16 bytes per op and device for optimistic cost tables, which large instances do without.
 ///
 /// # Ties
@@ -117,11 +117,11 @@ impl Named for Without {
 /// How much [`Sweep`] tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// About 14 times HEFT's time.
+    /// About 18 times HEFT's time.
     Fast,
-    /// About 45 times HEFT's time.
+    /// About 40 times HEFT's time.
     Default,
-    /// About 650 times HEFT's time.
+    /// About 600 times HEFT's time.
     Quality,
 }
 
@@ -134,7 +134,7 @@ impl Preset {
     fn effort(self) -> Effort {
         match self {
             Self::Fast => Effort {
-                seeds: &Seed::ALL[..7],
+                seeds: &Seed::ALL[..8],
                 refined: 1,
                 passes: 1,
                 chains: 1,
@@ -210,7 +210,7 @@ impl Algorithm for Sweep {
     )];
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
-        let preset = "how much is tried: fast, default or quality, about 14, 45 or 650 times the time of heft, and some 20 times \
+        let preset = "how much is tried: fast, default or quality, about 18, 40 or 600 times the time of heft, and some 20 times \
                       that where transfers wait for each other";
         let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
         Ok(Self {

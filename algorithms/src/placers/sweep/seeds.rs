@@ -10,7 +10,7 @@ use placebench_datasets::{EdgeWeight, VertexWeight};
 use crate::partition::streaming::Fennel;
 use crate::partition::{Multilevel, Partitioner};
 use crate::placers::{
-    BatchSplit, ClusterLoad, Dfs, Dls, Etf, Expert, Lookahead, Mite, Partitioned, SingleDevice, WhitepaperGreedy,
+    BatchSplit, ClusterLoad, Dfs, Dls, Etf, Expert, Lookahead, Mite, Partitioned, Peft, SingleDevice, WhitepaperGreedy,
 };
 use crate::ranks::{Average, average_exec_times};
 use crate::{Algorithm, Decision, PlaceContext, PlaceError, Placer};
@@ -35,7 +35,6 @@ pub(super) enum Seed {
     ReverseHeft,
     /// PEFT on the reversed graph; not where its table would be too large.
     ReversePeft,
-    /// PEFT; not where its table would be too large.
     Peft,
     /// All on one device, as far as it may run there.
     SingleDevice,
@@ -61,9 +60,9 @@ impl Seed {
         Self::Grouped,
         Self::ReverseHeft,
         Self::ReversePeft,
+        Self::Peft,
         Self::Etf,
         Self::Appended,
-        Self::Peft,
         Self::Dls,
         Self::Lookahead,
     ];
@@ -96,6 +95,7 @@ impl Seed {
             Self::ClusterLoad => ClusterLoad::with_defaults().place(instance, context),
             Self::Fennel => partitioned(Box::new(Fennel::with_defaults())).place(instance, context),
             Self::Multilevel => partitioned(Box::new(Multilevel::with_defaults())).place(instance, context),
+            Self::Peft => Peft::with_defaults().place(instance, context),
             Self::Etf => Etf::with_defaults().place(instance, context),
             Self::Dls => Dls::with_defaults().place(instance, context),
             Self::Lookahead => Lookahead::with_defaults().place(instance, context),
@@ -128,8 +128,8 @@ impl Seed {
             topological.reverse();
         }
         let mut schedule = match self {
-            Self::Peft | Self::ReversePeft if problem.ops * problem.devices > MOST_COSTS => return None,
-            Self::Peft | Self::ReversePeft => {
+            Self::ReversePeft if problem.ops * problem.devices > MOST_COSTS => return None,
+            Self::ReversePeft => {
                 let (table, means) = optimistic_costs(way, &topological);
                 let sequence = most_urgent_first(way, &means);
                 list_pass(way, &sequence, &Guide::Table(&table), true)
