@@ -269,9 +269,9 @@ fn a_process_that_dies_or_hangs_is_one_line_and_nothing_is_left_running() {
 #[test]
 fn processes_that_were_started_by_hand_need_the_token() {
     let folder = tempfile::tempdir().unwrap();
-    let worker = |token: &str| {
+    let worker = |token: &str, listen: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
-        command.args(["execute-worker", "--once"]).env("PLACEBENCH_TOKEN", token);
+        command.args(["execute-worker", "--once", "--listen", listen]).env("PLACEBENCH_TOKEN", token);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -280,13 +280,27 @@ fn processes_that_were_started_by_hand_need_the_token() {
     let run = |token: &str, hosts: &[String]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
         command.args(["execute", "convnet", "-c", "gtx1080x2", "--transport", "tcp", "--hosts", &hosts.join(",")]);
-        command.args(FAST).arg("-q").env("PLACEBENCH_TOKEN", token).current_dir(folder.path()).output().unwrap()
+        command.args(FAST).arg("-q").env("PLACEBENCH_TOKEN", token).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
+    let ended = |run: Child| run.wait_with_output().unwrap();
     let token = "a token of this test";
-    let (mut children, addresses): (Vec<Child>, Vec<String>) = (0..4).map(|_| worker(token)).unzip();
-    assert_one_line_error(&run("short", &addresses), "hosts need a token of at least 16 characters");
-    assert_one_line_error(&run("another token of this test", &addresses), "does not know the token of this run");
-    let output = run(token, &addresses);
+    let (mut children, mut addresses): (Vec<Child>, Vec<String>) = (0..3).map(|_| worker(token, "127.0.0.1:0")).unzip();
+    // The port of the fourth is free now; its process starts when it is called already.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    addresses.insert(0, free.clone());
+    assert_one_line_error(&ended(run("short", &addresses)), "hosts need a token of at least 16 characters");
+    let running = run(token, &addresses);
+    std::thread::sleep(Duration::from_millis(300));
+    children.push(worker("another token of this test", &free).0);
+    assert_one_line_error(&ended(running), "does not know the token of this run");
+    let mut stranger = children.pop().unwrap();
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+    let running = run(token, &addresses);
+    std::thread::sleep(Duration::from_millis(300));
+    children.push(worker(token, &free).0);
+    let output = ended(running);
     assert!(output.status.success(), "{}", text(&output.stderr));
     for child in &mut children {
         assert!(child.wait().unwrap().success());

@@ -268,3 +268,26 @@ fn what_a_graph_or_cluster_cannot_be_is_refused_when_it_is_read() {
     let empty = placebench(folder.path(), &["inspect", "files/g.pbtxt"]);
     assert_one_line_error(&empty, "files/g.pbtxt: the file has no node");
 }
+
+#[test]
+fn kinds_with_more_figures_than_anybody_looks_at_are_drawn_only_if_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph =
+        |index| format!("[[graph]]\nname = \"g{index}\"\nleveled = {{ levels = 2, nodes_per_level = [1, 2] }}\n");
+    let graphs: String = (0..201).map(graph).collect();
+    let suite = "name = \"many\"\nplacers = [\"heft\"]\nschedulers = [\"pct\"]\n[[cluster]]\npreset = \"tiny3\"\n";
+    fs::write(folder.path().join("s.toml"), format!("{suite}{graphs}")).unwrap();
+    let run = placebench(folder.path(), &["run", "s.toml", "--out", "run", "-q"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let figures = |args: &[&str]| {
+        let output = placebench(folder.path(), &[&["figure", "run"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let files = fs::read_dir(folder.path().join("run/figures")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        (names.filter(|name| name.starts_with("bars-") && name.ends_with(".svg")).count(), text(&output.stderr))
+    };
+    let (bars, said) = figures(&[]);
+    let expected = "left out: figure bars: it would be 201 figures: draw them with --kind bars\n";
+    assert!(bars == 0 && said.contains(expected), "{bars} bars: {said}");
+    assert_eq!(figures(&["--kind", "bars"]), (201, String::new()));
+}

@@ -1,11 +1,14 @@
 //! Laws of graphs that are made chunk by chunk.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Barrier;
 
 use placebench_datasets::OpId;
+use placebench_datasets::stream::EdgeFormat;
 use placebench_generator::{
     Amount, ChunkScratch, Decay, EdgeChunks, GnmChunks, GnmParams, LevelEdges, LeveledChunks, LeveledParams, OpBatch,
-    RmatChunks, RmatParams, Sheet, Tally, generate_leveled, gnm, rmat,
+    RmatChunks, RmatParams, Sheet, StreamParams, Streamed, Tally, generate_leveled, gnm, rmat,
 };
 use sha2::{Digest, Sha256};
 
@@ -249,4 +252,24 @@ fn what_relates_all_ops_is_refused_where_parts_are_made_alone() {
     params.ccr = Some(2.0);
     let message = LeveledChunks::new(&params, 1).unwrap_err().to_string();
     assert!(message.contains("`ccr` is 2, but must be left out where parts are made alone"), "{message}");
+}
+
+#[test]
+fn shards_that_begin_at_once_make_one_folder() {
+    let params = StreamParams::Gnm(GnmParams { vertices: 10, edges: 20, directed: false });
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("begin-at-once-{}", std::process::id()));
+    for round in 0..20 {
+        let path = folder.join(format!("{round}/graph"));
+        let start = Barrier::new(8);
+        let prepare = || {
+            let graph = Streamed::folder(params.clone(), 0, EdgeFormat::Binary, None, &path).unwrap();
+            start.wait();
+            graph.prepare(false)
+        };
+        std::thread::scope(|scope| {
+            let shards: Vec<_> = (0..8).map(|_| scope.spawn(prepare)).collect();
+            shards.into_iter().for_each(|shard| shard.join().unwrap().unwrap());
+        });
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }

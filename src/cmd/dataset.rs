@@ -195,12 +195,14 @@ fn command(args: &Args) -> String {
 fn prepare(args: &Args, out: &Path) -> anyhow::Result<()> {
     let recipe = format!("version = \"{}\"\ncommand = '{}'\n", env!("CARGO_PKG_VERSION"), command(args));
     let path = out.join(WORK).join(RECIPE);
+    // Looked at first: shares that begin at once all make the folder, and graphs come after the recipe.
+    let has_others = has_other_files(out);
     match fs::read_to_string(&path) {
         Ok(found) if found == recipe => {
             return fs::create_dir_all(out.join("graphs")).with_context(|| out.join("graphs").display().to_string());
         }
         Ok(_) => bail!("{}: holds another collection, format or version: choose another folder", out.display()),
-        Err(_) if has_other_files(out) => {
+        Err(_) if has_others => {
             bail!("{}: is a folder with other files: choose another folder, or empty it", out.display())
         }
         Err(_) => {}

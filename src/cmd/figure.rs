@@ -22,7 +22,8 @@ pub(crate) struct Args {
     /// The folder of a run.
     run: PathBuf,
 
-    /// Kinds of figures, separated by commas [default: all that the run has data for].
+    /// Kinds of figures, separated by commas [default: all that the run has data for, but for kinds with more than 200
+    /// figures].
     #[arg(long, short, value_delimiter = ',', value_parser = kinds())]
     kind: Vec<FigureKind>,
 
@@ -119,6 +120,9 @@ enum Page {
     Dark,
 }
 
+/// A kind with more figures than this, such as one a graph, is drawn only if it is named.
+const MOST_FIGURES: usize = 200;
+
 /// What the verb answers.
 #[derive(Serialize)]
 struct Answer {
@@ -189,6 +193,9 @@ fn write_kind(
     let figures = kind.of_run(&args.run, table, args.metric, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());
+    }
+    if figures.len() > MOST_FIGURES && args.kind.is_empty() {
+        bail!("it would be {} figures: draw them with --kind {}", figures.len(), kind.name());
     }
     let written = |NamedFigure { name, caption, figure }: NamedFigure| {
         let files = write_figure(args, folder, &name, &*figure, style)?;

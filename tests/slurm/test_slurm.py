@@ -10,6 +10,7 @@ of 'run' may follow its name."""
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -23,6 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PLACEBENCH = os.environ.get("PLACEBENCH", str(HERE.parents[1] / "target/release/placebench"))
 
 MEASURED = {"place_seconds", "simulate_seconds", "peak_rss_bytes", "host", "processor", "commit"}
+
+DOCS = HERE.parents[1] / "docs"
 
 # Sixteen graphs of six cells; the program makes a graph take a second.
 COMMON = HERE.parent / "common"
@@ -109,6 +112,10 @@ class Slurm(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         (cls.folder / "s.toml").write_text(SUITE)
         (cls.folder / "slow.sh").write_text(SLOW)
+        # The commands of the documentation say 'placebench', and nodes inherit the path.
+        (cls.folder / "bin").mkdir()
+        (cls.folder / "bin/placebench").symlink_to(PLACEBENCH)
+        os.environ["PATH"] = f"{cls.folder / 'bin'}:{os.environ['PATH']}"
         (cls.folder / "cluster").mkdir()
         cls.cluster = Cluster(cls.folder / "cluster")
         cls.addClassCleanup(cls.cluster.stop)
@@ -134,6 +141,20 @@ class Slurm(unittest.TestCase):
     def rows(cls, table):
         rows = json.loads((cls.folder / table).read_text())
         return [{name: value for name, value in row.items() if name not in MEASURED} for row in rows]
+
+    @classmethod
+    def files(cls, folder):
+        """What is in a folder: each file with its bytes."""
+        root = cls.folder / folder
+        return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+    def shell(self, script, folder):
+        environment = self.cluster.environment
+        result = subprocess.run(
+            ["sh", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=150
+        )
+        self.assertEqual(result.returncode, 0, f"{script}\n{result.stderr}")
+        return result
 
     def begin(self, out, *arguments, suite=("s.toml",)):
         """Begins a run in shards and follows it in the background."""
@@ -254,6 +275,58 @@ class Slurm(unittest.TestCase):
         stop(self.cluster.nodes["n2"])
         self.cluster.start_node("n2")
         self.cluster.wait_for_nodes()
+
+    def test_f_a_graph_and_a_collection_are_those_of_one_process(self):
+        for name, shards, command in [
+            ("graph", 4, "generate gnm(vertices=20000,edges=200000) --stream --shards 4"),
+            ("collection", 3, "dataset scale --largest 1e4"),
+        ]:
+            on_slurm = ["--engine", "slurm"] + (["--shards", "3"] if name == "collection" else [])
+            self.placebench(*command.split(), "--out", f"{name}-whole", check=True)
+            result = self.placebench(*command.split(), "--out", name, *on_slurm, "--", "--time=5")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"submitted {shards} of {shards} shards as job ", result.stderr)
+            made, whole = self.files(name), self.files(f"{name}-whole")
+            self.assertEqual(sorted(made), sorted(whole))
+            self.assertEqual([path for path in whole if made[path] != whole[path]], [])
+
+    def test_g_the_commands_of_the_tutorial(self):
+        text = (DOCS / "TUTORIAL.md").read_text()
+        section = text[text.index("## 10. ") : text.index("## 11. ")]
+        submit, shard = re.search("placebench run .* --engine slurm .*", section), re.search("placebench run .* --shard .*", section)
+        follow = "placebench run --follow cluster"
+        self.assertIn(f"\n{follow}\n", section)
+        study = self.folder / "study"
+        shutil.copytree(DOCS / "tutorial", study)
+        self.shell("placebench run communication.toml --out whole -q --table whole.json", study)
+        said = self.shell(submit[0], study).stderr
+        self.assertRegex(said, "submitted 8 of 8 shards as job [0-9]+ of Slurm; .*scancel --name=placebench-")
+        self.shell(f"{follow} --table cluster.json", study)
+        self.assertEqual(self.rows("study/cluster.json"), self.rows("study/whole.json"))
+        self.assertRegex(self.shell(shard[0], study).stdout, "^shard 3/8: [0-9]+ cells; the last: the table is written: cluster\n")
+
+    def test_h_devices_are_processes_on_two_nodes(self):
+        script = re.search("```\n(#!/bin/sh\n#SBATCH .*?)```", (DOCS / "SCALE.md").read_text(), re.DOTALL)[1]
+        # Two nodes on one machine need an address each, so that their ports differ.
+        script = script.replace("0.0.0.0", "$SLURMD_NODENAME")
+        self.assertIn("$SLURMD_NODENAME", script)
+        (self.folder / "devices.sh").write_text(script)
+        hosts = self.folder / "hosts"
+        hosts.write_text(pathlib.Path("/etc/hosts").read_text() + "127.0.0.2 n1\n127.0.0.3 n2\n")
+        bind = f"mount --bind {shlex.quote(str(hosts))} /etc/hosts"
+        for node, before in [("n1", bind), ("n2", bind)]:
+            stop(self.cluster.nodes[node])
+            self.cluster.start_node(node, before)
+        self.cluster.wait_for_nodes()
+        result = subprocess.run(
+            ["sbatch", "--wait", "--output=devices.log", "devices.sh"], cwd=self.folder,
+            env=self.cluster.environment, capture_output=True, text=True, timeout=100,
+        )
+        said = (self.folder / "devices.log").read_text()
+        self.assertEqual(result.returncode, 0, said)
+        for address in ["127.0.0.2:7100", "127.0.0.2:7101", "127.0.0.3:7100", "127.0.0.3:7101"]:
+            self.assertIn(f"listening {address}\n", said)
+        self.assertIn("makespan", said)
 
 
 if __name__ == "__main__":

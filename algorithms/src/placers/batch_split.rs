@@ -1,5 +1,7 @@
 //! Batch split: equal ranges of the ops by importance, the most important range to the fastest device.
 
+use std::cmp::Reverse;
+
 use placebench_datasets::{DeviceId, Instance, OpId};
 
 use crate::fairness::{Exception, Law, usable_devices};
@@ -51,8 +53,8 @@ impl Placer for BatchSplit {
         let mut ops: Vec<OpId> = graph.op_ids().collect();
         let highest = ops.iter().map(|&op| ranks.of(op)).fold(0.0, f64::max);
         // Along a path all ranks are equal but for rounding, which must not decide.
-        let importance = |op: OpId| if highest > 0.0 { (ranks.of(op) / highest * ROUNDING).round() } else { 0.0 };
-        ops.sort_by(|&a, &b| importance(b).total_cmp(&importance(a)));
+        let importance = |op: OpId| if highest > 0.0 { (ranks.of(op) / highest * ROUNDING).round() as u64 } else { 0 };
+        ops.sort_by_cached_key(|&op| Reverse(importance(op)));
         let mut devices: Vec<DeviceId> = usable_devices(instance);
         devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
         let mut assignment = Assignment::new(instance);

@@ -160,6 +160,8 @@ impl Streamed {
             return Ok(());
         }
         let at = self.path.join(MANIFEST);
+        // Looked at first: shards that begin at once all make the folder, and parts come after the manifest.
+        let has_other_files = self.has_other_files();
         if at.is_file() {
             let before: StreamManifest = read(&at)?;
             if before == self.manifest {
@@ -177,13 +179,21 @@ impl Streamed {
                 }
             }
             remove(&self.path.join(PROPERTIES))?;
-        } else if fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some()) {
+        } else if has_other_files {
             let message = "is a folder with other files";
             return Err(FormatError::file(&self.path, message).remedy("choose another folder, or empty it").into());
         }
         fs::create_dir_all(&self.path).map_err(|error| FormatError::io(&self.path, error))?;
         write(&at, &text(&self.manifest))?;
         Ok(())
+    }
+
+    /// Whether the folder has more in it than a manifest, written or half written.
+    fn has_other_files(&self) -> bool {
+        let half = format!(".{MANIFEST}.");
+        let is_other = |name: &str| name != MANIFEST && !name.starts_with(&half);
+        let Ok(mut entries) = fs::read_dir(&self.path) else { return false };
+        entries.any(|entry| entry.map_or(true, |entry| is_other(&entry.file_name().to_string_lossy())))
     }
 
     /// Whether a part, from 1, is finished.

@@ -13,7 +13,7 @@ use super::matching::cells_once;
 use super::statistics::geometric_mean;
 use super::verdict::PROBLEM;
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, Column, CsvTexts, Metric, Status, lists, values};
+use crate::results::{CELL, Column, CsvTexts, Metric, Status, Table, lists, values};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -166,14 +166,52 @@ impl History {
 /// What a history is made from.
 const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSeconds, Metric::SimulateSeconds];
 
+/// What the cells of a placer add up to.
+#[derive(Default)]
+struct Tally {
+    cells: usize,
+    ok: usize,
+    ratios: Vec<f64>,
+    gaps: Vec<f64>,
+    place_seconds: f64,
+    simulate_seconds: f64,
+}
+
 fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
+    let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+    // Within a suite and placer, cells are in the order of their names: graphs on clusters come first in it.
+    for part in Table::aligned(&[&run.table, &reference.table]) {
+        let own = cells_once(&run.name, &part[0], &METRICS)?;
+        if own.height() > 0 {
+            add(&mut tallies, own, cells_once(&reference.name, &part[1], &METRICS)?)?;
+        }
+    }
+    let date_and_commit =
+        |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let line = |((suite, placer), tally): ((String, String), Tally)| HistoryLine {
+        date: run.date.clone().unwrap_or_default(),
+        commit: run.commit().unwrap_or_default().to_owned(),
+        suite,
+        placer,
+        ok: tally.ok,
+        failed: tally.cells - tally.ok,
+        reference: date_and_commit(reference),
+        compared: tally.ratios.len(),
+        makespan_ratio: geometric_mean(tally.ratios),
+        gap: geometric_mean(tally.gaps),
+        place_seconds: tally.place_seconds,
+        simulate_seconds: tally.simulate_seconds,
+    };
+    Ok(tallies.into_iter().map(line).collect())
+}
+
+/// Adds the cells of some graphs on their clusters, and what they were in the reference.
+fn add(tallies: &mut BTreeMap<(String, String), Tally>, own: DataFrame, before: DataFrame) -> PolarsResult<()> {
     let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-    let own = cells_once(run, &METRICS)?.lazy();
-    let own = own.sort(CELL, SortMultipleOptions::default()).collect()?;
-    let before = cells_once(reference, &METRICS)?.lazy();
+    let own = own.lazy().sort(CELL, SortMultipleOptions::default()).collect()?;
     let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
     let args = args.with_suffix(Some("_before".into()));
-    let joined = own.clone().lazy().join(before, CELL.map(col), CELL.map(col), args);
+    let joined = own.clone().lazy().join(before.lazy(), CELL.map(col), CELL.map(col), args);
     let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_before"))));
     let compared = same.into_iter().fold(ok("status").and(ok("status_before")), Expr::and);
     let (old, new) = (col("makespan_before"), col("makespan"));
@@ -190,38 +228,34 @@ fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, Compa
             col("simulate_seconds").drop_nulls(),
         ])
         .collect()?;
-    let names = values::<String>(&frame, "suite")?.into_iter().zip(values::<String>(&frame, "placer")?);
     let counted = values::<u32>(&frame, "ok")?.into_iter().zip(values::<u32>(&frame, "cells")?);
-    let (ratios, gaps, simulated) =
-        (lists(&frame, "ratios")?, lists(&frame, "gaps")?, lists(&frame, "simulate_seconds")?);
-    let placed = place_seconds(own)?;
-    let date_and_commit =
-        |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let mut lines = Vec::new();
-    for (row, ((suite, placer), (ok, cells))) in names.zip(counted).enumerate() {
-        lines.push(HistoryLine {
-            date: run.date.clone().unwrap_or_default(),
-            commit: run.commit().unwrap_or_default().to_owned(),
-            place_seconds: placed.get(&(suite.clone(), placer.clone())).copied().unwrap_or_default(),
-            suite,
-            placer,
-            ok: ok as usize,
-            failed: (cells - ok) as usize,
-            reference: date_and_commit(reference),
-            compared: ratios[row].len(),
-            makespan_ratio: geometric_mean(ratios[row].iter().copied()),
-            gap: geometric_mean(gaps[row].iter().copied()),
-            simulate_seconds: simulated[row].iter().sum(),
-        });
+    let measured = lists(&frame, "ratios")?.into_iter().zip(lists(&frame, "gaps")?);
+    let measured = measured.zip(lists(&frame, "simulate_seconds")?);
+    for ((name, (ok, cells)), ((ratios, gaps), seconds)) in names(&frame)?.zip(counted).zip(measured) {
+        let tally = tallies.entry(name).or_default();
+        tally.ok += ok as usize;
+        tally.cells += cells as usize;
+        tally.ratios.extend(ratios);
+        tally.gaps.extend(gaps);
+        seconds.iter().for_each(|seconds| tally.simulate_seconds += seconds);
     }
-    lines.sort_by(|a, b| (&a.suite, &a.placer).cmp(&(&b.suite, &b.placer)));
-    Ok(lines)
+    let placed = place_seconds(own)?;
+    for (name, seconds) in names(&placed)?.zip(lists(&placed, "place_seconds")?) {
+        let tally = tallies.entry(name).or_default();
+        seconds.iter().for_each(|seconds| tally.place_seconds += seconds);
+    }
+    Ok(())
 }
 
-/// Seconds of all placements of each suite and placer: one that several schedulers and networks share counts once.
-fn place_seconds(cells: DataFrame) -> PolarsResult<BTreeMap<(String, String), f64>> {
+/// The suites and placers of a data frame.
+fn names(frame: &DataFrame) -> PolarsResult<impl Iterator<Item = (String, String)> + use<>> {
+    Ok(values::<String>(frame, "suite")?.into_iter().zip(values::<String>(frame, "placer")?))
+}
+
+/// Seconds of the placements of each suite and placer: one that several schedulers and networks share counts once.
+fn place_seconds(cells: DataFrame) -> PolarsResult<DataFrame> {
     let placement = ["suite", "placer", "graph", "cluster", "repetition", "seed", "place_seconds"];
-    let frame = cells
+    cells
         .lazy()
         .filter(col("place_seconds").is_not_null())
         .group_by(placement.map(col))
@@ -229,7 +263,5 @@ fn place_seconds(cells: DataFrame) -> PolarsResult<BTreeMap<(String, String), f6
         .sort(placement, SortMultipleOptions::default())
         .group_by_stable(["suite", "placer"])
         .agg([col("place_seconds")])
-        .collect()?;
-    let names = values::<String>(&frame, "suite")?.into_iter().zip(values::<String>(&frame, "placer")?);
-    Ok(names.zip(lists(&frame, "place_seconds")?.iter().map(|seconds| seconds.iter().sum())).collect())
+        .collect()
 }

@@ -101,13 +101,13 @@ fn order((run, frame): (&str, &DataFrame), keys: &[Key]) -> Result<Vec<u32>, Com
     }
 }
 
-/// As [`cells`], of all rows of a run, with the names of the suites.
+/// As [`cells`], of rows of the run with this name, and with the names of the suites.
 ///
 /// # Errors
-/// If the run has a cell twice.
-pub(super) fn cells_once(run: &RunTable, metrics: &[Metric]) -> Result<DataFrame, ComparisonError> {
-    let cells = cells(&run.table, metrics, false)?;
-    order((&run.name, &cells), &keys(&mut Default::default(), &cells)?)?;
+/// If a cell is there twice.
+pub(super) fn cells_once(run: &str, rows: &Table, metrics: &[Metric]) -> Result<DataFrame, ComparisonError> {
+    let cells = cells(rows, metrics, false)?;
+    order((run, &cells), &keys(&mut Default::default(), &cells)?)?;
     Ok(cells)
 }
 

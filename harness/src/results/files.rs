@@ -1,16 +1,14 @@
-//! Tables on disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
+//! Writes tables to disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
 
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::Write;
 use std::path::Path;
 
-use csv::StringRecord;
 use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 
-use super::source::GROUP_ROWS;
+use super::builder::GroupWriter;
 use super::table_error::TableError;
 use super::{CsvTexts, Row, Table};
 
@@ -133,88 +131,24 @@ pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError>
 ///
 /// # Errors
 /// The first error of a row, or if the file cannot be written; an existing file is then left as it was.
-pub fn write_rows<E: From<TableError>>(path: &Path, mut rows: impl Iterator<Item = Result<Row, E>>) -> Result<(), E> {
+pub fn write_rows<E: From<TableError>>(path: &Path, rows: impl Iterator<Item = Result<Row, E>>) -> Result<(), E> {
     let io_error = |source| E::from(TableError::Io { path: path.to_owned(), source });
     let table_error = |source| E::from(TableError::Table { path: path.to_owned(), source });
-    let mut batch = || rows.by_ref().take(GROUP_ROWS).collect::<Result<Vec<Row>, E>>();
     write_whole(path, io_error, |mut out| {
-        let mut frame = Row::to_frame(&batch()?).map_err(table_error)?;
-        let mut writer = ParquetWriter::new(&mut out).batched(frame.schema()).map_err(table_error)?;
-        loop {
-            writer.write_batch(&frame).map_err(table_error)?;
-            frame = Row::to_frame(&batch()?).map_err(table_error)?;
-            if frame.height() == 0 {
-                break;
-            }
+        let mut writer = GroupWriter::new(&mut out).map_err(table_error)?;
+        for row in rows {
+            writer.push(row?).map_err(table_error)?;
         }
-        writer.finish().map(|_| ()).map_err(table_error)
+        writer.finish().map_err(table_error)
     })
-}
-
-/// Opens a table in the format of the file's extension. Of a Parquet file, queries read what they need; other formats are
-/// read into memory.
-///
-/// # Errors
-/// If the extension is unknown, the file cannot be read, or a column is missing or of another type.
-pub fn open_table(path: &Path) -> Result<Table, TableError> {
-    match TableFormat::of_path(path) {
-        Some(TableFormat::Parquet) => Table::open(path),
-        _ => {
-            let rows = read_table(path)?;
-            Table::new(&rows).map_err(|source| TableError::Table { path: path.to_owned(), source })
-        }
-    }
-}
-
-/// Reads all rows of a table in the format of the file's extension.
-///
-/// # Errors
-/// As [`open_table`].
-pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
-    let format = TableFormat::of_path(path).ok_or_else(|| TableError::Extension { path: path.to_owned() })?;
-    let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
-    let no_row =
-        |reason: String| TableError::NoRow { path: path.to_owned(), reason: reason.replace(['\n', '\r'], " ") };
-    match format {
-        TableFormat::Parquet => {
-            let table_error = |source| TableError::Table { path: path.to_owned(), source };
-            Table::open(path)?.rows().map_err(table_error)
-        }
-        TableFormat::Csv => {
-            let mut reader = csv::Reader::from_reader(BufReader::new(file));
-            let header = reader.headers().map_err(|error| no_row(error.to_string()))?.clone();
-            let named = |error: csv::Error| {
-                let line = error.position().map(|at| format!("line {}: ", at.line())).unwrap_or_default();
-                no_row(match error.kind() {
-                    csv::ErrorKind::Deserialize { err, .. } => {
-                        let column = err.field().and_then(|field| header.get(field as usize));
-                        let column = column.map(|name| format!("column '{name}': ")).unwrap_or_default();
-                        format!("{line}{column}{}", err.kind())
-                    }
-                    _ => format!("{line}{error}"),
-                })
-            };
-            let row = |record: csv::Result<StringRecord>| as_written(record?).deserialize(Some(&header));
-            reader.into_records().map(row).collect::<Result<_, _>>().map_err(named)
-        }
-        TableFormat::Json => serde_json::from_reader(BufReader::new(file)).map_err(|error| no_row(error.to_string())),
-    }
-}
-
-/// A record of CSV with its texts as they were before they became cells.
-fn as_written(record: StringRecord) -> StringRecord {
-    if record.iter().all(|cell| CsvTexts::as_written(cell) == cell) {
-        return record;
-    }
-    let mut texts: StringRecord = record.iter().map(CsvTexts::as_written).collect();
-    texts.set_position(record.position().cloned());
-    texts
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use super::super::read_table;
+    use super::super::source::GROUP_ROWS;
     use super::*;
 
     #[test]
@@ -267,22 +201,6 @@ mod tests {
         let failing = [Ok(Row::default()), Err(TableError::Extension { path: path.clone() })];
         assert!(write_rows(&path, failing.into_iter()).is_err());
         assert_eq!(read_table(&path).unwrap().len(), GROUP_ROWS + 3, "the file stays as it was");
-    }
-
-    #[test]
-    fn a_broken_value_is_named_by_line_and_column() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.csv");
-        write_table(&path, &[Row { seed: 77, ..Row::default() }]).unwrap();
-        fs::write(&path, fs::read_to_string(&path).unwrap().replace(",77,", ",many,")).unwrap();
-        let error = read_table(&path).unwrap_err().to_string();
-        assert!(error.contains("line 2: column 'seed': invalid digit"), "{error}");
-        fs::write(&path, "a,b\n1,2\n").unwrap();
-        let error = read_table(&path).unwrap_err().to_string();
-        assert!(error.contains("missing field `suite`"), "{error}");
-        let path = folder.path().join("t.json");
-        fs::write(&path, "[{}]").unwrap();
-        assert!(read_table(&path).unwrap_err().to_string().contains("missing field `suite`"));
     }
 
     #[test]

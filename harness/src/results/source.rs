@@ -16,7 +16,7 @@ use super::{Row, TableError};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
-/// Rows that are read together from a file: those of a group of [`write_rows`](super::write_rows).
+/// Rows of a group in the files that we write: they are read together.
 pub(super) const GROUP_ROWS: usize = 1 << 16;
 
 /// Rows in memory, or in a Parquet file of which only what is asked for is read.
@@ -40,18 +40,20 @@ impl Source {
     /// A Parquet file; of its content only the description of its columns is read.
     pub(super) fn open(path: &Path) -> Result<Self, TableError> {
         let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
-        let table_error = |source| TableError::Table { path: path.to_owned(), source };
-        let described = || {
+        Self::of_file(file, path).map_err(|source| TableError::Table { path: path.to_owned(), source })
+    }
+
+    /// An open Parquet file, which messages call `path`.
+    pub(super) fn of_file(file: File, path: &Path) -> PolarsResult<Self> {
+        let (columns, metadata) = contained(|| {
             let mut reader = ParquetReader::new(clone_of(&file)?);
             let columns: Vec<PlSmallStr> = reader.schema()?.iter_names().cloned().collect();
             Ok((columns, Arc::clone(reader.get_metadata()?)))
-        };
-        let (columns, metadata) = contained(described).map_err(table_error)?;
+        })?;
         let is_there = |name: &str| columns.iter().any(|column| column == name);
         let missing = Row::COLUMNS.iter().find(|name| !is_there(name) && !ADDED_COLUMNS.contains(name));
         if let Some(name) = missing {
-            let reason = format!("no column '{name}': no table of this version; run the suite again");
-            return Err(table_error(polars_err!(ComputeError: "{reason}")));
+            polars_bail!(ComputeError: "no column '{name}': no table of this version; run the suite again");
         }
         Ok(Self::File { file, path: path.to_owned(), metadata, columns })
     }

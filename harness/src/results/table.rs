@@ -77,7 +77,8 @@ impl Table {
         Self::of(source).map_err(|source| TableError::Table { path: path.to_owned(), source })
     }
 
-    fn of(source: Source) -> PolarsResult<Self> {
+    /// The table of all rows of a source.
+    pub(super) fn of(source: Source) -> PolarsResult<Self> {
         let blocks = blocks(&source)?;
         Ok(Self { source: Arc::new(source), blocks, part_rows: PART_ROWS, steps: Arc::default() })
     }
@@ -169,6 +170,12 @@ impl Table {
     /// Number of rows.
     pub fn height(&self) -> usize {
         self.blocks.iter().map(Block::height).sum()
+    }
+
+    /// Whether its rows are read from a file when they are asked for.
+    #[cfg(test)]
+    pub(crate) fn is_in_file(&self) -> bool {
+        matches!(*self.source, Source::File { .. })
     }
 
     /// The rows as structs, for code that handles one at a time: about a kilobyte each.

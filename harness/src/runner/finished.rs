@@ -125,9 +125,14 @@ impl<'a> Finished<'a> {
     /// If it cannot be written, or a row cannot be read.
     pub fn write_table(&self) -> Result<PathBuf, FolderError> {
         let path = self.folder.join(RESULTS);
-        let mut open: Option<(u32, File)> = None;
-        write_rows(&path, self.rows.iter().flatten().map(|&location| self.row(location, &mut open)))?;
+        write_rows(&path, self.each_row())?;
         Ok(path)
+    }
+
+    /// The rows of the finished cells in the suite's order, read one by one.
+    pub(super) fn each_row(&self) -> impl Iterator<Item = Result<Row, FolderError>> + '_ {
+        let mut open: Option<(u32, File)> = None;
+        self.rows.iter().flatten().map(move |&location| self.row(location, &mut open))
     }
 
     /// Reads a row. Neighbours are mostly in one journal, which stays open.

@@ -15,16 +15,15 @@
 //! appear complete or not at all.
 
 use std::collections::BTreeMap;
-use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::folder_error::FolderError;
-use super::journal::{Journal, PARTS, PartHeader, journals, rows_of};
-use crate::results::{Row, Table, TableError};
-use crate::suite::{Plan, Positions, Shard, Suite};
+use super::journal::{Journal, PARTS, PartHeader};
+use crate::results::Row;
+use crate::suite::{Shard, Suite};
 
 /// An open run folder.
 #[derive(Debug)]
@@ -190,40 +189,6 @@ pub enum RunState {
     Unfinished,
 }
 
-/// Opens the table of a run, of which queries read what they need. The rows of an unfinished run are read from the journals
-/// into memory: of each cell the first, in the order of the suite if this version can read it.
-///
-/// # Errors
-/// If the folder is no run folder, or a file in it is broken.
-pub fn open_run(path: &Path) -> Result<Table, FolderError> {
-    check_is_run(path)?;
-    let results = path.join(RESULTS);
-    if results.exists() {
-        return Ok(Table::open(&results)?);
-    }
-    let mut rows = Vec::new();
-    for journal in journals(path, None)? {
-        rows.extend(rows_of(&journal)?);
-    }
-    let mut seen = HashSet::new();
-    rows.retain(|row: &Row| seen.insert(row.key()));
-    if let (_, Ok(suite)) = read_suite(path)?
-        && let Ok(plan) = Plan::new(suite)
-    {
-        let positions = Positions::new(&plan);
-        rows.sort_by_cached_key(|row| positions.of_key(&row.key()).unwrap_or(usize::MAX));
-    }
-    Table::new(&rows).map_err(|source| TableError::Table { path: path.to_owned(), source }.into())
-}
-
-/// All rows of a run, in the order of [`open_run`].
-///
-/// # Errors
-/// As [`open_run`].
-pub fn read_run(path: &Path) -> Result<Vec<Row>, FolderError> {
-    open_run(path)?.rows().map_err(|source| TableError::Table { path: path.to_owned(), source }.into())
-}
-
 /// The text of the suite that a run folder holds, and the suite. Its paths are as in the run: relative to the folder that
 /// the run was started in, not to the run folder.
 ///
@@ -253,7 +218,7 @@ pub fn read_environment(path: &Path) -> Result<Environment, FolderError> {
 }
 
 /// Whether a path is a run folder that may be looked into.
-fn check_is_run(path: &Path) -> Result<(), FolderError> {
+pub(super) fn check_is_run(path: &Path) -> Result<(), FolderError> {
     match path.join(SUITE).try_exists() {
         Ok(true) => Ok(()),
         Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -276,6 +241,8 @@ pub fn table_of(path: &Path) -> (PathBuf, RunState) {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::journal::rows_of;
+    use super::super::open::read_run;
     use super::*;
 
     pub(crate) fn environment() -> Environment {

@@ -9,6 +9,7 @@ mod guard;
 mod inputs;
 mod journal;
 mod lock;
+mod open;
 mod replay;
 
 use std::sync::Arc;
@@ -22,10 +23,11 @@ use rayon::prelude::*;
 
 pub use environment::Environment;
 pub use finished::Finished;
-pub use folder::{RunFolder, RunState, open_run, read_environment, read_run, read_suite, table_of};
+pub use folder::{RunFolder, RunState, read_environment, read_suite, table_of};
 pub use folder_error::FolderError;
 pub use guard::CELL_THREAD;
 pub use inputs::input_digests;
+pub use open::{open_run, read_run};
 pub use replay::{MeasuredCell, replay, replay_within};
 
 use crate::evaluate::Reference;

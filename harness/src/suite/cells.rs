@@ -10,7 +10,7 @@ use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::execute::{ExecutorEntry, ExecutorName, executor};
 use crate::problem::{GraphEntry, Problem, ProblemError};
-use crate::results::{CellKey, Column, Filter, FilterError, Row, Table};
+use crate::results::{CellKey, Column, Filter, FilterError, Row, TableBuilder, TableError};
 
 /// Why a suite has no list of cells.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,9 @@ pub enum PlanError {
     /// Its `where` selects no cell, or names a value that no cell has.
     #[error("where: {0}")]
     Filter(#[from] FilterError),
+    /// The list of its cells, which its `where` goes through, cannot be kept.
+    #[error("where: {0}")]
+    Table(#[from] TableError),
     /// Its cells do not fit into memory.
     #[error("{0}; the suite's repetitions multiply them")]
     Memory(#[from] NotEnoughMemory),
@@ -136,7 +139,7 @@ impl Plan {
         }
     }
 
-    /// Keeps the cells whose rows will pass a filter.
+    /// Keeps the cells whose rows will pass a filter. Many rows go to a temporary file, so that memory does not grow with them.
     fn select(&mut self, only: &Filter) -> Result<(), PlanError> {
         if let Some(column) = only.columns().find(|column| !column.is_known_before_the_run()) {
             return Err(PlanError::Unknown { column: column.name() });
@@ -144,8 +147,9 @@ impl Plan {
         if only.is_empty() {
             return Ok(());
         }
-        let rows: Vec<Row> = self.cells.iter().map(|&cell| self.blank_row(cell)).collect();
-        let table = Table::new(&rows)?;
+        let mut rows = TableBuilder::new();
+        self.cells.iter().try_for_each(|&cell| rows.push(self.blank_row(cell)))?;
+        let table = rows.finish()?;
         only.check(&[&table])?;
         let passing: Vec<u32> = table.filter(only.expr())?.column("row")?;
         self.cells = passing.into_iter().map(|row| self.cells[row as usize]).collect();

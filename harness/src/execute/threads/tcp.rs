@@ -28,6 +28,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// How long a process may take to start, and to get ready.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// How long processes that were started by hand may take until they listen: they may have been started just now.
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+
 /// How long a process may take for a run beyond what is planned, as a multiple and in seconds.
 const PATIENCE: f64 = 5.0;
 const PATIENCE_SECONDS: f64 = 15.0;
@@ -58,6 +61,21 @@ pub(super) struct OverSockets<'a> {
     workers: Vec<Worker>,
     reports: Receiver<(usize, Result<Report, String>)>,
     runs: u32,
+}
+
+/// Connects to an address, where nobody may listen before the deadline.
+fn call(address: &str, deadline: Instant, stop: &StopToken) -> io::Result<TcpStream> {
+    loop {
+        match TcpStream::connect(address) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                if stop.is_stopped() || Instant::now() >= deadline {
+                    return Err(error);
+                }
+                thread::sleep(POLL);
+            }
+            other => return other,
+        }
+    }
 }
 
 /// The process of a device.
@@ -96,7 +114,8 @@ impl<'a> OverSockets<'a> {
                     (Some(child), address)
                 }
             };
-            let control = TcpStream::connect(&address).and_then(|mut stream| {
+            let deadline = Instant::now() + if child.is_none() { CALL_LIMIT } else { Duration::ZERO };
+            let control = call(&address, deadline, stop).and_then(|mut stream| {
                 greet(&mut stream, &token, &Hello::Control)?;
                 Ok(stream)
             });
