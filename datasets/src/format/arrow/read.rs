@@ -42,7 +42,7 @@ fn check_columns<'a>(
     let item = |name: &str, message: &str| FormatError::item(path, format!("{what} '{name}'"), message);
     for (position, name) in found.iter().enumerate() {
         if !known.clone().any(|known| known == name) {
-            let known = known.map(|&known| known);
+            let known = known.copied();
             return Err(item(name, "is not part of the format").remedy(did_you_mean(name, known)));
         }
         if found[..position].contains(name) {
