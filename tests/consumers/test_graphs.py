@@ -117,8 +117,12 @@ class Consumers(unittest.TestCase):
         self.package("furones")
         from furones import parser
 
-        graph = parser.read(str(self.convert("gnm(vertices=300,edges=900)", "g.col")))
-        lines = self.convert("gnm(vertices=300,edges=900)", "plain.edges").read_text().splitlines()
+        path, plain = self.folder / "gnm.col", self.folder / "gnm.edges"
+        for out in (path, plain):
+            command = [COMMAND, "generate", "gnm(vertices=300,edges=900)", "--out", str(out), "--force"]
+            subprocess.run(command, check=True, capture_output=True, timeout=120)
+        graph = parser.read(str(path))
+        lines = plain.read_text().splitlines()
         edges = [tuple(map(int, line.split()[:2])) for line in lines if not line.startswith("#")]
         self.assertEqual(self.joined_of((int(a), int(b)) for a, b in graph.edges()), self.joined_of(edges))
         self.assertEqual(len(edges), 900)

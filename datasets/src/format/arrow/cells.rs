@@ -15,7 +15,7 @@ fn other(array: &dyn Array, expected: &str) -> String {
     format!("holds {} where {expected} are expected", array.data_type())
 }
 
-/// Whole numbers of 8 to 64 bits.
+/// Whole numbers of 8 to 64 bits; or floating-point numbers that are whole, NaN for a null, as pandas makes of a column with nulls.
 pub(super) fn whole(array: &dyn Array) -> Result<UInt64Array, String> {
     match array.data_type() {
         DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().clone()),
@@ -26,8 +26,21 @@ pub(super) fn whole(array: &dyn Array) -> Result<UInt64Array, String> {
         DataType::Int32 => natural::<Int32Type>(array),
         DataType::Int16 => natural::<Int16Type>(array),
         DataType::Int8 => natural::<Int8Type>(array),
+        DataType::Float64 | DataType::Float32 => real(array)?.iter().map(whole_of).collect(),
         DataType::Null => Ok(UInt64Array::new_null(array.len())),
         _ => Err(other(array, "whole numbers")),
+    }
+}
+
+/// Beyond this, not every whole number is a 64-bit floating-point number.
+const MOST_EXACT: f64 = (1u64 << 53) as f64;
+
+fn whole_of(value: Option<f64>) -> Result<Option<u64>, String> {
+    match value.filter(|value| !value.is_nan()) {
+        None => Ok(None),
+        Some(value) if value < 0.0 => Err(format!("holds {value}, which is negative")),
+        Some(value) if value.fract() == 0.0 && value <= MOST_EXACT => Ok(Some(value as u64)),
+        Some(value) => Err(format!("holds {value} where whole numbers are expected")),
     }
 }
 
@@ -99,5 +112,20 @@ impl Lists {
     /// The numbers of a row's items.
     pub(super) fn row(&self, row: usize) -> Range<usize> {
         self.ends[row]..self.ends[row + 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_floating_point_numbers_are_whole_numbers_and_others_are_refused() {
+        let of =
+            |values: &[f64]| whole(&Float64Array::from(values.to_vec())).map(|found| found.iter().collect::<Vec<_>>());
+        assert_eq!(of(&[3.0, f64::NAN, 0.0]), Ok(vec![Some(3), None, Some(0)]));
+        assert_eq!(of(&[0.5]), Err("holds 0.5 where whole numbers are expected".to_owned()));
+        assert_eq!(of(&[-1.0]), Err("holds -1, which is negative".to_owned()));
+        assert!(of(&[f64::INFINITY]).is_err() && of(&[1e300]).is_err() && of(&[MOST_EXACT]).is_ok());
     }
 }
