@@ -3,9 +3,7 @@
 mod support;
 
 use placebench_algorithms::{PlaceContext, PlaceError, StopToken, exact, registry};
-use placebench_datasets::{
-    Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, TransferOverheads,
-};
+use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
 
 use support::instances::{arabnejad, topcuoglu};
 
@@ -84,12 +82,22 @@ fn memory_that_no_placement_respects_is_infeasible_and_memory_that_one_does_is_n
 
 #[test]
 fn what_the_search_cannot_do_is_refused_with_the_reason() {
-    let sends = Instance::new(topcuoglu().graph().clone(), topcuoglu().cluster().clone().with_send_ops(1.0).unwrap());
-    assert!(refusal(&sends.unwrap(), ENOUGH).to_string().contains("set send_ops to 0"));
-    let overheads = TransferOverheads { receive: 1.0, ..TransferOverheads::NONE };
-    let receives = topcuoglu().cluster().clone().with_transfer_overheads(|_, _| overheads).unwrap();
-    let receives = Instance::new(topcuoglu().graph().clone(), receives).unwrap();
-    assert!(refusal(&receives, ENOUGH).to_string().contains("and the overheads of transfers"));
+    // A chain of 33 ops that cross over each time, with 32 sends.
+    let mut builder = GraphBuilder::default();
+    let kinds = [Kind::Cpu, Kind::Gpu];
+    for op in 0..33u32 {
+        builder.add_op(OpSpec { kinds: KindSet::only(kinds[op as usize % 2]), ..OpSpec::cost(1.0) }, &[1]);
+        if op > 0 {
+            builder.add_edge(OpId(op - 1), 0, OpId(op)).unwrap();
+        }
+    }
+    let device = |kind| Device { name: format!("{kind}"), kind, memory_bytes: None, speed: 1.0 };
+    let cluster = Cluster::new(kinds.map(device).to_vec(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let chain = builder.build().unwrap();
+    let sends = Instance::new(chain.clone(), cluster.clone().with_send_ops(1.0).unwrap()).unwrap();
+    let error = refusal(&sends, ENOUGH).to_string();
+    assert!(error.contains("up to 64 ops, sends and receives, and a placement has 65"), "{error}");
+    assert_eq!(optimum(&Instance::new(chain, cluster).unwrap()), 33.0 + 32.0);
     let mut builder = GraphBuilder::default();
     for _ in 0..65 {
         builder.add_op(OpSpec::cost(1.0), &[]);

@@ -35,6 +35,7 @@ pub(super) enum Seed {
     ReverseHeft,
     /// PEFT on the reversed graph; not where its table would be too large.
     ReversePeft,
+    /// PEFT; not where its table would be too large.
     Peft,
     /// All on one device, as far as it may run there.
     SingleDevice,
@@ -85,6 +86,9 @@ impl Seed {
         if problem.ops > MOST_FOR_SLOW && (self == Self::Etf || self.is_slow()) {
             return Ok(None);
         }
+        if problem.ops * problem.devices > MOST_COSTS && matches!(self, Self::Peft | Self::ReversePeft) {
+            return Ok(None);
+        }
         let outcome = match self {
             Self::SingleDevice => SingleDevice::with_defaults().place(instance, context),
             Self::WhitepaperGreedy => WhitepaperGreedy::with_defaults().place(instance, context),
@@ -128,7 +132,6 @@ impl Seed {
             topological.reverse();
         }
         let mut schedule = match self {
-            Self::ReversePeft if problem.ops * problem.devices > MOST_COSTS => return None,
             Self::ReversePeft => {
                 let (table, means) = optimistic_costs(way, &topological);
                 let sequence = most_urgent_first(way, &means);
