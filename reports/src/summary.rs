@@ -271,6 +271,8 @@ pub(crate) mod tests {
             scheduler: "pct".into(),
             status: if makespan.is_some() { "ok" } else { "error" }.into(),
             makespan,
+            traffic_bytes: makespan.map(|_| 0),
+            place_seconds: makespan.map(|_| 0.25),
             ..Row::default()
         };
         // On both graphs x has the better mean, on the one that all finish y has.
