@@ -10,7 +10,7 @@ use placebench::datasets::{GraphBuilder, OpId, OpSpec, SplitMix64};
 use placebench::generator::cluster_preset;
 use placebench::harness::results::{Row, read_table, write_table};
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::{BUILT_IN, Suite};
+use placebench::harness::suite::{BUILT_IN, Plan, Suite};
 
 const MUTATIONS: usize = 10_000;
 
@@ -97,7 +97,8 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
         write_undirected(&path, format, &Undirected::of_dataflow(&graph, format).unwrap()).unwrap();
         attack(&path, |path| said(read_undirected(path, format, false)));
     }
-    fs::write(at("s.toml"), BUILT_IN[0].suite().unwrap().to_toml().unwrap()).unwrap();
+    let suite = BUILT_IN[0].suite().unwrap();
+    fs::write(at("s.toml"), suite.to_toml().unwrap()).unwrap();
     attack(&at("s.toml"), |path| said(Suite::read(path)));
     let rows = vec![Row { graph: "g".into(), makespan: Some(0.1), status: "ok".into(), ..Row::default() }; 3];
     // Not Parquet: a damaged page can make Polars ask for 2^61 bytes, and a process that gets no memory cannot be saved.
@@ -108,8 +109,15 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
     // The journal of a run.
     fs::create_dir(at("run")).unwrap();
     fs::copy(at("s.toml"), at("run").join("suite.toml")).unwrap();
+    let environment = "version = '0.1.0'\ncommit = 'c'\nstarted = 't'\nhost = 'h'\ncpu = 'p'\nthreads = 1\nplatform = 'l'\n\
+                       optimized = false\nschema_version = 1\ncommand = []\n";
+    fs::write(at("run").join("environment.toml"), environment).unwrap();
     let journal = at("run").join("cells.jsonl");
+    let plan = Plan::new(suite).unwrap();
+    let row = |&cell: &_| Row { makespan: Some(0.1), status: "ok".into(), ..plan.blank_row(cell) };
+    let rows: Vec<Row> = plan.cells.iter().take(3).map(row).collect();
     let lines: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).unwrap() + "\n").collect();
     fs::write(&journal, lines.concat()).unwrap();
+    assert_eq!(read_run(&at("run")).unwrap().len(), 3);
     attack(&journal, |_| said(read_run(&at("run"))));
 }
