@@ -195,7 +195,7 @@ fn command(args: &Args) -> String {
 fn prepare(args: &Args, out: &Path) -> anyhow::Result<()> {
     let recipe = format!("version = \"{}\"\ncommand = '{}'\n", env!("CARGO_PKG_VERSION"), command(args));
     let path = out.join(WORK).join(RECIPE);
-    // Looked at first: shares that begin at once all make the folder, and graphs come after the recipe.
+    // Looked at first: shards that begin at once all make the folder, and graphs come after the recipe.
     let has_others = has_other_files(out);
     match fs::read_to_string(&path) {
         Ok(found) if found == recipe => {

@@ -20,9 +20,8 @@ pub(super) fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> R
     let problem = Problem::relaxed(instance)?;
     let mut best = Best::default();
     if let Some(steps) = greedy::schedule(&problem) {
-        let mut devices = vec![DeviceId(0); problem.ops];
-        steps.iter().for_each(|step| devices[problem.ids[step.op].index()] = DeviceId::new(step.device));
-        if !best.order(instance, &problem, Placement::new(devices), most_nodes, stop)? {
+        let placement = super::decision(&problem, &steps, 0.0).placement;
+        if !best.order(instance, &problem, placement, most_nodes, stop)? {
             return Err(unproven(instance, most_nodes, &best.incumbent, 0.0));
         }
     }
@@ -60,7 +59,7 @@ struct Best {
     /// Its steps are those of the tasks of its placement.
     incumbent: Incumbent,
     decision: Option<Decision>,
-    /// Nodes of all searches for an order.
+    /// Nodes of all searches for an order; to begin one takes as long as a node for each task.
     nodes: u64,
 }
 
@@ -76,6 +75,7 @@ impl Best {
     ) -> Result<bool, PlaceError> {
         let placed = PlacedGraph::new(instance, &placement);
         let tasks = tasks(&placed, relaxed)?;
+        self.nodes += tasks.len() as u64;
         let problem = Problem::of(tables(&placed, &tasks)?);
         let known = self.incumbent.cutoff();
         let mut search = Search::new(&problem);
