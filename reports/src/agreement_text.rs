@@ -8,8 +8,18 @@ use placebench_harness::results::{Row, Table};
 use polars::prelude::{PolarsResult, col, lit};
 
 /// The header of [`agreement_cells`].
-pub(crate) const HEADER: [&str; 8] =
-    ["graph", "executor", "order of", "predicted by", "placers", "tau [95 %]", "tau of halves", "mean error"];
+pub(crate) const HEADER: [&str; 10] = [
+    "graph",
+    "executor",
+    "order of",
+    "predicted by",
+    "placers",
+    "tau [95 %]",
+    "of halves",
+    "mean error",
+    "drift",
+    "less drift",
+];
 
 /// The column of the network model that predicts.
 const MODEL: usize = 3;
@@ -18,7 +28,7 @@ const MODEL: usize = 3;
 ///
 /// # Errors
 /// If Polars refuses the rows.
-pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 8]>> {
+pub(crate) fn agreement_cells(table: &Table) -> PolarsResult<Vec<[String; 10]>> {
     Ok(merged(agreements(&measured_rows(table)?).iter().map(cells).collect()))
 }
 
@@ -32,9 +42,9 @@ pub(crate) fn measured_rows(table: &Table) -> PolarsResult<Vec<Row>> {
 }
 
 /// One row instead of several if all network models predict the same.
-fn merged(rows: Vec<[String; 8]>) -> Vec<[String; 8]> {
-    let same = |a: &[String; 8], b: &[String; 8]| a[..MODEL] == b[..MODEL] && a[MODEL + 1..] == b[MODEL + 1..];
-    let one = |chunk: &[[String; 8]]| match chunk {
+fn merged(rows: Vec<[String; 10]>) -> Vec<[String; 10]> {
+    let same = |a: &[String; 10], b: &[String; 10]| a[..MODEL] == b[..MODEL] && a[MODEL + 1..] == b[MODEL + 1..];
+    let one = |chunk: &[[String; 10]]| match chunk {
         [first, ..] if chunk.len() == NETWORK_MODELS.len() => {
             let mut row = first.clone();
             row[MODEL] = "all models".to_owned();
@@ -45,9 +55,11 @@ fn merged(rows: Vec<[String; 8]>) -> Vec<[String; 8]> {
     rows.chunk_by(same).flat_map(one).collect()
 }
 
-fn cells(line: &ModelAgreement) -> [String; 8] {
+fn cells(line: &ModelAgreement) -> [String; 10] {
     let ModelAgreement { graph, cluster, network, executor, model, agreement } = line;
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+    let dash = || "-".to_owned();
+    let number = |value: Option<f64>| value.map_or_else(dash, |value| format!("{value:.2}"));
+    let percent = |value: Option<f64>| value.map_or_else(dash, |value| format!("{:.1} %", 100.0 * value));
     let interval = agreement.tau_interval.map(|(low, high)| format!(" [{low:.2}, {high:.2}]")).unwrap_or_default();
     [
         format!("{graph}@{cluster}"),
@@ -57,7 +69,9 @@ fn cells(line: &ModelAgreement) -> [String; 8] {
         agreement.candidates.to_string(),
         number(agreement.tau) + &interval,
         number(agreement.tau_of_halves),
-        format!("{:.1} %", 100.0 * agreement.mean_error),
+        percent(Some(agreement.mean_error)),
+        agreement.drift.map_or_else(dash, |drift| format!("{:+.1} %", 100.0 * (drift - 1.0))),
+        percent(agreement.error_without_drift),
     ]
 }
 
@@ -83,7 +97,9 @@ pub fn agreement_table(table: &Table) -> PolarsResult<String> {
 
 /// What the columns mean.
 pub(crate) const EXPLANATION: &str = "tau: Kendall's rank correlation of the predicted and the measured order of placers, over the pairs\n\
-that the measurement tells apart; of halves: between every other repetition and the rest.";
+that the measurement tells apart; of halves: between every other repetition and the rest.\n\
+drift: how much longer placements without transfers took than predicted, so how much ops have changed since their\n\
+costs were measured; less drift: the mean error of the other placements if predictions are as much longer.";
 
 #[cfg(test)]
 mod tests {
@@ -91,8 +107,9 @@ mod tests {
 
     #[test]
     fn models_that_predict_the_same_share_a_row() {
-        let row =
-            |model: &str, error: &str| ["g@c", "jax", "loggp", model, "9", "0.9", "0.9", error].map(str::to_owned);
+        let row = |model: &str, error: &str| {
+            ["g@c", "jax", "loggp", model, "9", "0.9", "0.9", error, "+1 %", "4 %"].map(str::to_owned)
+        };
         let rows = |last: &str| {
             let models = NETWORK_MODELS.iter().map(|model| model.name());
             models.enumerate().map(|(k, model)| row(model, if k == 0 { last } else { "5 %" })).collect::<Vec<_>>()

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::statistics::{mean, percentile_interval};
+use super::statistics::{mean, median, percentile_interval};
 use crate::execute::ExecutorName;
 use crate::execute::simulate::NETWORK_MODELS;
 use crate::results::{Row, Status};
@@ -17,6 +17,8 @@ pub struct Outcome {
     pub measured: f64,
     /// The medians over the odd and over the even rounds.
     pub halves: [f64; 2],
+    /// Whether the placement has no transfers, so that the costs of ops alone can be wrong.
+    pub without_transfers: bool,
 }
 
 /// How well predictions agree with measurements, over the candidates of one instance.
@@ -34,6 +36,11 @@ pub struct Agreement {
     pub tau_of_halves: Option<f64>,
     /// Mean of |predicted − measured| / measured.
     pub mean_error: f64,
+    /// Median of measured / predicted over the candidates without transfers: by how much ops take longer than they did when
+    /// the machine was calibrated. `None` if all have transfers.
+    pub drift: Option<f64>,
+    /// The mean error of the candidates with transfers if each prediction is multiplied by `drift`. Nothing is fitted to them.
+    pub error_without_drift: Option<f64>,
 }
 
 /// How well a network model predicts what an executor measured on an instance.
@@ -86,6 +93,7 @@ pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
                     predicted: row.predictions.get(model)?.makespan?,
                     measured: row.makespan.filter(|&makespan| makespan > 0.0)?,
                     halves: [row.makespan_odd?, row.makespan_even?],
+                    without_transfers: row.transfers == Some(0),
                 })
             };
             let outcomes: Vec<Outcome> = of_instance().filter_map(outcome).collect();
@@ -117,10 +125,17 @@ impl Agreement {
     pub fn of(outcomes: &[Outcome]) -> Option<Self> {
         let all: Vec<usize> = (0..outcomes.len()).collect();
         let (decided_pairs, tau) = tau(outcomes, &all);
-        let error = |outcome: &Outcome| (outcome.predicted - outcome.measured).abs() / outcome.measured;
+        let error = |outcome: &Outcome, factor: f64| (factor * outcome.predicted / outcome.measured - 1.0).abs();
+        let (without, with): (Vec<Outcome>, Vec<Outcome>) =
+            outcomes.iter().partition(|outcome| outcome.without_transfers);
+        let ratios: Vec<f64> = without.iter().map(|outcome| outcome.measured / outcome.predicted).collect();
+        let drift = median(&ratios).filter(|drift| drift.is_finite());
         let halves: Vec<Outcome> = outcomes
             .iter()
-            .map(|&Outcome { halves: [odd, even], .. }| Outcome { predicted: odd, measured: even, halves: [even; 2] })
+            .map(|&outcome| {
+                let [odd, even] = outcome.halves;
+                Outcome { predicted: odd, measured: even, halves: [even; 2], ..outcome }
+            })
             .collect();
         Some(Self {
             candidates: outcomes.len(),
@@ -128,7 +143,9 @@ impl Agreement {
             tau,
             tau_interval: tau.and_then(|_| interval(outcomes)),
             tau_of_halves: self::tau(&halves, &all).1,
-            mean_error: mean(outcomes.iter().map(error))?,
+            mean_error: mean(outcomes.iter().map(|outcome| error(outcome, 1.0)))?,
+            drift,
+            error_without_drift: drift.and_then(|drift| mean(with.iter().map(|outcome| error(outcome, drift)))),
         })
     }
 }
@@ -171,7 +188,15 @@ mod tests {
     use super::*;
 
     fn outcomes(values: &[(f64, f64)]) -> Vec<Outcome> {
-        values.iter().map(|&(predicted, measured)| Outcome { predicted, measured, halves: [measured; 2] }).collect()
+        values
+            .iter()
+            .map(|&(predicted, measured)| Outcome {
+                predicted,
+                measured,
+                halves: [measured; 2],
+                without_transfers: false,
+            })
+            .collect()
     }
 
     #[test]
@@ -194,6 +219,18 @@ mod tests {
         found[2].halves = [2.0, 4.0];
         let found = Agreement::of(&found).unwrap();
         assert_eq!((found.decided_pairs, found.tau), (1, Some(1.0)), "3 ± 2 cannot be told from 1 nor 2");
+    }
+
+    #[test]
+    fn drift_is_what_placements_without_transfers_show_and_does_not_count_as_an_error_of_the_others() {
+        let mut found = outcomes(&[(1.0, 1.2), (2.0, 2.4), (4.0, 6.0)]);
+        let without = Agreement::of(&found).unwrap();
+        assert_eq!((without.drift, without.error_without_drift), (None, None));
+        found[0].without_transfers = true;
+        let agreement = Agreement::of(&found).unwrap();
+        assert_eq!(agreement.drift, Some(1.2));
+        assert!((agreement.error_without_drift.unwrap() - (0.0 + 0.2) / 2.0).abs() < 1e-12, "{agreement:?}");
+        assert!((agreement.mean_error - (1.0 / 6.0 + 1.0 / 6.0 + 1.0 / 3.0) / 3.0).abs() < 1e-12, "{agreement:?}");
     }
 
     #[test]
