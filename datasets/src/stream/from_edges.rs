@@ -7,16 +7,16 @@ use super::{EdgeStream, Row};
 use crate::format::FormatError;
 
 /// Writes the rows of a graph that comes as edges, in the order of the vertices' ids, with no more than `memory_bytes`
-/// for entries at once. Self-loops are left out; each parallel edge has an entry of its own. Within a row, neighbours
+/// for rows at once. Self-loops are left out; each parallel edge has an entry of its own. Within a row, neighbours
 /// ascend.
 ///
 /// # Errors
 /// If the stream or the file fails.
 ///
 /// # Complexity
-/// O(edges) time for each pass over the stream: one to count degrees, then one for every `memory_bytes` of rows at 4
-/// bytes an entry, plus O(degree · log degree) a vertex. 4 bytes a vertex and at most the larger of `memory_bytes` and
-/// the largest row of memory.
+/// O(edges) time for each pass over the stream: one to count degrees, then one for every `memory_bytes` of rows at 16
+/// bytes a row and 4 an entry, plus O(degree · log degree) a vertex. 4 bytes a vertex and at most the larger of
+/// `memory_bytes` and the largest row of memory.
 pub fn write_rows_from_edges(
     path: impl AsRef<Path>,
     edges: &mut (impl EdgeStream + ?Sized),
@@ -28,7 +28,7 @@ pub fn write_rows_from_edges(
     writer.write(|writer, out| {
         let mut first = 0;
         while first < degrees.len() {
-            let last = last_that_fits(&degrees, first, memory_bytes / 4);
+            let last = last_that_fits(&degrees, first, memory_bytes);
             let rows = rows_between(path, edges, &degrees[first..last], first as u32)?;
             let mut rest = rows.as_slice();
             for (vertex, &degree) in (first as u32..).zip(&degrees[first..last]) {
@@ -58,12 +58,13 @@ fn degrees(path: &Path, edges: &mut (impl EdgeStream + ?Sized)) -> Result<Vec<u3
     Ok(degrees)
 }
 
-/// The end of the longest run of vertices from `first` on whose entries fit, but at least one vertex.
-fn last_that_fits(degrees: &[u32], first: usize, entries: usize) -> usize {
+/// The end of the longest run of vertices from `first` on whose rows fit, but at least one vertex.
+fn last_that_fits(degrees: &[u32], first: usize, memory_bytes: usize) -> usize {
     let mut sum = 0;
+    // Where a row begins, where its next entry goes, and its entries.
     let fits = |&&degree: &&u32| {
-        sum += degree as usize;
-        sum <= entries
+        sum += 16 + 4 * degree as usize;
+        sum <= memory_bytes
     };
     first + degrees[first..].iter().take_while(fits).count().max(1)
 }
