@@ -212,7 +212,35 @@ fn a_stream_of_edges_is_divided_and_judged_again() {
         let judged = placebench(folder.path(), &["partition", "g.txt", "--evaluate", "p"]);
         let cut = |text: String| text.lines().find(|line| line.starts_with("cut")).unwrap().to_owned();
         assert_eq!(cut(text(&run.stdout)), cut(text(&judged.stdout)), "{algorithm}");
+        let mut ends = [0.0; 2];
+        let blocks = std::fs::read_to_string(folder.path().join("p")).unwrap();
+        blocks
+            .lines()
+            .zip([2.0, 2.0, 4.0, 2.0, 2.0])
+            .for_each(|(block, degree)| ends[block.parse::<usize>().unwrap()] += degree);
+        let imbalance = format!("\nedge imbalance  {:.4}, of edges", ends[0].max(ends[1]) / 6.0 - 1.0);
+        assert!(text(&run.stdout).contains(&imbalance), "{}", text(&run.stdout));
     }
+    // Compressed, and through standard output, which leaves the figures to standard error.
+    let plain = std::fs::read(folder.path().join("p")).unwrap();
+    for (algorithm, lines) in [("ldg", 5), ("fennel(passes=2)", 5), ("hdrf", 6)] {
+        let run = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "-a", algorithm, "-o", "-"]);
+        assert_eq!(text(&run.stdout).lines().count(), lines, "{}", text(&run.stderr));
+        assert!(text(&run.stderr).contains("\npartitioned by  "), "{}", text(&run.stderr));
+        assert!(algorithm != "fennel(passes=2)" || run.stdout == plain);
+    }
+    for packed in ["cut.gz", "cut.zst"] {
+        let run = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "-a", "dbh", "-o", packed]);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let judged = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "--evaluate", packed]);
+        assert!(text(&judged.stdout).contains("\nreplication "), "{}", text(&judged.stderr));
+    }
+    let names =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(
+        names.collect::<std::collections::BTreeSet<_>>(),
+        ["cut", "cut.gz", "cut.zst", "g.txt", "p"].map(String::from).into()
+    );
     for (args, expected) in [
         (&["-a", "multilevel"][..], "unknown partitioner of streams 'multilevel'"),
         (&["-a", "ldg(order=bfs)"], "a file has an order of its own: leave out 'order'"),

@@ -67,7 +67,10 @@ pub fn without_compression(path: &Path) -> PathBuf {
 }
 
 /// Opens a file for reading. A compressed one is unpacked first.
-pub(crate) fn open(path: &Path) -> Result<File, FormatError> {
+///
+/// # Errors
+/// If the file cannot be read or unpacked.
+pub fn open(path: &Path) -> Result<File, FormatError> {
     let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
     let Some(compression) = Compression::of(path) else { return Ok(file) };
     let own = |error| FormatError::file(path, format!("cannot be unpacked: no room for a temporary file: {error}"));

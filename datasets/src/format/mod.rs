@@ -46,7 +46,7 @@ mod xml;
 
 pub use atomic::write_whole;
 pub use cluster_toml::{parse_cluster_toml, read_cluster_toml, write_cluster_toml};
-pub use compressed::without_compression;
+pub use compressed::{open as open_unpacked, without_compression};
 pub use contain::{Undecodable, contain, is_decoding};
 pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,7 +12,8 @@ use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, Ve
 use placebench::algorithms::partition::{Request, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::format::undirected::write_partition;
-use placebench::datasets::format::{undirected_format, without_compression, write_whole};
+use placebench::datasets::format::{FormatError, open_unpacked, undirected_format, without_compression, write_whole};
+use placebench::datasets::printable;
 use placebench::datasets::process::peak_rss_bytes;
 use placebench::datasets::significant::bytes_text;
 use placebench::datasets::stream::{
@@ -24,8 +25,9 @@ use super::{Args, processor_seconds};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, shown};
 
-/// Memory for the rows that are made at once from a file of edges.
-const ROWS: usize = 64 << 20;
+/// Memory for the rows that are made at once from a file of edges: each time, all edges are read. 10⁹ edges take nine
+/// times with this.
+const ROWS: usize = 1 << 30;
 
 /// The algorithms for which several passes are defined (Nishimura, Ugander 2013).
 const RESTREAMING: [&str; 2] = ["ldg", "fennel"];
@@ -35,13 +37,15 @@ struct Figures {
     text: String,
     answer: Answer,
     form: Form,
+    /// Whether standard output has the partition, so that the figures go to standard error.
+    aside: bool,
 }
 
 impl Figures {
     fn new(graph: &str, request: &Request, form: Form) -> Self {
         let &Request { blocks, epsilon, seed, .. } = request;
         let answer = Answer { graph: graph.to_owned(), blocks, epsilon, seed, ..Answer::default() };
-        let mut figures = Self { text: String::new(), answer, form };
+        let mut figures = Self { text: String::new(), answer, form, aside: false };
         figures.line("graph", format!("{graph} (stream)"));
         figures
     }
@@ -63,6 +67,10 @@ impl Figures {
     }
 
     fn written(&mut self, output: &Path, what: &str) {
+        if is_standard_output(output) {
+            self.aside = true;
+            return;
+        }
         self.answer.files.push(shown(output));
         self.line("written to", format!("{}: {what}", output.display()));
     }
@@ -79,8 +87,16 @@ impl Figures {
         if let Some(bytes) = self.answer.peak_rss_bytes {
             self.line("peak memory", bytes_text(bytes as f64));
         }
+        if self.aside {
+            eprint!("{}", printable(&self.text));
+            return Ok(());
+        }
         self.form.print(&self.answer, || self.text)
     }
+}
+
+fn is_standard_output(output: &Path) -> bool {
+    output == Path::new("-")
 }
 
 pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<ExitCode> {
@@ -91,7 +107,6 @@ pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<Ex
         ("--vertex-weight", args.vertex_weight.is_some()),
         ("--edge-weight", args.edge_weight.is_some()),
         ("--threads", args.threads.is_some()),
-        ("-o -", args.output.as_deref() == Some(Path::new("-"))),
     ] {
         if given {
             bail!("{option} is not for --stream, which reads a file of edges once, on one thread: leave it out");
@@ -173,37 +188,40 @@ fn edges(
     let partitioner = registry::edge_partitioner(spec)?;
     let mut stream = open(args, path)?;
     let (started, processor) = (Instant::now(), processor_seconds());
-    let mut cut = None;
-    // A fault of the algorithm, carried out of the writer, whose own faults are those of the file.
-    let mut failed = None;
-    write_whole(
-        output,
-        |error| anyhow!("{}: {error}", output.display()),
-        |out| {
-            let sink = &mut |AssignedEdge { ends: (a, b), block, .. }: AssignedEdge| {
-                writeln!(out, "{a} {b} {block}")
-                    .map_err(|error| placebench::datasets::format::FormatError::io(output, error))
-            };
-            match partitioner.partition_edges(&mut *stream, request, sink) {
-                Ok(answer) => {
-                    cut = Some(answer);
-                    Ok(())
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    Err(anyhow!("stopped"))
-                }
-            }
-        },
-    )
-    .map_err(|error| failed.take().map_or(error, anyhow::Error::from))?;
-    let cut = cut.context("the partitioner gave no answer")?;
+    let mut cut = VertexCut::empty(0, request.blocks);
+    write_answer(output, |out| {
+        let sink = &mut |AssignedEdge { ends: (a, b), block, .. }: AssignedEdge| {
+            writeln!(out, "{a} {b} {block}").map_err(|error| FormatError::io(output, error))
+        };
+        cut = partitioner.partition_edges(&mut *stream, request, sink)?;
+        Ok(())
+    })?;
     figures.size(stream.vertex_count(), stream.edge_count());
     figures.by(spec, request);
     cut_figures(&mut figures, &cut);
     figures.line("own count", format!("{} of memory for algorithm and stream", bytes_text(cut.memory_bytes as f64)));
     figures.written(output, "vertex, vertex, block of each edge");
     figures.finish(stream.edge_count(), started, processor)
+}
+
+/// Writes the answer to its file as a whole, or to standard output.
+fn write_answer(output: &Path, content: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    if is_standard_output(output) {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let io_error = |error: &anyhow::Error| match error.downcast_ref() {
+            Some(StreamError::File(file)) => file.io_error().map(io::Error::kind),
+            _ => None,
+        };
+        return match content(&mut out) {
+            // The reader has what it wanted.
+            Err(error) if io_error(&error) == Some(io::ErrorKind::BrokenPipe) => {
+                Err(io::Error::from(io::ErrorKind::BrokenPipe).into())
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(out.flush()?),
+        };
+    }
+    write_whole(output, |error| anyhow!("{}: {error}", output.display()), |out| content(out))
 }
 
 /// Replication factor and balances of a vertex cut.
@@ -221,8 +239,7 @@ fn cut_figures(figures: &mut Figures, cut: &VertexCut) {
     for vertex in 0..cut.replicas.vertex_count() as u32 {
         cut.replicas.of(vertex).for_each(|block| replicas[block as usize] += 1);
     }
-    let (total, most) = (replicas.iter().sum::<u64>(), replicas.iter().max().copied().unwrap_or(0));
-    let imbalance = if total == 0 { 0.0 } else { most as f64 * replicas.len() as f64 / total as f64 - 1.0 };
+    let imbalance = imbalance(&replicas);
     figures.answer.replica_imbalance = Some(imbalance);
     figures.line("vertex imbalance", format!("{imbalance:.4}, of replicas"));
 }
@@ -240,8 +257,11 @@ fn vertices(
     if spec.params.iter().any(|(name, _)| name == "order") {
         bail!("{spec}: a file has an order of its own: leave out 'order'");
     }
+    // Beside the output; in this folder if that is a pipe or a device.
+    let is_no_file = is_standard_output(output) || fs::metadata(output).is_ok_and(|found| !found.is_file());
+    let beside = if is_no_file { path.file_name().map_or(Path::new("graph"), Path::new) } else { output };
     let rows_path =
-        output.with_file_name(format!(".{}.rows.partial", output.file_name().unwrap_or_default().to_string_lossy()));
+        beside.with_file_name(format!(".{}.rows.partial", beside.file_name().unwrap_or_default().to_string_lossy()));
     let _remove = RemoveAtEnd(&rows_path);
     let mut rows = match is_row_file(path)? {
         true => RowFile::open(path)?,
@@ -255,34 +275,45 @@ fn vertices(
     let (started, processor) = (Instant::now(), processor_seconds());
     let partition = partitioner.partition_stream(&mut rows, request)?;
     let total = rows.total_edge_weight();
-    let (mut cut, mut edges) = (0u64, 0u64);
-    let mut weights = vec![0u64; request.blocks as usize];
+    let mut cut = 0u64;
+    let (mut weights, mut entries) = (vec![0u64; request.blocks as usize], vec![0u64; request.blocks as usize]);
     rows.rewind()?;
     while let Some(row) = rows.next_row()? {
         let own = partition.block_of[row.vertex as usize];
         weights[own as usize] += row.weight;
-        edges += row.neighbours.len() as u64;
+        entries[own as usize] += row.neighbours.len() as u64;
         for (position, &neighbour) in row.neighbours.iter().enumerate() {
             if partition.block_of[neighbour as usize] != own {
                 cut += row.edge_weights.map_or(1, |weights| weights.at(position));
             }
         }
     }
-    write_partition(output, &partition.block_of)?;
-    figures.size(partition.block_of.len(), edges / 2);
+    if is_standard_output(output) {
+        write_answer(output, |out| Ok(partition.block_of.iter().try_for_each(|block| writeln!(out, "{block}"))?))?;
+    } else {
+        write_partition(output, &partition.block_of)?;
+    }
+    let edges = entries.iter().sum::<u64>() / 2;
+    figures.size(partition.block_of.len(), edges);
     figures.by(spec, request);
     figures.line("cut", format!("{} of {total}", cut / 2));
     let (least, most) = (weights.iter().min(), weights.iter().max());
     figures.line("block weights", format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)));
-    let sum: u64 = weights.iter().sum();
-    let largest = most.copied().unwrap_or(0) as f64;
-    let imbalance = if sum == 0 { 0.0 } else { largest * f64::from(request.blocks) / sum as f64 - 1.0 };
+    let (imbalance, edge_imbalance) = (imbalance(&weights), imbalance(&entries));
     figures.line("imbalance", format!("{imbalance:.4}"));
+    figures.line("edge imbalance", format!("{edge_imbalance:.4}, of edges with an end in a block"));
     let answer = &mut figures.answer;
-    (answer.cut, answer.total_edge_weight, answer.imbalance) = (Some(cut / 2), Some(total), Some(imbalance));
+    (answer.cut, answer.total_edge_weight) = (Some(cut / 2), Some(total));
+    (answer.imbalance, answer.edge_imbalance) = (Some(imbalance), Some(edge_imbalance));
     (answer.least_block_weight, answer.largest_block_weight) = (least.copied(), most.copied());
     figures.written(output, "the block of each vertex");
-    figures.finish(edges / 2, started, processor)
+    figures.finish(edges, started, processor)
+}
+
+/// Largest / mean − 1.
+fn imbalance(of_block: &[u64]) -> f64 {
+    let (sum, largest) = (of_block.iter().sum::<u64>(), of_block.iter().max().copied().unwrap_or(0));
+    if sum == 0 { 0.0 } else { largest as f64 * of_block.len() as f64 / sum as f64 - 1.0 }
 }
 
 fn is_row_file(path: &Path) -> anyhow::Result<bool> {
@@ -313,16 +344,23 @@ fn evaluate(
     mut figures: Figures,
 ) -> anyhow::Result<ExitCode> {
     let (started, processor) = (Instant::now(), processor_seconds());
-    let file = File::open(partition).with_context(|| format!("cannot read {}", partition.display()))?;
+    let mut lines = BufReader::new(open_unpacked(partition)?);
     let mut judged = VertexCut::empty(stream.vertex_count(), blocks);
     // A sum over all edges that does not depend on their order.
     let (mut expected, mut found) = (0u64, 0u64);
-    for (number, line) in (1u64..).zip(BufReader::new(file).lines()) {
-        let line = line.with_context(|| format!("{}:{number}", partition.display()))?;
+    let (mut line, mut number) = (String::new(), 0u64);
+    loop {
+        line.clear();
+        number += 1;
+        if lines.read_line(&mut line).with_context(|| format!("{}:{number}", partition.display()))? == 0 {
+            break;
+        }
         let fault = |what: String| anyhow!("{}:{number}: {what}: write 'vertex vertex block'", partition.display());
-        let numbers: Vec<u32> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-        let &[a, b, block] = numbers.as_slice() else {
-            return Err(fault(format!("'{line}' is no edge with its block")));
+        let mut words = line.split_ascii_whitespace().map(str::parse::<u32>);
+        let (Some(Ok(a)), Some(Ok(b)), Some(Ok(block)), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(fault(format!("'{}' is no edge with its block", line.trim_end())));
         };
         if a.max(b) as usize >= stream.vertex_count() || block >= blocks {
             return Err(fault(format!("there are {} vertices and {blocks} blocks", stream.vertex_count())));
