@@ -212,7 +212,7 @@ fn a_stream_of_edges_is_divided_and_judged_again() {
         let judged = placebench(folder.path(), &["partition", "g.txt", "--evaluate", "p"]);
         let cut = |text: String| text.lines().find(|line| line.starts_with("cut")).unwrap().to_owned();
         assert_eq!(cut(text(&run.stdout)), cut(text(&judged.stdout)), "{algorithm}");
-        let mut ends = [0.0; 2];
+        let mut ends = [0.0_f64; 2];
         let blocks = std::fs::read_to_string(folder.path().join("p")).unwrap();
         blocks
             .lines()
