@@ -81,6 +81,14 @@ fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
     assert_one_line_error(&limited(&geometric), said);
     assert_one_line_error(&limited(&["generate", "laich1", "--ops", "3000000000", "--out", "g"]), said);
     assert_one_line_error(&limited(&["run", "--repetitions", "4294967295", "-q"]), "the suite's repetitions");
+    let families = ["lu(tiles=100000)", "cholesky(tiles=4000000000)", "gauss(size=60000)", "layered(nodes=4000000000)"];
+    let more = ["series_parallel", "out_tree", "in_tree", "fan_in_fan_out", "erdos_renyi"];
+    for family in families.map(str::to_owned).into_iter().chain(more.map(|name| format!("{name}(nodes=4000000000)"))) {
+        let output = limited(&["generate", &family, "--out", "g.csv"]);
+        let refused = text(&output.stderr);
+        let is_refused = refused.contains(said) || refused.contains(": ids are 32-bit, so each must stay below");
+        assert!(output.status.code() == Some(1) && refused.lines().count() == 1 && is_refused, "{family}: {refused}");
+    }
     let search = "cross_entropy(samples=4000000000, budget=4000000000)";
     assert_one_line_error(&limited(&["place", "convnet", "-c", "gtx1080x2", "-p", search]), said);
     assert_one_line_error(&within(1 << 20, &["run", "--threads", "4096", "-q"]), "cannot start threads");

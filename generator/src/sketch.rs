@@ -80,6 +80,20 @@ impl Sketch {
         self.builder.op_count()
     }
 
+    /// Checks that a graph of about so many ops and edges fits, before a family takes memory or time for it.
+    ///
+    /// # Errors
+    /// If the graph would outgrow 32-bit ids or memory.
+    pub fn expect(&self, ops: f64, edges: f64) -> Result<(), GeneratorError> {
+        // Casts saturate: a cube of 2^32 is just too large.
+        let (ops, edges) = (ops as u64, edges as u64);
+        if ops.max(edges) >= u64::from(u32::MAX) {
+            return Err(GeneratorError::TooLarge { ops, edges });
+        }
+        let bytes = ops * OP_BYTES + edges * EDGE_BYTES;
+        Ok(check_memory(bytes, || format!("a graph of about {ops} ops and {edges} edges"))?)
+    }
+
     fn add(&mut self, op: &Op<'_>, inputs: usize) -> Result<OpId, GeneratorError> {
         self.edges += inputs as u64;
         let ops = self.builder.op_count() as u64 + 1;

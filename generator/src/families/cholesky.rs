@@ -39,6 +39,8 @@ impl GraphFamily for Cholesky {
     }
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
+        let side = f64::from(self.tiles);
+        sketch.expect(side * (side + 1.0) * (side + 2.0) / 6.0, (side - 1.0) * side * (side + 1.0) / 2.0)?;
         let (t, b) = (self.tiles as usize, f64::from(self.tile));
         let bytes = [tiles::bytes(self.tile)];
         let mut op = |class, ops, inputs: &[OpId]| {

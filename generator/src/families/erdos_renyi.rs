@@ -39,6 +39,8 @@ impl GraphFamily for ErdosRenyi {
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        let nodes = f64::from(self.nodes);
+        sketch.expect(nodes, self.probability * nodes * (nodes - 1.0) / 2.0)?;
         for op in 0..u64::from(self.nodes) {
             let mut rng = stream(seed, Purpose::Structure, op);
             let sources: Vec<OpId> = Skips::new(0..op, self.probability, &mut rng).map(|op| OpId(op as u32)).collect();

@@ -33,12 +33,13 @@ impl GraphFamily for FanInFanOut {
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         Ok(Self {
             nodes: params.number("nodes", 100, 1.., "number of ops")?,
-            most_out: params.number("most_out", 4, 2.., "most edges out of an op")?,
-            most_in: params.number("most_in", 3, 1.., "most edges into an op")?,
+            most_out: params.number("most_out", 4, 2..=1 << 16, "most edges out of an op")?,
+            most_in: params.number("most_in", 3, 1..=1 << 16, "most edges into an op")?,
         })
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        sketch.expect(f64::from(self.nodes), f64::from(self.nodes - 1))?;
         let mut rng = stream(seed, Purpose::Structure, 0);
         let most_out = self.most_out as usize;
         // The ops with room, by the room they have left, oldest first; a fan-out empties the fullest list first.

@@ -33,6 +33,8 @@ impl GraphFamily for Gauss {
     }
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
+        let side = f64::from(self.size);
+        sketch.expect((side * side + side - 2.0) / 2.0, side * side - side - 1.0)?;
         let m = self.size as usize;
         let mut last: Vec<Option<OpId>> = vec![None; m];
         for k in 0..m - 1 {

@@ -47,6 +47,10 @@ impl GraphFamily for Layered {
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        let (nodes, layers) = (f64::from(self.nodes), f64::from(self.layers));
+        // The share of pairs that lie in different layers, or in neighbouring ones.
+        let share = (layers - 1.0) / layers * if self.adjacent { 2.0 / layers } else { 1.0 };
+        sketch.expect(nodes, self.probability * nodes * nodes / 2.0 * share)?;
         let mut rng = stream(seed, Purpose::Structure, 0);
         let mut layer_of: Vec<u32> = (0..self.nodes).map(|_| below(&mut rng, u64::from(self.layers)) as u32).collect();
         layer_of.sort_unstable();

@@ -39,6 +39,9 @@ impl GraphFamily for Lu {
     }
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
+        let side = f64::from(self.tiles);
+        sketch
+            .expect(side * (side + 1.0) * (2.0 * side + 1.0) / 6.0, (side - 1.0) * side * (2.0 * side + 1.0) / 2.0)?;
         let (t, b) = (self.tiles as usize, f64::from(self.tile));
         let bytes = [tiles::bytes(self.tile)];
         let mut op = |class, ops, inputs: &mut dyn Iterator<Item = OpId>| {

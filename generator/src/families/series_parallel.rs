@@ -43,6 +43,7 @@ impl GraphFamily for SeriesParallel {
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        sketch.expect(f64::from(self.nodes), f64::from(self.nodes - 1))?;
         let mut rng = stream(seed, Purpose::Structure, 0);
         // Ops are numbered in a topological order; `inputs` of each, `class` and the blocks still to be split.
         let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); self.nodes as usize];

@@ -79,6 +79,7 @@ impl GraphFamily for OutTree {
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        sketch.expect(f64::from(self.0.nodes), f64::from(self.0.nodes - 1))?;
         sketch.task("Root", &[])?;
         for parent in self.0.parents(seed) {
             sketch.task("Task", &[OpId(parent)])?;
@@ -101,6 +102,7 @@ impl GraphFamily for InTree {
     }
 
     fn build(&self, sketch: &mut Sketch, seed: u64) -> Result<(), GeneratorError> {
+        sketch.expect(f64::from(self.0.nodes), f64::from(self.0.nodes - 1))?;
         // Numbered backwards, so that children come before their parents.
         let last = self.0.nodes - 1;
         let mut children: Vec<Vec<OpId>> = vec![Vec::new(); self.0.nodes as usize];
