@@ -70,7 +70,9 @@ fn refuse(error: &clap::Error) -> ExitCode {
 
 /// Starts the threads that everything shares, so that a lack of them is an error and no panic later.
 fn start_threads() -> anyhow::Result<()> {
-    rayon::ThreadPoolBuilder::new().build_global().context("cannot start threads")
+    rayon::ThreadPoolBuilder::new()
+        .build_global()
+        .context("cannot start threads, raise the limit of processes (ulimit -u)")
 }
 
 /// A panic in a cell becomes an error row with its message, and one in a decoder an error; printing it as well would tear the
@@ -79,17 +81,27 @@ fn quiet_contained_panics() {
     let default = std::panic::take_hook();
     let wanted = std::env::var_os("RUST_BACKTRACE").is_some();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD) || is_decoding() {
+        if std::thread::current().name() == Some(placebench::harness::runner::CELL_THREAD) {
+            return;
+        }
+        if info.payload_as_str().is_some_and(is_lack_of_threads) {
+            complain("error: cannot start a thread: the limit of this system is reached, or its memory is used up");
+            // What could not be started may be waited for, forever, while the stack is unwound.
+            std::process::exit(1);
+        }
+        if is_decoding() {
             return;
         }
         match (wanted, info.payload_as_str(), info.location()) {
-            (false, Some(message), _) if message.contains("failed to spawn thread") => {
-                complain("error: cannot start a thread: the limit of this system is reached, or its memory is used up");
-            }
             (false, Some(message), Some(place)) => {
                 complain(&format!("error: placebench has a fault at {place}: {message}: please report it"));
             }
             _ => default(info),
         }
     }));
+}
+
+/// Whether a panic says that a thread could not be started: by the standard library, or by Tokio below the table library.
+fn is_lack_of_threads(message: &str) -> bool {
+    ["failed to spawn thread", "OS can't spawn worker thread"].iter().any(|said| message.contains(said))
 }

@@ -94,7 +94,7 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
         };
         if line.is_empty() {
             line = cause;
-        } else if !line.contains(&cause) {
+        } else if !line.to_lowercase().contains(&cause.to_lowercase()) {
             line = format!("{line}: {cause}");
         }
     }
@@ -188,5 +188,6 @@ mod tests {
         let quoting = anyhow::Error::new(cause).context("x.csv: disk full");
         assert_eq!(super::one_line(&quoting), "x.csv: disk full");
         assert_eq!(super::one_line(&anyhow::anyhow!("disk full").context("x.csv")), "x.csv: disk full");
+        assert_eq!(super::one_line(&anyhow::anyhow!("disk full").context("Disk full")), "Disk full");
     }
 }

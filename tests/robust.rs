@@ -305,6 +305,34 @@ fn what_a_program_started_ends_when_placebench_is_killed_and_the_run_resumes() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn threads_that_cannot_start_are_one_line_and_nothing_waits_for_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    // The limit does not bind root, and another user's would count what else that user runs.
+    let limited = |processes: usize, args: &[&str]| {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", "60", "prlimit", &format!("--nproc={processes}")]);
+        command.args(["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", env!("CARGO_BIN_EXE_placebench")]);
+        command.args(args).current_dir(folder.path()).env_remove("RUST_BACKTRACE").output()
+    };
+    if !limited(1000, &["list", "suites"]).is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: needs root, setpriv and prlimit");
+        return;
+    }
+    let most = std::thread::available_parallelism().unwrap().get() + 12;
+    for processes in 1..=most {
+        let out = format!("r{processes}");
+        let args = ["run", "--where", "placer=heft graph=convnet", "-q", "--out", &out];
+        let output = limited(processes, &args).unwrap();
+        let said = text(&output.stderr);
+        let is_told = output.status.code() == Some(1) && said.lines().count() == 1 && said.starts_with("error: cannot ");
+        assert!(output.status.success() || is_told, "{processes} processes: {:?} {said}", output.status);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_pipe_without_a_reader_ends_at_the_first_signal() {
     let folder = tempfile::tempdir().unwrap();
     own_suite(folder.path(), ALL_ON_ONE);

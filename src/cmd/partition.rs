@@ -146,7 +146,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             let threads = args.threads.unwrap_or(0) as usize;
             // This thread is one of them: what it frees serves the partitioner, and it would only wait.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
-            let pool = pool.build().context("cannot start threads")?;
+            let pool = pool.build().context("cannot start threads, use fewer with --threads")?;
             let before = processor_seconds();
             let partition = match pool.install(|| partitioner.partition_with_replicas(input.graph(), &request)) {
                 Err(PartitionError::Stopped) => return Ok(ExitCode::from(INTERRUPTED)),
