@@ -84,6 +84,11 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
     for file in files.iter().filter(|file| file.ends_with(".svg")) {
         let svg = std::fs::read_to_string(figures.join(file)).unwrap();
         assert!(svg.starts_with("<svg ") && svg.contains("data-key="), "{file}");
+        // What marks mean is said where there are some, and only there.
+        let (marks, is_noted) = (svg.matches('°').count(), svg.contains("The authors assume"));
+        assert!(if is_noted { marks > 1 } else { marks == 0 }, "{file}: {marks} marks, explained: {is_noted}");
+        let is_marked = !["sweep", "gantt", "executable", "colocation"].iter().any(|kind| file.starts_with(kind));
+        assert_eq!(is_noted, is_marked, "{file}");
         let stem = file.trim_end_matches(".svg");
         for kind in ["csv", "png", "pdf", "tex"] {
             assert!(files.contains(&format!("{stem}.{kind}")), "{stem}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use placebench_algorithms::fairness::Assumption;
 
 /// What stands behind the name of a marked placer. Footnotes use daggers, which the figures' font lacks.
-const MARK: char = '°';
+pub(crate) const MARK: char = '°';
 
 /// The placers of a run whose authors assume what some instance breaks.
 #[derive(Clone, Debug, Default, PartialEq)]

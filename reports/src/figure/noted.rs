@@ -1,4 +1,4 @@
-//! A figure with a note below it.
+//! A figure with a note below it on its marks.
 
 use super::Figure;
 use super::axis::wrapped;
@@ -6,8 +6,10 @@ use super::drawing::{Anchor, Drawing};
 use super::font;
 use super::style::Style;
 use crate::export::Table;
+use crate::marks::MARK;
 
-/// A figure with a note below it, in lines as wide as the figure.
+/// A figure with a note below it that explains its marks, in lines as wide as the figure. A figure that shows no mark has
+/// no note.
 pub(crate) struct Noted {
     pub(crate) figure: Box<dyn Figure>,
     pub(crate) note: String,
@@ -16,6 +18,9 @@ pub(crate) struct Noted {
 impl Figure for Noted {
     fn draw(&self, style: &Style) -> Drawing {
         let mut drawing = self.figure.draw(style);
+        if !drawing.texts().any(|text| text.text.contains(MARK)) {
+            return drawing;
+        }
         let top = drawing.height + 3.0;
         let lines = wrapped(&self.note, drawing.width, style.font_pt);
         for (index, line) in lines.iter().enumerate() {
