@@ -220,6 +220,7 @@ fn the_documentation_has_every_key_of_the_files_that_are_written() {
         &["generate", "laich3", "--ops", "100", "-o", "g"],
         &["generate", "laich3", "--ops", "20000", "--stream", "--shards", "2", "-o", "p"],
         &["generate", "gnm(vertices=50,edges=90)", "--stream", "-o", "e.pbedges"],
+        &["dataset", "scale", "--largest=1e4", "--format=binary", "--out=d", "--shard=1/2"],
         &["place", "c.csv", "--placement", "placement.csv", "--timeline", "timeline.csv"],
     ] {
         let output = placebench(folder, args);
@@ -264,6 +265,11 @@ fn the_documentation_has_every_key_of_the_files_that_are_written() {
     let mut keys: Vec<&String> = single.as_object().unwrap().keys().collect();
     keys.retain(|key| *key != "part");
     assert!(keys.iter().all(|key| sentence.contains(&format!("`{key}`"))), "{keys:?}");
+    // A collection that is not complete.
+    let sentence = DOCS.split_once("`recipe.toml`, with").unwrap().1.split(", and").next().unwrap();
+    let documented: BTreeSet<&str> = sentence.split('`').skip(1).step_by(2).collect();
+    let recipe = read(&folder.join("d/.work/recipe.toml"));
+    assert!(documented.iter().eq(recipe.as_object().unwrap().keys()), "{documented:?} {recipe}");
     for (file, columns) in [("placement.csv", "`--placement` has"), ("timeline.csv", "`--timeline` has")] {
         let rest = DOCS.split_once(columns).unwrap().1;
         let header = fs::read_to_string(folder.join(file)).unwrap();
