@@ -98,6 +98,8 @@ pub(super) fn execute(
     if !wait_until(base, kernels.ahead, arrivals.given_up()) {
         return None;
     }
+    // When the step before is over by its length, however late the system was in waking this device.
+    let mut free = base;
     for step in steps {
         let mut inputs = base;
         for &transfer in &step.waits_for {
@@ -108,10 +110,12 @@ pub(super) fn execute(
         }
         step.waits_for.iter().for_each(|&transfer| check(transfer));
         let start = now();
-        if !kernels.run(step, start, &mut workspace, arrivals.given_up()) {
+        let from = free.max(inputs);
+        if !kernels.run(step, from, &mut workspace, arrivals.given_up()) {
             return None;
         }
         let end = now();
+        free = end.min(from + step.length);
         times.push((start, end));
         for &transfer in &step.starts {
             // A courier that is gone has given up.

@@ -75,10 +75,11 @@ impl Kernels {
         }
     }
 
-    /// Executes a step that starts now, at `start`; false if the run was given up meanwhile.
-    pub(super) fn run(&self, step: &Step, start: Nanos, workspace: &mut Workspace, given_up: &AtomicBool) -> bool {
+    /// Executes a step; false if the run was given up meanwhile. A step that waits ends its length after `from`, the instant
+    /// at which it could start: what a device wakes up too late is not added up from step to step.
+    pub(super) fn run(&self, step: &Step, from: Nanos, workspace: &mut Workspace, given_up: &AtomicBool) -> bool {
         let unit = match self.kind {
-            Kernel::Wait => return wait_until(start + step.length, self.ahead, given_up),
+            Kernel::Wait => return wait_until(from + step.length, self.ahead, given_up),
             Kernel::Compute if step.computes => self.product,
             Kernel::Compute => self.stretch,
         };
