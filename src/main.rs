@@ -8,6 +8,7 @@ mod progress;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use output::{complain, exit_code, print, shortened};
 use placebench::datasets::format::is_decoding;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     });
     let arguments = match cmd::command(Cli::command()).try_get_matches() {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(with_tip(error)),
     };
     let form = cmd::form(&arguments);
     match Cli::from_arg_matches(&arguments) {
@@ -52,12 +53,22 @@ fn main() -> ExitCode {
             exit_code(start_threads().and_then(|()| verb.execute(cmd::command(Cli::command()), form)))
         }
         Ok(Cli { verb: None }) => exit_code(print(OVERVIEW).map(|()| ExitCode::SUCCESS)),
-        Err(error) => refuse(&error),
+        Err(error) => refuse(error),
     }
 }
 
+/// Who takes a parameter of a family for an option is told where it goes.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let is_generate = std::env::args_os().nth(1).is_some_and(|verb| verb == "generate");
+    if is_generate && error.kind() == ErrorKind::UnknownArgument {
+        let tip = "a family's parameters follow its name, in quotes: 'transformer(layers=12)'";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
 /// Prints help, or what is wrong with the arguments, without quoting a word of thousands of characters.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: clap::Error) -> ExitCode {
     let plain = error.render().to_string();
     let short: Vec<String> = plain.lines().map(shortened).collect();
     let short = short.join("\n");

@@ -212,6 +212,8 @@ fn a_family_is_described_made_from_a_parameter_file_and_checked() {
     std::fs::write(&header, changed).unwrap();
     assert_one_line_error(&run(&["generate", "--check", "g"]), "not the one that its parameters make");
     assert_one_line_error(&run(&["generate", "cholesky(tiles=0)", "--out=h"]), "'tiles' is '0'");
+    let option = run(&["generate", "cholesky", "--tiles=4", "--out=h"]);
+    assert!(text(&option.stderr).contains("a family's parameters follow its name"), "{}", text(&option.stderr));
     assert_one_line_error(&run(&["generate", "t_fast16", "--ops=3", "--out=c.toml"]), "--ops is for graphs");
     assert!(!folder.path().join("c.toml").exists());
 }

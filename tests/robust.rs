@@ -83,7 +83,18 @@ fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
     assert_one_line_error(&limited(&["run", "--repetitions", "4294967295", "-q"]), "the suite's repetitions");
     let families = ["lu(tiles=100000)", "cholesky(tiles=4000000000)", "gauss(size=60000)", "layered(nodes=4000000000)"];
     let more = ["series_parallel", "out_tree", "in_tree", "fan_in_fan_out", "erdos_renyi"];
-    for family in families.map(str::to_owned).into_iter().chain(more.map(|name| format!("{name}(nodes=4000000000)"))) {
+    let many = 1 << 20;
+    let networks = [
+        format!("transformer(layers={many}, heads=512)"),
+        format!("transformer(layers={many}, experts=60000)"),
+        format!("decoder(layers={many}, steps={many})"),
+        format!("rnn(layers={many}, steps={many})"),
+        format!("seq2seq(layers={many}, target={many})"),
+        format!("pipeline(stages={many}, micro_batches={many})"),
+        "tensor_parallel(workers=16384)".to_owned(),
+    ];
+    let families = families.map(str::to_owned).into_iter().chain(more.map(|name| format!("{name}(nodes=4000000000)")));
+    for family in families.chain(networks) {
         let output = limited(&["generate", &family, "--out", "g.csv"]);
         let refused = text(&output.stderr);
         let is_refused = refused.contains(said) || refused.contains(": ids are 32-bit, so each must stay below");

@@ -406,6 +406,8 @@ fn what_failed_is_shown_as_failed() {
     let drawing = bars(&[Some(1.0), None]).draw(&Style::single_column());
     let titles: Vec<&str> = drawing.marks().map(|(datum, _)| datum.title.as_str()).collect();
     assert_eq!(titles[1], "placer1: failed");
+    let legend = |drawing: &Drawing| drawing.texts().any(|text| text.text == "× failed");
+    assert!(legend(&drawing) && !legend(&bars(&[Some(1.0), Some(2.0)]).draw(&Style::single_column())));
     assert_eq!(drawing.table().rows[1], ["placer1", "pct", "", "", "0"]);
     let heat = HeatMap {
         title: String::new(),

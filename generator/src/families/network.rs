@@ -1,8 +1,9 @@
 //! Neural networks as graphs: forward ops with shapes, and for training the gradients and updates that follow from them.
 
-use placebench_datasets::OpId;
 use placebench_datasets::params::Params;
+use placebench_datasets::process::check_memory;
 use placebench_datasets::spec::SpecError;
+use placebench_datasets::{Categories, OpId};
 
 use crate::{GeneratorError, Op, Output, Sketch};
 
@@ -24,8 +25,6 @@ enum Role {
 struct Node {
     role: Role,
     class: &'static str,
-    /// Position in the list of layer labels.
-    layer: usize,
     flops: f64,
     /// Values of each output.
     outputs: Vec<u64>,
@@ -43,9 +42,10 @@ pub(super) struct Tensor {
 #[derive(Debug, Default)]
 pub(super) struct Network {
     nodes: Vec<Node>,
-    layers: Vec<String>,
+    /// The layer of each node.
+    layers: Categories,
     /// The label that new ops get.
-    layer: usize,
+    layer: String,
     /// The class whose ops share a device with those of their layer.
     together: Option<&'static str>,
 }
@@ -53,10 +53,7 @@ pub(super) struct Network {
 impl Network {
     /// The label of the ops that follow.
     pub(super) fn layer(&mut self, label: String) {
-        self.layer = self.layers.iter().position(|known| *known == label).unwrap_or(self.layers.len());
-        if self.layer == self.layers.len() {
-            self.layers.push(label);
-        }
+        self.layer = label;
     }
 
     /// Data with outputs of these numbers of values.
@@ -106,14 +103,8 @@ impl Network {
 
     fn add(&mut self, role: Role, class: &'static str, flops: f64, inputs: &[Tensor], outputs: &[u64]) -> Vec<Tensor> {
         let node = self.nodes.len();
-        self.nodes.push(Node {
-            role,
-            class,
-            layer: self.layer,
-            flops,
-            outputs: outputs.to_vec(),
-            inputs: inputs.to_vec(),
-        });
+        self.nodes.push(Node { role, class, flops, outputs: outputs.to_vec(), inputs: inputs.to_vec() });
+        self.layers.push(Some(&self.layer));
         (0..outputs.len()).map(|port| Tensor { node, port }).collect()
     }
 
@@ -125,8 +116,9 @@ impl Network {
     /// and takes the op's inputs again, and an update of each variable, on its device.
     pub(super) fn build(&self, sketch: &mut Sketch, training: bool) -> Result<(), GeneratorError> {
         let mut ids: Vec<OpId> = Vec::with_capacity(self.nodes.len());
-        let mut first: Vec<Option<OpId>> = vec![None; self.layers.len()];
-        for node in &self.nodes {
+        let mut first: Vec<Option<OpId>> = vec![None; self.layers.labels().len()];
+        for (number, node) in self.nodes.iter().enumerate() {
+            let together = (self.together == Some(node.class)).then(|| self.layers.number(number)).flatten();
             let inputs: Vec<Output> = node.inputs.iter().map(|input| (ids[input.node], input.port)).collect();
             let resident: u64 = if node.role == Role::Variable { node.outputs.iter().sum() } else { 0 };
             let op = Op {
@@ -134,12 +126,12 @@ impl Network {
                 ops: node.flops,
                 memory_bytes: resident * VALUE_BYTES,
                 outputs: &node.outputs,
-                with: if self.together == Some(node.class) { first[node.layer] } else { None },
+                with: together.and_then(|layer| first[layer]),
                 ..Op::default()
             };
-            let id = self.add_op(sketch, node, op, &inputs)?;
-            if self.together == Some(node.class) {
-                first[node.layer].get_or_insert(id);
+            let id = self.add_op(sketch, number, op, &inputs)?;
+            if let Some(layer) = together {
+                first[layer].get_or_insert(id);
             }
             ids.push(id);
         }
@@ -173,7 +165,7 @@ impl Network {
                 // The sum of the gradients, then a multiplication and a subtraction.
                 let flops = values * (inputs.len().saturating_sub(1) + 2) as f64;
                 let update = Op { class: "Update", ops: flops, with: Some(ids[number]), ..Op::default() };
-                self.add_op(sketch, node, update, &inputs)?;
+                self.add_op(sketch, number, update, &inputs)?;
                 continue;
             }
             inputs.extend(node.inputs.iter().map(|input| (ids[input.node], input.port)));
@@ -187,17 +179,25 @@ impl Network {
             }
             let class = format!("{}Gradient", node.class);
             let op = Op { class: &class, ops: 2.0 * node.flops, outputs: &outputs, ..Op::default() };
-            gradients[number] = Some((self.add_op(sketch, node, op, &inputs)?, ports));
+            gradients[number] = Some((self.add_op(sketch, number, op, &inputs)?, ports));
         }
         Ok(())
     }
 
     /// Adds an op of a node's layer; its outputs are numbers of values.
-    fn add_op(&self, sketch: &mut Sketch, node: &Node, op: Op<'_>, inputs: &[Output]) -> Result<OpId, GeneratorError> {
+    fn add_op(&self, sketch: &mut Sketch, node: usize, op: Op<'_>, inputs: &[Output]) -> Result<OpId, GeneratorError> {
         let outputs: Vec<u64> = op.outputs.iter().map(|values| values * VALUE_BYTES).collect();
-        let layer = self.layers.get(node.layer).map(String::as_str);
-        sketch.op(&Op { layer, outputs: &outputs, ..op }, inputs)
+        sketch.op(&Op { layer: self.layers.get(node), outputs: &outputs, ..op }, inputs)
     }
+}
+
+/// Checks that a network of about so many forward ops and edges fits, before it takes memory or time.
+pub(super) fn expect(sketch: &Sketch, ops: f64, edges: f64, training: bool) -> Result<(), GeneratorError> {
+    // A gradient op takes the inputs of its op again, and the gradients of its outputs.
+    let (ops, edges) = if training { (2.0 * ops, 3.0 * edges) } else { (ops, edges) };
+    sketch.expect(ops, edges)?;
+    // Nodes are kept beside the graph that is made of them.
+    Ok(check_memory((ops * 400.0 + edges * 60.0) as u64, || format!("a network of about {ops} ops and {edges} edges"))?)
 }
 
 /// The parameter that adds gradients and updates.

@@ -63,6 +63,8 @@ impl GraphFamily for Pipeline {
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
         let (stages, batches) = (self.stages, self.micro_batches);
+        let passes = stages as f64 * batches as f64;
+        sketch.expect(2.0 * passes, 7.0 * passes)?;
         let mut workers = Workers::new("stage", stages);
         let values = [self.costs.values()];
         let flops = self.costs.flops() * self.layers_per_stage as f64;

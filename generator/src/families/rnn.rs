@@ -101,6 +101,8 @@ impl GraphFamily for Rnn {
     }
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
+        let cells = self.layers as f64 * self.steps as f64;
+        network::expect(sketch, cells, 4.0 * cells, self.training)?;
         let mut net = Network::default();
         net.layer("input".to_owned());
         let mut tensors = net.input(&vec![self.batch * self.hidden; self.steps as usize]);

@@ -49,6 +49,8 @@ impl GraphFamily for Seq2Seq {
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
         let Self { layers, source, target, hidden, vocabulary, batch, training } = *self;
+        let steps = (source + target) as f64;
+        network::expect(sketch, (layers as f64 + 3.0) * steps, (4.0 * layers as f64 + 7.0) * steps, training)?;
         let mut net = Network::default();
         net.layer("input".to_owned());
         let words = net.input(&vec![batch; (source + target) as usize]);

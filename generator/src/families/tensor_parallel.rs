@@ -39,6 +39,9 @@ impl GraphFamily for TensorParallel {
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
         let count = self.workers;
+        // Four sums on a ring a layer, each of P + 2P(P - 1) ops.
+        let (p, layers) = (count as f64, self.layers as f64);
+        sketch.expect(layers * (8.0 * p * p + 4.0 * p), layers * (16.0 * p * p + 10.0 * p))?;
         let mut workers = Workers::new("worker", count);
         let values = self.costs.values();
         let mut inputs: Vec<Vec<Output>> = Vec::new();

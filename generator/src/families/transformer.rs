@@ -60,6 +60,14 @@ impl GraphFamily for Transformer {
     }
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
+        let [layers, heads, experts] = [self.layers, self.heads, self.experts].map(|count| count as f64);
+        let (ops, edges) = if self.experts == 0 { (4.0, 4.0) } else { (3.0 + 2.0 * experts, 2.0 + 3.0 * experts) };
+        network::expect(
+            sketch,
+            layers * (5.0 * heads + 8.0 + ops),
+            layers * (7.0 * heads + 9.0 + edges),
+            self.training,
+        )?;
         let tokens = self.batch * self.sequence;
         let mut net = Network::default();
         net.layer("input".to_owned());
@@ -178,6 +186,8 @@ impl GraphFamily for Decoder {
 
     fn build(&self, sketch: &mut Sketch, _seed: u64) -> Result<(), GeneratorError> {
         let Self { layers, model: d, feed_forward: f, prompt, steps, batch, vocabulary } = *self;
+        let (rows, columns) = (layers as f64, steps as f64);
+        network::expect(sketch, 4.0 * rows + columns * (2.0 + 5.0 * rows), columns * (4.0 + 14.0 * rows), false)?;
         let mut net = Network::default();
         net.layer("input".to_owned());
         let mut words = net.input(&[batch * prompt])[0];

@@ -8,6 +8,8 @@ pub(super) fn write(table: &Table) -> String {
     let escape = |text: &String| {
         let plain = text.replace(['\n', '\r'], " ");
         let plain = printable(&plain).replace('\\', "\\\\").replace('|', "\\|");
+        // Code and links.
+        let plain = plain.replace('`', "\\`").replace("](", "]\\(");
         // A browser shows what stands in angle brackets as HTML.
         plain.replace('<', "&lt;")
     };
@@ -41,8 +43,10 @@ mod tests {
     fn control_characters_are_shown_and_html_is_text() {
         let mut table = Table::new(["a\u{1b}b"]);
         table.push(["<img src=x>"]);
+        table.push(["[a](b) `c"]);
         let text = table.to_markdown();
         assert!(text.contains("a\\\\u{1b}b") && text.contains("&lt;img src=x>"), "{text}");
+        assert!(text.contains(r"[a]\(b) \`c"), "{text}");
     }
 
     #[test]

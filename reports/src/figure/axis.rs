@@ -155,6 +155,17 @@ pub(crate) fn draw_title(drawing: &mut Drawing, title: &str, style: &Style) -> f
     if lines.is_empty() { 2.0 } else { lines.len() as f64 * style.line() + 3.5 }
 }
 
+/// Draws a note from `top` on over the width of the drawing, in as many lines as it needs; returns where the figure goes on
+/// below it.
+pub(crate) fn draw_note(drawing: &mut Drawing, top: f64, note: &str, style: &Style) -> f64 {
+    let lines = wrapped(note, drawing.width, style.font_pt);
+    for (index, line) in lines.iter().enumerate() {
+        let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();
+        drawing.text(0.0, y, style.font_pt, Anchor::Start, line);
+    }
+    top + lines.len() as f64 * style.line()
+}
+
 /// A text in lines no wider than `width`; a word that is wider is shortened.
 pub(crate) fn wrapped(text: &str, width: f64, size: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

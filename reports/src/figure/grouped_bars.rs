@@ -1,7 +1,7 @@
 //! Grouped bars with error bars (L Fig. 7.1–7.8, B Fig. 5.25).
 
 use super::Figure;
-use super::axis::{Axis, draw_title};
+use super::axis::{Axis, draw_note, draw_title};
 use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, Stroke, line};
 use super::estimate::Estimate;
 use super::font;
@@ -95,6 +95,10 @@ impl GroupedBars {
             let (x, y) = (drawing.width / 2.0, drawing.height + font::CAPITAL * style.font_pt);
             drawing.text(x, y, style.font_pt, Anchor::Middle, name);
             drawing.height += style.line() + 1.0;
+        }
+        if self.listed().any(|(.., bar)| bar.value.is_none()) {
+            let top = drawing.height + 2.0;
+            drawing.height = draw_note(&mut drawing, top, "× failed", style) + 2.0;
         }
         drawing
     }

@@ -1,9 +1,8 @@
 //! A figure with a note below it on its marks.
 
 use super::Figure;
-use super::axis::wrapped;
-use super::drawing::{Anchor, Drawing};
-use super::font;
+use super::axis::draw_note;
+use super::drawing::Drawing;
 use super::style::Style;
 use crate::export::Table;
 use crate::marks::MARK;
@@ -22,12 +21,7 @@ impl Figure for Noted {
             return drawing;
         }
         let top = drawing.height + 3.0;
-        let lines = wrapped(&self.note, drawing.width, style.font_pt);
-        for (index, line) in lines.iter().enumerate() {
-            let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();
-            drawing.text(0.0, y, style.font_pt, Anchor::Start, line);
-        }
-        drawing.height = top + lines.len() as f64 * style.line() + 2.0;
+        drawing.height = draw_note(&mut drawing, top, &self.note, style) + 2.0;
         drawing
     }
 

@@ -3,7 +3,7 @@
 mod rows;
 
 use super::Figure;
-use super::axis::{Axis, draw_title, wrapped};
+use super::axis::{Axis, draw_note, draw_title};
 use super::drawing::{Anchor, Area, Datum, Drawing, Paint, Shape, Stroke, Text, line, polyline};
 use super::font;
 use super::legend::MARKER;
@@ -200,13 +200,11 @@ impl CriticalDifference {
             0 => String::new(),
             count => format!(" {count} algorithms of worse ranks are not shown; the data have them."),
         };
-        let text = format!("{} instances; Friedman χ² = {:.2}{f}, {p}. {words}{rest}", test.instances, test.friedman);
-        let lines = wrapped(&text, drawing.width, style.font_pt);
-        for (index, line) in lines.iter().enumerate() {
-            let y = top + font::CAPITAL * style.font_pt + index as f64 * style.line();
-            drawing.text(0.0, y, style.font_pt, Anchor::Start, line);
-        }
-        top + lines.len() as f64 * style.line()
+        let text = format!(
+            "Mean ranks over {} instances, 1 is the best. Friedman χ² = {:.2}{f}, {p}. {words}{rest}",
+            test.instances, test.friedman
+        );
+        draw_note(drawing, top, &text, style)
     }
 }
 
