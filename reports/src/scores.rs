@@ -179,6 +179,15 @@ impl Scores {
         (least > 0.0 && own.is_finite()).then(|| if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least })
     }
 
+    /// The network model of a scenario, and its executor if not all have the same.
+    pub(crate) fn setting(&self, scenario: usize) -> String {
+        let own = &self.scenarios[scenario];
+        match self.scenarios.iter().all(|other| other.executor == own.executor) {
+            true => own.network.clone(),
+            false => format!("{}/{}", own.network, own.executor),
+        }
+    }
+
     /// What the mark of a placer in a scenario stands for.
     pub(crate) fn key(&self, placer: usize, scenario: usize) -> String {
         let scheduler = self.best(placer, scenario).map_or("", |best| &*best.scheduler);

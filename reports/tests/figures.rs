@@ -424,6 +424,36 @@ fn what_failed_is_shown_as_failed() {
 }
 
 #[test]
+fn makespans_of_different_executors_share_no_figure() {
+    let mut rows = rows();
+    let measured: Vec<Row> = rows.iter().map(|row| Row { executor: "threads".into(), ..row.clone() }).collect();
+    rows.extend(measured);
+    let table = Results::new(&rows).unwrap();
+    for name in ["clusters", "scaling"] {
+        let kind = FigureKind::all().find(|kind| kind.name() == name).unwrap();
+        let figures = kind.of_rows(&table, Metric::Makespan).unwrap();
+        assert_eq!(figures.len(), 2 * GRAPHS.len(), "{name}");
+        for figure in figures {
+            let drawing = figure.figure.draw(&Style::default());
+            // The mark of a simulated cell does not name the simulator.
+            let measured = drawing.marks().filter(|(datum, _)| datum.key.ends_with("|threads")).count();
+            assert!(measured == 0 || measured == drawing.marks().count(), "{}", figure.name);
+        }
+    }
+}
+
+#[test]
+fn repetitions_of_a_measured_placer_share_a_look_and_a_label() {
+    let mut rows = measured_rows();
+    let again: Vec<Row> = rows.iter().map(|row| Row { repetition: 1, ..row.clone() }).collect();
+    rows.extend(again);
+    let kind = FigureKind::Prediction.of_rows(&Results::new(&rows).unwrap(), Metric::Makespan).unwrap();
+    let drawing = kind[0].figure.draw(&Style::double_column());
+    assert_eq!(drawing.texts().filter(|text| text.text == "heft").count(), 1);
+    assert_eq!(drawing.marks().filter(|(datum, _)| datum.title.starts_with("heft: ")).count(), 2);
+}
+
+#[test]
 fn figures_of_nothing_are_drawn_without_panic_and_rows_of_failures_give_none() {
     let nothing: Vec<Box<dyn Figure>> = vec![
         Box::new(bars(&[])),

@@ -9,6 +9,7 @@ mod files;
 mod filter;
 mod frame;
 mod metric;
+mod page_headers;
 mod predictions;
 mod read;
 mod row;

@@ -11,6 +11,7 @@ use polars::prelude::*;
 use polars_io::mmap::MmapBytesReader;
 use polars_io::parquet::metadata::FileMetadataRef;
 
+use super::page_headers::check_page_headers;
 use super::row::ADDED_COLUMNS;
 use super::{Row, TableError};
 use crate::execute::ExecutorName;
@@ -48,7 +49,9 @@ impl Source {
         let (columns, metadata) = contained(|| {
             let mut reader = ParquetReader::new(clone_of(&file)?);
             let columns: Vec<PlSmallStr> = reader.schema()?.iter_names().cloned().collect();
-            Ok((columns, Arc::clone(reader.get_metadata()?)))
+            let metadata = Arc::clone(reader.get_metadata()?);
+            check_page_headers(file.try_clone()?, &metadata)?;
+            Ok((columns, metadata))
         })?;
         let is_there = |name: &str| columns.iter().any(|column| column == name);
         let missing = Row::COLUMNS.iter().find(|name| !is_there(name) && !ADDED_COLUMNS.contains(name));

@@ -10,6 +10,7 @@ use super::drawing::{Area, Color, Paint, Shape, Stroke, Theme};
 use super::hatch::Hatch;
 use super::marker::Marker;
 use super::style::EDGE;
+use crate::marks::unmarked;
 
 /// Colours that people who do not see red or green tell apart: the hues of P. Tol, *Colour Schemes*, SRON/EPS/TN/09-002,
 /// issue 3.2, 2021, scheme "muted", with lightness (CIE L*) spread over 22, 30, 44, 50, 58, 67, 76 and 88 of 100.
@@ -59,14 +60,15 @@ impl Look {
     /// looks in their order.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Vec<Self> {
         let known = registry::placer_names();
-        let is_algorithm = |name: &T| registered(name.as_ref().split('(').next().unwrap_or_default(), &known).is_some();
+        let names: Vec<&str> = names.iter().map(|name| unmarked(name.as_ref())).collect();
+        let is_algorithm = |name: &&str| registered(name.split('(').next().unwrap_or_default(), &known).is_some();
         if !names.iter().any(is_algorithm) {
             return (0..names.len()).map(Self::nth).collect();
         }
-        let mut numbers: Vec<Option<usize>> = names.iter().map(|name| registered(name.as_ref(), &known)).collect();
+        let mut numbers: Vec<Option<usize>> = names.iter().map(|name| registered(name, &known)).collect();
         let mut taken: Vec<usize> = numbers.iter().flatten().map(|number| number % COUNT).collect();
         for (number, name) in numbers.iter_mut().zip(names) {
-            let first = hash(name.as_ref()) % COUNT;
+            let first = hash(name) % COUNT;
             number.get_or_insert_with(|| {
                 let used = |slot: usize| {
                     let alike = |kind: usize| taken.iter().filter(|&&other| other % kind == slot % kind).count();
@@ -180,6 +182,7 @@ mod tests {
     #[test]
     fn an_algorithm_looks_the_same_whatever_else_is_in_the_figure() {
         assert_eq!(Look::of(&["heft"])[0], Look::of(&["random", "x", "heft"])[2]);
+        assert_eq!(Look::of(&["heft"])[0], Look::of(&["heft°", "random°"])[0]);
         let names = ["heft", "scoring(alpha=2)", "scoring(alpha=4)"];
         assert_eq!(Look::of(&names), Look::of(&names));
     }

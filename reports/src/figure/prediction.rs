@@ -79,7 +79,14 @@ impl Figure for Prediction {
         let at =
             |point: &PredictedPoint, which: usize| (x.x(point.predicted, &area), y.y(point.measured[which], &area));
         let names: Vec<&str> = self.points.iter().map(|point| point.name.as_str()).collect();
-        let looks = Look::of(&names);
+        // A candidate with several repetitions has a point for each, all of one look, and one label.
+        let firsts: Vec<usize> =
+            names.iter().map(|name| names.iter().position(|other| other == name).unwrap_or(0)).collect();
+        let is_first = |index: &usize| firsts[*index] == *index;
+        let distinct: Vec<usize> = (0..names.len()).filter(is_first).collect();
+        let own = Look::of(&distinct.iter().map(|&index| names[index]).collect::<Vec<_>>());
+        let looks: Vec<Look> =
+            firsts.iter().filter_map(|first| Some(own[distinct.binary_search(first).ok()?])).collect();
         let markers: Vec<(f64, f64)> = self.points.iter().map(|point| at(point, MEDIAN)).collect();
         let ranges = self.points.iter().map(|point| around(at(point, LEAST), at(point, LARGEST), 0.5));
         let steps = 40;
@@ -88,8 +95,7 @@ impl Figure for Prediction {
             (area.x + share * area.width, area.bottom() - share * area.height)
         };
         let diagonal = (0..steps).map(|step| around(on_diagonal(step), on_diagonal(step + 1), 0.3));
-        let order: Vec<usize> = (0..self.points.len()).collect();
-        let labels = place_labels(&order, &names, &markers, ranges.chain(diagonal).collect(), &area, style);
+        let labels = place_labels(&distinct, &names, &markers, ranges.chain(diagonal).collect(), &area, style);
         for ((point, look), (&marker, label)) in self.points.iter().zip(&looks).zip(markers.iter().zip(&labels)) {
             let mut shapes = vec![line(at(point, LEAST), at(point, LARGEST), look.stroke(0.6))];
             if let Some((_, Some(end))) = label {
@@ -108,7 +114,8 @@ impl Figure for Prediction {
             drawing.mark(Datum { key: point.key.clone(), title }, shapes);
         }
         drawing.height = area.bottom() + x.below_room(style, true) + 2.0;
-        let without: Vec<(Swatch, String)> = (0..self.points.len())
+        let without: Vec<(Swatch, String)> = distinct
+            .into_iter()
             .filter(|&index| labels[index].is_none())
             .map(|index| (Swatch::Point(looks[index]), self.points[index].name.clone()))
             .collect();

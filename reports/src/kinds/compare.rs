@@ -51,10 +51,11 @@ impl Scores {
 
     pub(super) fn clusters(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        for (graph, network) in distinct(self.scenarios.iter().map(|own| (&own.graph, &own.network))) {
-            let here: Vec<usize> = (0..self.scenarios.len())
-                .filter(|&index| self.scenarios[index].graph == *graph && self.scenarios[index].network == *network)
-                .collect();
+        let scenarios = 0..self.scenarios.len();
+        let shared = |index: usize| (&self.scenarios[index].graph, self.setting(index));
+        for (graph, setting) in distinct(scenarios.clone().map(shared)) {
+            let here: Vec<usize> =
+                scenarios.clone().filter(|&index| shared(index) == (graph, setting.clone())).collect();
             if here.len() < 2 {
                 continue;
             }
@@ -65,9 +66,9 @@ impl Scores {
             let bars =
                 (0..self.placers.len()).map(|placer| here.iter().map(|&scenario| bar(placer, scenario)).collect());
             let quantity = self.quantity(here[0]);
-            let title = format!("{graph}, each placer with its best scheduler, {network}");
+            let title = format!("{graph}, each placer with its best scheduler, {setting}");
             figures.push(NamedFigure {
-                name: format!("clusters-{}-{graph}-{network}", self.metric.short()),
+                name: format!("clusters-{}-{graph}-{setting}", self.metric.short()),
                 caption: format!(
                     "{} of placers on clusters, {title}: mean and standard deviation over repetitions; × failed.",
                     capitalised(&quantity.name)

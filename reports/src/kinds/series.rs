@@ -13,14 +13,14 @@ impl Scores {
         let mut families: Vec<((String, String, String), Vec<usize>)> = Vec::new();
         for (index, own) in self.scenarios.iter().enumerate() {
             let family = own.cluster.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned();
-            let key = (own.graph.clone(), family, own.network.clone());
+            let key = (own.graph.clone(), family, self.setting(index));
             match families.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, members)) => members.push(index),
                 None => families.push((key, vec![index])),
             }
         }
         let mut figures = Vec::new();
-        for ((graph, family, network), mut members) in families {
+        for ((graph, family, setting), mut members) in families {
             members.sort_by_key(|&index| self.devices[index]);
             members.dedup_by_key(|index| self.devices[*index]);
             if members.len() < 2 {
@@ -34,10 +34,10 @@ impl Scores {
                 let points: Vec<_> = members.iter().filter_map(point).collect();
                 (!points.is_empty()).then(|| Curve { name: self.marks.shown(name), points })
             };
-            let title = format!("{graph} on clusters {family}*, {network}");
+            let title = format!("{graph} on clusters {family}*, {setting}");
             let quantity = self.quantity(members[0]);
             figures.push(NamedFigure {
-                name: format!("scaling-{}-{graph}-{family}-{network}", self.metric.short()),
+                name: format!("scaling-{}-{graph}-{family}-{setting}", self.metric.short()),
                 caption: format!(
                     "{} against the number of devices, {title}: mean and standard deviation, each placer with its best \
                      scheduler.",
