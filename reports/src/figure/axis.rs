@@ -166,11 +166,11 @@ pub(crate) fn draw_note(drawing: &mut Drawing, top: f64, note: &str, style: &Sty
     top + lines.len() as f64 * style.line()
 }
 
-/// A text in lines no wider than `width`; a word that is wider is shortened.
+/// A text in lines no wider than `width`; a word that is wider is shortened. No line ends at a no-break space (U+00A0).
 pub(crate) fn wrapped(text: &str, width: f64, size: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = font::shortened(word, size, width);
+    for word in text.split_ascii_whitespace() {
+        let word = font::shortened(&word.replace('\u{a0}', " "), size, width);
         match lines.last_mut() {
             Some(line) if font::width(&format!("{line} {word}"), size) <= width => {
                 line.push(' ');

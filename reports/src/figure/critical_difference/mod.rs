@@ -186,7 +186,7 @@ impl CriticalDifference {
     fn draw_words(&self, drawing: &mut Drawing, top: f64, left_out: usize, style: &Style) -> f64 {
         let test = &self.test;
         let p = test.p();
-        let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+        let p = if p < 0.001 { "p\u{a0}<\u{a0}0.001".to_owned() } else { format!("p\u{a0}=\u{a0}{p:.3}") };
         let f = test.iman_davenport.map_or_else(String::new, |f| format!(", F = {f:.2}"));
         let alpha = number_text(self.alpha);
         let words = match test.separates(self.alpha) {
