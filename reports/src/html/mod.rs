@@ -156,6 +156,7 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
             ("analysis", &paragraphs(input.plan.as_ref().map_or("", |plan| &plan.suite.analysis))),
             ("findings", &findings),
             ("agreement", &if measured { agreement(table)? } else { String::new() }),
+            ("to_claims", if claims.is_empty() { "" } else { "<a href=\"#claims\">Claims</a>\n" }),
             ("claims", &claims),
             ("environment", &environment(input)),
             ("timelines", &escape(&about_timelines(input, &made))),
