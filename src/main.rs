@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     });
     let arguments = match cmd::command(Cli::command()).try_get_matches() {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(with_tip(error)),
+        Err(error) => return refuse(&with_tip(error)),
     };
     let form = cmd::form(&arguments);
     match Cli::from_arg_matches(&arguments) {
@@ -53,11 +53,11 @@ fn main() -> ExitCode {
             exit_code(start_threads().and_then(|()| verb.execute(cmd::command(Cli::command()), form)))
         }
         Ok(Cli { verb: None }) => exit_code(print(OVERVIEW).map(|()| ExitCode::SUCCESS)),
-        Err(error) => refuse(error),
+        Err(error) => refuse(&error),
     }
 }
 
-/// Who takes a parameter of a family for an option is told where it goes.
+/// An unknown option of `generate` may be meant as a parameter of a family: adds where those go.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let is_generate = std::env::args_os().nth(1).is_some_and(|verb| verb == "generate");
     if is_generate && error.kind() == ErrorKind::UnknownArgument {
@@ -68,7 +68,7 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
 }
 
 /// Prints help, or what is wrong with the arguments, without quoting a word of thousands of characters.
-fn refuse(error: clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error) -> ExitCode {
     let plain = error.render().to_string();
     let short: Vec<String> = plain.lines().map(shortened).collect();
     let short = short.join("\n");

@@ -10,6 +10,10 @@ use crate::{GeneratorError, Op, Output, Sketch};
 /// Bytes of a value, single precision.
 pub(super) const VALUE_BYTES: u64 = 4;
 
+/// Bytes that an op and an edge take at most, in the network and in the graph that is made of it.
+const OP_BYTES: f64 = 250.0;
+const EDGE_BYTES: f64 = 40.0;
+
 /// What a node of a network is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -196,8 +200,8 @@ pub(super) fn expect(sketch: &Sketch, ops: f64, edges: f64, training: bool) -> R
     // A gradient op takes the inputs of its op again, and the gradients of its outputs.
     let (ops, edges) = if training { (2.0 * ops, 3.0 * edges) } else { (ops, edges) };
     sketch.expect(ops, edges)?;
-    // Nodes are kept beside the graph that is made of them.
-    Ok(check_memory((ops * 400.0 + edges * 60.0) as u64, || format!("a network of about {ops} ops and {edges} edges"))?)
+    let bytes = ops * OP_BYTES + edges * EDGE_BYTES;
+    Ok(check_memory(bytes as u64, || format!("a network of about {ops} ops and {edges} edges"))?)
 }
 
 /// The parameter that adds gradients and updates.

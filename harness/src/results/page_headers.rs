@@ -1,5 +1,5 @@
-//! Checks the headers of the pages of a Parquet file. Its reader trusts them: of a page that claims to have a negative number
-//! of values it asks for 2⁶¹ bytes, and a process that gets no memory is ended.
+//! Checks the headers of the pages of a Parquet file. Polars trusts them: if a page claims a negative number of values, Polars
+//! asks for 2⁶¹ bytes, and a process that gets no memory ends at once.
 
 use std::fs::File;
 use std::io::Cursor;

@@ -10,6 +10,7 @@ use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
 use crate::export::{Table, number_text};
+use crate::scores::distinct;
 
 /// Candidates by predicted and measured makespan, on one logarithmic scale for both axes; on the diagonal the prediction
 /// is exact, above it the measurement took longer.
@@ -79,14 +80,13 @@ impl Figure for Prediction {
         let at =
             |point: &PredictedPoint, which: usize| (x.x(point.predicted, &area), y.y(point.measured[which], &area));
         let names: Vec<&str> = self.points.iter().map(|point| point.name.as_str()).collect();
-        // A candidate with several repetitions has a point for each, all of one look, and one label.
-        let firsts: Vec<usize> =
-            names.iter().map(|name| names.iter().position(|other| other == name).unwrap_or(0)).collect();
-        let is_first = |index: &usize| firsts[*index] == *index;
-        let distinct: Vec<usize> = (0..names.len()).filter(is_first).collect();
-        let own = Look::of(&distinct.iter().map(|&index| names[index]).collect::<Vec<_>>());
-        let looks: Vec<Look> =
-            firsts.iter().filter_map(|first| Some(own[distinct.binary_search(first).ok()?])).collect();
+        // A candidate has a point for each repetition, all of one look, and one label.
+        let candidates = distinct(names.iter().copied());
+        let own = Look::of(&candidates);
+        let place = |name: &&str| candidates.iter().position(|other| other == name);
+        let looks: Vec<Look> = names.iter().filter_map(|name| Some(own[place(name)?])).collect();
+        let firsts = candidates.iter().filter_map(|name| names.iter().position(|other| other == name));
+        let labelled: Vec<usize> = firsts.collect();
         let markers: Vec<(f64, f64)> = self.points.iter().map(|point| at(point, MEDIAN)).collect();
         let ranges = self.points.iter().map(|point| around(at(point, LEAST), at(point, LARGEST), 0.5));
         let steps = 40;
@@ -95,7 +95,7 @@ impl Figure for Prediction {
             (area.x + share * area.width, area.bottom() - share * area.height)
         };
         let diagonal = (0..steps).map(|step| around(on_diagonal(step), on_diagonal(step + 1), 0.3));
-        let labels = place_labels(&distinct, &names, &markers, ranges.chain(diagonal).collect(), &area, style);
+        let labels = place_labels(&labelled, &names, &markers, ranges.chain(diagonal).collect(), &area, style);
         for ((point, look), (&marker, label)) in self.points.iter().zip(&looks).zip(markers.iter().zip(&labels)) {
             let mut shapes = vec![line(at(point, LEAST), at(point, LARGEST), look.stroke(0.6))];
             if let Some((_, Some(end))) = label {
@@ -114,7 +114,7 @@ impl Figure for Prediction {
             drawing.mark(Datum { key: point.key.clone(), title }, shapes);
         }
         drawing.height = area.bottom() + x.below_room(style, true) + 2.0;
-        let without: Vec<(Swatch, String)> = distinct
+        let without: Vec<(Swatch, String)> = labelled
             .into_iter()
             .filter(|&index| labels[index].is_none())
             .map(|index| (Swatch::Point(looks[index]), self.points[index].name.clone()))
