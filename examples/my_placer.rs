@@ -8,10 +8,10 @@ use std::error::Error;
 use placebench::algorithms::{
     Assignment, Decision, PlaceContext, PlaceError, Placer, Spec, StopToken, registry, schedulers::Pct,
 };
-use placebench::datasets::{Instance, catalogue};
-use placebench::generator::cluster_preset;
+use placebench::datasets::Instance;
 use placebench::harness::evaluate::{Evaluator, Reference};
 use placebench::harness::execute::simulate::{ContentionFree, Simulator};
+use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
 
 /// Goes through the ops in topological order and puts each unit where the inputs of its first op mostly are, unless that
 /// device has more than its share of the work already.
@@ -59,9 +59,9 @@ impl Placer for FollowTheData {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (_, graph) = catalogue::load("lstm_lm")?;
-    let cluster = cluster_preset("gtx1080x4", 0).ok_or("no such preset")??;
-    let instance = Instance::new(graph, cluster)?;
+    // As `placebench place lstm_lm --cluster gtx1080x4` makes it.
+    let (graph, cluster) = (GraphEntry::named("lstm_lm")?, ClusterEntry::named("gtx1080x4")?);
+    let instance = Problem::new(&graph, &cluster, 0)?.instance;
     let placers: [(&str, Box<dyn Placer>); 3] = [
         ("follow_the_data", Box::new(FollowTheData { slack: 1.2 })),
         ("heft", registry::placer(&"heft".parse::<Spec>()?)?),

@@ -8,7 +8,7 @@ use placebench_harness::measurement::{host_name, processor_model};
 use placebench_harness::results::SCHEMA_VERSION;
 use placebench_harness::runner::Environment;
 
-/// The environment of a run that this process begins now: on so many threads, reading files with these digests
+/// The environment of a run that this process begins now: on this number of threads, reading files with these digests
 /// ([`input_digests`](placebench_harness::runner::input_digests)).
 pub fn environment(threads: usize, inputs: BTreeMap<String, String>) -> Environment {
     Environment {

@@ -11,8 +11,8 @@ use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use output::{complain, exit_code, print, shortened};
+use placebench::base::printable;
 use placebench::datasets::format::is_decoding;
-use placebench::datasets::printable;
 
 /// Makes, places and judges dataflow graphs: on which device should each operation run, and how good is the answer?
 #[derive(Parser)]

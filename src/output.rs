@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use placebench::base::{io_reason, printable};
 use placebench::datasets::format::write_whole;
-use placebench::datasets::{io_reason, printable};
 use serde::Serialize;
 
 /// How a verb answers on standard output. Progress and remarks are lines on standard error either way.
@@ -160,7 +160,7 @@ mod tests {
         let name = "a\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{2066}\"\\ \t\n ü 😀";
         let text = super::json_text(&vec![name]).unwrap();
         assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), [name]);
-        assert_eq!(placebench::datasets::printable(&text), text);
+        assert_eq!(placebench::base::printable(&text), text);
         assert!(text.contains("\\u009b") && text.contains("\\u202e") && text.contains("ü 😀"), "{text}");
     }
 

@@ -1,12 +1,10 @@
 //! Placers that are programs, through the command: on their own, in suites, and the example in the documentation.
 #![cfg(unix)]
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{placebench, text};
+use crate::common::{placebench, text};
 
 fn has_python() -> bool {
     Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success())

@@ -2,12 +2,10 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{assert_one_line_error, text};
+use crate::common::{assert_one_line_error, text};
 use placebench::datasets::{DeviceId, Kind, MemoryRule};
 use placebench::harness::suite::{Plan, Suite};
 
@@ -38,7 +36,7 @@ fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_
     let cluster = &plan.suite.clusters[0];
     assert_eq!(cluster.memory, MemoryRule::Unlimited);
     let problem = plan.problem(&plan.groups[0]).unwrap();
-    assert_eq!(problem.time_unit, "seconds");
+    assert_eq!(problem.instance.time_unit(), "seconds");
     let (graph, cluster) = (problem.instance.graph(), problem.instance.cluster());
     let overheads = cluster.transfer_overheads(DeviceId(0), DeviceId(1));
     assert!((overheads.send - 1e-5).abs() < 1e-12 && (overheads.receive - 2e-5).abs() < 1e-12);

@@ -1,13 +1,11 @@
 //! `placebench dataset` as a stranger meets it: a collection is whole, the same again, and verified.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::{assert_one_line_error, placebench, text};
+use crate::common::{assert_one_line_error, placebench, text};
 
 fn run(folder: &Path, arguments: &[&str]) -> String {
     let output = placebench(folder, arguments);
@@ -115,12 +113,11 @@ fn what_is_no_collection_is_refused_in_one_line() {
 fn kill_when(folder: &Path, arguments: &[&str], enough: impl Fn() -> bool) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_placebench"));
     let command = command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
-    let (mut child, start) = (command.spawn().unwrap(), Instant::now());
+    let mut child = command.spawn().unwrap();
     while !enough() {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        assert!(start.elapsed() < Duration::from_secs(300), "nothing comes");
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();

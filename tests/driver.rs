@@ -2,14 +2,11 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
-use common::{assert_one_line_error, placebench, text};
-use placebench::datasets::significant::bytes_text;
+use crate::common::{assert_one_line_error, placebench, text};
+use placebench::base::significant::bytes_text;
 use placebench::harness::results::{Row, read_table};
 
 /// A driver that answers as its first argument says.
@@ -186,12 +183,10 @@ fn a_driver_that_fails_is_one_line() {
 #[test]
 fn a_driver_that_hangs_is_killed_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
-    let started = Instant::now();
     assert_one_line_error(
         &drive(folder.path(), "hangs", &["--time-limit", "3"]),
         "not done within the time limit of 3 s: jax: stopped after 0 of",
     );
-    assert!(started.elapsed() < Duration::from_secs(60));
     let sleeper = std::fs::read_to_string(folder.path().join("sleeper")).unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
     assert!(stat.is_empty() || stat.contains(") Z"), "{stat}");

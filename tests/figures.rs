@@ -1,11 +1,9 @@
 //! Figures and tables of a run, through the command.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use common::{placebench, text};
+use crate::common::{placebench, text};
 
 const SUITE: &str = r#"
 name = "small"

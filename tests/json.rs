@@ -2,15 +2,13 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::keys::{compare, keys_of_table, paths};
-use common::{placebench, text};
+use crate::common::keys::{compare, keys_of_table, paths};
+use crate::common::{placebench, text};
 use placebench::harness::results::{Predictions, Row, write_table};
 use placebench::harness::runner::read_run;
 use serde_json::Value;

@@ -1,36 +1,39 @@
-//! The tables of algorithms in docs/METHODOLOGY.md and of families in docs/GENERATORS.md are those that the command
-//! prints.
+//! The tables of algorithms in docs/METHODOLOGY.md, of families in docs/GENERATORS.md and of columns in docs/FORMATS.md
+//! are those that the command prints.
 
 use std::process::Command;
 
 use placebench::algorithms::registry;
 use placebench::generator::{FAMILIES, presets};
 
+const FORMATS: &str = include_str!("../docs/FORMATS.md");
 const GENERATORS: &str = include_str!("../docs/GENERATORS.md");
 const METHODOLOGY: &str = include_str!("../docs/METHODOLOGY.md");
 
+/// Asserts that a page has the table that `placebench list WHAT --markdown` prints.
+fn assert_has_table(page: &str, name: &str, what: &str) {
+    let command = Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", what, "--markdown"]).output().unwrap();
+    let table = String::from_utf8(command.stdout).unwrap();
+    assert!(
+        page.contains(&format!("\n\n{table}\n")),
+        "docs/{name} lacks this table: put the output of 'placebench list {what} --markdown' there\n{table}"
+    );
+}
+
 #[test]
 fn the_tables_of_algorithms_are_what_the_command_prints() {
-    for what in ["placers", "schedulers"] {
-        let command =
-            Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", what, "--markdown"]).output().unwrap();
-        let table = String::from_utf8(command.stdout).unwrap();
-        assert!(
-            METHODOLOGY.contains(&format!("\n\n{table}\n")),
-            "docs/METHODOLOGY.md lacks this table: put the output of 'placebench list {what} --markdown' there\n{table}"
-        );
-    }
+    assert_has_table(METHODOLOGY, "METHODOLOGY.md", "placers");
+    assert_has_table(METHODOLOGY, "METHODOLOGY.md", "schedulers");
+}
+
+#[test]
+fn the_table_of_columns_is_what_the_command_prints() {
+    assert_has_table(FORMATS, "FORMATS.md", "columns");
 }
 
 #[test]
 fn the_table_of_generators_is_what_the_command_prints_and_each_family_has_its_section_and_picture() {
-    let command =
-        Command::new(env!("CARGO_BIN_EXE_placebench")).args(["list", "generators", "--markdown"]).output().unwrap();
-    let table = String::from_utf8(command.stdout).unwrap();
-    assert!(
-        GENERATORS.contains(&format!("\n\n{table}\n")),
-        "docs/GENERATORS.md lacks this table: put the output of 'placebench list generators --markdown' there\n{table}"
-    );
+    assert_has_table(GENERATORS, "GENERATORS.md", "generators");
     for entry in FAMILIES.iter() {
         let name = entry.name;
         assert!(GENERATORS.contains(&format!("\n### {name}\n")), "docs/GENERATORS.md lacks the section '### {name}'");

@@ -1,5 +1,5 @@
 //! Damaged files: every reader answers ten thousand mutations of a good file with a value or with one line, never with a
-//! panic. Ignored, since it takes minutes: `cargo test --test mutations -- --ignored`.
+//! panic. Ignored, since it takes minutes: `cargo test --test all -- --ignored mutations`.
 
 use std::fs;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
     fs::write(at("run").join("environment.toml"), environment).unwrap();
     let journal = at("run").join("cells.jsonl");
     let plan = Plan::new(suite).unwrap();
-    let row = |&cell: &_| Row { makespan: Some(0.1), status: "ok".into(), ..plan.blank_row(cell) };
+    let row = |&cell: &_| Row { makespan: Some(0.1), status: "ok".into(), ..plan.request(cell).blank_row() };
     let rows: Vec<Row> = plan.cells.iter().take(3).map(row).collect();
     let lines: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).unwrap() + "\n").collect();
     fs::write(&journal, lines.concat()).unwrap();

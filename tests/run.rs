@@ -1,11 +1,9 @@
 //! `placebench run`: which cells run, when a run resumes, and what its exit code says.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{assert_one_line_error, placebench, text};
+use crate::common::{assert_one_line_error, placebench, text};
 
 const SUITE: &str = r#"
 name = "small"

@@ -2,16 +2,14 @@
 //! table is that of a run in one process.
 #![cfg(unix)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::{assert_one_line_error, placebench, text};
+use crate::common::{assert_one_line_error, placebench, text};
 use placebench::harness::results::Row;
 use placebench::harness::runner::read_run;
 
@@ -66,14 +64,12 @@ fn start(folder: &Path, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits until something is there.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
+/// Waits until something is there, however busy the machine is.
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "no {what} within a minute");
         sleep(Duration::from_millis(5));
     }
 }
@@ -146,7 +142,7 @@ fn the_same_shard_twice_at_once_and_one_killed_lose_nothing_and_double_nothing()
     let args = |shard| ["run", "s.toml", "--out", "run", "-q", "--threads", "1", "--shard", shard];
     // The folder is not there yet: all of them make it.
     let mut children: Vec<Child> = ["1/2", "1/2", "2/2", "2/2"].map(|shard| start(folder.path(), &args(shard))).into();
-    wait_for("four parts with a row", || (parts(&run).len() == 4 && lines(&run) > 8).then_some(()));
+    wait_for(|| (parts(&run).len() == 4 && lines(&run) > 8).then_some(()));
     children[2].kill().unwrap();
     for (index, child) in children.into_iter().enumerate() {
         let output = child.wait_with_output().unwrap();
@@ -183,8 +179,8 @@ fn the_local_engine_starts_a_killed_shard_again_and_makes_the_table_of_one_proce
     let run = folder.path().join("run");
     let args = ["run", "s.toml", "--out", "run", "--engine", "local", "--shards", "4", "--threads", "2"];
     let child = start(folder.path(), &args);
-    let pid = wait_for("shard", || pid_of_shard(&run, "2/4"));
-    wait_for("row", || (lines(&run) > 0).then_some(()));
+    let pid = wait_for(|| pid_of_shard(&run, "2/4"));
+    wait_for(|| (lines(&run) > 0).then_some(()));
     kill(&pid, "-9");
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -198,7 +194,7 @@ fn ctrl_c_stops_the_local_engine_with_its_shards_and_the_run_goes_on_later_in_ot
     let (folder, expected) = study();
     let run = folder.path().join("run");
     let child = start(folder.path(), &["run", "s.toml", "--out", "run", "-q", "--engine", "local", "--shards", "3"]);
-    wait_for("row", || (lines(&run) > 0).then_some(()));
+    wait_for(|| (lines(&run) > 0).then_some(()));
     kill(&child.id().to_string(), "-INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
@@ -289,7 +285,7 @@ fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_proc
     let out = folder.path().join("parts");
     let on_engine = [&graph[..], &["--out", "parts", "--threads", "2", "--engine", "local"]].concat();
     let child = start(folder.path(), &on_engine);
-    let pid = wait_for("shard", || pid_of_shard(&out, "3/6"));
+    let pid = wait_for(|| pid_of_shard(&out, "3/6"));
     kill(&pid, "-9");
     let output = child.wait_with_output().unwrap();
     let stderr = text(&output.stderr);

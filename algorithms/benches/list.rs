@@ -40,20 +40,26 @@ fn list(criterion: &mut Criterion) {
         ("chain of 1M on 100", chain, 100),
     ];
     for (name, shape, devices) in cases {
-        // Made only if a benchmark of this shape is chosen.
-        let instance: LazyCell<Instance, _> = LazyCell::new(|| shape.instance(devices, 1));
-        let mut group = criterion.benchmark_group(name);
-        group.sample_size(10).sampling_mode(SamplingMode::Flat);
-        group.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_secs(1));
-        for spec in PLACERS {
-            let placer = registry::placer(&spec.parse().expect("a spec")).expect("a placer");
-            group.bench_function(spec, |bencher| {
-                let context = PlaceContext::default();
-                bencher.iter(|| black_box(placer.place(&instance, &context).expect("unlimited memory")));
-            });
-        }
-        group.finish();
+        bench(criterion, name, || shape.instance(devices, 1), &PLACERS);
     }
+    // The last op has a million inputs, which lookahead must not add up anew for each device of each of them.
+    bench(criterion, "join of 1M on 16", || instances::join(1_000_000, 16, 1), &["lookahead"]);
+}
+
+fn bench(criterion: &mut Criterion, name: &str, instance: impl FnOnce() -> Instance, placers: &[&str]) {
+    // Made only if a benchmark of this shape is chosen.
+    let instance = LazyCell::new(instance);
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(10).sampling_mode(SamplingMode::Flat);
+    group.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_secs(1));
+    for &spec in placers {
+        let placer = registry::placer(&spec.parse().expect("a spec")).expect("a placer");
+        group.bench_function(spec, |bencher| {
+            let context = PlaceContext::default();
+            bencher.iter(|| black_box(placer.place(&instance, &context).expect("unlimited memory")));
+        });
+    }
+    group.finish();
 }
 
 criterion_group!(benches, list);

@@ -8,7 +8,7 @@
 mod instances;
 
 use placebench_algorithms::{PlaceContext, registry};
-use placebench_datasets::process::peak_rss_bytes;
+use placebench_base::process::peak_rss_bytes;
 
 use instances::Leveled;
 

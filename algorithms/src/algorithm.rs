@@ -1,6 +1,6 @@
 //! What it takes to be listed: a name, a sentence, a source, parameters.
 
-use placebench_datasets::nearest;
+use placebench_base::{Listed, find};
 
 use crate::fairness::{Assumption, Exception};
 use crate::{ParamSpec, Params, Spec, SpecError};
@@ -49,6 +49,27 @@ pub struct Entry<T: ?Sized> {
     pub(crate) new: Box<New<T>>,
 }
 
+/// What algorithms of a kind are called.
+pub trait Role {
+    /// As [`Listed::WHAT`].
+    const WHAT: &'static str;
+    /// As [`Listed::LIST`].
+    const LIST: &'static str;
+}
+
+impl<T: Role + ?Sized> Listed for Entry<T> {
+    const WHAT: &'static str = T::WHAT;
+    const LIST: &'static str = T::LIST;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+}
+
 type New<T> = dyn Fn(&mut Params) -> Result<Box<T>, SpecError> + Send + Sync;
 
 impl<T: ?Sized> Entry<T> {
@@ -86,21 +107,13 @@ impl<T: ?Sized> Entry<T> {
     }
 }
 
-/// Makes the algorithm that a spec names; `what` says what is sought.
+/// Makes the algorithm that a spec names.
 ///
 /// # Errors
 /// If no entry has that name, a parameter is unknown, or its value is not what it takes.
-pub(crate) fn make<'a, T: ?Sized + 'a>(
+pub(crate) fn make<'a, T: Role + ?Sized + 'a>(
     spec: &Spec,
     entries: impl Iterator<Item = &'a Entry<T>> + Clone,
-    what: &'static str,
 ) -> Result<Box<T>, SpecError> {
-    match entries.clone().find(|entry| entry.name == spec.name) {
-        Some(entry) => entry.make(spec),
-        None => Err(SpecError::UnknownName {
-            what,
-            name: spec.name.clone(),
-            nearest: nearest(&spec.name, entries.map(|entry| entry.name.as_str())),
-        }),
-    }
+    find(entries, &spec.name)?.make(spec)
 }

@@ -3,6 +3,7 @@
 use placebench_datasets::{DeviceId, Instance, MemoryRule, OpId, Placement, UnitId};
 
 use crate::PlaceError;
+use crate::memory::{Limits, fits_below};
 use crate::peak_demands::PeakDemands;
 
 /// The units placed so far and the memory that they claim on each device (L §4.1).
@@ -11,10 +12,22 @@ pub struct Assignment<'a> {
     instance: &'a Instance,
     device_of_unit: Vec<Option<DeviceId>>,
     used_bytes: Vec<u64>,
-    /// What units demand under the rule `peak`, if that is kept.
-    peaks: Option<PeakDemands>,
-    /// The most temporary memory of a unit on each device, if the rule `peak` is kept.
-    temporary_bytes: Vec<u64>,
+    room: Room<'a>,
+}
+
+/// What units demand, and what devices have for it.
+#[derive(Clone, Debug)]
+enum Room<'a> {
+    /// L's demands, and the memory of the cluster's devices.
+    Static,
+    /// The demands of the memory rule `peak`, and the limits that it leaves to the run.
+    Peak {
+        demands: PeakDemands,
+        /// The most temporary memory of a unit on each device.
+        temporary_bytes: Vec<u64>,
+    },
+    /// Demands and limits of the caller's.
+    Given(&'a Limits),
 }
 
 impl<'a> Assignment<'a> {
@@ -24,23 +37,31 @@ impl<'a> Assignment<'a> {
             instance,
             device_of_unit: vec![None; instance.units().count()],
             used_bytes: vec![0; instance.cluster().device_count()],
-            peaks: None,
-            temporary_bytes: vec![0; instance.cluster().device_count()],
+            room: Room::Static,
         }
+    }
+
+    /// As [`Assignment::new`], within other limits than those of the instance.
+    pub(crate) fn within(instance: &'a Instance, limits: &'a Limits) -> Self {
+        Self { room: Room::Given(limits), ..Self::new(instance) }
     }
 
     /// As [`Assignment::new`], but under the memory rule `peak` devices have their memory too: the permanent memory of all units
     /// there and the most temporary memory of one have to fit. See [`PeakDemands`].
     pub(crate) fn within_peaks(instance: &'a Instance) -> Self {
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
-        let keeps = limited && instance.memory_rule() == MemoryRule::Peak;
-        Self { peaks: keeps.then(|| PeakDemands::new(instance)), ..Self::new(instance) }
+        if !limited || instance.memory_rule() != MemoryRule::Peak {
+            return Self::new(instance);
+        }
+        let temporary_bytes = vec![0; instance.cluster().device_count()];
+        Self { room: Room::Peak { demands: PeakDemands::new(instance), temporary_bytes }, ..Self::new(instance) }
     }
 
     fn memory_bytes(&self, device: DeviceId) -> Option<u64> {
-        match self.peaks {
-            Some(_) => self.instance.peak_limit(device),
-            None => self.instance.cluster().device(device).memory_bytes,
+        match &self.room {
+            Room::Static => self.instance.cluster().device(device).memory_bytes,
+            Room::Peak { .. } => self.instance.peak_limit(device),
+            Room::Given(limits) => limits.of_device(device),
         }
     }
 
@@ -59,21 +80,21 @@ impl<'a> Assignment<'a> {
     /// Whether a device has memory left for a unit.
     #[inline]
     pub(crate) fn has_room(&self, unit: UnitId, device: DeviceId) -> bool {
-        let Some(peaks) = &self.peaks else { return self.fits(self.instance.units().demand_bytes(unit), device) };
-        self.memory_bytes(device).is_none_or(|memory| {
-            let temporary = self.temporary_bytes[device.index()].max(peaks.temporary[unit.index()]);
-            let permanent = self.used_bytes(device).saturating_add(peaks.permanent[unit.index()]);
-            permanent.saturating_add(temporary) <= memory
-        })
+        match &self.room {
+            Room::Static => self.fits(self.instance.units().demand_bytes(unit), device),
+            Room::Peak { demands, temporary_bytes } => self.memory_bytes(device).is_none_or(|memory| {
+                let temporary = temporary_bytes[device.index()].max(demands.temporary[unit.index()]);
+                let permanent = self.used_bytes(device).saturating_add(demands.permanent[unit.index()]);
+                permanent.saturating_add(temporary) <= memory
+            }),
+            Room::Given(limits) => fits_below(limits.of_device(device), self.used_bytes(device), limits.demand(unit)),
+        }
     }
 
     /// Whether that many more bytes stay below the memory of a device. Nothing always fits.
     #[inline]
     pub fn fits(&self, demand_bytes: u64, device: DeviceId) -> bool {
-        match self.instance.cluster().device(device).memory_bytes {
-            None => true,
-            Some(memory) => demand_bytes == 0 || self.used_bytes(device).saturating_add(demand_bytes) < memory,
-        }
+        fits_below(self.instance.cluster().device(device).memory_bytes, self.used_bytes(device), demand_bytes)
     }
 
     /// The devices that are feasible for a unit, ascending.
@@ -85,13 +106,14 @@ impl<'a> Assignment<'a> {
     pub fn assign(&mut self, unit: UnitId, device: DeviceId) {
         debug_assert!(self.device_of_unit(unit).is_none() && self.is_feasible(unit, device));
         self.device_of_unit[unit.index()] = Some(device);
-        let demand = match &self.peaks {
-            Some(peaks) => {
-                let temporary = &mut self.temporary_bytes[device.index()];
-                *temporary = peaks.temporary[unit.index()].max(*temporary);
-                peaks.permanent[unit.index()]
+        let demand = match &mut self.room {
+            Room::Static => self.instance.units().demand_bytes(unit),
+            Room::Peak { demands, temporary_bytes } => {
+                let temporary = &mut temporary_bytes[device.index()];
+                *temporary = demands.temporary[unit.index()].max(*temporary);
+                demands.permanent[unit.index()]
             }
-            None => self.instance.units().demand_bytes(unit),
+            Room::Given(limits) => limits.demand(unit),
         };
         let used = &mut self.used_bytes[device.index()];
         *used = used.saturating_add(demand);
@@ -143,11 +165,14 @@ impl<'a> Assignment<'a> {
         PlaceError::Infeasible {
             unit: if members.len() > 1 { format!("the group of {} with {label}", members.len()) } else { label },
             kinds: units.kinds(unit),
-            demand_bytes: match &self.peaks {
-                Some(peaks) => peaks.permanent[unit.index()].saturating_add(peaks.temporary[unit.index()]),
-                None => units.demand_bytes(unit),
+            demand_bytes: match &self.room {
+                Room::Static => units.demand_bytes(unit),
+                Room::Peak { demands, .. } => {
+                    demands.permanent[unit.index()].saturating_add(demands.temporary[unit.index()])
+                }
+                Room::Given(limits) => limits.demand(unit),
             },
-            rule: if self.peaks.is_some() { MemoryRule::Peak } else { MemoryRule::Static },
+            rule: if matches!(self.room, Room::Peak { .. }) { MemoryRule::Peak } else { MemoryRule::Static },
             allowed: allowed.len(),
             free_bytes: allowed.into_iter().map(free).max().unwrap_or(0),
         }

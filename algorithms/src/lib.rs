@@ -6,8 +6,10 @@
 mod algorithm;
 mod assignment;
 pub mod bounds;
+mod directed;
 pub mod exact;
 pub mod fairness;
+mod memory;
 mod online;
 pub mod partition;
 mod peak_demands;
@@ -24,11 +26,12 @@ mod scheduler;
 pub mod schedulers;
 mod total;
 
-pub use algorithm::{Algorithm, Entry};
+pub use algorithm::{Algorithm, Entry, Role};
 pub use assignment::Assignment;
+pub use directed::Directed;
 pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
 pub use place_error::{ExternalFault, PlaceError};
-pub use placebench_datasets::params::{Named, Number, ParamSpec, Params, above, above_to};
-pub use placebench_datasets::spec::{Spec, SpecError};
+pub use placebench_base::params::{Named, Number, ParamSpec, Params, above, above_to};
+pub use placebench_base::spec::{Spec, SpecError};
 pub use placer::{Decision, Judgement, Objective, PlaceContext, Placer, Plan, StopToken};
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};

@@ -1,6 +1,6 @@
 //! Why a placer gave no placement.
 
-use placebench_datasets::significant::bytes_text;
+use placebench_base::significant::bytes_text;
 use placebench_datasets::{KindSet, MemoryRule};
 
 /// Why a placer gave no placement.

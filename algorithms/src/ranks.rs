@@ -5,7 +5,7 @@ use placebench_datasets::{
 };
 
 use crate::fairness::usable_devices;
-use crate::{Named, Params, SpecError};
+use crate::{Directed, Named, Params, SpecError};
 
 /// How costs that differ between devices are averaged before any op is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,10 +155,16 @@ impl AverageTransfer {
     /// Transfers that cost nothing.
     pub const FREE: Self = Self { latency: 0.0, inverse_rate: 0.0 };
 
-    /// Average time for so many bytes.
+    /// Average time for a number of bytes.
     #[inline]
     pub fn time(&self, bytes: u64) -> Time {
-        self.latency + bytes as f64 * self.inverse_rate
+        self.time_of(bytes as f64)
+    }
+
+    /// As [`AverageTransfer::time`], for a size that is a float already.
+    #[inline]
+    pub(crate) fn time_of(&self, bytes: f64) -> Time {
+        self.latency + bytes * self.inverse_rate
     }
 }
 
@@ -166,14 +172,11 @@ impl AverageTransfer {
 ///
 /// # Complexity
 /// O(ops + edges).
-pub fn upward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
+pub fn upward_ranks(graph: &impl Directed, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
     let mut ranks: Vec<Time> = vec![0.0; graph.op_count()];
     for op in graph.topological_order().rev() {
-        let behind = graph
-            .successors(op)
-            .map(|edge| transfer.time(graph.edge_bytes(edge)) + ranks[edge.op.index()])
-            .fold(0.0, f64::max);
-        ranks[op.index()] = exec[op.index()] + behind;
+        let behind = graph.after(op).map(|(after, bytes)| transfer.time_of(bytes) + ranks[after.index()]);
+        ranks[op.index()] = exec[op.index()] + behind.fold(0.0, f64::max);
     }
     ranks
 }
@@ -183,12 +186,12 @@ pub fn upward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTrans
 ///
 /// # Complexity
 /// O(ops + edges).
-pub fn downward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
+pub fn downward_ranks(graph: &impl Directed, exec: &[Time], transfer: AverageTransfer) -> Vec<Time> {
     let mut ranks: Vec<Time> = vec![0.0; graph.op_count()];
     for op in graph.topological_order() {
         let before = graph
-            .predecessors(op)
-            .map(|edge| ranks[edge.op.index()] + exec[edge.op.index()] + transfer.time(graph.edge_bytes(edge)));
+            .before(op)
+            .map(|(before, bytes)| ranks[before.index()] + exec[before.index()] + transfer.time_of(bytes));
         ranks[op.index()] = before.fold(0.0, f64::max);
     }
     ranks
@@ -198,7 +201,7 @@ pub fn downward_ranks(graph: &DataflowGraph, exec: &[Time], transfer: AverageTra
 ///
 /// # Complexity
 /// O(ops + edges).
-pub fn static_levels(graph: &DataflowGraph, exec: &[Time]) -> Vec<Time> {
+pub fn static_levels(graph: &impl Directed, exec: &[Time]) -> Vec<Time> {
     upward_ranks(graph, exec, AverageTransfer::FREE)
 }
 

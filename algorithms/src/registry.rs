@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::algorithm::{Algorithm, Entry, make};
+use crate::algorithm::{Algorithm, Entry, Role, make};
 use crate::partition::Partitioner;
 use crate::partition::registry::PARTITIONERS;
 use crate::placers::{
@@ -68,6 +68,16 @@ pub static SCHEDULERS: LazyLock<Vec<Entry<dyn Scheduler>>> = LazyLock::new(|| {
 pub static BLOCK_PLACERS: LazyLock<Vec<Entry<dyn Placer>>> =
     LazyLock::new(|| PARTITIONERS.iter().map(block_placer_entry).collect());
 
+impl Role for dyn Placer {
+    const WHAT: &str = "placer";
+    const LIST: &str = "placers";
+}
+
+impl Role for dyn Scheduler {
+    const WHAT: &str = "scheduler";
+    const LIST: &str = "schedulers";
+}
+
 fn placer_entry<A: Algorithm + Placer + 'static>() -> Entry<dyn Placer> {
     Entry::of::<A>(|placer| Box::new(placer))
 }
@@ -103,7 +113,7 @@ pub fn placer_names() -> Vec<String> {
 /// # Errors
 /// If no placer has that name, or a parameter is unknown or out of range.
 pub fn placer(spec: &Spec) -> Result<Box<dyn Placer>, SpecError> {
-    make(spec, placers(), "placer")
+    make(spec, placers())
 }
 
 /// Makes the scheduler that a spec names.
@@ -111,5 +121,5 @@ pub fn placer(spec: &Spec) -> Result<Box<dyn Placer>, SpecError> {
 /// # Errors
 /// If no scheduler has that name, or a parameter is unknown or out of range.
 pub fn scheduler(spec: &Spec) -> Result<Box<dyn Scheduler>, SpecError> {
-    make(spec, SCHEDULERS.iter(), "scheduler")
+    make(spec, SCHEDULERS.iter())
 }

@@ -1,15 +1,13 @@
 //! Lower bounds on instances with known values, and against what HEFT finds. That none exceeds the optimum of small instances
 //! is tested where exhaustive search is: `harness/tests/optimum.rs`.
 
-mod support;
-
 use placebench_algorithms::bounds::{self, OptimisticCosts};
 use placebench_datasets::{Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, Time};
 use proptest::prelude::*;
 
-use support::instances::{arabnejad, from_text, topcuoglu};
-use support::place;
-use support::random::{Limits, instances};
+use crate::support::instances::{arabnejad, from_text, topcuoglu};
+use crate::support::place;
+use crate::support::random::{Limits, instances};
 
 fn value(instance: &Instance, name: &str) -> Time {
     bounds::all(instance).into_iter().find(|bound| bound.name == name).unwrap().value

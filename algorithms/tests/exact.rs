@@ -1,11 +1,9 @@
 //! The exact solver: instances whose optimum is known, and what it refuses.
 
-mod support;
-
 use placebench_algorithms::{PlaceContext, PlaceError, StopToken, exact, registry};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
 
-use support::instances::{arabnejad, topcuoglu};
+use crate::support::instances::{arabnejad, topcuoglu};
 
 const ENOUGH: u64 = 1_000_000;
 

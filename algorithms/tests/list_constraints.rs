@@ -1,11 +1,9 @@
 //! Parts that do not go together, graphs at the edge, and groups for which memory is short.
 
-mod support;
-
 use placebench_algorithms::{PlaceContext, PlaceError, registry};
 use placebench_datasets::{Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec};
 
-use support::place;
+use crate::support::place;
 
 fn refusal(spec: &str) -> String {
     registry::placer(&spec.parse().unwrap()).err().unwrap().to_string()

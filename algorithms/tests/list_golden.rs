@@ -2,12 +2,10 @@
 //! two that have none, whose makespans come from an implementation in exact fractions, written for this comparison; and HEFT
 //! on large instances. What the named ones find on the instances of the literature is in `placers/golden.rs`.
 
-mod support;
-
 use placebench_datasets::Instance;
 
-use support::instances::{arabnejad, from_text, topcuoglu};
-use support::place;
+use crate::support::instances::{arabnejad, from_text, topcuoglu};
+use crate::support::place;
 
 fn makespan(spec: &str, instance: &Instance) -> f64 {
     place(spec, instance).unwrap().plan.unwrap().makespan

@@ -1,7 +1,5 @@
 //! Plans know that sends and receives occupy devices where transfers have overheads.
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use placebench_algorithms::{PlaceContext, Placer, bounds, registry};
@@ -10,7 +8,7 @@ use placebench_datasets::{
 };
 use proptest::prelude::*;
 
-use support::random::{Limits, instances};
+use crate::support::random::{Limits, instances};
 
 const PLACERS: [&str; 10] = ["heft", "cpop", "peft", "lookahead", "etf", "dls", "mcp", "m_topo", "m_etf", "m_sct"];
 

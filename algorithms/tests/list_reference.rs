@@ -2,7 +2,6 @@
 
 #[path = "../benches/instances/mod.rs"]
 mod large;
-mod support;
 
 use placebench_algorithms::Named;
 use placebench_algorithms::placers::{Pick, Priority, Selection};
@@ -11,8 +10,8 @@ use placebench_datasets::{DataflowGraph, DeviceId, Instance, OpId, Time, UnitId}
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use support::place;
-use support::random::{Limits, instances};
+use crate::support::place;
+use crate::support::random::{Limits, instances};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {

@@ -514,7 +514,7 @@ fn metis_writes_nothing_to_standard_output() {
         return call_metis_where_sides_are_left_empty();
     }
     let tests = std::env::current_exe().expect("this program");
-    let this = ["--exact", "metis_writes_nothing_to_standard_output", "--nocapture", "--test-threads=1"];
+    let this = ["--exact", "partitioners::metis_writes_nothing_to_standard_output", "--nocapture", "--test-threads=1"];
     let output = std::process::Command::new(tests).args(this).env(CHILD, "1").output().expect("a child");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));

@@ -7,7 +7,7 @@ use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::Request;
 use placebench_algorithms::partition::registry::edge_partitioner;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg};
-use placebench_datasets::process::peak_rss_bytes;
+use placebench_base::process::peak_rss_bytes;
 use placebench_datasets::stream::{EdgeFile, RowFile, write_edges, write_rows_from_edges};
 
 #[test]

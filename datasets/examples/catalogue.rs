@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use placebench_datasets::Properties;
 use placebench_datasets::format::graphdef::read_extraction;
 use placebench_datasets::format::{FormatError, GraphHeader, ReadOptions, Units, write_native};
+use placebench_datasets::{Kinds, Properties};
 
 fn main() -> ExitCode {
     let mut folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -31,6 +31,7 @@ fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
         name: text("name"),
         title: text("title"),
         licence: text("licence"),
+        kinds: Kinds::AcceleratorsOnly,
         units: Units { ops: "nanoseconds on the traced CPU core".to_owned(), ..Units::default() },
         provenance: extraction.provenance.clone(),
     };

@@ -1,5 +1,5 @@
 //! How fast the native folder is written and read: `cargo run --release -p placebench-datasets --example native_speed -- 10`
-//! for 10 M edges over 2 M ops, each of which reads five ops drawn from all before it.
+//! for 10 M edges over 2 M ops; each op reads five ops drawn from all before it.
 
 use std::time::Instant;
 

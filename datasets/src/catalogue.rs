@@ -4,9 +4,10 @@
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
 //! there.
 
+use placebench_base::{Listed, UnknownName};
+
 use crate::DataflowGraph;
 use crate::format::{FormatError, GraphHeader, NativeBytes};
-use crate::suggest::nearest;
 
 /// A graph of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -16,17 +17,25 @@ pub struct CatalogueEntry {
     files: NativeBytes<'static>,
 }
 
+impl Listed for CatalogueEntry {
+    const WHAT: &'static str = "graph of the catalogue";
+    const LIST: &'static str = "graphs";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        ""
+    }
+}
+
 /// Why a graph of the catalogue cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// No graph has that name.
-    #[error("the catalogue has no graph '{name}'{}", nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?")))]
-    Unknown {
-        /// The name given.
-        name: String,
-        /// The nearest name there is.
-        nearest: Option<String>,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// An embedded graph is broken, which a test rules out.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -90,11 +99,8 @@ pub fn load(name: &str) -> Result<(GraphHeader, DataflowGraph), CatalogueError> 
 ///
 /// # Errors
 /// As [`load`].
-pub fn find(name: &str) -> Result<&'static CatalogueEntry, CatalogueError> {
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = nearest(name, ENTRIES.iter().map(|entry| entry.name));
-        CatalogueError::Unknown { name: name.to_owned(), nearest }
-    })
+pub fn find(name: &str) -> Result<&'static CatalogueEntry, UnknownName> {
+    placebench_base::find(ENTRIES, name)
 }
 
 impl CatalogueEntry {
@@ -122,14 +128,14 @@ impl CatalogueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::{Kind, Kinds};
 
     #[test]
     fn every_graph_loads_and_is_what_its_provenance_says() {
         for entry in entries() {
             let (header, graph) = entry.load().unwrap();
             let count = |key: &str| header.provenance[key].as_integer().unwrap() as usize;
-            assert_eq!(header.name, entry.name);
+            assert_eq!((header.name.as_str(), header.kinds), (entry.name, Kinds::AcceleratorsOnly));
             assert_eq!(graph.op_count(), count("nodes"), "{}", entry.name);
             assert_eq!(graph.edge_count() - graph.control_edge_count(), count("data_edges"), "{}", entry.name);
             assert_eq!(graph.control_edge_count(), count("control_edges"), "{}", entry.name);
@@ -144,7 +150,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_suggests_the_nearest() {
-        assert_eq!(load("dense").unwrap_err().to_string(), "the catalogue has no graph 'dense'");
+        assert_eq!(
+            load("dense").unwrap_err().to_string(),
+            "unknown graph of the catalogue 'dense': see 'placebench list graphs'"
+        );
         for (name, near) in [("resnet", "resnet50"), ("lstm", "lstm_lm"), ("nmtt", "nmt")] {
             assert!(load(name).unwrap_err().to_string().ends_with(&format!("did you mean '{near}'?")));
         }

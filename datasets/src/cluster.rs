@@ -215,7 +215,7 @@ impl Cluster {
         Ok(self)
     }
 
-    /// Sets what ops, sends and receives cost beside as in another cluster, the first devices of which these are.
+    /// Takes over the overheads of ops, sends and receives from another cluster: these devices are its first.
     ///
     /// # Panics
     /// If the other cluster has fewer devices.

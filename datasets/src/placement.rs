@@ -1,6 +1,7 @@
 //! A placement: one device for each op.
 
-use crate::significant::excess_texts;
+use placebench_base::significant::excess_texts;
+
 use crate::{DeviceId, Instance, OpId};
 
 /// The device of each op.

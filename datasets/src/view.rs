@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use placebench_base::params::Named;
+
 use crate::{
     AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, Numbers, OpId,
     UndirectedError, UndirectedGraph,
@@ -71,6 +73,14 @@ macro_rules! names {
 names!(Vertices, Ops = "ops", Units = "units");
 names!(VertexWeight, Work = "work", Count = "count", Memory = "memory");
 names!(EdgeWeight, Bytes = "bytes", Time = "time", Count = "count");
+
+impl Named for VertexWeight {
+    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+}
+
+impl Named for EdgeWeight {
+    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+}
 
 /// What a view shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

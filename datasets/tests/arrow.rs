@@ -74,7 +74,7 @@ fn a_graph_of_many_batches_comes_back_and_has_the_same_bytes() {
     assert!(std::fs::read(path).unwrap() == std::fs::read(again).unwrap());
 }
 
-/// The columns of two ops, the second of which reads the first.
+/// The columns of two ops: the second reads the first.
 fn good() -> Vec<(&'static str, ArrayRef)> {
     vec![
         ("ops", Arc::new(Float64Array::from(vec![1.0, 2.0]))),

@@ -1,7 +1,5 @@
 //! Graph CSV: what is written is read back, and files written by hand mean what they say.
 
-mod common;
-
 use std::fs;
 
 use placebench_datasets::format::{parse_csv, read_csv, write_csv};
@@ -55,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_graph_is_read_back_equal(graph in common::graph()) {
+    fn any_graph_is_read_back_equal(graph in crate::common::graph()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.csv");
         write_csv(&path, &graph).unwrap();

@@ -1,7 +1,7 @@
 //! The memory that the documentation of a graph promises, on one of 20 M edges. One test, since it looks at the peak of the
 //! whole process.
 
-use placebench_datasets::process::peak_rss_bytes;
+use placebench_base::process::peak_rss_bytes;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, GraphBuilder, KindSet, OpId, OpSpec};
 
 /// Ops that read up to `degree` others, anywhere before them; sources of each op ascend.

@@ -1,12 +1,10 @@
 //! The native folder: what is written is read back, and what is damaged is refused in one line.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
 use placebench_datasets::format::{GraphHeader, NativeBytes, Units, read_native, write_native};
-use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, OpSpec};
+use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, Kinds, OpSpec};
 use proptest::prelude::*;
 
 const FILES: [&str; 4] = ["graph.toml", "ops.parquet", "tensors.parquet", "edges.parquet"];
@@ -16,6 +14,7 @@ fn header() -> GraphHeader {
         name: "tiny".to_owned(),
         title: "A \"quoted\"\ntitle".to_owned(),
         licence: "MIT".to_owned(),
+        kinds: Kinds::AcceleratorsOnly,
         units: Units { time: "EU".to_owned(), ..Units::default() },
         provenance: toml::toml! {
             batch = 32
@@ -79,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_graph_is_read_back_equal(graph in common::graph(), name in "\\PC{0,8}") {
+    fn any_graph_is_read_back_equal(graph in crate::common::graph(), name in "\\PC{0,8}") {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g");
         write_native(&path, &GraphHeader::named(&*name), &graph).unwrap();

@@ -1,15 +1,12 @@
 //! Native folders that are wrong, each with the line that a user sees.
 
-#[path = "common/tables.rs"]
-mod tables;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::tables::{Values, doubles, ints, longs, table, texts};
 use placebench_datasets::format::{GraphHeader, NativeBytes, read_native, write_native};
 use placebench_datasets::{GraphBuilder, OpId, OpSpec};
 use proptest::prelude::*;
-use tables::{Values, doubles, ints, longs, table, texts};
 
 type Columns = Vec<(&'static str, Values)>;
 

@@ -1,11 +1,9 @@
 //! Each format that reads and writes dataflow graphs keeps all but what its line in the table says that it lacks.
 
-mod common;
-
 use placebench_datasets::format::{
-    Detail, FORMATS, Format, GraphHeader, Holds, Mark, Units, read_graph, read_graph_with, write_graph,
+    Detail, FORMATS, Format, GraphHeader, Holds, Mark, Units, read_graph, read_graph_with, read_kinds, write_graph,
 };
-use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, OpId, OpSpec};
+use placebench_datasets::{DataflowGraph, GraphBuilder, Kind, KindSet, Kinds, OpId, OpSpec};
 use proptest::prelude::*;
 
 /// An edge: producer, output port unless it is a control edge, consumer.
@@ -127,7 +125,7 @@ impl Plain {
                 ops.iter_mut().zip(outputs).for_each(|(op, outputs)| op.outputs = outputs);
             }
             Detail::InputOrder => self.edges.sort_by_key(|&(source, port, target)| (target, source, port)),
-            Detail::Title | Detail::Licence | Detail::Units | Detail::Provenance => {}
+            Detail::Title | Detail::Licence | Detail::Units | Detail::Provenance | Detail::KindRule => {}
             other => panic!("say here how a graph forgets '{other}'"),
         }
     }
@@ -214,7 +212,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 512 }))]
 
     #[test]
-    fn a_graph_comes_back_without_what_the_format_lacks(graph in common::graph()) {
+    fn a_graph_comes_back_without_what_the_format_lacks(graph in crate::common::graph()) {
         let folder = tempfile::tempdir().unwrap();
         let graph = with_smaller_sizes(&graph);
         for format in both_ways() {
@@ -237,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn a_format_says_what_a_graph_loses_exactly_if_it_changes(graph in common::graph()) {
+    fn a_format_says_what_a_graph_loses_exactly_if_it_changes(graph in crate::common::graph()) {
         let header = GraphHeader::named("g");
         for format in both_ways() {
             let lost = !format.losses(&header, &graph).is_empty();
@@ -252,6 +250,7 @@ fn a_header_comes_back_where_the_format_keeps_it() {
         name: "a <b> & \"c\"".to_owned(),
         title: "one sentence, with \\ and \u{e4}".to_owned(),
         licence: "MIT".to_owned(),
+        kinds: Kinds::AcceleratorsOnly,
         units: Units { ops: "flops".to_owned(), ..Units::default() },
         provenance: toml::from_str("tool = 'x'\nat = 2020-01-02T03:04:05Z\n[nested]\nlist = [1, 2.5]").unwrap(),
     };
@@ -262,12 +261,13 @@ fn a_header_comes_back_where_the_format_keeps_it() {
         let path = folder.path().join(name(format));
         write_graph(&path, &header, &graph).unwrap();
         assert_eq!(read_graph(&path).unwrap().0, header, "{}", format.name);
+        assert_eq!(read_kinds(&path).unwrap(), header.kinds, "{}", format.name);
         keep += 1;
     }
     assert!(keep >= 4, "{keep}");
     let csv = FORMATS.into_iter().find(|format| format.name == "csv").unwrap();
     let losses: Vec<_> = csv.losses(&header, &graph).iter().map(ToString::to_string).collect();
-    assert_eq!(losses, ["title", "licence", "units", "provenance"]);
+    assert_eq!(losses, ["title", "licence", "units", "provenance", "rule of kinds"]);
     let metis = FORMATS.into_iter().find(|format| format.name == "metis").unwrap();
     let losses: Vec<_> = metis.losses(&GraphHeader::named("g"), &graph).iter().map(ToString::to_string).collect();
     assert_eq!(losses, ["direction (1 edge)", "device kinds (1 op)", "resident memory (1 op)", "names (2 ops)"]);

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use placebench_datasets::process::peak_rss_bytes;
+use placebench_base::process::peak_rss_bytes;
 use placebench_datasets::stream::EdgeFormat;
 use placebench_generator::{
     Amount, ChunkScratch, EdgeChunks, GnmParams, LevelEdges, LeveledParams, RmatParams, Sheet, StreamParams, Streamed,

@@ -3,7 +3,8 @@
 mod gtx1080;
 mod tolstobrov;
 
-use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, parse_toml};
+use placebench_base::parse_toml;
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, is_equal};
 use serde::{Deserialize, Serialize};
 
 pub use gtx1080::{gtx1080, gtx1080_one_cpu};
@@ -170,7 +171,7 @@ impl ClusterParams {
             check_probability(param, share)?;
         }
         let sum: f64 = self.kinds.shares().iter().sum();
-        if (sum - 1.0).abs() > 1e-9 {
+        if !is_equal(sum, 1.0) {
             return Err(GeneratorError::bad("kinds", format!("{sum} in sum"), "probabilities that add up to 1"));
         }
         for (param, distribution) in [("speed", self.speed), ("rate", self.rate)] {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use placebench_datasets::{AssignmentUnits, DataflowGraph, Kind, KindSet};
+use placebench_datasets::{AssignmentUnits, DataflowGraph, Kind, KindSet, is_less};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,7 @@ impl KindProbabilities {
         check_probability("kinds.gpu", self.gpu)?;
         check_probability("kinds.tpu", self.tpu)?;
         let sum = self.cpu + self.gpu + self.tpu;
-        if sum > 1.0 + 1e-9 {
+        if is_less(1.0, sum) {
             return Err(GeneratorError::bad(
                 "kinds",
                 format!("{sum} in sum"),

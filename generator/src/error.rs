@@ -1,6 +1,6 @@
 //! Why a graph or cluster cannot be generated.
 
-use placebench_datasets::process::NotEnoughMemory;
+use placebench_base::process::NotEnoughMemory;
 use placebench_datasets::{ClusterError, GraphError, UndirectedError};
 
 /// Why a graph or cluster cannot be generated.

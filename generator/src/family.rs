@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use placebench_datasets::params::{ParamSpec, Params};
-use placebench_datasets::spec::{Spec, SpecError};
+use placebench_base::Listed;
+use placebench_base::params::{ParamSpec, Params};
+use placebench_base::spec::{Spec, SpecError};
 use placebench_datasets::{DataflowGraph, UndirectedGraph};
 
 use crate::error::GeneratorError;
@@ -103,6 +104,19 @@ pub struct FamilyEntry {
     /// Whether its graphs are undirected.
     pub is_undirected: bool,
     read: Box<Read>,
+}
+
+impl Listed for FamilyEntry {
+    const WHAT: &'static str = "family of graphs";
+    const LIST: &'static str = "generators";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        self.summary
+    }
 }
 
 impl FamilyEntry {

@@ -30,7 +30,7 @@ mod presets;
 
 use std::ops::Range;
 
-use placebench_datasets::process::check_memory;
+use placebench_base::process::check_memory;
 use placebench_datasets::{BackwardParts, Colocation, DataflowGraph, KindSet, OpId};
 use rayon::prelude::*;
 

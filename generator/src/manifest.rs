@@ -1,6 +1,7 @@
 //! The manifest of a generated graph: what it was made from and the hash of what came out.
 
-use placebench_datasets::{DataflowGraph, parse_toml};
+use placebench_base::parse_toml;
+use placebench_datasets::DataflowGraph;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::graph_sha256;

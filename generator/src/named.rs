@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use placebench_datasets::nearest;
-use placebench_datasets::spec::{Spec, SpecError};
+use placebench_base::spec::{Spec, SpecError};
+use placebench_base::{UnknownName, find};
 
 use crate::families;
 use crate::family::{Described, FamilyEntry, GraphParams};
@@ -79,11 +79,7 @@ impl TrainingParams {
 /// The line of a family.
 ///
 /// # Errors
-/// One line with the nearest name, if there is none.
-pub fn family(name: &str) -> Result<&'static FamilyEntry, String> {
-    FAMILIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let near = nearest(name, FAMILIES.iter().map(|entry| entry.name));
-        let near = near.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
-        format!("no family of graphs is named '{name}'{near}")
-    })
+/// If there is none.
+pub fn family(name: &str) -> Result<&'static FamilyEntry, UnknownName> {
+    find(FAMILIES.iter(), name)
 }

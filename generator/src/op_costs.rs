@@ -1,7 +1,7 @@
 //! The costs of a family's ops, tensors and kinds: one model for all families, drawn or the family's own.
 
-use placebench_datasets::params::{Params, above};
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::{Params, above};
+use placebench_base::spec::SpecError;
 use placebench_datasets::{AssignmentUnits, DataflowGraph, KindSet, TensorId};
 
 use crate::costs::{KindProbabilities, fill_blocks};

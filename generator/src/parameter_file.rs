@@ -1,7 +1,7 @@
 //! Parameters of graphs as TOML files: `generator = "cholesky"`, then a line for each parameter.
 
-use placebench_datasets::parse_toml;
-use placebench_datasets::spec::{Spec, SpecError};
+use placebench_base::parse_toml;
+use placebench_base::spec::{Spec, SpecError};
 use toml::{Table, Value};
 
 use crate::family::{Described, GraphParams, UndirectedParams};
@@ -36,7 +36,7 @@ impl Described {
     }
 
     fn from_table(name: &str, table: Table) -> Result<Self, String> {
-        let entry = family(name)?;
+        let entry = family(name).map_err(|error| error.to_string())?;
         let params = table.into_iter().map(|(key, value)| Ok((key.clone(), text(&key, value)?)));
         let spec = Spec { name: name.to_owned(), params: params.collect::<Result<_, String>>()? };
         entry.read(&spec).map_err(|error: SpecError| error.to_string())
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_file_that_is_wrong_says_where_in_one_line() {
         for (file, part) in [
-            ("generator = \"choleski\"", "no family of graphs is named 'choleski': did you mean 'cholesky'?"),
+            ("generator = \"choleski\"", "unknown family of graphs 'choleski': did you mean 'cholesky'?"),
             ("generator = 3", "'generator' is 3, but must be the name"),
             ("generator = \"cholesky\"\ntile = \"x\"", "parameter 'tile' is 'x', but must be a whole number"),
             ("generator = \"cholesky\"\ntyles = 3", "no parameter 'tyles': did you mean 'tiles'?"),

@@ -1,6 +1,6 @@
 //! Adds the ops and edges of a family's graph one after another, within 32-bit ids and the memory there is.
 
-use placebench_datasets::process::check_memory;
+use placebench_base::process::check_memory;
 use placebench_datasets::{GraphBuilder, OpId, OpSpec};
 
 use crate::error::GeneratorError;
@@ -80,7 +80,7 @@ impl Sketch {
         self.builder.op_count()
     }
 
-    /// Checks that a graph of about so many ops and edges fits, before a family takes memory or time for it.
+    /// Checks that a graph of about this number of ops and edges fits, before a family takes memory or time for it.
     ///
     /// # Errors
     /// If the graph would outgrow 32-bit ids or memory.

@@ -4,7 +4,7 @@ use crate::counts::{binomial, hypergeometric};
 use crate::error::GeneratorError;
 use crate::random::Stream;
 
-/// Splits `count` distinct pairs drawn uniformly from all pairs over levels or chunks, each with so many pairs: a multivariate hypergeometric draw.
+/// Splits `count` distinct pairs drawn uniformly from all pairs over levels or chunks with given numbers of pairs: a multivariate hypergeometric draw.
 pub(crate) fn split_exactly(
     rng: &mut Stream,
     param: &'static str,

@@ -32,7 +32,7 @@ mod maker;
 mod model;
 mod params;
 
-use placebench_datasets::process::check_memory;
+use placebench_base::process::check_memory;
 use placebench_datasets::{DataflowGraph, DeviceId, GraphError, OpId, Placement};
 
 pub use model::{Layer, Model};

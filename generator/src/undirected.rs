@@ -4,8 +4,8 @@
 //! G(n, m) and R-MAT ([`stream`](crate::stream)) and the undirected views of leveled graphs
 //! ([`generate_leveled`](crate::generate_leveled)).
 
+use placebench_base::process::check_memory;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::process::check_memory;
 use rayon::prelude::*;
 
 use crate::error::GeneratorError;

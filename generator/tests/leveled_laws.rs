@@ -56,7 +56,7 @@ proptest! {
         let made = match generate_leveled(&params, seed) {
             Ok(made) => made,
             Err(error) => {
-                // The only thing that can be wrong with these parameters is that so many pairs do not exist.
+                // The only thing that can be wrong with these parameters is that there are not enough pairs.
                 prop_assert!(error.to_string().contains("pairs of ops"), "{error}");
                 return Ok(());
             }

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use placebench_algorithms::StopToken;
+use placebench_datasets::is_less;
 use placebench_harness::compare::{RunTable, statistics};
 use placebench_harness::results::Row;
 use placebench_harness::runner::{Silent, run};
@@ -124,7 +125,7 @@ fn print(rows: &[Row], judged: &[String]) {
                 roomy.push(makespan / best);
             }
             gaps.push(makespan / instance.bound);
-            worse_than_heft += usize::from(instance.heft.is_some_and(|heft| makespan > heft * (1.0 + 1e-9)));
+            worse_than_heft += usize::from(instance.heft.is_some_and(|heft| is_less(heft, makespan)));
             if instance.heft_seconds > 0.0 {
                 times.push(seconds / instance.heft_seconds);
             }

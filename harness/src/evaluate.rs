@@ -9,9 +9,9 @@ use placebench_algorithms::schedulers::Pct;
 use placebench_algorithms::{
     Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
-use placebench_datasets::process::peak_rss_bytes;
-use placebench_datasets::significant::{excess_texts, time_text};
-use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time};
+use placebench_base::process::peak_rss_bytes;
+use placebench_base::significant::{excess_texts, time_text};
+use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time, is_less};
 
 use crate::MeasuredTimeline;
 use crate::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
@@ -150,6 +150,12 @@ pub enum EvaluationError {
         /// How long it took.
         took: Duration,
     },
+    /// The placer was stopped at its own limit.
+    #[error("not placed within {} s", .limit.as_secs_f64())]
+    NotPlaced {
+        /// The limit.
+        limit: Duration,
+    },
     /// The placement is fixed before the run, and nothing says in which order devices execute their ops.
     #[error("the placer decides before the run: give a scheduler, such as pct")]
     NoScheduler,
@@ -210,7 +216,8 @@ impl EvaluationError {
     pub fn status(&self) -> Status {
         match self {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
-            Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
+            Self::NotPlaced { .. }
+            | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
             Self::OutOfMemory { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
@@ -360,7 +367,7 @@ impl Evaluator<'_> {
         // What is measured may beat a bound that follows from the costs: they are what is in question.
         if let Some(&Reference { bound, .. }) = self.reference
             && executor.demands() != Demands::Order
-            && makespan < bound.value * (1.0 - 1e-9)
+            && is_less(makespan, bound.value)
         {
             return Err(EvaluationError::BelowBound { makespan, bound });
         }

@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod objective;
 pub mod problem;
 mod process;
+pub mod request;
 pub mod results;
 pub mod runner;
 pub mod suite;

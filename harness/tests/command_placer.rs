@@ -104,7 +104,7 @@ fn the_tables_have_all_that_a_placer_needs() {
 fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = ClusterEntry {
-        kinds: Kinds::AcceleratorsOnly,
+        kinds: Some(Kinds::AcceleratorsOnly),
         memory: MemoryRule::Peak,
         ..ClusterEntry::named("gtx1080x1").unwrap()
     };
@@ -264,9 +264,7 @@ fn a_program_that_takes_too_long_is_killed_with_all_that_it_started() {
     let beat = folder.path().join("beat");
     let script = with_heartbeat(&beat, "echo 'step 12' >&2; wait");
     let placer = CommandPlacer { time_limit_seconds: Some(1.5), ..shell(&script) };
-    let started = Instant::now();
     let (fault, message) = failure(&placer);
-    assert!(started.elapsed() < Duration::from_secs(30));
     assert_eq!(fault, ExternalFault::TimedOut);
     let expected = "the placer's program was killed: not done within 1.5 s; the last line of its stderr: step 12";
     assert_eq!(message, expected);
@@ -310,9 +308,7 @@ fn a_run_that_is_stopped_takes_its_programs_with_it() {
 fn what_a_program_leaves_running_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let beat = folder.path().join("beat");
-    let started = Instant::now();
     assert_eq!(place(&shell(&with_heartbeat(&beat, "printf '0\\n1\\n1\\n2\\n'"))).unwrap(), [0, 1, 1, 2]);
-    assert!(started.elapsed() < Duration::from_secs(30));
     assert_no_heartbeat(&beat);
 }
 

@@ -1,7 +1,5 @@
 //! An executor whose clocks are not exact: the validator holds it to the laws of order alone.
 
-mod support;
-
 use std::time::Duration;
 
 use placebench_algorithms::schedulers::Fifo;
@@ -14,7 +12,7 @@ use placebench_harness::timeline::{Interval, Timeline};
 use placebench_harness::validator::{Demands, Violation, validate};
 use proptest::prelude::*;
 
-use support::random::{PLAIN, instance, shapes};
+use crate::support::random::{PLAIN, instance, shapes};
 
 /// Replays simulated runs by a clock that goes now faster, now slower.
 struct Jittery;
@@ -94,7 +92,7 @@ proptest! {
 
 #[test]
 fn an_evaluation_takes_any_executor_and_says_which_cannot_run_online() {
-    let shape = support::random::Shape { ops: 20, devices: 3, send_ops: 1.0, whole_numbers: false, seed: 3 };
+    let shape = crate::support::random::Shape { ops: 20, devices: 3, send_ops: 1.0, whole_numbers: false, seed: 3 };
     let (instance, placement) = instance(shape, PLAIN);
     let reference = Reference::new(&instance);
     let stop = StopToken::default();

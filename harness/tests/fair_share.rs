@@ -1,7 +1,5 @@
 //! Fair sharing: worked examples, a textbook reference, and the laws that tie it to the other models.
 
-mod support;
-
 use placebench_algorithms::schedulers::Fifo;
 use placebench_datasets::{
     Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, Time, Topology,
@@ -14,8 +12,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use support::random::{PLAIN, Shape, instance, shapes};
-use support::water_filling;
+use crate::support::random::{PLAIN, Shape, instance, shapes};
+use crate::support::water_filling;
 
 fn devices(count: usize) -> Vec<Device> {
     let device = |id| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };

@@ -1,7 +1,5 @@
 //! The metrics of random runs against their definitions, worked out in the plainest way from the raw graph.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ use placebench_harness::metrics::Metrics;
 use placebench_harness::results::Status;
 use proptest::prelude::*;
 
-use support::random::{PLAIN, instance, shapes};
+use crate::support::random::{PLAIN, instance, shapes};
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())

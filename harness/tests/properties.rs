@@ -1,7 +1,5 @@
 //! Laws that every simulated run obeys, on random instances.
 
-mod support;
-
 use placebench_algorithms::schedulers::Fifo;
 use placebench_algorithms::{PlaceError, Placer, Plan, Scheduler, StopToken, bounds, registry};
 use placebench_datasets::{Cluster, Device, DeviceId, Instance, Link, PlacedGraph, Placement, Time};
@@ -13,8 +11,8 @@ use placebench_harness::validator::{Violation, validate};
 use proptest::prelude::*;
 use proptest::sample;
 
-use support::naive;
-use support::random::{PLAIN, Variant, instance, shapes};
+use crate::support::naive;
+use crate::support::random::{PLAIN, Variant, instance, shapes};
 
 /// The placers that decide during the run, and one with other parameters.
 fn online() -> Vec<Box<dyn Placer>> {

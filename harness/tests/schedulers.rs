@@ -1,7 +1,5 @@
 //! The schedulers on worked examples, MSR against its formula evaluated anew at each decision, and plans executed as planned.
 
-mod support;
-
 use placebench_algorithms::ranks::path_computation_times;
 use placebench_algorithms::{PlaceContext, Plan, Policy, Scheduler, SchedulerError, SimulationState, Task, registry};
 use placebench_datasets::{
@@ -13,7 +11,7 @@ use placebench_harness::timeline::Timeline;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use support::random::{PLAIN, Shape, instance, shapes};
+use crate::support::random::{PLAIN, Shape, instance, shapes};
 
 fn scheduler(name: &str) -> Box<dyn Scheduler> {
     registry::scheduler(&name.parse().unwrap()).unwrap()

@@ -1,7 +1,5 @@
 //! What the simulator promises to policies, how it fails, and large or degenerate graphs.
 
-mod support;
-
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -14,7 +12,7 @@ use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OneP
 use placebench_harness::execute::{ExecutionError, Executor, Order};
 use proptest::prelude::*;
 
-use support::random::{PLAIN, instance, shapes};
+use crate::support::random::{PLAIN, instance, shapes};
 
 /// Answers from what is executable on the device that asks, in the order of announcements.
 type Choice = fn(&mut Vec<Task>) -> Option<Task>;

@@ -6,8 +6,7 @@ use std::fs;
 use placebench_harness::engine::Costs;
 use placebench_harness::problem::Kinds;
 use placebench_harness::results::{
-    Column, CsvTexts, Filter, Metric, Row, SCENARIO, Table, TableError, open_table, read_table, save_table, values,
-    write_rows,
+    Column, CsvTexts, Filter, Metric, Row, Table, TableError, open_table, read_table, save_table, values, write_rows,
 };
 use polars::prelude::*;
 
@@ -70,7 +69,8 @@ fn every_query_answers_the_same_in_memory_from_a_file_and_in_parts() {
     let (folder, rows) = (tempfile::tempdir().unwrap(), rows());
     let answers = |table: &Table| {
         let means = |rows: LazyFrame| {
-            let rows = rows.with_column(Metric::Makespan.expr()).group_by_stable(SCENARIO);
+            let rows =
+                rows.with_column(Metric::Makespan.expr()).group_by_stable(["graph", "cluster", "network", "executor"]);
             Ok(rows.agg([col("makespan").mean(), col("row").first(), col("placer_name").last(), len()]))
         };
         let filter: Filter = "placer=cpop,heft repetition=1,2".parse().unwrap();

@@ -1,7 +1,5 @@
 //! The Chrome trace: valid JSON that says what the timeline says.
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use placebench_algorithms::schedulers::Fifo;
@@ -12,7 +10,7 @@ use placebench_harness::trace::write_chrome_trace;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use support::random::{PLAIN, instance, shapes};
+use crate::support::random::{PLAIN, instance, shapes};
 
 fn events(timeline: &Timeline, placed: &PlacedGraph<'_>) -> Vec<Value> {
     let mut text = Vec::new();

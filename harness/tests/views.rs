@@ -1,7 +1,5 @@
 //! What partitioners are told about a dataflow graph is what placements are judged by: the laws that tie both together.
 
-mod support;
-
 use placebench_algorithms::partition::{Partition, quality};
 use placebench_algorithms::schedulers::Fifo;
 use placebench_algorithms::{PlaceContext, registry};
@@ -11,7 +9,7 @@ use placebench_harness::memory::MemoryUse;
 use placebench_harness::metrics::Metrics;
 use proptest::prelude::*;
 
-use support::random::{PLAIN, Variant, instance, shapes};
+use crate::support::random::{PLAIN, Variant, instance, shapes};
 
 fn metrics(placed: &PlacedGraph<'_>) -> Metrics {
     let timeline = simulate(placed, &Fifo, None, &ContentionFree).unwrap();

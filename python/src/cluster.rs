@@ -70,7 +70,12 @@ impl ClusterSource {
     }
 
     /// The entry with all that a placement says of it, if the cluster is not made yet.
-    pub(crate) fn as_used(&self, devices: Option<usize>, kinds: Kinds, memory: MemoryRule) -> Option<ClusterEntry> {
+    pub(crate) fn as_used(
+        &self,
+        devices: Option<usize>,
+        kinds: Option<Kinds>,
+        memory: MemoryRule,
+    ) -> Option<ClusterEntry> {
         match self {
             Self::Entry(entry) => Some(ClusterEntry { kinds, memory, ..self.entry(entry, devices) }),
             Self::Made(..) => None,

@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use crate::array::Array;
 use crate::fault::fault;
 use crate::figure::{Figure, style_of};
+use crate::file::write_whole;
 use crate::instance::Instance;
-use crate::results::write_whole;
 use crate::table::{Table, refused};
 
 /// A placement that was simulated, found valid and measured. A notebook shows its timeline.
@@ -111,7 +111,7 @@ impl Evaluation {
 
 impl Evaluation {
     fn problem(&self) -> &datasets::Instance {
-        &self.instance.get().instance
+        &self.instance.get().problem.instance
     }
 }
 

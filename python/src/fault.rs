@@ -2,13 +2,9 @@
 
 use std::fmt::Display;
 
-use placebench::datasets::format::is_decoding;
-use placebench::harness::runner::CELL_THREAD;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
-
-use crate::interrupt::WORK_THREAD;
 
 create_exception!(
     placebench,
@@ -33,16 +29,4 @@ create_exception!(
 /// The exception with the text of an error.
 pub(crate) fn fault(error: impl Display) -> PyErr {
     Error::new_err(error.to_string())
-}
-
-/// Keeps panics that become a row or an exception from being printed, too.
-pub(crate) fn quiet_contained_panics() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let thread = std::thread::current();
-        let is_contained = thread.name().is_some_and(|name| [CELL_THREAD, WORK_THREAD].contains(&name));
-        if !is_contained && !is_decoding() {
-            default(info);
-        }
-    }));
 }

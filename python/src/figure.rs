@@ -6,6 +6,7 @@ use placebench::reports::figure::{self, Drawing, NamedFigure, Style, Theme};
 use pyo3::prelude::*;
 
 use crate::fault::fault;
+use crate::file::write_whole;
 
 /// A figure: vectors, pixels and data. A notebook shows it.
 #[pyclass(frozen, module = "placebench")]
@@ -97,7 +98,7 @@ impl Figure {
                 return Err(fault(format!("{}: unknown kind of figure: use {kinds}", path.display())));
             }
         };
-        crate::results::write_whole(&path, &bytes)
+        write_whole(&path, &bytes)
     }
 
     fn _repr_svg_(&self) -> String {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Array, Floats, Integers, numbers};
 use crate::cluster::ClusterSource;
+use crate::definition::table_of;
 use crate::fault::fault;
 use crate::interrupt::wait;
 
@@ -101,7 +102,7 @@ impl Graph {
     /// The graph that a suite's `[[graph]]` table describes, as TOML.
     #[staticmethod]
     fn generate(py: Python<'_>, table: &str, seed: u64) -> PyResult<Self> {
-        let entry: GraphEntry = crate::suite::table_of(table, "generate")?;
+        let entry: GraphEntry = table_of(table, "generate")?;
         entry.check().map_err(fault)?;
         loaded(py, entry, seed)
     }

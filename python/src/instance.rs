@@ -17,17 +17,16 @@ use crate::interrupt::wait;
 /// A graph on a cluster: what a placer gets.
 #[pyclass(frozen, module = "placebench")]
 pub(crate) struct Instance {
-    pub(crate) instance: datasets::Instance,
+    pub(crate) problem: Problem,
     pub(crate) graph: String,
     pub(crate) cluster: String,
-    pub(crate) kinds: Kinds,
 }
 
 /// How a graph is put on a cluster.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     pub(crate) devices: Option<usize>,
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: Option<Kinds>,
     pub(crate) memory: MemoryRule,
     pub(crate) seed: u64,
 }
@@ -37,8 +36,9 @@ impl Options {
     ///
     /// # Errors
     /// If a word is unknown.
-    pub(crate) fn of(devices: Option<usize>, kinds: &str, memory: &str, seed: u64) -> PyResult<Self> {
-        Ok(Self { devices, kinds: kinds.parse().map_err(fault)?, memory: memory.parse().map_err(fault)?, seed })
+    pub(crate) fn of(devices: Option<usize>, kinds: Option<&str>, memory: &str, seed: u64) -> PyResult<Self> {
+        let kinds = kinds.map(str::parse).transpose().map_err(fault)?;
+        Ok(Self { devices, kinds, memory: memory.parse().map_err(fault)?, seed })
     }
 }
 
@@ -56,13 +56,14 @@ impl Instance {
         let (graph, cluster) = (GraphSource::of(graph)?, ClusterSource::of(cluster)?);
         let labels = (graph.label(), cluster.label());
         let problem = wait(py, &StopToken::default(), |_| Ok(()), move || problem(graph, &cluster, options))?;
-        let instance = problem.map_err(fault)?.instance;
-        Ok(Self { instance, graph: labels.0, cluster: labels.1, kinds: options.kinds })
+        Ok(Self { problem: problem.map_err(fault)?, graph: labels.0, cluster: labels.1 })
     }
 
     /// What a placer of a suite gets.
     pub(crate) fn of_suite(instance: &datasets::Instance) -> Self {
-        Self { instance: instance.clone(), graph: "graph".into(), cluster: "cluster".into(), kinds: Kinds::default() }
+        // Narrowed already, as the suite says.
+        let problem = Problem { instance: instance.clone(), kinds: Kinds::AsGiven };
+        Self { problem, graph: "graph".into(), cluster: "cluster".into() }
     }
 }
 
@@ -87,13 +88,13 @@ fn problem(graph: GraphSource, cluster: &ClusterSource, options: Options) -> Res
 #[pymethods]
 impl Instance {
     #[new]
-    #[pyo3(signature = (graph, cluster, *, devices=None, kinds="as_given", memory="peak", seed=0))]
+    #[pyo3(signature = (graph, cluster, *, devices=None, kinds=None, memory="peak", seed=0))]
     fn new(
         py: Python<'_>,
         graph: &Bound<'_, PyAny>,
         cluster: &Bound<'_, PyAny>,
         devices: Option<usize>,
-        kinds: &str,
+        kinds: Option<&str>,
         memory: &str,
         seed: u64,
     ) -> PyResult<Self> {
@@ -103,37 +104,37 @@ impl Instance {
     /// The graph. Not copied.
     #[getter]
     fn graph(&self) -> Graph {
-        Graph { header: GraphHeader::named(self.graph.clone()), graph: self.instance.shared_graph() }
+        Graph { header: GraphHeader::named(self.graph.clone()), graph: self.problem.instance.shared_graph() }
     }
 
     /// The cluster. Not copied. Its memory is unlimited unless the memory rule is 'static'; see `peak_limits`.
     #[getter]
     fn cluster(&self) -> Cluster {
-        Cluster { name: self.cluster.clone(), cluster: self.instance.shared_cluster() }
+        Cluster { name: self.cluster.clone(), cluster: self.problem.instance.shared_cluster() }
     }
 
     /// How memory limits placements: 'peak', 'static' or 'unlimited'.
     #[getter]
     fn memory_rule(&self) -> &'static str {
-        self.instance.memory_rule().name()
+        self.problem.instance.memory_rule().name()
     }
 
     /// Bytes that may be in use at once on each device; None is unlimited.
     #[getter]
     fn peak_limits(&self) -> Vec<Option<u64>> {
-        self.instance.cluster().device_ids().map(|device| self.instance.peak_limit(device)).collect()
+        self.problem.instance.cluster().device_ids().map(|device| self.problem.instance.peak_limit(device)).collect()
     }
 
     /// The unit of times: 'seconds', or 'EU' for operations divided by operations a unit.
     #[getter]
     fn time_unit(&self) -> &str {
-        self.instance.time_unit()
+        self.problem.instance.time_unit()
     }
 
     /// The time that each op (rows) takes on each device: made anew.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (instance, devices) = (&self.instance, self.instance.cluster().device_ids());
+        let (instance, devices) = (&self.problem.instance, self.problem.instance.cluster().device_ids());
         let ops = instance.graph().op_ids();
         let times = ops.flat_map(|op| devices.clone().map(move |device| instance.exec_time(op, device)));
         Array::rows(py, times.collect(), instance.cluster().device_count())
@@ -142,34 +143,35 @@ impl Instance {
     /// Whether each op (rows) may run on each device, as far as kinds say: made anew.
     #[getter]
     fn allowed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (units, cluster) = (self.instance.units(), self.instance.cluster());
+        let (units, cluster) = (self.problem.instance.units(), self.problem.instance.cluster());
         let allows = |(op, device)| u8::from(units.kind_allows(units.unit_of(op), cluster, device));
-        let pairs = self.instance.graph().op_ids().flat_map(|op| cluster.device_ids().map(move |device| (op, device)));
+        let pairs =
+            self.problem.instance.graph().op_ids().flat_map(|op| cluster.device_ids().map(move |device| (op, device)));
         Array::rows(py, pairs.map(allows).collect(), cluster.device_count())
     }
 
     /// The unit of each op: ops of one unit have to be on one device. Made anew.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let units = self.instance.units();
-        Array::of(py, self.instance.graph().op_ids().map(|op| units.unit_of(op).0).collect())
+        let units = self.problem.instance.units();
+        Array::of(py, self.problem.instance.graph().op_ids().map(|op| units.unit_of(op).0).collect())
     }
 
     /// The bytes that each unit claims on its device under the memory rule 'static': made anew.
     #[getter]
     fn demands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let units = self.instance.units();
+        let units = self.problem.instance.units();
         Array::of(py, units.ids().map(|unit| units.demand_bytes(unit)).collect())
     }
 
     /// The ops in a topological order: made anew.
     #[getter]
     fn topological_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Array::of(py, self.instance.graph().topological_order().map(|op| op.0).collect())
+        Array::of(py, self.problem.instance.graph().topological_order().map(|op| op.0).collect())
     }
 
     fn __repr__(&self) -> String {
-        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
+        let (graph, cluster) = (self.problem.instance.graph(), self.problem.instance.cluster());
         format!(
             "<placebench.Instance: {} ops on {} devices, memory rule {}>",
             graph.op_count(),

@@ -6,12 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use placebench::algorithms::StopToken;
+use placebench::datasets::format::is_decoding;
+use placebench::harness::runner::CELL_THREAD;
 use pyo3::prelude::*;
 
 use crate::fault::fault;
 
 /// Name of the threads that do the work.
-pub(crate) const WORK_THREAD: &str = "placebench-python";
+const WORK_THREAD: &str = "placebench-python";
 
 /// How often a waiting call looks for signals.
 const POLL: Duration = Duration::from_millis(50);
@@ -67,4 +69,16 @@ fn panicked(payload: &(dyn std::any::Any + Send)) -> PyErr {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
     fault(format!("placebench has a fault: {}: please report it", text.replace('\n', " ")))
+}
+
+/// Keeps panics that become a row or an exception from being printed, too.
+pub(crate) fn quiet_contained_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let thread = std::thread::current();
+        let is_contained = thread.name().is_some_and(|name| [CELL_THREAD, WORK_THREAD].contains(&name));
+        if !is_contained && !is_decoding() {
+            default(info);
+        }
+    }));
 }

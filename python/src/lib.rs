@@ -3,9 +3,11 @@
 
 mod array;
 mod cluster;
+mod definition;
 mod evaluation;
 mod fault;
 mod figure;
+mod file;
 mod graph;
 mod instance;
 mod interrupt;
@@ -52,7 +54,7 @@ mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::fault::quiet_contained_panics();
+        crate::interrupt::quiet_contained_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

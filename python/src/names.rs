@@ -2,7 +2,8 @@
 
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placer_names};
-use placebench::datasets::{catalogue, nearest};
+use placebench::base::nearest;
+use placebench::datasets::catalogue;
 use placebench::generator::{ClusterParams, GraphParams};
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::suite::BUILT_IN;

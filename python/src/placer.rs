@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use placebench::algorithms::{Decision, ExternalFault, PlaceContext, PlaceError, Placer, StopToken};
-use placebench::datasets::{Cluster, DeviceId, Instance as Problem, Placement, nearest};
+use placebench::base::nearest;
+use placebench::datasets::{Cluster, DeviceId, Instance as Problem, Placement};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 

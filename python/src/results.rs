@@ -1,22 +1,22 @@
 //! The class `Results`: the table of a run.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use placebench::algorithms::StopToken;
-use placebench::datasets::{format, io_reason};
 use placebench::harness::results::{Filter, Metric, Row, Table as Rows, write_table};
 use placebench::harness::runner::{read_environment, read_suite};
 use placebench::harness::suite::{Plan, Suite};
 use placebench::reports::{
-    FigureKind, ReportInput, Summary, Timelines, agreement_table, failures_table, findings, html_report, summary_tables,
+    FigureKind, ReportInput, Sort, Summary, Timelines, agreement_table, failures_table, findings, html_report,
+    summary_tables,
 };
 use pyo3::PyClassInitializer;
 use pyo3::prelude::*;
 
 use crate::fault::fault;
 use crate::figure::{Figure, style_of};
+use crate::file::write_whole;
 use crate::interrupt::wait;
 use crate::table::{Table, refused};
 
@@ -37,7 +37,7 @@ impl Results {
 
     fn text(&self) -> PyResult<String> {
         let table = Rows::new(&self.rows).map_err(refused)?;
-        let summary = Summary::new(&table).map_err(refused)?;
+        let summary = Summary::new(&table).map_err(fault)?;
         let mut text = summary_tables(&summary);
         let agreement = agreement_table(&table).map_err(refused)?;
         if !agreement.is_empty() {
@@ -81,20 +81,23 @@ impl Results {
     }
 
     /// The figures of a kind (`names("figures")`), or of all kinds that the results have data for. `metric` is makespan, slr, speedup
-    /// or another number of a row. Kinds that run cells again (gantt, executable, colocation) need a run folder; `cells` names
+    /// or another number of a row; `sort` lists placers by 'mean', 'name' or 'suite'. Kinds that run cells again (gantt, executable, colocation) need a run folder; `cells` names
     /// them as graph/placer/scheduler. `width` is 'single' or 'double', `page` 'light' or 'dark'.
-    #[pyo3(signature = (kind=None, *, metric="makespan", cells=Vec::new(), width="double", page="light"))]
+    #[pyo3(signature = (kind=None, *, metric="makespan", sort="mean", cells=Vec::new(), width="double", page="light"))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn figures(
         &self,
         py: Python<'_>,
         kind: Option<&str>,
         metric: &str,
+        sort: &str,
         cells: Vec<String>,
         width: &str,
         page: &str,
     ) -> PyResult<Vec<Figure>> {
         let style = style_of(width, page)?;
         let metric: Metric = metric.parse().map_err(fault)?;
+        let sort: Sort = sort.parse().map_err(|remedy| fault(format!("sort is '{sort}': {remedy}")))?;
         let kinds: Vec<FigureKind> = match kind {
             Some(kind) => vec![kind.parse().map_err(fault)?],
             None => FigureKind::all().filter(|kind| self.folder.is_some() || kind.is_of_rows()).collect(),
@@ -105,8 +108,10 @@ impl Results {
             let mut drawn = Vec::new();
             for kind in kinds {
                 let figures = match &folder {
-                    Some(folder) => kind.of_run(folder, &table, metric, &cells).map_err(|error| error.to_string()),
-                    None if kind.is_of_rows() => kind.of_rows(&table, metric).map_err(|error| error.to_string()),
+                    Some(folder) => {
+                        kind.of_run(folder, &table, metric, sort, &cells).map_err(|error| error.to_string())
+                    }
+                    None if kind.is_of_rows() => kind.of_rows(&table, metric, sort).map_err(|error| error.to_string()),
                     None => Err("it runs cells again, which needs a run folder: run the suite with out".to_owned()),
                 };
                 match figures {
@@ -167,13 +172,4 @@ impl Results {
         let text = self.text()?.replace('&', "&amp;").replace('<', "&lt;");
         Ok(format!("<pre>{text}</pre>"))
     }
-}
-
-/// Writes a file, whole or not at all.
-///
-/// # Errors
-/// If it cannot be written.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> PyResult<()> {
-    let written = format::write_whole(path, |error| error, |out| out.write_all(bytes));
-    written.map_err(|error| fault(format!("{}: {}", path.display(), io_reason(&error))))
 }

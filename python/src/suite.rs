@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use placebench::algorithms::StopToken;
-use placebench::datasets::parse_toml;
 use placebench::environment;
 use placebench::harness::results::{Filter, Row};
 use placebench::harness::runner::{
@@ -14,8 +13,8 @@ use placebench::harness::runner::{
 };
 use placebench::harness::suite::{PlacerEntry, Plan, Suite, SuiteError};
 use pyo3::prelude::*;
-use serde_json::Value;
 
+use crate::definition::toml_of;
 use crate::fault::fault;
 use crate::interrupt::wait;
 use crate::placer::{PythonPlacer, Raised};
@@ -23,31 +22,6 @@ use crate::results::Results;
 
 /// What Python says of a suite: its definition as JSON has the keys of a suite file.
 const PLACE: &str = "suite";
-
-/// A value of a table in JSON, with the messages of a TOML file. `place` is for messages.
-///
-/// # Errors
-/// If it is none.
-pub(crate) fn table_of<T: serde::de::DeserializeOwned>(json: &str, place: &str) -> PyResult<T> {
-    let text = toml_of(json, place)?;
-    parse_toml(&text).map_err(|error| fault(format!("{place}: {}", error.message)))
-}
-
-/// A table in JSON as TOML. What is null is left out.
-fn toml_of(json: &str, place: &str) -> PyResult<String> {
-    fn without_nulls(value: Value) -> Value {
-        match value {
-            Value::Object(table) => {
-                let there = table.into_iter().filter(|(_, value)| !value.is_null());
-                Value::Object(there.map(|(key, value)| (key, without_nulls(value))).collect())
-            }
-            Value::Array(list) => Value::Array(list.into_iter().map(without_nulls).collect()),
-            other => other,
-        }
-    }
-    let value: Value = serde_json::from_str(json).map_err(|error| fault(format!("{place}: {error}")))?;
-    toml::to_string(&without_nulls(value)).map_err(|error| fault(format!("{place}: {error}")))
-}
 
 /// A placer that is a Python function: its name in the suite, what is called, and what tells this state of its code from others.
 type Function = (String, Py<PyAny>, String);
@@ -80,8 +54,8 @@ pub(crate) fn run(
     if let Some(only) = only {
         suite.only = only.parse::<Filter>().map_err(|error| fault(format!("where: {error}")))?;
     }
-    let toml = suite.to_toml().map_err(|_| fault("the suite has a path that is not Unicode"))?;
     let mut plan = Plan::new(suite).map_err(fault)?;
+    let toml = plan.suite.to_toml().map_err(|_| fault("the suite has a path that is not Unicode"))?;
     let mut digests = BTreeMap::new();
     for (name, function, digest) in functions {
         digests.insert(format!("the function of placer {name}"), digest);
@@ -191,8 +165,7 @@ fn in_memory(plan: &Arc<Plan>, environment: &Environment, stop: &StopToken, coun
     let positions: BTreeMap<_, usize> = plan.cells.iter().enumerate().map(|(at, &cell)| (plan.key(cell), at)).collect();
     let kept: Mutex<Vec<(usize, Row)>> = Mutex::default();
     let keep = |row: &Row| -> Result<(), std::convert::Infallible> {
-        let Environment { host, cpu, commit, .. } = environment;
-        let row = Row { host: Some(host.clone()), processor: Some(cpu.clone()), commit: commit.clone(), ..row.clone() };
+        let row = environment.sign(row.clone());
         let at = positions.get(&row.key()).copied().unwrap_or(usize::MAX);
         kept.lock().unwrap_or_else(PoisonError::into_inner).push((at, row));
         Ok(())

@@ -1,6 +1,7 @@
 //! One paragraph that says what a run found, from its numbers.
 
-use placebench_datasets::significant::bytes_text;
+use placebench_base::significant::bytes_text;
+use placebench_datasets::is_equal;
 
 use crate::{Entry, Summary, optimality_text};
 
@@ -40,25 +41,23 @@ fn processors(summary: &Summary) -> Option<String> {
 const MOST_NAMED: usize = 8;
 
 fn best_on_the_mean(summary: &Summary) -> Option<String> {
-    let mut means: Vec<(f64, &str)> = (0..summary.placers.len())
-        .filter_map(|placer| Some((summary.mean_ratio(placer)?, summary.placers[placer].as_str())))
-        .collect();
     if summary.placers.len() < 2 {
         return None;
     }
-    means.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let named = |&placer: &usize| Some((summary.mean_ratio(placer)?, summary.placers[placer].as_str()));
+    let means: Vec<(f64, &str)> = summary.order().iter().filter_map(named).collect();
     let Some(&(least, _)) = means.first() else {
-        return Some("No graph is finished by all placers, so their means do not compare.".to_owned());
+        return Some("No graph is finished by enough placers, so their means do not compare.".to_owned());
     };
     // The table prints two digits, but only what is equal is called a tie.
-    let tied = means.iter().take_while(|(mean, _)| *mean <= least * (1.0 + 1e-9)).count();
+    let tied = means.iter().take_while(|(mean, _)| is_equal(*mean, least)).count();
     let (first, rest) = means.split_at(tied);
     let names: Vec<String> = first.iter().map(|(_, name)| (*name).to_owned()).collect();
-    let common = summary.common_scenarios().len();
-    let over = match summary.scenarios.len() {
+    let common = summary.common().len();
+    let over = match summary.instances.len() {
         1 if common == 1 => "makespan / best on the only graph".to_owned(),
         all if all == common => format!("geometric mean of makespan / best over {all} graphs"),
-        all => format!("geometric mean of makespan / best over the {common} of {all} graphs that all placers finish"),
+        all => format!("geometric mean of makespan / best over {common} of {all} graphs"),
     };
     let mut text = match tied {
         1 => format!("{} is best on the mean: {least:.2} ({over})", names[0]),
@@ -76,7 +75,7 @@ fn best_on_the_mean(summary: &Summary) -> Option<String> {
 }
 
 fn best_of_each_graph(summary: &Summary) -> Option<String> {
-    let columns = summary.scenarios.len();
+    let columns = summary.instances.len();
     let mut alone = vec![0; summary.placers.len()];
     let mut tied: Vec<String> = Vec::new();
     for column in 0..columns {
@@ -115,7 +114,7 @@ fn first_few(names: &[String]) -> String {
 fn against_single(summary: &Summary) -> Option<String> {
     let single = summary.specs.iter().position(|spec| spec.starts_with("single_device"))?;
     let ratios: Vec<(f64, usize)> =
-        (0..summary.scenarios.len()).filter_map(|column| Some((summary.ratio(single, column)?, column))).collect();
+        (0..summary.instances.len()).filter_map(|column| Some((summary.ratio(single, column)?, column))).collect();
     let (paid, not): (Vec<&(f64, usize)>, Vec<_>) = ratios.iter().partition(|(ratio, _)| *ratio > 1.02);
     let (most, column) = ratios.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(match (paid.len(), not.len()) {
@@ -134,7 +133,7 @@ fn against_single(summary: &Summary) -> Option<String> {
 }
 
 fn bound(summary: &Summary) -> Option<String> {
-    let gaps: Vec<f64> = (0..summary.scenarios.len()).filter_map(|column| summary.best(column)?.1.gap).collect();
+    let gaps: Vec<f64> = (0..summary.instances.len()).filter_map(|column| summary.best(column)?.1.gap).collect();
     let least = gaps.iter().copied().reduce(f64::min)?;
     let most = gaps.iter().copied().reduce(f64::max)?;
     let best = if gaps.len() == 1 { "makespan is" } else { "makespans are" };
@@ -147,14 +146,14 @@ fn bound(summary: &Summary) -> Option<String> {
 /// merit.
 const ONE_DEVICE: f64 = 0.95;
 
-/// Who moves least and most, among the placers that distribute each of the graphs that all placers finish.
+/// Who moves least and most, among the placers that distribute each of the graphs that count in the means.
 fn traffic(summary: &Summary) -> Option<String> {
-    let columns = summary.common_scenarios();
+    let columns = summary.common();
     let total = |placer: usize| -> Option<f64> {
         let entries = columns.iter().map(|&column| summary.entries[placer][column].as_ref());
         let bytes = |entry: Option<&Entry>| {
             let entry = entry?;
-            (entry.busiest_share? <= ONE_DEVICE).then_some(entry.traffic_bytes)
+            (entry.busiest_share? <= ONE_DEVICE).then_some(entry.traffic_bytes?)
         };
         entries.map(bytes).sum()
     };
@@ -254,10 +253,9 @@ mod tests {
         let text = findings(&summary_of(&rows()));
         assert_eq!(
             text,
-            "heft is best on the mean: 1.00 (geometric mean of makespan / best over the 1 of 2 graphs that all placers \
-             finish), before random (2.00). Best alone: heft on 2 of 2 graphs. The best makespans are 1.00 times the \
-             proven lower bound. Schedulers, as geometric mean of makespan / the best scheduler's over 7 placements: pct \
-             1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
+            "heft is best on the mean: 1.00 (geometric mean of makespan / best over 2 graphs). Best alone: heft on 2 of 2 \
+             graphs. The best makespans are 1.00 times the proven lower bound. Schedulers, as geometric mean of makespan / \
+             the best scheduler's over 3 placements: pct 1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
         );
     }
 }

@@ -17,7 +17,6 @@ mod profile;
 mod reproduction;
 mod scores;
 mod summary;
-mod tally;
 mod terminal;
 
 pub use agreement_text::agreement_table;
@@ -41,5 +40,6 @@ pub use reproduction::{
     FigureEntry, Figures, Made, Outputs, Panel, ReproductionError, TableEntry, figures_of, training_steps,
     write_figures,
 };
+pub use scores::Sort;
 pub use summary::{Entry, SchedulerComparison, Summary};
 pub use terminal::{failures_table, full_table, summary_tables};

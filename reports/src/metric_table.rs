@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::compare::statistics::geometric_mean;
+use placebench_datasets::is_equal;
+use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{self, Metric};
-use polars::prelude::PolarsResult;
 use serde::Serialize;
 
 use crate::export::{Table, TextFormat, latex_float, latex_text, number_text};
 use crate::figure::Estimate;
 use crate::marks::Marks;
-use crate::scores::Scores;
+use crate::scores::{Scores, Sort};
 
-/// Placer × scenario: mean and standard deviation of a metric with the placer's best scheduler, in one unit a column, and the
-/// geometric mean of the ratios to the best.
+/// Placer × instance: mean and standard deviation over the draws of a metric with the placer's best scheduler, in one unit a
+/// column, and the geometric mean of the ratios to the best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricTable {
     /// Marks on placers whose authors assume what does not hold.
     pub marks: Marks,
+    /// What the means are over: `geometric mean over 7 instances`.
+    pub over: String,
     columns: Vec<Column>,
     /// Placers with a value for each column; `None` is a failure.
     rows: Vec<(String, Vec<Option<Value>>)>,
@@ -25,7 +27,7 @@ pub struct MetricTable {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
-    /// The scenario with its unit: `nmt (ms)`.
+    /// The instance with its unit: `nmt (ms)`.
     name: String,
     /// Digits after the point, the same in the whole column: three significant ones of the least value.
     decimals: usize,
@@ -46,56 +48,51 @@ pub struct MetricRecords {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Value {
     mean: f64,
-    /// Of several repetitions.
+    /// Of several draws.
     deviation: Option<f64>,
     /// Whether no other in the column is better.
     best: bool,
 }
 
 const MEAN_RATIO: &str = "mean ratio to best";
-/// Ratios that differ by less are equal.
-const EQUAL: f64 = 1e-9;
 
 impl MetricTable {
-    /// The table of a metric. A placer with a failure has no mean ratio.
+    /// The table of a metric, its placers in this order. A placer that takes no part in the means has none.
     ///
     /// # Errors
-    /// If Polars refuses.
+    /// If a cell is in the table twice, or Polars refuses.
     ///
     /// # Complexity
-    /// One pass over the rows; memory for 12 bytes a row.
-    pub fn new(rows: &results::Table, metric: Metric) -> PolarsResult<Self> {
-        let scores = Scores::new(rows, metric, &[])?.in_registry_order();
-        let (placers, scenarios) = (0..scores.placers.len(), 0..scores.scenarios.len());
+    /// That of the grid.
+    pub fn new(rows: &results::Table, metric: Metric, sort: Sort) -> Result<Self, GridError> {
+        let scores = Scores::new(rows, metric, &[], sort)?;
+        let (placers, instances) = (0..scores.placers.len(), 0..scores.instances().len());
         let mut table = Self {
             marks: scores.marks.clone(),
+            over: scores.mean_over(),
             columns: Vec::new(),
             rows: scores.shown.iter().map(|name| (name.clone(), Vec::new())).collect(),
         };
-        for scenario in scenarios.clone() {
-            let of = |placer: usize| Estimate::of(scores.best(placer, scenario)?.values()?);
+        for instance in instances {
+            let of = |placer: usize| Estimate::of(scores.best(placer, instance)?.values()?);
             let largest = placers.clone().filter_map(of).map(|value| value.mean).fold(0.0, f64::max);
-            let (factor, unit) = scores.quantity(scenario).unit.multiple(largest);
+            let (factor, unit) = scores.quantity(instance).unit.multiple(largest);
             let value = |placer: usize| {
                 let estimate = of(placer)?;
                 Some(Value {
                     mean: estimate.mean / factor,
                     deviation: (estimate.count > 1).then(|| estimate.deviation() / factor),
-                    best: scores.ratio(placer, scenario) == Some(1.0),
+                    best: scores.ratio(placer, instance) == Some(1.0),
                 })
             };
-            let label = &scores.labels[scenario];
+            let label = &scores.labels[instance];
             let name = if unit.is_empty() { label.clone() } else { format!("{label} ({unit})") };
             table.add(name, placers.clone().map(value).collect());
         }
-        let ratio = |placer: usize| {
-            let ratios: Option<Vec<f64>> = scenarios.clone().map(|scenario| scores.ratio(placer, scenario)).collect();
-            geometric_mean(ratios?)
-        };
-        let ratios: Vec<Option<f64>> = placers.map(ratio).collect();
-        let least = ratios.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let value = |mean: f64| Value { mean, deviation: None, best: mean <= least * (1.0 + EQUAL) };
-        table.add(MEAN_RATIO.to_owned(), ratios.into_iter().map(|ratio| ratio.map(value)).collect());
+        let means: Vec<Option<f64>> = placers.map(|placer| scores.mean(placer)).collect();
+        let least = means.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let value = |mean: f64| Value { mean, deviation: None, best: is_equal(mean, least) };
+        table.add(MEAN_RATIO.to_owned(), means.into_iter().map(|mean| mean.map(value)).collect());
         if let Some(column) = table.columns.last_mut() {
             column.decimals = 3;
         }
@@ -232,7 +229,7 @@ mod tests {
             row.makespan = row.makespan.map(|makespan| makespan * 1.2);
         }
         let table = results::Table::new(&rows).unwrap();
-        MetricTable::new(&table, Metric::Makespan).unwrap().to_text(format, "50 %", "tab:a")
+        MetricTable::new(&table, Metric::Makespan, Sort::Mean).unwrap().to_text(format, "50 %", "tab:a")
     }
 
     #[test]
@@ -242,13 +239,13 @@ mod tests {
             text(TextFormat::Markdown),
             "| placer | a (ms)         | b (s)           | mean ratio to best |\n\
              |--------|----------------|-----------------|--------------------|\n\
-             | random | 22.0 ± 2.8     |                 |                    |\n\
-             | heft   | **10.0 ± 0.0** | **4.00 ± 0.00** | **1.000**          |\n"
+             | heft   | **10.0 ± 0.0** | **4.00 ± 0.00** | **1.000**          |\n\
+             | random | 22.0 ± 2.8     |                 |                    |\n"
         );
         assert_eq!(
             text(TextFormat::Csv),
             "placer,a (ms),\"a (ms), standard deviation\",b (s),\"b (s), standard deviation\",mean ratio to best\n\
-             random,22,2.82843,,,\nheft,10,0,4,0,1\n"
+             heft,10,0,4,0,1\nrandom,22,2.82843,,,\n"
         );
     }
 
@@ -267,8 +264,8 @@ mod tests {
                 "\\toprule",
                 "placer & \\multicolumn{2}{c}{a (ms)} & \\multicolumn{2}{c}{b (s)} & mean ratio to best \\\\",
                 "\\midrule",
-                "random & 22.0 & 2.8 & \\multicolumn{2}{c}{--} & -- \\\\",
                 "heft & \\textbf{10.0} & \\textbf{0.0} & \\textbf{4.00} & \\textbf{0.00} & \\textbf{1.000} \\\\",
+                "random & 22.0 & 2.8 & \\multicolumn{2}{c}{--} & -- \\\\",
                 "\\bottomrule",
                 "\\end{tabular}",
                 "\\end{table}",
@@ -283,10 +280,10 @@ mod tests {
             row.makespan = Some(0.5);
         }
         let table = results::Table::new(&rows).unwrap();
-        let text = MetricTable::new(&table, Metric::Makespan).unwrap().to_text(TextFormat::Latex, "", "");
+        let text = MetricTable::new(&table, Metric::Makespan, Sort::Mean).unwrap().to_text(TextFormat::Latex, "", "");
         assert!(text.starts_with("\\begin{tabular}{lrr}") && text.matches("\\textbf{500}").count() == 2, "{text}");
         // No number is a multiple of 0: of traffic, no placer is the best.
-        let traffic = MetricTable::new(&table, Metric::TrafficBytes).unwrap();
+        let traffic = MetricTable::new(&table, Metric::TrafficBytes, Sort::Mean).unwrap();
         assert!(!traffic.to_text(TextFormat::Latex, "", "").contains("textbf"));
     }
 }

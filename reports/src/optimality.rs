@@ -2,40 +2,39 @@
 
 use std::collections::BTreeMap;
 
+use placebench_datasets::{is_equal, is_less};
 use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{
-    CELL, CellKey, Metric, SCENARIO, Status, Table, cell_keys, left_join, lists, scenarios, values,
-};
-use polars::prelude::*;
-
-use crate::scores::{Scores, positions};
+use placebench_harness::results::grid::{Draw, Grid, GridInstance, InstanceKey, Standings};
+use placebench_harness::results::{Row, Status, Table};
+use polars::prelude::{PolarsResult, col, lit};
 
 /// Makespans relative to those that the placer `optimal` has proven, under the network model that it proves them for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimality {
-    /// The scenarios in which every repetition has a proven optimum, as indices into [`Summary::scenarios`](crate::Summary::scenarios).
-    pub scenarios: Vec<usize>,
-    /// Instances with a proven optimum in those scenarios.
-    pub instances: usize,
-    /// By placer, then by scenario of [`Optimality::scenarios`]; `None` where the placer failed under every scheduler.
+    /// The instances whose draws all have a proven optimum, as indices into [`Summary::instances`](crate::Summary::instances).
+    pub proven: Vec<usize>,
+    /// Draws with a proven optimum of those instances.
+    pub draws: usize,
+    /// By placer, then by instance of [`Optimality::proven`]; `None` where the placer has no value.
     pub entries: Vec<Vec<Option<OptimalityEntry>>>,
     /// Results below the optimum, whatever the scheduler: each is a bug.
     pub impossible: Vec<Impossible>,
 }
 
-/// A placer in a scenario with its best scheduler, as [`Summary`](crate::Summary) chooses it.
+/// A placer on an instance with its best scheduler, as the grid chooses it. An optimum belongs to a draw, so ratios are
+/// taken draw by draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptimalityEntry {
     /// The scheduler.
     pub scheduler: String,
-    /// Geometric mean over the instances of makespan / optimum.
+    /// Geometric mean over the draws of makespan / optimum.
     pub mean: f64,
     /// The largest of these ratios.
     pub max: f64,
-    /// Instances that are solved to optimality, within a relative 10⁻⁹.
+    /// Draws that are solved to optimality, up to rounding.
     pub optimal: usize,
-    /// Instances in all.
-    pub instances: usize,
+    /// Draws in all.
+    pub draws: usize,
 }
 
 /// A makespan below the proven optimum.
@@ -53,9 +52,6 @@ pub struct Impossible {
     pub ratio: f64,
 }
 
-/// Relative differences up to this are rounding.
-const TOLERANCE: f64 = 1e-9;
-
 /// The network model under which the optimum is proven.
 const NETWORK: &str = "contention_free";
 
@@ -67,90 +63,84 @@ pub(crate) fn is_optimal(placer: &str) -> bool {
     placer.split('(').next().is_some_and(|name| name.trim() == OPTIMAL)
 }
 
+/// What identifies a draw of an instance: the columns of the instance, repetition and seed.
+type DrawKey = (InstanceKey, u32, u64);
+
 impl Optimality {
-    /// The comparison of rows whose makespans have been condensed to scores; `None` if no optimum was proven.
-    pub(crate) fn new(table: &Table, scores: &Scores) -> PolarsResult<Option<Self>> {
-        if !scores.specs.iter().any(|spec| is_optimal(spec)) {
+    /// The comparison of a grid of makespans with what its table has of proven optima; `None` if none was proven.
+    pub(crate) fn new(table: &Table, grid: &Grid, standings: &Standings) -> PolarsResult<Option<Self>> {
+        if !grid.specs.iter().any(|spec| is_optimal(spec)) {
             return Ok(None);
         }
-        let instance = ["graph", "cluster", "network", "executor", "repetition"];
-        let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
-        let is_proven = proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null());
-        let with_optima = |rows: LazyFrame| -> PolarsResult<LazyFrame> {
-            let optima = rows.clone().filter(is_proven.clone()).group_by_stable(instance);
-            let optima = optima.agg([col("planned_makespan").last().alias("optimum")]);
-            let columns = [&CELL.map(col)[..], &[Metric::Makespan.expr()]].concat();
-            let unproven = col("optimum").null_count().over(SCENARIO.map(col))?.alias("unproven");
-            Ok(left_join(rows.select(columns), optima, &instance).with_column(unproven))
+        let optima = optima(table)?;
+        let of_instance = |instance: &GridInstance| -> Option<Vec<f64>> {
+            let of_draw = |draw: &Draw| optima.get(&(instance.key.clone(), draw.repetition, draw.seed)).copied();
+            instance.draws.iter().map(of_draw).collect()
         };
-        let known = table.by_part(|rows| {
-            let known = with_optima(rows)?.filter(col("unproven").eq(lit(0))).group_by_stable(SCENARIO);
-            Ok(known.agg([col("repetition").n_unique().alias("instances")]))
-        })?;
-        if known.height() == 0 {
+        let proven: Vec<(usize, Vec<f64>)> =
+            (0..).zip(&grid.instances).filter_map(|(index, own)| Some((index, of_instance(own)?))).collect();
+        if proven.is_empty() {
             return Ok(None);
         }
-        let at = positions(&scores.scenarios);
-        let mut columns: Vec<usize> = scenarios(&known)?.iter().map(|scenario| at[scenario]).collect();
-        columns.sort_unstable();
-        let ratio = col("makespan") / col("optimum");
-        let ratios = |rows: LazyFrame| -> PolarsResult<LazyFrame> {
-            Ok(with_optima(rows)?.filter(ratio.clone().is_not_null()).with_column(ratio.clone().alias("ratio")))
+        let entry = |placer: usize, (instance, optima): &(usize, Vec<f64>)| {
+            let cell = standings.cell(grid, placer, *instance)?;
+            let ratios: Vec<f64> = cell.values()?.iter().zip(optima).map(|(value, optimum)| value / optimum).collect();
+            Some(OptimalityEntry {
+                scheduler: grid.schedulers[cell.scheduler as usize].clone(),
+                mean: geometric_mean(ratios.iter().copied())?,
+                max: ratios.iter().copied().fold(0.0, f64::max),
+                optimal: ratios.iter().filter(|&&ratio| is_equal(ratio, 1.0)).count(),
+                draws: ratios.len(),
+            })
         };
-        let by = ["graph", "cluster", "network", "executor", "placer", "scheduler"];
-        let of_cells = table.by_part(|rows| Ok(ratios(rows)?.group_by_stable(by).agg([col("ratio")])))?;
-        let below = table.by_part(|rows| Ok(ratios(rows)?.filter(col("ratio").lt(lit(1.0 - TOLERANCE)))))?;
+        let of_placer = |placer| proven.iter().map(|proven| entry(placer, proven)).collect();
         Ok(Some(Self {
-            entries: entries(&of_cells, scores, &columns)?,
-            instances: values::<u32>(&known, "instances")?.iter().map(|&count| count as usize).sum(),
-            scenarios: columns,
-            impossible: impossible(&below)?,
+            entries: (0..grid.placers.len()).map(of_placer).collect(),
+            draws: proven.iter().map(|(_, optima)| optima.len()).sum(),
+            impossible: proven.iter().flat_map(|(instance, optima)| impossible(grid, *instance, optima)).collect(),
+            proven: proven.into_iter().map(|(instance, _)| instance).collect(),
         }))
     }
 
-    /// The geometric mean over all instances, and the share of them solved to optimality; `None` if the placer failed
+    /// The geometric mean over all draws, and the share of them solved to optimality; `None` if the placer failed
     /// somewhere.
     pub(crate) fn overall(&self, placer: usize) -> Option<(f64, f64)> {
         let entries: Option<Vec<&OptimalityEntry>> = self.entries[placer].iter().map(Option::as_ref).collect();
-        let (mut logarithm, mut optimal, mut instances) = (0.0, 0, 0);
+        let (mut logarithm, mut optimal, mut draws) = (0.0, 0, 0);
         for entry in entries? {
-            logarithm += entry.mean.ln() * entry.instances as f64;
+            logarithm += entry.mean.ln() * entry.draws as f64;
             optimal += entry.optimal;
-            instances += entry.instances;
+            draws += entry.draws;
         }
-        Some(((logarithm / instances as f64).exp(), optimal as f64 / instances as f64))
+        Some(((logarithm / draws as f64).exp(), optimal as f64 / draws as f64))
     }
 }
 
-/// The ratios of each placer with its best scheduler in these scenarios.
-fn entries(frame: &DataFrame, scores: &Scores, columns: &[usize]) -> PolarsResult<Vec<Vec<Option<OptimalityEntry>>>> {
-    let names = values::<String>(frame, "placer")?.into_iter().zip(values::<String>(frame, "scheduler")?);
-    let found: BTreeMap<_, Vec<f64>> = scenarios(frame)?.into_iter().zip(names).zip(lists(frame, "ratio")?).collect();
-    let entry = |placer: usize, column: usize| {
-        let scheduler = &scores.best(placer, column)?.scheduler;
-        let names = (scores.placers[placer].clone(), scheduler.to_string());
-        let ratios = found.get(&(scores.scenarios[column].clone(), names))?;
-        Some(OptimalityEntry {
-            scheduler: scheduler.to_string(),
-            mean: geometric_mean(ratios.iter().copied())?,
-            max: ratios.iter().copied().fold(0.0, f64::max),
-            optimal: ratios.iter().filter(|&&ratio| ratio <= 1.0 + TOLERANCE).count(),
-            instances: ratios.len(),
-        })
-    };
-    let placers = 0..scores.placers.len();
-    Ok(placers.map(|placer| columns.iter().map(|&column| entry(placer, column)).collect()).collect())
+/// The proven optimum of each draw that has one.
+fn optima(table: &Table) -> PolarsResult<BTreeMap<DrawKey, f64>> {
+    let proves = col("placer_name").eq(lit(OPTIMAL)).and(col("network").eq(lit(NETWORK)));
+    let proves = proves.and(col("status").eq(lit(Status::Ok.name()))).and(col("planned_makespan").is_not_null());
+    let rows = table.filter(proves)?.rows()?;
+    let optimum = |row: Row| Some(((row.instance(), row.repetition, row.seed), row.planned_makespan?));
+    Ok(rows.into_iter().filter_map(optimum).collect())
 }
 
-/// The results below the optimum.
-fn impossible(below: &DataFrame) -> PolarsResult<Vec<Impossible>> {
-    let ratios = values::<f64>(below, "ratio")?;
-    let impossible = |(key, ratio): (CellKey, f64)| Impossible {
-        placer: key.placer,
-        scheduler: key.scheduler,
-        graph: key.graph,
-        repetition: key.repetition,
-        ratio,
-    };
-    Ok(cell_keys(below)?.into_iter().zip(ratios).map(impossible).collect())
+/// The results on an instance that are below the optimum of their draw.
+fn impossible(grid: &Grid, instance: usize, optima: &[f64]) -> Vec<Impossible> {
+    let own = &grid.instances[instance];
+    let mut found = Vec::new();
+    for cell in &own.cells {
+        for ((number, draw), &optimum) in own.draws.iter().enumerate().zip(optima) {
+            if let Some(value) = cell.value(number).filter(|&value| is_less(value, optimum)) {
+                found.push(Impossible {
+                    placer: grid.placers[cell.placer as usize].clone(),
+                    scheduler: grid.schedulers[cell.scheduler as usize].clone(),
+                    graph: own.key.graph.clone(),
+                    repetition: draw.repetition,
+                    ratio: value / optimum,
+                });
+            }
+        }
+    }
+    found
 }

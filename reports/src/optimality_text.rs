@@ -10,7 +10,7 @@ pub fn optimality_table(summary: &Summary, width: usize) -> String {
     let shown: Vec<String> = order.iter().map(|&placer| summary.marks.shown(&summary.placers[placer])).collect();
     let first = shown.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("placer".len());
     let columns: Vec<Vec<String>> =
-        (0..optimality.scenarios.len()).map(|column| column_lines(summary, optimality, column, &order)).collect();
+        (0..optimality.proven.len()).map(|column| column_lines(summary, optimality, column, order)).collect();
     let mut text = String::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
@@ -21,9 +21,7 @@ pub fn optimality_table(summary: &Summary, width: usize) -> String {
         });
         let (block, others) = rest.split_at(fitting.count().max(1));
         rest = others;
-        text.push_str(
-            "Makespan / proven optimum, instance by instance: geometric mean, maximum, share optimal, scheduler\n",
-        );
+        text.push_str("Makespan / proven optimum, draw by draw: geometric mean, maximum, share optimal, scheduler\n");
         let names = ["", "placer"].into_iter().chain(shown.iter().map(String::as_str));
         for (line, name) in names.enumerate() {
             let cells: String = block.iter().map(|column| format!("  {}", column[line])).collect();
@@ -42,12 +40,12 @@ fn column_lines(summary: &Summary, optimality: &Optimality, column: usize, order
         None => "failed".to_owned(),
         Some(entry) => {
             // Rounded down, so that 100 % means all.
-            let share = (100 * entry.optimal).checked_div(entry.instances).unwrap_or(0);
+            let share = (100 * entry.optimal).checked_div(entry.draws).unwrap_or(0);
             format!("{:>5} {:>5} {share:>3}% {}", ratio(entry.mean, 3), ratio(entry.max, 2), entry.scheduler)
         }
     });
     let header =
-        [summary.label(optimality.scenarios[column]).to_owned(), format!("{:>5} {:>5} {:>4} by", "mean", "max", "opt")];
+        [summary.label(optimality.proven[column]).to_owned(), format!("{:>5} {:>5} {:>4} by", "mean", "max", "opt")];
     let lines: Vec<String> = header.into_iter().chain(entries).collect();
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     lines.into_iter().map(|line| format!("{line}{}", " ".repeat(width - line.chars().count()))).collect()
@@ -83,7 +81,7 @@ pub(crate) fn sentence(summary: &Summary) -> Option<String> {
         .filter_map(|placer| optimality.overall(placer).map(|(mean, share)| (mean, share, placer)))
         .collect();
     ranking.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let instances = optimality.instances;
+    let instances = optimality.draws;
     text.push_str(&match (ranking.first(), ranking.last()) {
         (Some(&(mean, share, nearest)), Some(&(most, _, farthest))) => format!(
             "Against the proven optimum of {instances} instances, {} is nearest, {mean:.3} times it in the geometric mean and \
@@ -140,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_instance_by_instance_with_the_best_scheduler() {
+    fn ratios_are_taken_draw_by_draw_with_the_best_scheduler() {
         let summary = summary_of(&rows());
         let optimality = summary.optimality.as_ref().unwrap();
-        assert_eq!((optimality.instances, optimality.scenarios.as_slice()), (4, [0, 1].as_slice()));
+        assert_eq!((optimality.draws, optimality.proven.as_slice()), (4, [0, 1].as_slice()));
         let heft = optimality.entries[1][0].as_ref().unwrap();
         // The ratios are 1 and 4. That of the mean makespans would be 90 / 30 = 3.
         assert!((heft.mean - 2.0).abs() < 1e-12);
-        assert_eq!((heft.max, heft.optimal, heft.instances, heft.scheduler.as_str()), (4.0, 1, 2, "pct"));
+        assert_eq!((heft.max, heft.optimal, heft.draws, heft.scheduler.as_str()), (4.0, 1, 2, "pct"));
         assert_eq!(optimality.entries[1][1].as_ref().unwrap().optimal, 2);
         assert_eq!(optimality.impossible, []);
     }
@@ -156,7 +154,7 @@ mod tests {
     fn the_table_has_a_column_a_scenario_and_fits_the_width() {
         let table = optimality_table(&summary_of(&rows()), 100);
         let expected = "\
-Makespan / proven optimum, instance by instance: geometric mean, maximum, share optimal, scheduler
+Makespan / proven optimum, draw by draw: geometric mean, maximum, share optimal, scheduler
          ccr1                     ccr5
 placer    mean   max  opt by       mean   max  opt by
 optimal  1.000  1.00 100% static  1.000  1.00 100% static
@@ -214,6 +212,6 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
         for row in rows.iter_mut().filter(|row| row.graph == "ccr5" && row.repetition == 1 && row.placer == "optimal") {
             *row = Row { status: "error".to_owned(), makespan: None, planned_makespan: None, ..row.clone() };
         }
-        assert_eq!(summary_of(&rows).optimality.unwrap().scenarios, [0]);
+        assert_eq!(summary_of(&rows).optimality.unwrap().proven, [0]);
     }
 }

@@ -1,209 +1,201 @@
-//! A metric by placer and scenario: what summaries, figures and tables of placers are made of.
-//!
-//! A placer is judged by the best of its schedulers: that of the best mean over the repetitions.
+//! How placers stand in a run, by one metric: the grid with the names and marks under which tables and figures list them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::fmt;
+use std::str::FromStr;
 
-use placebench_algorithms::registry;
-use placebench_harness::results::{CellKey, Metric, Scenario, Table};
-use polars::prelude::PolarsResult;
+use placebench_harness::results::grid::{
+    Candidates, DROP_FAILING, Grid, GridCell, GridError, GridInstance, InstanceKey, PlaceSeconds, Standings,
+};
+use placebench_harness::results::{Metric, Table};
 
 use crate::figure::Quantity;
 use crate::marks::Marks;
-use crate::tally::{Repeated, Seconds, Tally};
 
-/// A metric by placer and scenario.
+/// The order in which placers are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// The best mean first.
+    #[default]
+    Mean,
+    /// By name.
+    Name,
+    /// As the suite names them.
+    Suite,
+}
+
+impl Sort {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mean, Self::Name, Self::Suite];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Name => "name",
+            Self::Suite => "suite",
+        }
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Sort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|sort| sort.name() == text).ok_or_else(|| format!("use one of {}", known()))
+    }
+}
+
+/// A metric by placer and instance.
 pub(crate) struct Scores {
-    pub(crate) metric: Metric,
-    /// As tables print them.
+    pub(crate) grid: Grid,
+    pub(crate) standings: Standings,
+    /// The placers in the order in which they are listed, as indices into the grid's.
+    listed: Vec<usize>,
+    sort: Sort,
+    /// The placers as tables print them, in that order.
     pub(crate) placers: Vec<String>,
     /// The same with their marks: what figures and tables show.
     pub(crate) shown: Vec<String>,
-    pub(crate) marks: Marks,
-    /// The placers with their parameters.
+    /// The same with their parameters.
     pub(crate) specs: Vec<String>,
-    /// In the order of the rows.
-    pub(crate) schedulers: Vec<Arc<str>>,
-    /// In the order of the rows.
-    pub(crate) scenarios: Vec<Scenario>,
+    pub(crate) marks: Marks,
+    /// What instances are called.
     pub(crate) labels: Vec<String>,
-    /// Time unit of each scenario.
-    pub(crate) units: Vec<String>,
-    pub(crate) devices: Vec<u32>,
-    /// Placers under schedulers, by scenario, in the order of the rows.
-    pub(crate) cells: Vec<Vec<Repeated>>,
-    /// By placer, then by scenario: which of the cells there is the best; `None` where any repetition failed under every
-    /// scheduler.
-    best: Vec<Vec<Option<u32>>>,
 }
 
 impl Scores {
-    /// The scores of a table, its placers in the order of the rows, and the means of other metrics.
+    /// The scores of a table, with its placers in this order, and the means of other metrics.
+    ///
+    /// # Errors
+    /// If a cell is in the table twice, or Polars refuses.
     ///
     /// # Complexity
-    /// One pass over the rows; memory for 12 bytes of each.
-    pub(crate) fn new(table: &Table, metric: Metric, others: &[Metric]) -> PolarsResult<Self> {
-        Ok(Self::of(Tally::new(table, metric, others)?))
+    /// That of the grid.
+    pub(crate) fn new(table: &Table, metric: Metric, others: &[Metric], sort: Sort) -> Result<Self, GridError> {
+        Ok(Self::of(Grid::new(table, metric, others)?, sort))
     }
 
-    /// The scores of rows that were counted.
-    pub(crate) fn of(tally: Tally) -> Self {
-        let mut scores = Self {
-            marks: Marks::new(tally.broken()),
-            metric: tally.metric,
-            placers: tally.placers,
-            shown: Vec::new(),
-            specs: tally.specs,
-            schedulers: tally.schedulers,
-            scenarios: tally.scenarios,
-            labels: Vec::new(),
-            units: tally.units,
-            devices: tally.devices,
-            cells: tally.cells,
-            best: Vec::new(),
-        };
-        scores.settle();
-        scores
-    }
-
-    /// Sets what follows from placers, scenarios and cells.
-    fn settle(&mut self) {
-        self.shown = self.placers.iter().map(|placer| self.marks.shown(placer)).collect();
-        self.labels = labels(&self.scenarios);
-        let own = positions(&self.placers);
-        let mut best: Vec<Vec<Option<u32>>> = vec![vec![None; self.scenarios.len()]; self.placers.len()];
-        for (column, cells) in self.cells.iter().enumerate() {
-            let means: Vec<Option<f64>> = cells.iter().map(Repeated::mean).collect();
-            for (index, cell) in cells.iter().enumerate() {
-                let (Some(&row), Some(mean)) = (own.get(&*cell.placer), means[index]) else { continue };
-                let better = |known: f64| if self.metric.more_is_better() { mean > known } else { mean < known };
-                if best[row][column].is_none_or(|known| means[known as usize].is_none_or(better)) {
-                    best[row][column] = Some(index as u32);
-                }
-            }
+    pub(crate) fn of(grid: Grid, sort: Sort) -> Self {
+        let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+        let marks = Marks::new(grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken)));
+        let mut listed: Vec<usize> = (0..grid.placers.len()).collect();
+        match sort {
+            Sort::Mean => listed.clone_from(&standings.order),
+            Sort::Name => listed.sort_by_key(|&placer| &grid.placers[placer]),
+            Sort::Suite => {}
         }
-        self.best = best;
+        let names = |names: &[String]| listed.iter().map(|&placer| names[placer].clone()).collect::<Vec<String>>();
+        let placers = names(&grid.placers);
+        Self {
+            shown: placers.iter().map(|placer| marks.shown(placer)).collect(),
+            specs: names(&grid.specs),
+            labels: grid.labels(),
+            placers,
+            listed,
+            sort,
+            marks,
+            standings,
+            grid,
+        }
     }
 
-    /// The same with the placers in the order of the registry, others after them in the order in which they are.
-    pub(crate) fn in_registry_order(mut self) -> Self {
-        let known = registry::placer_names();
-        let mut placers: Vec<(String, String)> = self.placers.into_iter().zip(self.specs).collect();
-        placers.sort_by_key(|(_, spec)| {
-            let base = spec.split('(').next().unwrap_or(spec);
-            known.iter().position(|known| known == base).unwrap_or(known.len())
-        });
-        (self.placers, self.specs) = placers.into_iter().unzip();
-        self.settle();
-        self
+    pub(crate) fn metric(&self) -> Metric {
+        self.grid.metric
     }
 
-    /// The scores under each network model, in the order of the rows: makespans under different ones do not compare.
+    pub(crate) fn instances(&self) -> &[GridInstance] {
+        &self.grid.instances
+    }
+
+    pub(crate) fn key(&self, instance: usize) -> &InstanceKey {
+        &self.grid.instances[instance].key
+    }
+
+    /// The scores under each network model, in the order of the rows: one figure does not mix them.
     pub(crate) fn by_network(self) -> Vec<(String, Self)> {
-        let empty = || Self {
-            metric: self.metric,
-            placers: Vec::new(),
-            shown: Vec::new(),
-            marks: self.marks.clone(),
-            specs: Vec::new(),
-            schedulers: self.schedulers.clone(),
-            scenarios: Vec::new(),
-            labels: Vec::new(),
-            units: Vec::new(),
-            devices: Vec::new(),
-            cells: Vec::new(),
-            best: Vec::new(),
-        };
-        let mut parts: Vec<(String, Self)> = Vec::new();
-        let scenarios = self.scenarios.into_iter().zip(self.units).zip(self.devices).zip(self.cells);
-        for (((scenario, unit), devices), cells) in scenarios {
-            let known = parts.iter().position(|(network, _)| *network == scenario.network);
-            let at = known.unwrap_or_else(|| {
-                parts.push((scenario.network.clone(), empty()));
-                parts.len() - 1
-            });
-            let part = &mut parts[at].1;
-            part.scenarios.push(scenario);
-            part.units.push(unit);
-            part.devices.push(devices);
-            part.cells.push(cells);
-        }
-        for (_, part) in &mut parts {
-            let there: BTreeSet<&str> = part.cells.iter().flatten().map(|cell| &*cell.placer).collect();
-            let placers = self.placers.iter().zip(&self.specs).filter(|(placer, _)| there.contains(placer.as_str()));
-            (part.placers, part.specs) = placers.map(|(placer, spec)| (placer.clone(), spec.clone())).unzip();
-            part.settle();
-        }
-        parts
+        let sort = self.sort;
+        self.grid.by_network().into_iter().map(|(network, grid)| (network, Self::of(grid, sort))).collect()
     }
 
-    /// Number of the first row of a placer in a scenario that failed.
-    pub(crate) fn first_failed(&self, placer: usize, scenario: usize) -> Option<u32> {
-        let own = self.cells[scenario].iter().filter(|cell| *cell.placer == *self.placers[placer]);
-        own.filter_map(|cell| cell.first_failed).min()
+    /// Seconds to place.
+    pub(crate) fn seconds(&self, placer: usize) -> PlaceSeconds {
+        let cells = self.grid.instances.iter().flat_map(|instance| &instance.cells);
+        let own = cells.filter(|cell| cell.placer as usize == self.listed[placer]);
+        own.fold(PlaceSeconds::default(), |sum, cell| sum.and(&cell.seconds))
     }
 
-    /// Seconds to place, by placer.
-    pub(crate) fn seconds(&self) -> Vec<Seconds> {
-        let own = positions(&self.placers);
-        let mut seconds = vec![Seconds::default(); self.placers.len()];
-        for cell in self.cells.iter().flatten() {
-            if let Some(&placer) = own.get(&*cell.placer) {
-                seconds[placer] = seconds[placer].and(&cell.seconds);
-            }
-        }
-        seconds
+    /// The cells of a placer on an instance, one a scheduler.
+    pub(crate) fn cells(&self, placer: usize, instance: usize) -> impl Iterator<Item = &GridCell> {
+        let own = self.listed[placer];
+        self.grid.instances[instance].cells.iter().filter(move |cell| cell.placer as usize == own)
     }
 
-    /// A placer's result in a scenario, with the scheduler of the best mean, the first among equals.
-    pub(crate) fn best(&self, placer: usize, scenario: usize) -> Option<&Repeated> {
-        self.best[placer][scenario].map(|index| &self.cells[scenario][index as usize])
+    /// The cell that stands for a placer on an instance: that of its best scheduler.
+    pub(crate) fn best(&self, placer: usize, instance: usize) -> Option<&GridCell> {
+        self.standings.cell(&self.grid, self.listed[placer], instance)
     }
 
-    pub(crate) fn quantity(&self, scenario: usize) -> Quantity {
-        Quantity::of(self.metric, &self.units[scenario])
+    /// The scheduler of a cell.
+    pub(crate) fn scheduler(&self, cell: &GridCell) -> &str {
+        &self.grid.schedulers[cell.scheduler as usize]
     }
 
-    /// The value, turned so that less is better.
-    pub(crate) fn loss(&self, value: f64) -> f64 {
-        if self.metric.more_is_better() { 1.0 / value } else { value }
+    pub(crate) fn quantity(&self, instance: usize) -> Quantity {
+        Quantity::of(self.grid.metric, &self.grid.instances[instance].time_unit)
     }
 
-    /// Mean of a placer in a scenario over the best mean there: 1 is the best.
-    pub(crate) fn ratio(&self, placer: usize, scenario: usize) -> Option<f64> {
-        let mean = |placer: usize| Some(self.loss(self.best(placer, scenario)?.mean()?));
-        let least = (0..self.placers.len()).filter_map(mean).fold(f64::INFINITY, f64::min);
-        let own = mean(placer)?;
-        // Traffic of a single device is 0, and nothing is a multiple of 0.
-        (least > 0.0 && own.is_finite()).then(|| if own <= least * (1.0 + 1e-9) { 1.0 } else { own / least })
+    /// A placer's value on an instance over the best there: 1 is the best.
+    pub(crate) fn ratio(&self, placer: usize, instance: usize) -> Option<f64> {
+        self.standings.ratio(self.listed[placer], instance)
     }
 
-    /// The network model of a scenario, and its executor if not all have the same.
-    pub(crate) fn setting(&self, scenario: usize) -> String {
-        let own = &self.scenarios[scenario];
-        match self.scenarios.iter().all(|other| other.executor == own.executor) {
+    /// The placer's number among the candidates of the standings.
+    pub(crate) fn candidate(&self, placer: usize) -> usize {
+        self.listed[placer]
+    }
+
+    /// Geometric mean of a placer's ratios over the instances that count.
+    pub(crate) fn mean(&self, placer: usize) -> Option<f64> {
+        self.standings.means[self.listed[placer]]
+    }
+
+    /// The network model of an instance, and its executor if not all have the same.
+    pub(crate) fn setting(&self, instance: usize) -> String {
+        let own = self.key(instance);
+        match self.grid.instances.iter().all(|other| other.key.executor == own.executor) {
             true => own.network.clone(),
             false => format!("{}/{}", own.network, own.executor),
         }
     }
 
-    /// What the mark of a placer in a scenario stands for.
-    pub(crate) fn key(&self, placer: usize, scenario: usize) -> String {
-        let scheduler = self.best(placer, scenario).map_or("", |best| &*best.scheduler);
-        mark(&self.scenarios[scenario], &self.placers[placer], scheduler)
+    /// What the mark of a placer on an instance stands for.
+    pub(crate) fn mark(&self, placer: usize, instance: usize) -> String {
+        let scheduler = self.best(placer, instance).map_or("", |best| self.scheduler(best));
+        self.key(instance).mark(&self.placers[placer], scheduler)
     }
 
     /// What ratios are ratios of: `makespan / best`.
     pub(crate) fn ratio_name(&self) -> String {
-        let name = self.metric.title();
-        if self.metric.more_is_better() { format!("best {name} / {name}") } else { format!("{name} / best") }
+        let name = self.grid.metric.title();
+        if self.grid.metric.more_is_better() { format!("best {name} / {name}") } else { format!("{name} / best") }
     }
-}
 
-/// Where each item is in a list.
-pub(crate) fn positions<T: Clone + Ord>(list: &[T]) -> BTreeMap<T, usize> {
-    list.iter().enumerate().map(|(index, item)| (item.clone(), index)).collect()
+    /// What means are over, for captions: `geometric mean over 7 instances`.
+    pub(crate) fn mean_over(&self) -> String {
+        let (common, all) = (self.standings.common.len(), self.standings.instances);
+        match (common, all) {
+            (1, 1) => "on the only instance".to_owned(),
+            _ if common == all => format!("geometric mean over {all} instances"),
+            _ => format!("geometric mean over {common} of {all} instances"),
+        }
+    }
 }
 
 /// The distinct items, in their order.
@@ -215,33 +207,4 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
         }
     }
     seen
-}
-
-/// What a mark stands for: see [`CellKey::mark`].
-pub(crate) fn mark(scenario: &Scenario, placer: &str, scheduler: &str) -> String {
-    let Scenario { graph, cluster, network, executor } = scenario.clone();
-    let (placer, scheduler) = (placer.to_owned(), scheduler.to_owned());
-    CellKey { graph, cluster, network, executor, placer, scheduler, ..CellKey::default() }.mark()
-}
-
-/// Of each scenario the graph, and whatever else differs between scenarios.
-fn labels(all: &[Scenario]) -> Vec<String> {
-    let differs = |differ: fn(&Scenario, &Scenario) -> bool| all.iter().any(|own| differ(own, &all[0]));
-    let clusters = differs(|a, b| a.cluster != b.cluster);
-    let networks = differs(|a, b| a.network != b.network);
-    let executors = differs(|a, b| a.executor != b.executor);
-    let label = |own: &Scenario| {
-        let mut label = own.graph.clone();
-        if clusters {
-            label = format!("{label}@{}", own.cluster);
-        }
-        if networks {
-            label = format!("{label}/{}", own.network);
-        }
-        if executors {
-            label = format!("{label}/{}", own.executor);
-        }
-        label
-    };
-    all.iter().map(label).collect()
 }

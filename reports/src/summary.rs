@@ -1,61 +1,59 @@
-//! Condenses rows: repetitions to means, schedulers to the best one, placers to ratios.
+//! What a run says of its placers: the grid in the numbers that tables, findings and pages show.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use placebench_harness::compare::statistics::geometric_mean;
-use placebench_harness::results::{Metric, Scenario, Status, Table};
-use placebench_harness::suite::ONLINE;
-use polars::prelude::{PolarsResult, col};
+use placebench_harness::results::grid::{Candidates, DROP_FAILING, Grid, GridError, InstanceKey, Standings};
+use placebench_harness::results::{Metric, Status, Table};
+use polars::prelude::col;
 
 use crate::marks::Marks;
 use crate::optimality::Optimality;
-use crate::scores::Scores;
-use crate::tally::{Repeated, Tally};
 
-/// A placer in a scenario with its best scheduler: means over the repetitions.
+/// A placer on an instance with its best scheduler: means over the draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The scheduler with the least mean makespan; the first listed among equals.
+    /// The scheduler of the least mean makespan; the first listed of equals.
     pub scheduler: String,
     /// Mean makespan.
     pub makespan: f64,
     /// Its unit.
     pub time_unit: String,
-    /// Mean SLR, if every repetition has one.
+    /// Mean SLR, if every draw has one.
     pub slr: Option<f64>,
-    /// Mean gap to the lower bound, if every repetition has one.
+    /// Mean gap to the lower bound, if every draw has one.
     pub gap: Option<f64>,
-    /// Mean traffic in bytes.
-    pub traffic_bytes: f64,
-    /// Mean seconds to place.
-    pub place_seconds: f64,
-    /// The busiest device's share of the busy time of all devices, if every repetition has it: mean over them.
+    /// Mean traffic in bytes, if every draw has it.
+    pub traffic_bytes: Option<f64>,
+    /// Mean seconds to place, if every draw has them.
+    pub place_seconds: Option<f64>,
+    /// The busiest device's share of the busy time of all devices, if every draw has it.
     pub busiest_share: Option<f64>,
 }
 
-/// Results by placer and scenario, both in the order of the rows.
+/// Results by placer and instance, both in the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Scenarios, in the order of the rows.
-    pub scenarios: Vec<Scenario>,
-    /// What they are called: the graph, and whatever else differs between scenarios.
+    /// The instances.
+    pub instances: Vec<InstanceKey>,
+    /// What they are called: the graph, and whatever else differs among them.
     pub labels: Vec<String>,
-    /// Placers, in the order of the rows.
+    /// The placers.
     pub placers: Vec<String>,
     /// Marks on placers whose authors assume what does not hold.
     pub marks: Marks,
     /// The placers with their parameters; the same where the suite gives no name for print.
     pub specs: Vec<String>,
-    /// By placer, then by scenario; `None` where any repetition failed under every scheduler.
+    /// By placer, then by instance; `None` where the placer has no value.
     pub entries: Vec<Vec<Option<Entry>>>,
-    /// Schedulers compared over the placements on which all of them ran.
+    /// How the placers stand.
+    pub standings: Standings,
+    /// Schedulers compared over the placements that all of them finish.
     pub schedulers: SchedulerComparison,
     /// Ratios to the proven optimum, if the rows have it.
     pub optimality: Option<Optimality>,
-    /// Cells that are `ok`.
+    /// Rows that are `ok`.
     pub ok: usize,
-    /// Cells that are not, by status.
+    /// Rows that are not, by status.
     pub failed: BTreeMap<String, usize>,
     /// The processors that the seconds come from, in the order of the rows.
     pub processors: Vec<String>,
@@ -75,146 +73,105 @@ impl Summary {
     /// Condenses rows.
     ///
     /// # Errors
-    /// If Polars refuses.
+    /// If a cell is in the table twice, or Polars refuses.
     ///
     /// # Complexity
-    /// One pass over the rows, another over the processors, two more if optima are proven; memory for 12 bytes a row.
-    pub fn new(table: &Table) -> PolarsResult<Self> {
-        Ok(Self::with_scores(table)?.0)
+    /// That of the grid, one pass over the processors, one more if optima are proven.
+    pub fn new(table: &Table) -> Result<Self, GridError> {
+        Ok(Self::with_grid(table)?.0)
     }
 
-    /// The summary, and the scores that it is made of.
-    pub(crate) fn with_scores(table: &Table) -> PolarsResult<(Self, Scores)> {
+    /// The summary, and the grid that it is made of.
+    pub(crate) fn with_grid(table: &Table) -> Result<(Self, Grid), GridError> {
         let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::LoadImbalance];
-        let mut tally = Tally::new(table, Metric::Makespan, &others)?;
-        let mut failed = std::mem::take(&mut tally.statuses);
+        let grid = Grid::new(table, Metric::Makespan, &others)?;
+        let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+        let mut failed = grid.statuses.clone();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
-        let scores = Scores::of(tally);
-        let entry = |placer: usize, scenario: usize| {
-            let best = scores.best(placer, scenario)?;
+        let entry = |placer: usize, instance: usize| {
+            let best = standings.cell(&grid, placer, instance)?;
+            let here = &grid.instances[instance];
             Some(Entry {
-                scheduler: best.scheduler.to_string(),
+                scheduler: grid.schedulers[best.scheduler as usize].clone(),
                 makespan: best.mean()?,
-                time_unit: scores.units[scenario].clone(),
+                time_unit: here.time_unit.clone(),
                 slr: best.other(0),
                 gap: best.other(1),
-                traffic_bytes: best.other(2)?,
-                place_seconds: best.other(3)?,
-                busiest_share: best.other(4).map(|imbalance| imbalance / f64::from(scores.devices[scenario])),
+                traffic_bytes: best.other(2),
+                place_seconds: best.other(3),
+                busiest_share: best.other(4).map(|imbalance| imbalance / f64::from(here.devices)),
             })
         };
-        let columns = 0..scores.scenarios.len();
-        let entries: Vec<Vec<Option<Entry>>> = (0..scores.placers.len())
-            .map(|placer| columns.clone().map(|scenario| entry(placer, scenario)).collect())
+        let columns = 0..grid.instances.len();
+        let entries = (0..grid.placers.len())
+            .map(|placer| columns.clone().map(|instance| entry(placer, instance)).collect())
             .collect();
         let summary = Self {
-            scenarios: scores.scenarios.clone(),
-            labels: scores.labels.clone(),
-            placers: scores.placers.clone(),
-            marks: scores.marks.clone(),
-            specs: scores.specs.clone(),
+            instances: grid.instances.iter().map(|instance| instance.key.clone()).collect(),
+            labels: grid.labels(),
+            placers: grid.placers.clone(),
+            marks: Marks::new(grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken))),
+            specs: grid.specs.clone(),
             entries,
-            schedulers: compare_schedulers(&scores),
-            optimality: Optimality::new(table, &scores)?,
+            schedulers: compare_schedulers(&grid),
+            optimality: Optimality::new(table, &grid, &standings)?,
             ok,
             failed,
             processors: table.distinct_values(col("processor"))?,
+            standings,
         };
-        Ok((summary, scores))
+        Ok((summary, grid))
     }
 
-    /// The least mean makespan of a scenario.
-    pub fn best(&self, scenario: usize) -> Option<(usize, &Entry)> {
-        let candidates =
-            self.entries.iter().enumerate().filter_map(|(placer, row)| Some((placer, row[scenario].as_ref()?)));
-        candidates.min_by(|a, b| a.1.makespan.total_cmp(&b.1.makespan))
+    /// The best mean makespan of an instance: the first of equals.
+    pub fn best(&self, instance: usize) -> Option<(usize, &Entry)> {
+        let entry = |placer: usize| Some((placer, self.entries[placer][instance].as_ref()?));
+        let least = (0..self.placers.len()).filter_map(entry).min_by(|a, b| a.1.makespan.total_cmp(&b.1.makespan))?;
+        self.winners(instance).first().and_then(|&winner| entry(winner)).or(Some(least))
     }
 
-    /// Makespan of a placer relative to the best of the scenario. Makespans that differ by less than a relative 10⁻⁹ are
-    /// equal: simulations that add the same times in another order differ by rounding.
-    pub fn ratio(&self, placer: usize, scenario: usize) -> Option<f64> {
-        let best = self.best(scenario)?.1.makespan;
-        let own = self.entries[placer][scenario].as_ref()?.makespan;
-        Some(if own <= best * (1.0 + 1e-9) { 1.0 } else { own / best })
+    /// Makespan of a placer relative to the best of the instance; 1 is the best.
+    pub fn ratio(&self, placer: usize, instance: usize) -> Option<f64> {
+        self.standings.ratio(placer, instance)
     }
 
-    /// The placers with the best makespan of the scenario: several where they tie.
-    pub fn winners(&self, scenario: usize) -> Vec<usize> {
-        (0..self.placers.len()).filter(|&placer| self.ratio(placer, scenario) == Some(1.0)).collect()
+    /// The placers with the best makespan of the instance: several where they tie.
+    pub fn winners(&self, instance: usize) -> Vec<usize> {
+        self.standings.winners(instance)
     }
 
-    /// Scenarios in which every placer has a result: the intersection over which means are comparable.
-    pub fn common_scenarios(&self) -> Vec<usize> {
-        (0..self.scenarios.len()).filter(|&column| self.entries.iter().all(|row| row[column].is_some())).collect()
+    /// The instances that count in the means: those that all placers that take part finish.
+    pub fn common(&self) -> &[usize] {
+        &self.standings.common
     }
 
-    /// Geometric mean of a placer's ratios over [`Summary::common_scenarios`].
+    /// Geometric mean of a placer's ratios over [`Summary::common`].
     pub fn mean_ratio(&self, placer: usize) -> Option<f64> {
-        geometric_mean(self.common_scenarios().into_iter().filter_map(|column| self.ratio(placer, column)))
+        self.standings.means[placer]
     }
 
-    /// The placers, the best first: those with the fewest failures, among them by the mean that is shown, among equals in
-    /// the order of the rows. Where no scenario is finished by all, by the geometric mean of their own ratios. Tables, the
-    /// report and JSON list them so.
-    pub fn order(&self) -> Vec<usize> {
-        let standing = |placer: usize| {
-            let ratios: Vec<f64> = (0..self.scenarios.len()).filter_map(|column| self.ratio(placer, column)).collect();
-            let failures = self.scenarios.len() - ratios.len();
-            let mean = self.mean_ratio(placer).or_else(|| geometric_mean(ratios));
-            (failures, mean.unwrap_or(f64::INFINITY))
-        };
-        let standings: Vec<(usize, f64)> = (0..self.placers.len()).map(standing).collect();
-        let mut order: Vec<usize> = (0..self.placers.len()).collect();
-        order.sort_by(|&a, &b| {
-            let (a, b) = (standings[a], standings[b]);
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-        });
-        order
+    /// The placers, the best first, as [`Standings::order`] has them.
+    pub fn order(&self) -> &[usize] {
+        &self.standings.order
     }
 
-    /// The label of a scenario: the graph, and whatever else differs between scenarios.
-    pub fn label(&self, scenario: usize) -> &str {
-        &self.labels[scenario]
+    /// The label of an instance.
+    pub fn label(&self, instance: usize) -> &str {
+        &self.labels[instance]
     }
 }
 
-/// Over the placements on which all schedulers have a makespan above 0.
-fn compare_schedulers(scores: &Scores) -> SchedulerComparison {
-    let compares = |name: &str| name != "static" && name != ONLINE;
-    let schedulers: Vec<&Arc<str>> = scores.schedulers.iter().filter(|name| compares(name)).collect();
-    let mut logarithms = vec![0.0; schedulers.len()];
-    let mut placements = 0usize;
-    for cells in &scores.cells {
-        let mut by_placer: BTreeMap<&str, Vec<Option<&Repeated>>> = BTreeMap::new();
-        for cell in cells {
-            let own = by_placer.entry(&cell.placer).or_insert_with(|| vec![None; schedulers.len()]);
-            if let Some(at) = schedulers.iter().position(|name| **name == cell.scheduler) {
-                own[at] = Some(cell);
-            }
-        }
-        for own in by_placer.into_values() {
-            let Some(own) = own.into_iter().collect::<Option<Vec<&Repeated>>>() else { continue };
-            let Some(first) = own.first() else { continue };
-            for (place, (repetition, _)) in first.results().enumerate() {
-                let makespan = |cell: &&Repeated| cell.result(repetition, place).filter(|&makespan| makespan > 0.0);
-                let Some(makespans) = own.iter().map(makespan).collect::<Option<Vec<f64>>>() else { continue };
-                let least = makespans.iter().copied().fold(f64::INFINITY, f64::min);
-                logarithms.iter_mut().zip(makespans).for_each(|(sum, own)| *sum += (own / least).ln());
-                placements += 1;
-            }
-        }
-    }
-    let mean = |(name, sum): (&Arc<str>, f64)| (name.to_string(), (sum / placements as f64).exp());
-    let ratios = match placements {
-        0 => Vec::new(),
-        _ => schedulers.into_iter().zip(logarithms).map(mean).collect(),
-    };
-    SchedulerComparison { placements, ratios }
+fn compare_schedulers(grid: &Grid) -> SchedulerComparison {
+    let standings = Standings::new(grid, Candidates::Scheduler, DROP_FAILING);
+    let means = standings.candidates.iter().zip(&standings.means);
+    let ratios = means.filter_map(|(name, mean)| Some((name.clone(), (*mean)?))).collect();
+    SchedulerComparison { placements: standings.common.len(), ratios }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use placebench_harness::results::Row;
+    use placebench_harness::suite::ONLINE;
 
     use super::*;
 
@@ -275,14 +232,16 @@ pub(crate) mod tests {
             place_seconds: makespan.map(|_| 0.25),
             ..Row::default()
         };
-        // On both graphs x has the better mean, on the one that all finish y has.
+        // z fails on one of two graphs, so it has no mean, and x and y have theirs over both.
         let rows = [("a", "x", 1.1), ("b", "x", 1.0), ("a", "y", 1.0), ("b", "y", 1.5), ("a", "z", 0.5)];
         let mut rows: Vec<Row> =
             rows.into_iter().map(|(graph, placer, makespan)| row(graph, placer, Some(makespan))).collect();
         rows.push(row("b", "z", None));
         let summary = summary_of(&rows);
-        let shown = |placer: usize| format!("{:.2}", summary.mean_ratio(placer).unwrap());
-        assert_eq!(summary.order().into_iter().map(shown).collect::<Vec<_>>(), ["2.00", "2.20", "1.00"]);
+        let shown = |&placer: &usize| summary.mean_ratio(placer).map(|mean| format!("{mean:.2}"));
+        let expected = [Some("1.48".to_owned()), Some("1.73".to_owned()), None];
+        assert_eq!(summary.order().iter().map(shown).collect::<Vec<_>>(), expected);
+        assert_eq!(summary.common(), [0, 1]);
     }
 
     #[test]
@@ -293,11 +252,11 @@ pub(crate) mod tests {
         let profiles = |table: &Table| crate::Profiles::new(table, Metric::Makespan).unwrap();
         assert_eq!(profiles(&parts), profiles(&whole));
         assert_eq!(crate::failures_table(&parts).unwrap(), crate::failures_table(&whole).unwrap());
-        let table_of = |table: &Table| crate::MetricTable::new(table, Metric::TrafficBytes).unwrap();
+        let table_of = |table: &Table| crate::MetricTable::new(table, Metric::TrafficBytes, crate::Sort::Mean).unwrap();
         assert_eq!(table_of(&parts), table_of(&whole));
         for kind in crate::FigureKind::all() {
             let of = |table: &Table| {
-                let figures = kind.of_rows(table, Metric::Makespan).unwrap();
+                let figures = kind.of_rows(table, Metric::Makespan, crate::Sort::Mean).unwrap();
                 figures.iter().map(|figure| figure.figure.table().to_csv()).collect::<Vec<_>>()
             };
             assert_eq!(of(&parts), of(&whole), "{}", kind.name());
@@ -311,14 +270,15 @@ pub(crate) mod tests {
         assert_eq!(summary.entries[1][0].as_ref().unwrap().scheduler, "pct");
         assert_eq!(summary.ratio(1, 0), Some(2.0));
         assert_eq!(summary.entries[1][1], None);
-        assert_eq!(summary.common_scenarios(), [0]);
+        assert_eq!(summary.common(), [0, 1], "random takes no part: it fails on one of two");
         assert_eq!((summary.ok, summary.failed["infeasible"]), (14, 2));
     }
 
     #[test]
     fn schedulers_compare_over_the_placements_that_all_of_them_finished() {
         let comparison = summary_of(&rows()).schedulers;
-        assert_eq!(comparison.placements, 7);
+        // Of random on b no scheduler has a value, since a draw failed.
+        assert_eq!(comparison.placements, 3);
         assert_eq!(comparison.ratios[0].0, "pct");
         assert!((comparison.ratios[0].1 - 1.0).abs() < 1e-12 && (comparison.ratios[1].1 - 1.5).abs() < 1e-12);
     }
@@ -327,9 +287,9 @@ pub(crate) mod tests {
     fn placers_that_decide_online_are_ranked_but_their_rows_compare_no_schedulers() {
         let mut rows = rows();
         let online = |row: &Row| Row { placer: "cats".into(), scheduler: ONLINE.into(), ..row.clone() };
-        rows.push(online(&rows[0]));
+        rows.extend([online(&rows[0]), online(&rows[1])]);
         let summary = summary_of(&rows);
         assert_eq!(summary.entries[2][0].as_ref().unwrap().scheduler, ONLINE);
-        assert_eq!(summary.schedulers, summary_of(&rows[..rows.len() - 1]).schedulers);
+        assert_eq!(summary.schedulers, summary_of(&rows[..rows.len() - 2]).schedulers);
     }
 }

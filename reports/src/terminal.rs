@@ -1,7 +1,7 @@
 //! Aligned tables for a terminal of 100 columns.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use placebench_datasets::significant::{bytes_text, significant, time_text};
+use placebench_base::significant::{bytes_text, significant, time_text};
 use placebench_harness::results::{Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
 
@@ -20,7 +20,7 @@ const MOST_LINES: usize = 400;
 /// do not fit side by side go into further blocks.
 pub fn summary_tables(summary: &Summary) -> String {
     let mut text = String::new();
-    let scenarios = summary.scenarios.len();
+    let scenarios = summary.instances.len();
     if scenarios > MOST_SCENARIOS {
         text.push_str("Makespan relative to the best of the graph, each placer with its best scheduler\n");
         text.push_str(&makespan_table(summary, &[]));
@@ -44,11 +44,13 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     header.push("mean".to_owned());
     table.set_header(header);
-    for placer in summary.order() {
+    for &placer in summary.order() {
         let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
         cells.extend(columns.iter().map(|&column| match summary.ratio(placer, column) {
             Some(1.0) => "1.00*".to_owned(),
             Some(ratio) => format!("{} ", ratio_text(ratio)),
+            // The best is 0, of which nothing is a multiple.
+            None if summary.entries[placer][column].is_some() => "- ".to_owned(),
             None => "failed ".to_owned(),
         }));
         cells.push(summary.mean_ratio(placer).map_or_else(|| "-".to_owned(), ratio_text));
@@ -76,10 +78,11 @@ fn traffic_table(summary: &Summary, columns: &[usize]) -> String {
     let mut header = vec!["placer".to_owned()];
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
     table.set_header(header);
-    for placer in summary.order() {
+    for &placer in summary.order() {
         let mut cells = vec![summary.marks.shown(&summary.placers[placer])];
         cells.extend(columns.iter().map(|&column| {
-            let traffic = summary.entries[placer][column].as_ref().map(|entry| entry.traffic_bytes / 1e6);
+            let traffic =
+                summary.entries[placer][column].as_ref().and_then(|entry| entry.traffic_bytes).map(|bytes| bytes / 1e6);
             traffic.map_or_else(|| "-".to_owned(), significant)
         }));
         table.add_row(cells);
@@ -145,7 +148,7 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
     let first = summary.placers.iter().map(String::len).chain([22]).max().unwrap_or_default() + 2;
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = WIDTH;
-    for column in 0..summary.scenarios.len() {
+    for column in 0..summary.instances.len() {
         let width = summary.label(column).len().max(7) + 1;
         // The mean column at the end of each block takes 7.
         if used + width + 7 > WIDTH {
@@ -204,7 +207,7 @@ mod tests {
 Makespan relative to the best of the graph (*), each placer with its best scheduler
 placer                     a       b  mean
 heft                   1.00*   1.00*  1.00
-random                 2.00  failed   2.00
+random                 2.00  failed      -
 best makespan        10.0 ms  4.00 s
 its scheduler            pct     pct
 its SLR                 2.00    2.00

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::{self, GraphHeader};
-use placebench::datasets::{DataflowGraph, MemoryRule};
+use placebench::datasets::{DataflowGraph, MemoryRule, is_less};
 use placebench::harness::calibrate::{CalibrateSettings, Calibration, Line, PairFit, measure};
 use placebench::harness::execute::{ExecuteSettings, Transport};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
@@ -255,7 +255,7 @@ fn report(calibration: &Calibration, out: &Path) -> String {
         text += &format!("  {} at once take {ratio:.2} times as long as one alone\n", pairs.join(" and "));
     }
     let networks = &calibration.networks;
-    let as_near = |&&(_, off): &&(&str, f64)| off <= networks[0].1 + 1e-9;
+    let as_near = |&&(_, off): &&(&str, f64)| !is_less(1.0 + networks[0].1, 1.0 + off);
     let nearest: Vec<&str> = networks.iter().take_while(as_near).map(|(name, _)| *name).collect();
     if let [(_, off), ..] = networks[..] {
         let others = networks[nearest.len()..].iter().map(|(name, off)| format!("; {name}: {:.0} %", off * 100.0));

@@ -39,13 +39,32 @@ pub(crate) struct Args {
     /// The run to judge.
     new: PathBuf,
 
+    #[command(flatten)]
+    only: Where,
+
+    #[command(flatten)]
+    limits: Limits,
+
+    /// How to print.
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
+    format: Format,
+
+    /// Lists end after this many lines.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Lists everything, each changed cell included.
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+/// What is compared, and what counts as a regression.
+#[derive(clap::Args)]
+pub(super) struct Limits {
     /// Metrics to compare: makespan, slr, gap, traffic, or others that do not depend on the clock and of which less is
     /// better.
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
     metrics: Vec<Metric>,
-
-    #[command(flatten)]
-    only: Where,
 
     /// A cell's metric may grow to this factor; `inf` for any.
     #[arg(long, value_name = "FACTOR", default_value = "1.001", value_parser = limit)]
@@ -74,18 +93,21 @@ pub(crate) struct Args {
     /// A cell that the new run lacks, or has of another problem, is a regression.
     #[arg(long)]
     all_cells: bool,
+}
 
-    /// How to print.
-    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
-    format: Format,
-
-    /// Lists end after this many lines.
-    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-
-    /// Lists everything, each changed cell included.
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
+impl Limits {
+    pub(super) fn options(&self) -> Options {
+        Options {
+            metrics: self.metrics.clone(),
+            max_cell: self.max_cell,
+            max_mean: self.max_mean,
+            max_time: (!self.ignore.contains(&Ignored::Time)).then_some(self.max_time),
+            max_cell_time: self.max_cell_time,
+            least_seconds: self.least_seconds,
+            any_suite: self.ignore.contains(&Ignored::Suite),
+            all_cells: self.all_cells,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -118,16 +140,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
-    let options = Options {
-        metrics: args.metrics.clone(),
-        max_cell: args.max_cell,
-        max_mean: args.max_mean,
-        max_time: (!args.ignore.contains(&Ignored::Time)).then_some(args.max_time),
-        max_cell_time: args.max_cell_time,
-        least_seconds: args.least_seconds,
-        any_suite: args.ignore.contains(&Ignored::Suite),
-        all_cells: args.all_cells,
-    };
+    let options = args.limits.options();
     let compared = || -> anyhow::Result<Comparison> {
         let mut runs = [RunTable::read(&args.old)?, RunTable::read(&args.new)?];
         args.only.keep(&mut runs)?;

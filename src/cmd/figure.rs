@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placebench::harness::results::{Metric, Table};
-use placebench::reports::FigureKind;
 use placebench::reports::figure::{Figure, NamedFigure, ScaleChoice, Style, Theme};
+use placebench::reports::{FigureKind, Sort};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -34,6 +34,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     only: Where,
+
+    /// How placers are listed: by their mean, the best first, by name, or as the suite names them (mean, name, suite).
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    sort: Sort,
 
     /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler, and /executor
     /// behind it where several execute it; may be given several times [default: the least makespan on the run's first graph].
@@ -190,7 +194,7 @@ fn write_kind(
     folder: &Path,
     style: &Style,
 ) -> anyhow::Result<Vec<Written>> {
-    let figures = kind.of_run(&args.run, table, args.metric, &args.cell)?;
+    let figures = kind.of_run(&args.run, table, args.metric, args.sort, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());
     }

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
+use placebench::base::nearest;
+use placebench::datasets::DataflowGraph;
 use placebench::datasets::format::undirected::{Undirected, write_undirected};
 use placebench::datasets::format::{
     self, GraphHeader, Holds, format_marks, format_names, undirected_format, undirected_format_named, write_cluster,
     write_graph,
 };
-use placebench::datasets::{DataflowGraph, nearest};
 use placebench::generator::{
     ClusterParams, Described, GraphParams, LeveledParams, Manifest, TrainingParams, UndirectedParams, cluster_preset,
     described, family, generate_cluster, generate_leveled, graph_sha256, names, presets,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use placebench::datasets::Properties;
+use placebench::datasets::{Kinds, Properties};
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use serde::Serialize;
 
@@ -35,6 +35,8 @@ struct Answer<'a> {
     title: &'a str,
     #[serde(flatten)]
     properties: &'a Properties,
+    /// Which of the kinds that ops have kernels for they may run on.
+    kind_rule: Kinds,
     provenance: &'a toml::Table,
 }
 
@@ -53,12 +55,14 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let properties = Properties::of(&graph, cluster.as_ref());
     let provenance = header.provenance.to_string();
     let (name, title) = (&header.name, &header.title);
-    form.print(&Answer { name, title, properties: &properties, provenance: &header.provenance }, || {
+    let answer =
+        Answer { name, title, properties: &properties, kind_rule: header.kinds, provenance: &header.provenance };
+    form.print(&answer, || {
         let mut text = format!("{name}\n");
         if !title.is_empty() {
             text.push_str(&format!("{title}\n"));
         }
-        text.push_str(&format!("\n{properties}"));
+        text.push_str(&format!("rule of kinds: {}\n\n{properties}", header.kinds));
         if !header.provenance.is_empty() {
             text.push_str(&format!("\nprovenance\n{}", indented(&provenance)));
         }

@@ -9,13 +9,15 @@ use placebench::algorithms::fairness::Assumption;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{Entry, ParamSpec, Placer};
+use placebench::base::nearest;
+use placebench::base::significant::bytes_text;
 use placebench::datasets::catalogue::{self, CatalogueEntry};
 use placebench::datasets::format::{FormatError, listing};
-use placebench::datasets::significant::bytes_text;
-use placebench::datasets::{Cluster, Kind, nearest};
+use placebench::datasets::{Cluster, Kind};
 use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
+use placebench::harness::results::ColumnInfo;
 use placebench::harness::suite::BUILT_IN;
 use serde::Serialize;
 
@@ -32,8 +34,8 @@ pub(crate) struct Args {
     #[arg(requires = "what", conflicts_with = "markdown")]
     name: Option<String>,
 
-    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, or generators as that of
-    /// docs/GENERATORS.md
+    /// Print placers, partitioners or schedulers as the Markdown table of docs/METHODOLOGY.md, generators as that of
+    /// docs/GENERATORS.md, or columns as that of docs/FORMATS.md
     #[arg(long, requires = "what", conflicts_with = "json")]
     markdown: bool,
 }
@@ -64,6 +66,8 @@ enum What {
     Assumptions,
     /// File formats.
     Formats,
+    /// Columns of result tables.
+    Columns,
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
@@ -101,7 +105,8 @@ fn text(listed: &[(String, Vec<Item>)], what: Option<What>) -> String {
         }
     }
     if what.is_none_or(|what| what == What::Graphs) {
-        text.push_str("\nThe bytes of a graph are those of all its tensors\n");
+        text.push_str("\nThe bytes of a graph are those of all its tensors. Unless --kinds says otherwise, its ops run on no CPU where an\n\
+             accelerator can run them: accelerators_only\n");
     }
     if what.is_none_or(|what| matches!(what, What::Placers | What::Schedulers | What::Generators | What::Presets)) {
         text.push_str(SOURCES);
@@ -183,6 +188,7 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         What::Executors => EXECUTORS.iter().map(|entry| Item::new(entry.name, entry.doc)).collect(),
         What::Assumptions => Assumption::ALL.iter().map(|own| Item::new(own.name(), own.doc())).collect(),
         What::Formats => listing().map(|(name, text)| Item::new(name, text)).collect(),
+        What::Columns => ColumnInfo::documented().map(|column| Item::new(&column.name, column.meaning())).collect(),
     })
 }
 
@@ -238,7 +244,8 @@ fn markdown(what: What) -> anyhow::Result<String> {
         What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
         What::Generators => ("family", FAMILIES.iter().map(family_row).collect()),
-        _ => bail!("--markdown is for placers, partitioners, schedulers and generators"),
+        What::Columns => return Ok(ColumnInfo::markdown()),
+        _ => bail!("--markdown is for placers, partitioners, schedulers, generators and columns"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))
 }

@@ -3,20 +3,22 @@
 mod describe;
 mod files;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use placebench::algorithms::{ONLINE, Placer, Spec, StopToken, registry};
-use placebench::datasets::{Instance, MemoryRule, PlacedGraph};
+use placebench::algorithms::{Placer, Spec, StopToken, registry};
+use placebench::datasets::{MemoryRule, PlacedGraph};
+use placebench::environment;
 use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
-use placebench::harness::evaluate::{Evaluation, EvaluationError, Evaluator, Reference};
+use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};
-use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify, Setup};
+use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify};
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
-use placebench::harness::results::{Row, Status, Table, TableFormat, save_table};
+use placebench::harness::request::{Answer, CellRequest, Prepared, choose_scheduler, silent};
+use placebench::harness::results::{CellKey, Row, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::read_suite;
 use placebench::harness::suite::{Group, Plan};
 use serde::Serialize;
@@ -75,7 +77,8 @@ pub(crate) struct Args {
     seed: u64,
 
     /// Which of the kinds of devices that an op has kernels for it may run on: as_given (all of them), or
-    /// accelerators_only (no CPU for an op that an accelerator of the cluster can run) [default: as_given].
+    /// accelerators_only (no CPU for an op that an accelerator of the cluster can run) [default: the graph's own rule, which
+    /// is accelerators_only for graphs extracted from TensorFlow and JAX].
     #[arg(long)]
     kinds: Option<Kinds>,
 
@@ -123,8 +126,7 @@ pub(super) struct Executing<'a> {
 
 impl Executing<'_> {
     fn simulated() -> Self {
-        let notify: Notify = Arc::new(|_| ());
-        Self { executor: &EXECUTORS[0], settings: ExecuteSettings::default(), notify, table: None }
+        Self { executor: &EXECUTORS[0], settings: ExecuteSettings::default(), notify: silent(), table: None }
     }
 }
 
@@ -146,36 +148,49 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         }
         seconds => seconds.map(Duration::from_secs_f64),
     };
-    let Asked { graph, problem: Problem { instance, time_unit }, kinds, placer } = match &args.run {
+    let Asked { graph, problem, placer, name, spec } = match &args.run {
         Some(folder) => asked_of_run(args, folder)?,
         None => asked(args)?,
     };
-    let scheduler_name = scheduler_name(args, &*placer)?;
+    let chosen = choose_scheduler(&name, &*placer, args.scheduler.as_deref())?;
     let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
+    let request = CellRequest {
+        key: CellKey {
+            suite: String::new(),
+            graph: args.graph.clone(),
+            cluster: args.cluster.clone(),
+            kinds: problem.kinds,
+            network: args.network.name().to_owned(),
+            executor: ExecutorName::from(executor.name),
+            placer: name,
+            scheduler: chosen.name,
+            repetition: 0,
+            seed: args.seed,
+        },
+        spec: spec.as_deref(),
+        memory: problem.instance.memory_rule(),
+        graph: &graph,
+        placer: &*placer,
+        scheduler: chosen.scheduler.as_deref(),
+        network: args.network,
+        executor,
+        settings,
+        notify: notify.clone(),
+    };
     if let Some(folder) = &args.write_instance {
         let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
-        write_instance(folder, &instance, &request)?;
+        write_instance(folder, &problem.instance, &request)?;
     }
     // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
     let heeded = (args.placer_command.is_some() || executor.measures).then(|| stop_on_ctrl_c(&stop)).transpose()?;
-    let setup = Setup { network: args.network, settings, graph: &graph, time_unit: &time_unit, notify: notify.clone() };
-    let made = (executor.make)(&setup).map_err(|reason| anyhow!("{}: {reason}", executor.name))?;
-    let mut reference = Reference::new(&instance);
-    if !executor.measures {
-        reference = reference.with_single_device(&instance, &*made, &stop);
-    }
-    let evaluator = Evaluator { instance: &instance, reference: Some(&reference), seed: args.seed, stop: &stop };
-    let scheduler = match placer.online() {
-        Some(_) => None,
-        None => Some(registry::scheduler(&scheduler_name.parse::<Spec>()?)?),
-    };
-    let evaluation = evaluator
-        .place(&*placer, args.network)
-        .and_then(|placed| evaluator.execute(&placed, scheduler.as_deref(), &*made));
+    let networks = (!executor.measures).then_some(args.network);
+    let prepared = Prepared::new(problem, networks, &stop);
+    let instance = prepared.instance();
+    let Answer { evaluation, row } = prepared.evaluate(&request, &stop);
     drop(heeded);
-    let blank = blank_row(args, kinds, &scheduler_name, &instance, &reference, &time_unit, executor);
+    let row = environment(rayon::current_num_threads(), BTreeMap::new()).sign(row);
     if let Some(path) = table {
-        save_table(path, &Table::new(&[row(blank.clone(), &evaluation)])?, args.csv.texts())?;
+        save_table(path, &Table::new(std::slice::from_ref(&row))?, args.csv.texts())?;
     }
     let is_late = stop.deadline().is_some_and(|deadline| Instant::now() >= deadline);
     let evaluation = match evaluation {
@@ -189,12 +204,12 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         Err(error) if error.status() == Status::Error => bail!("{error}"),
         Err(error) => bail!("{}: {error}", error.status().name()),
     };
-    let placed = PlacedGraph::new(&instance, &evaluation.decision.placement);
+    let placed = PlacedGraph::new(instance, &evaluation.decision.placement);
     if let Some(path) = &args.placement {
-        write_file(path, |out| write_placement(out, &instance, &placed, args.csv.texts()))?;
+        write_file(path, |out| write_placement(out, instance, &placed, args.csv.texts()))?;
     }
     if let Some(path) = &args.timeline {
-        write_file(path, |out| write_timeline(out, &evaluation.timeline, &placed, &instance, args.csv.texts()))?;
+        write_file(path, |out| write_timeline(out, &evaluation.timeline, &placed, instance, args.csv.texts()))?;
     }
     if let Some(path) = &args.trace {
         write_trace(path, args, &evaluation.timeline, &placed)?;
@@ -202,75 +217,37 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let folder = args.write_instance.as_deref();
     let files = [folder, *table, args.placement.as_deref(), args.timeline.as_deref(), args.trace.as_deref()];
     let files = files.into_iter().flatten().map(shown).collect();
-    form.print(&Answer { row: evaluation.row(blank), files }, || {
-        describe(args, kinds, &scheduler_name, &instance, &evaluation, &reference, &time_unit)
-    })?;
+    form.print(&Printed { row: &row, files }, || describe(&row, &evaluation))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What the verb answers.
 #[derive(Serialize)]
-struct Answer {
-    row: Row,
+struct Printed<'a> {
+    row: &'a Row,
     files: Vec<String>,
-}
-
-/// The row of an evaluation, or of why there is none.
-fn row(blank: Row, evaluation: &Result<Evaluation, EvaluationError>) -> Row {
-    match evaluation {
-        Ok(evaluation) => evaluation.row(blank),
-        Err(error) => Row { status: error.status().name().to_owned(), error: Some(error.to_string()), ..blank },
-    }
-}
-
-/// A row with what is known before the run.
-fn blank_row(
-    args: &Args,
-    kinds: Kinds,
-    scheduler: &str,
-    instance: &Instance,
-    reference: &Reference,
-    time_unit: &str,
-    executor: &ExecutorEntry,
-) -> Row {
-    Row {
-        graph: args.graph.clone(),
-        cluster: args.cluster.clone(),
-        devices: instance.cluster().device_count() as u32,
-        kinds,
-        memory: Some(instance.memory_rule().name().to_owned()),
-        placer: args.placer_command.clone().unwrap_or_else(|| args.placer.clone()),
-        scheduler: scheduler.to_owned(),
-        network: args.network.name().to_owned(),
-        executor: ExecutorName::from(executor.name),
-        seed: args.seed,
-        ops: instance.graph().op_count() as u64,
-        edges: instance.graph().edge_count() as u64,
-        time_unit: time_unit.to_owned(),
-        lower_bound: Some(reference.bound.value),
-        bound: Some(reference.bound.name.to_owned()),
-        ..Row::default()
-    }
 }
 
 /// What the arguments ask for.
 struct Asked {
     graph: GraphEntry,
     problem: Problem,
-    /// Which kinds of devices ops may run on.
-    kinds: Kinds,
     placer: Box<dyn Placer>,
+    /// The placer's name in tables.
+    name: String,
+    /// The placer in the registry, if it is one of those.
+    spec: Option<String>,
 }
 
 /// What the arguments describe.
 fn asked(args: &Args) -> anyhow::Result<Asked> {
-    let placer = placer(args)?;
+    let (placer, name, spec) = placer(args)?;
     // A wrong name is reported before a large graph is read.
-    scheduler_name(args, &*placer)?;
-    let (devices, kinds, memory) = (args.devices, args.kinds.unwrap_or_default(), args.memory.unwrap_or_default());
-    let cluster = ClusterEntry { devices, kinds, memory, ..ClusterEntry::named(&args.cluster)? };
+    choose_scheduler(&name, &*placer, args.scheduler.as_deref())?;
+    let (devices, memory) = (args.devices, args.memory.unwrap_or_default());
+    let cluster = ClusterEntry { devices, kinds: args.kinds, memory, ..ClusterEntry::named(&args.cluster)? };
     let graph = GraphEntry::named(&args.graph)?;
-    Ok(Asked { problem: Problem::new(&graph, &cluster, args.seed)?, graph, kinds, placer })
+    Ok(Asked { problem: Problem::new(&graph, &cluster, args.seed)?, graph, placer, name, spec })
 }
 
 /// What the arguments name in a run.
@@ -283,19 +260,25 @@ fn asked_of_run(args: &Args, folder: &Path) -> anyhow::Result<Asked> {
     let graph = known("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
     let mut plan = Plan::new(suite)?;
-    let group = Group { graph, cluster, repetition: 0, seed: args.seed };
+    let problem = plan.problem(&Group { graph, cluster, repetition: 0, seed: args.seed })?;
     let graph = plan.suite.graphs[graph].clone();
-    let (problem, kinds) = (plan.problem(&group)?, plan.suite.clusters[cluster].kinds);
-    let placer = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
-        Some(index) => plan.placers.swap_remove(index).1,
+    let (placer, name, spec) = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
+        Some(index) => {
+            let spec = plan.spec(index).map(str::to_owned);
+            let (name, placer) = plan.placers.swap_remove(index);
+            (placer, name, spec)
+        }
         None => placer(args)?,
     };
-    Ok(Asked { graph, problem, kinds, placer })
+    Ok(Asked { graph, problem, placer, name, spec })
 }
 
-/// The placer that the arguments name.
-fn placer(args: &Args) -> anyhow::Result<Box<dyn Placer>> {
-    let Some(text) = &args.placer_command else { return Ok(registry::placer(&args.placer.parse::<Spec>()?)?) };
+/// The placer that the arguments name, its name in tables, and its specification if the registry has it.
+fn placer(args: &Args) -> anyhow::Result<(Box<dyn Placer>, String, Option<String>)> {
+    let Some(text) = &args.placer_command else {
+        let placer = registry::placer(&args.placer.parse::<Spec>()?)?;
+        return Ok((placer, args.placer.clone(), Some(args.placer.clone())));
+    };
     let words =
         shlex::split(text).ok_or_else(|| anyhow!("--placer-command: a quotation mark is not closed: {text}"))?;
     if words.is_empty() {
@@ -310,22 +293,5 @@ fn placer(args: &Args) -> anyhow::Result<Box<dyn Placer>> {
         ..CommandPlacer::default()
     };
     placer.check().map_err(|reason| anyhow!("--placer-command: {reason}"))?;
-    Ok(Box::new(placer))
-}
-
-/// The scheduler asked for, or the default of the placer.
-fn scheduler_name(args: &Args, placer: &dyn Placer) -> anyhow::Result<String> {
-    match (placer.online(), args.scheduler.as_deref()) {
-        (Some(_), None | Some(ONLINE)) => Ok(ONLINE.to_owned()),
-        (Some(_), Some(name)) => {
-            bail!("{} decides during the run and needs no scheduler: leave out --scheduler {name}", args.placer)
-        }
-        (None, None) => Ok("pct".to_owned()),
-        (None, Some(ONLINE)) => bail!("{} decides before the run: give a scheduler, such as pct", args.placer),
-        (None, Some(name)) => {
-            // A wrong name is told before anything runs.
-            registry::scheduler(&name.parse::<Spec>()?)?;
-            Ok(name.to_owned())
-        }
-    }
+    Ok((Box::new(placer), text.clone(), None))
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use placebench::harness::compare::{Candidates, RankOptions, Ranking, RunTable};
+use placebench::harness::compare::{RankOptions, Ranking, RunTable};
+use placebench::harness::results::grid::{Candidates, DROP_FAILING};
 use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 
@@ -15,13 +16,14 @@ use super::filter::Where;
 use crate::output::Form;
 
 const EXAMPLES: &str = "\
-An instance is a graph on a cluster under a network model in one repetition (and placed by one placer, where schedulers are
-ranked). Placers are judged with their best scheduler on each instance.
+An instance is a graph on a cluster under a network model (and placed by one placer, where schedulers are ranked); its
+repetitions are averaged. Placers are judged with their best scheduler on each instance: the means and the order are those
+of 'table', of figures and of pages. Intervals and tests count drawn graphs. METHODOLOGY says why.
 
 Examples:
   placebench rank runs/algorithms-1
   placebench rank runs/algorithms-1 --by scheduler
-  placebench rank runs/a runs/b --where 'network=one_port scheduler=pct' --drop-failing 0.1
+  placebench rank runs/a runs/b --where 'network=one_port scheduler=pct' --drop-failing 0
   placebench rank table.parquet --metric place_seconds --format latex";
 
 /// Arguments of `rank`.
@@ -45,8 +47,8 @@ pub(crate) struct Args {
     only: Where,
 
     /// Candidates without a result on more than this share of the instances do not take part (0 to 1).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    drop_failing: Option<f64>,
+    #[arg(long, value_name = "SHARE", default_value_t = DROP_FAILING, value_parser = share)]
+    drop_failing: f64,
 
     /// Resamples of the bootstrap.
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -136,7 +138,7 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
             .first()
             .map(|gap| format!(" ({} lacks a result on {} of {})", gap.name, gap.lacking(), ranking.instances));
         let most = most.unwrap_or_default();
-        bail!("no instance that all candidates finish{most}: use --drop-failing 0.1, say, or --where");
+        bail!("no instance that all candidates finish{most}: use a smaller --drop-failing, or --where");
     }
     Ok(ranking)
 }

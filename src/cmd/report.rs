@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use placebench::datasets::significant::bytes_text;
+use placebench::base::significant::bytes_text;
 use placebench::harness::compare::{Options, RunTable};
 use placebench::harness::runner::{read_environment, read_suite};
 use placebench::harness::suite::Plan;
 use placebench::reports::{MOST_RUNS, ReportInput, Timelines, comparison_report, html_report};
 use serde::Serialize;
 
+use super::compare::Limits;
 use super::filter::Where;
 use crate::output::{Form, shown, write_file};
 
@@ -31,6 +32,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     only: Where,
+
+    #[command(flatten)]
+    limits: Limits,
 
     /// Which cells are simulated again for a timeline [default: auto]; not for several runs.
     #[arg(long, value_enum)]
@@ -86,7 +90,7 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
     }
     let mut tables = runs.iter().map(|run| RunTable::read(run)).collect::<Result<Vec<_>, _>>()?;
     args.only.keep(&mut tables)?;
-    let html = comparison_report(&tables, &Options::default())?;
+    let html = comparison_report(&tables, &args.limits.options())?;
     let beside = runs.last().filter(|run| run.is_dir()).map(|run| run.join("comparison.html"));
     let path =
         args.out.clone().or(beside).context("the last of the runs is a table: say where to write with --out FILE")?;
@@ -96,6 +100,9 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
 
 /// The page of one run.
 fn one(args: &Args, run: &Path) -> anyhow::Result<Answer> {
+    if args.limits.options() != Options::default() {
+        bail!("metrics, limits and --ignore are about several runs: name the run to compare with first");
+    }
     let folder = run.to_str().with_context(|| format!("{}: is not Unicode", run.display()))?;
     let table = args.only.table_of(run)?;
     let only = args.only.filter();

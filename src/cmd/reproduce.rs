@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use placebench::datasets::nearest;
+use placebench::base::nearest;
 use placebench::harness::results::{Row, Table};
 use placebench::harness::runner::read_run;
 use placebench::harness::suite::{Plan, Suite};

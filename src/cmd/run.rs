@@ -138,7 +138,7 @@ struct Answer<'a> {
     ok: usize,
     /// Cells that are not ok, by status.
     failed: &'a BTreeMap<String, usize>,
-    /// Instances that every placer finishes: over these the means go.
+    /// Instances that the means are over.
     common: usize,
     /// The best first.
     placers: Vec<PlacerAnswer<'a>>,
@@ -207,7 +207,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
                 cells: table.height(),
                 ok: summary.ok,
                 failed: &summary.failed,
-                common: summary.common_scenarios().len(),
+                common: summary.common().len(),
                 placers: placers(&summary),
                 rows: args.full.then(|| table.rows()).transpose()?,
                 files: args.table.iter().map(|path| shown(path)).collect(),
@@ -220,13 +220,12 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
 
 /// The placers, the best first.
 fn placers(summary: &Summary) -> Vec<PlacerAnswer<'_>> {
-    let wins = |placer: &usize| (0..summary.scenarios.len()).filter(|&of| summary.winners(of).contains(placer)).count();
-    let answer = |placer: usize| PlacerAnswer {
+    let answer = |&placer: &usize| PlacerAnswer {
         placer: &summary.placers[placer],
         mean_ratio: summary.mean_ratio(placer),
-        wins: wins(&placer),
+        wins: summary.standings.wins(placer),
     };
-    summary.order().into_iter().map(answer).collect()
+    summary.order().iter().map(answer).collect()
 }
 
 /// How a run ended.
@@ -267,21 +266,23 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     }
     args.engine.on.check()?;
     let existing = args.resume.as_ref().or(args.follow.as_ref());
-    let (suite_toml, suite) = match existing {
+    let (stored, suite) = match existing {
         Some(folder) => {
             let (text, suite) = read_suite(folder)?;
-            (text, suite?)
+            (Some(text), suite?)
         }
-        None => {
-            let suite = find_suite(args)?;
-            (suite.to_toml().context("the suite has a path that is not Unicode")?, suite)
-        }
+        None => (None, find_suite(args)?),
     };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
         .context("cannot start threads, use fewer with --threads")?;
     let plan = Plan::new(suite)?;
+    // As the plan has it, which knows what the graphs say.
+    let suite_toml = match stored {
+        Some(text) => text,
+        None => plan.suite.to_toml().context("the suite has a path that is not Unicode")?,
+    };
     for entry in plan.used_placer_entries() {
         if let PlacerEntry::Function(placer) = entry {
             bail!("{}", placer.refusal());

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
-use placebench::reports::{MetricRecords, MetricTable};
+use placebench::reports::{MetricRecords, MetricTable, Sort};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -26,6 +26,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     only: Where,
+
+    /// How placers are listed: by their mean, the best first, by name, or as the suite names them (mean, name, suite).
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    sort: Sort,
 
     /// markdown, latex (with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
@@ -55,16 +59,20 @@ struct Answer<'a> {
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
-    let numbers = MetricTable::new(&table, args.metric)?;
+    let numbers = MetricTable::new(&table, args.metric, args.sort)?;
     let note = numbers.marks.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
-    let caption = format!("Mean {name} of each placer with its best scheduler{said}");
+    let over = &numbers.over;
+    let caption = format!("Mean {name} of each placer with its best scheduler; mean ratio to best: {over}{said}");
     let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
     let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", args.metric.short()));
     let text = || {
         let text = || numbers.to_text(args.format, &caption, &label);
         match (args.format, &note) {
-            (TextFormat::Markdown, Some(note)) => format!("{}\n{note}\n", text()),
+            (TextFormat::Markdown, note) => {
+                let note = note.as_ref().map(|note| format!("{note}\n")).unwrap_or_default();
+                format!("{}\nMean ratio to best: {over}.\n{note}", text())
+            }
             (TextFormat::Csv, _) => numbers.csv().to_csv_with(args.csv.texts()),
             _ => text(),
         }

@@ -1,7 +1,5 @@
 //! Running the command, for all tests of it.
 
-#![allow(dead_code, reason = "each test uses its own part")]
-
 pub(crate) mod keys;
 
 use std::path::Path;

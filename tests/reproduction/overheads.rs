@@ -81,7 +81,7 @@ fn the_page_of_reproductions_shows_how_far_off_the_fitted_overheads_are() {
 /// Fits anew. What a GPU can run does not run on a CPU here: an overhead that is the same on both would hide how much slower
 /// the CPU is.
 #[test]
-#[ignore = "1,200 simulated steps: cargo test --release --workspace --test reproduction fitted -- --ignored --nocapture"]
+#[ignore = "1,200 simulated steps: cargo test --release --workspace --test all fitted -- --ignored --nocapture"]
 fn the_fitted_transfer_is_the_best_of_the_grid_and_ops_hardly_matter() {
     let machine = machine();
     let fitted = machine.overheads.unwrap();
@@ -90,7 +90,8 @@ fn the_fitted_transfer_is_the_best_of_the_grid_and_ops_hardly_matter() {
     for op in [0.0, 6.25e-6, 12.5e-6, 25e-6, 50e-6, 100e-6, 200e-6] {
         for transfer in [0.25e-3, 0.35e-3, 0.5e-3, 0.7e-3, 1e-3, 1.4e-3, 2e-3, 2.8e-3, 4e-3, 8e-3] {
             let overheads = AddedOverheads { op, transfer };
-            let entry = ClusterEntry { overheads: Some(overheads), kinds: Kinds::AcceleratorsOnly, ..machine.clone() };
+            let entry =
+                ClusterEntry { overheads: Some(overheads), kinds: Some(Kinds::AcceleratorsOnly), ..machine.clone() };
             let values = modelled(&entry);
             println!("{:8.2}  {:13.2}  {:5.2}  {values:.3?}", op * 1e6, transfer * 1e3, error(&values));
             tried.push((error(&values), overheads));

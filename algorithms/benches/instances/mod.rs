@@ -70,6 +70,15 @@ impl Leveled {
     }
 }
 
+/// Ops that all lead to the last one.
+pub fn join(ops: usize, devices: usize, seed: u64) -> Instance {
+    let mut builder = GraphBuilder::default();
+    let ids: Vec<OpId> = (0..ops).map(|op| builder.add_op(OpSpec::cost((1 + op % 7) as f64), &[8])).collect();
+    let (last, others) = ids.split_last().expect("at least one op");
+    others.iter().for_each(|&op| builder.add_edge(op, 0, *last).expect("both ops exist"));
+    Instance::new(builder.build().expect("a join"), cluster(devices, seed)).expect("every op may run on a CPU")
+}
+
 /// A comb of gaps that are all too short: a chain that alternates between the only CPU and the only GPU, and as many
 /// times `per_tooth` ops for the CPU, placed after the chain, each longer than any gap that the chain leaves there.
 pub fn comb(teeth: usize, per_tooth: usize) -> Instance {

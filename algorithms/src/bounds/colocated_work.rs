@@ -1,4 +1,4 @@
-//! The work of a colocation group, all of which one device has to do.
+//! The work of a colocation group: one device has to do it all.
 
 use placebench_datasets::{DeviceId, Instance, Time};
 

@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, OpId, Time};
 
-/// With at most so many devices each is a class of its own.
+/// With at most this number of devices, each is a class of its own.
 const MAX_SINGLE_CLASSES: usize = 8;
 
 /// The least time from the start of any op to the end, if the transfers between an op and each of its successors cost
@@ -103,7 +103,7 @@ impl OptimisticCosts {
 /// Devices that are not told apart.
 struct Classes {
     class_of: Vec<usize>,
-    /// The devices of each class on one of which any op takes least time; never none.
+    /// For each class, devices such that any op takes its least time on one of them; never none.
     fastest: Vec<Vec<DeviceId>>,
     /// Row-major by sending class: least latency with overheads, greatest rate, and least overheads of a byte; on the
     /// diagonal 0, infinite, and 0.

@@ -21,7 +21,7 @@ pub(super) struct Area {
     tail: Vec<Time>,
 }
 
-/// Up to so many devices every set of them has weights.
+/// Up to this number of devices, every set of them has weights.
 const MOST_DEVICES_FOR_ALL_SETS: usize = 4;
 
 impl Area {

@@ -92,7 +92,7 @@ impl<'a> Assigning<'a> {
         self.visit(0, incumbent.cutoff());
     }
 
-    /// Searches on until nothing is left or so many further nodes were visited, ordering each placement that is met.
+    /// Searches on until nothing is left or `budget` further nodes were visited, ordering each placement that is met.
     pub(super) fn run(&mut self, incumbent: &mut Incumbent, budget: u64) -> Progress {
         let most_nodes = self.nodes().saturating_add(budget);
         loop {
@@ -120,7 +120,7 @@ impl<'a> Assigning<'a> {
         &self.frames[self.order.len()].state
     }
 
-    /// Searches on until the next placement whose bound is below the cutoff, or until so many further nodes were visited.
+    /// Searches on until the next placement whose bound is below the cutoff, or until `budget` further nodes were visited.
     pub(super) fn next(&mut self, cutoff: Time, budget: u64) -> Next {
         let most_nodes = self.nodes.saturating_add(budget);
         loop {

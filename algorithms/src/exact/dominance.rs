@@ -64,7 +64,7 @@ impl Dominance {
         self.stored = 0;
     }
 
-    /// Writes a node's numbers; the first of them, so many, have to be equal. Which numbers there are depends on the set of
+    /// Writes a node's numbers, and returns how many of the first have to be equal. Which numbers there are depends on the set of
     /// its ops only.
     fn describe(&mut self, problem: &Problem, state: &State) -> usize {
         let numbers = &mut self.numbers;

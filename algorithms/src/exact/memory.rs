@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-/// Units of which all sums of demands are listed.
+/// Up to this number of units, all sums of their demands are listed.
 const MOST_SUMMED: usize = 14;
 
 impl Memory {

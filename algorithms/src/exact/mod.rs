@@ -14,7 +14,7 @@
 //!   no memory is used more;
 //! - all but one of interchangeable ops and of interchangeable devices that are still empty (`symmetry`);
 //! - nodes whose lower bound reaches the best schedule known (`bound`, `tails`, `area`);
-//! - placements of which the rest no longer fits in memory (`memory`).
+//! - placements whose rest no longer fits in memory (`memory`).
 //!
 //! The other (`assigning`) gives all units their devices first, with the same bounds, and then searches as above for the best
 //! order: where memory is tight or orders hardly matter, there are far fewer placements than partial schedules.
@@ -90,7 +90,7 @@ pub fn solve(instance: &Instance, most_nodes: u64, stop: &StopToken) -> Result<O
 /// Nodes that a search visits before the other has its first turn; then turns grow.
 const FIRST_TURN: u64 = 512;
 
-/// Looks at the stop token after so many nodes.
+/// The most nodes between two looks at the stop token.
 const LONGEST_TURN: u64 = 8192;
 
 /// Makes the incumbent the optimum, and returns the nodes that it took.

@@ -128,7 +128,7 @@ fn tasks(placed: &PlacedGraph<'_>, relaxed: &Problem) -> Result<Vec<Task>, Place
     Ok(tasks)
 }
 
-/// The tables of the tasks of a placed graph, each of which has its device.
+/// The tables of the tasks of a placed graph: each task has its device.
 fn tables(placed: &PlacedGraph<'_>, tasks: &[Task]) -> Result<Tables, PlaceError> {
     let graph = placed.instance().graph();
     let (ops, devices) = (tasks.len(), placed.instance().cluster().device_count());

@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Searches on until nothing is left or so many further nodes were visited.
+    /// Searches on until nothing is left or `budget` further nodes were visited.
     pub(super) fn run(&mut self, incumbent: &mut Incumbent, budget: u64) -> Progress {
         let most_nodes = self.nodes.saturating_add(budget);
         while let Some(depth) = self.depth {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::streaming::{Adwise, ByMasters, Dbh, EdgePartitioner, Fennel, Greedy, Hdrf, Ldg, VertexStreamPartitioner};
 use super::{Chunk, FiducciaMattheyses, Hashing, LevelSlabs, Metis, Multilevel, Partitioner};
-use crate::algorithm::{Algorithm, Entry, make};
+use crate::algorithm::{Algorithm, Entry, Role, make};
 use crate::{Spec, SpecError};
 
 /// The partitioners of vertices, in the order in which tables list them.
@@ -37,6 +37,21 @@ pub static STREAM_PARTITIONERS: LazyLock<Vec<Entry<dyn VertexStreamPartitioner>>
     ]
 });
 
+impl Role for dyn Partitioner {
+    const WHAT: &str = "partitioner";
+    const LIST: &str = "partitioners";
+}
+
+impl Role for dyn VertexStreamPartitioner {
+    const WHAT: &str = "partitioner of streams";
+    const LIST: &str = "partitioners";
+}
+
+impl Role for dyn EdgePartitioner {
+    const WHAT: &str = "partitioner of edges";
+    const LIST: &str = "partitioners";
+}
+
 fn entry<A: Algorithm + Partitioner + 'static>() -> Entry<dyn Partitioner> {
     Entry::of::<A>(|partitioner| Box::new(partitioner))
 }
@@ -50,7 +65,7 @@ fn edge_entry<A: Algorithm + EdgePartitioner + 'static>() -> Entry<dyn EdgeParti
 /// # Errors
 /// If no partitioner has that name, or a parameter is unknown or out of range.
 pub fn partitioner(spec: &Spec) -> Result<Box<dyn Partitioner>, SpecError> {
-    make(spec, PARTITIONERS.iter(), "partitioner")
+    make(spec, PARTITIONERS.iter())
 }
 
 /// Makes the partitioner of vertices of a stream that a spec names.
@@ -58,7 +73,7 @@ pub fn partitioner(spec: &Spec) -> Result<Box<dyn Partitioner>, SpecError> {
 /// # Errors
 /// If no such partitioner has that name, or a parameter is unknown or out of range.
 pub fn stream_partitioner(spec: &Spec) -> Result<Box<dyn VertexStreamPartitioner>, SpecError> {
-    make(spec, STREAM_PARTITIONERS.iter(), "partitioner of streams")
+    make(spec, STREAM_PARTITIONERS.iter())
 }
 
 /// Makes the partitioner of edges that a spec names.
@@ -66,5 +81,5 @@ pub fn stream_partitioner(spec: &Spec) -> Result<Box<dyn VertexStreamPartitioner
 /// # Errors
 /// If no partitioner of edges has that name, or a parameter is unknown or out of range.
 pub fn edge_partitioner(spec: &Spec) -> Result<Box<dyn EdgePartitioner>, SpecError> {
-    make(spec, EDGE_PARTITIONERS.iter(), "partitioner of edges")
+    make(spec, EDGE_PARTITIONERS.iter())
 }

@@ -55,11 +55,13 @@ mod tests {
 
     #[test]
     fn work_that_takes_too_long_is_left_alone() {
-        let started = Instant::now();
-        let stop = StopToken::with_deadline(started + Duration::from_millis(50));
-        let outcome = run(&stop, || thread::sleep(Duration::from_secs(60)));
+        let stop = StopToken::with_deadline(Instant::now() + Duration::from_millis(50));
+        let outcome: Result<(), _> = run(&stop, || {
+            loop {
+                thread::park();
+            }
+        });
         assert_eq!(outcome, Err(Unfinished::Stopped));
-        assert!(started.elapsed() < Duration::from_secs(10));
     }
 
     #[test]

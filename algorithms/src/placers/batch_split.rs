@@ -6,6 +6,7 @@ use placebench_datasets::{DeviceId, Instance, OpId};
 
 use crate::fairness::{Exception, Law, usable_devices};
 use crate::ranks::OperationsRanks;
+use crate::total::steady;
 use crate::{Algorithm, Assignment, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Sorts the ops by operations rank and cuts the list into one equal range a device: the highest ranks go to the fastest
@@ -43,18 +44,13 @@ impl Algorithm for BatchSplit {
     }
 }
 
-/// Ranks are compared in steps of the highest rank over this.
-const ROUNDING: f64 = 1e12;
-
 impl Placer for BatchSplit {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
         let ranks = OperationsRanks::new(graph);
         let mut ops: Vec<OpId> = graph.op_ids().collect();
-        let highest = ops.iter().map(|&op| ranks.of(op)).fold(0.0, f64::max);
         // Along a path all ranks are equal but for rounding, which must not decide.
-        let importance = |op: OpId| if highest > 0.0 { (ranks.of(op) / highest * ROUNDING).round() as u64 } else { 0 };
-        ops.sort_by_cached_key(|&op| Reverse(importance(op)));
+        ops.sort_by_key(|&op| Reverse(steady(ranks.of(op))));
         let mut devices: Vec<DeviceId> = usable_devices(instance);
         devices.sort_by(|&a, &b| cluster.device(b).speed.total_cmp(&cluster.device(a).speed));
         let mut assignment = Assignment::new(instance);

@@ -5,6 +5,7 @@ use placebench_datasets::{Instance, OpId};
 use super::load::LoadedAssignment;
 use crate::fairness::{Exception, Law};
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
+use crate::total::compare;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts the ops of the critical path of upward ranks, with their groups, on the fastest feasible device, and every other
@@ -80,9 +81,9 @@ fn critical_path(instance: &Instance, average: Average) -> Vec<OpId> {
     path
 }
 
-/// The op with the largest value, of equals the one with the lowest id.
+/// The op with the largest value; of those equal up to rounding, the one with the lowest id.
 fn largest(candidates: impl Iterator<Item = (f64, OpId)>) -> Option<OpId> {
-    candidates.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, op)| op)
+    candidates.max_by(|a, b| compare(a.0, b.0).then(b.1.cmp(&a.1))).map(|(_, op)| op)
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Depth-first search: neighbours follow each other, and traffic and execution time choose their devices.
 
+use std::cmp::Reverse;
+
 use placebench_datasets::{Instance, OpId};
 
 use super::heuristic::HeuristicPlacement;
 use crate::fairness::{Exception, Law};
 use crate::ranks::OperationsRanks;
+use crate::total::steady;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Visits the ops depth first, from the most important source on, and puts the unit of each op, unless it is placed, on
@@ -60,7 +63,7 @@ fn depth_first_order(instance: &Instance) -> Vec<OpId> {
     let graph = instance.graph();
     let ranks = OperationsRanks::new(graph);
     let mut sources: Vec<OpId> = graph.op_ids().filter(|&op| graph.in_degree(op) == 0).collect();
-    sources.sort_by(|&a, &b| ranks.of(b).total_cmp(&ranks.of(a)));
+    sources.sort_by_key(|&op| Reverse(steady(ranks.of(op))));
     let mut visited = vec![false; graph.op_count()];
     let mut order = Vec::with_capacity(graph.op_count());
     // The consumers that are still to be visited of each op on the way to the present one.

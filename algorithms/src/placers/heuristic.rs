@@ -7,6 +7,7 @@ use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Plac
 
 use super::load::{LoadedAssignment, Work};
 use crate::PlaceError;
+use crate::total::compare;
 
 /// What Eq. 4.11 puts in place of a traffic of zero.
 const NEARLY_NO_TRAFFIC: f64 = 0.000001;
@@ -65,7 +66,7 @@ impl<'a> HeuristicPlacement<'a> {
     }
 
     /// Puts a unit that is not yet placed on the feasible device with the least `score`; then with the least execution
-    /// time, then with the lowest id.
+    /// time, then with the lowest id. What is equal up to rounding is equal.
     ///
     /// # Errors
     /// If no device is feasible.
@@ -103,7 +104,8 @@ impl<'a> HeuristicPlacement<'a> {
                 memory: if portion == 0.0 { least_portion / 10.0 } else { portion },
                 relative_speed: cluster.device(device).speed / top_speed,
             });
-            if best.is_none_or(|(least, least_time, _)| (score, time) < (least, least_time)) {
+            let is_better = |(least, least_time, _)| compare(score, least).then(compare(time, least_time)).is_lt();
+            if best.is_none_or(is_better) {
                 best = Some((score, time, device));
             }
         }

@@ -68,7 +68,7 @@ impl Placer for IteratedCriticalPath {
 struct SubPaths<'a> {
     instance: &'a Instance,
     placed: LoadedAssignment<'a>,
-    /// Kinds of which the cluster has devices.
+    /// Kinds of the cluster's devices.
     present: KindSet,
     units: Vec<UnitId>,
     kinds: KindSet,

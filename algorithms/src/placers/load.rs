@@ -2,10 +2,11 @@
 
 use placebench_datasets::{Cluster, DeviceId, Instance, Kind, KindSet, Placement, Time, UnitId};
 
+use crate::total::compare;
 use crate::{Assignment, PlaceContext, PlaceError};
 
 /// What a unit costs on a device of each kind: the operations of the members without a measured time there, the measured
-/// times of the others, and the number of members, each of which has the device's overhead.
+/// times of the others, and the number of members, since each has the device's overhead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
     ops: [f64; 3],
@@ -63,7 +64,7 @@ impl Work {
     }
 }
 
-/// The devices on one of which any work takes least time.
+/// Devices such that any work takes its least time on one of them.
 #[derive(Clone, Debug)]
 pub(super) struct Fastest<'a> {
     cluster: &'a Cluster,
@@ -135,13 +136,14 @@ impl<'a> LoadedAssignment<'a> {
     }
 
     /// Of the devices of the given kinds that have memory for the demand, the one with the least exec_min so far, then
-    /// the one that is done first with `work` too, then the lowest id.
+    /// the one that is done first with `work` too, then the lowest id. Times that are equal up to rounding are equal.
     pub(super) fn least_loaded(&self, kinds: KindSet, demand_bytes: u64, work: &Work) -> Option<DeviceId> {
         let cluster = self.instance.cluster();
         let mut best: Option<(Time, DeviceId)> = None;
         for (device, &time) in cluster.device_ids().zip(&self.exec_min) {
             let is_better = |&(least, other): &(Time, DeviceId)| {
-                time < least || (time == least && self.exec_min_with(work, device) < self.exec_min_with(work, other))
+                let done = |device| self.exec_min_with(work, device);
+                compare(time, least).then_with(|| compare(done(device), done(other))).is_lt()
             };
             if best.as_ref().is_none_or(is_better)
                 && kinds.contains(cluster.device(device).kind)
@@ -161,7 +163,7 @@ impl<'a> LoadedAssignment<'a> {
         let time = |device: DeviceId| work.time(cluster, device);
         self.assignment.feasible_devices(unit).min_by(|&a, &b| {
             let speeds = cluster.device(b).speed.total_cmp(&cluster.device(a).speed);
-            time(a).total_cmp(&time(b)).then(speeds)
+            compare(time(a), time(b)).then(speeds)
         })
     }
 

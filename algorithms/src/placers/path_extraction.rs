@@ -6,9 +6,9 @@ use std::collections::BinaryHeap;
 use placebench_datasets::{DataflowGraph, OpId};
 
 use crate::ranks::OperationsRanks;
-use crate::total::Total;
+use crate::total::{Total, steady};
 
-/// An op and the length by which it competes: the largest first, of equals the lowest id.
+/// An op and the length by which it competes: the largest first, of those equal up to rounding the lowest id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     length: Total,
@@ -17,7 +17,7 @@ struct Candidate {
 
 impl Candidate {
     fn new(length: f64, op: OpId) -> Self {
-        Self { length: Total(length), op: Reverse(op) }
+        Self { length: steady(length), op: Reverse(op) }
     }
 }
 
@@ -37,6 +37,13 @@ struct Node {
     is_exact: bool,
     /// The producer that gives the op its rank, if the rank is exact and the op has a producer.
     best: Option<OpId>,
+}
+
+impl Node {
+    /// What the op gives to the ranks of its consumers.
+    fn behind(&self) -> f64 {
+        self.rank + self.ops
+    }
 }
 
 /// Hands out, again and again, the path that leads to the sink with the largest operations source rank (L Eq. 4.3), and
@@ -101,7 +108,7 @@ impl<'a> PathExtraction<'a> {
         loop {
             let Candidate { op: Reverse(sink), length } = self.sinks.pop()?;
             self.make_exact(sink);
-            if self.nodes[sink.index()].rank < length.0 {
+            if steady(self.nodes[sink.index()].rank) < length {
                 // Its bound was too high: it has to compete again.
                 self.push_if_sink(sink);
             } else {
@@ -124,9 +131,11 @@ impl<'a> PathExtraction<'a> {
             match best {
                 Some(best) if !self.nodes[best.op.0.index()].is_exact => self.stack.push(best.op.0),
                 _ => {
+                    let best = best.map(|best| best.op.0);
+                    let rank = best.map_or(0.0, |best| self.nodes[best.index()].behind());
                     let node = &mut self.nodes[op.index()];
-                    node.rank = best.map_or(0.0, |best| best.length.0);
-                    node.best = best.map(|best| best.op.0);
+                    node.rank = rank;
+                    node.best = best;
                     node.is_exact = true;
                     self.stack.pop();
                 }
@@ -140,10 +149,9 @@ impl<'a> PathExtraction<'a> {
         let heap = &mut self.producers[node.heap_start as usize..][..node.heap_len as usize];
         loop {
             let top = *heap.first()?;
-            let producer = &self.nodes[top.op.0.index()];
-            let length = producer.rank + producer.ops;
-            if length < top.length.0 {
-                heap[0].length = Total(length);
+            let length = steady(self.nodes[top.op.0.index()].behind());
+            if length < top.length {
+                heap[0].length = length;
                 sift_down(heap);
             } else {
                 return Some(top);
@@ -259,8 +267,9 @@ mod tests {
                     .filter(|(_, to)| *to == op)
                     .map(|&(from, _)| Candidate::new(rank[from.index()] + graph.ops(from), from));
                 let best = largest(&mut contributions);
-                rank[op.index()] = best.map_or(0.0, |best| best.length.0);
-                before[op.index()] = best.map(|best| best.op.0);
+                let best = best.map(|best| best.op.0);
+                rank[op.index()] = best.map_or(0.0, |from| rank[from.index()] + graph.ops(from));
+                before[op.index()] = best;
             }
             let mut sinks = graph
                 .op_ids()

@@ -10,6 +10,7 @@ use super::coarse::readings::Weight;
 use super::coarse::ready::ReadyQueue;
 use super::coarse::workers::Workers;
 use crate::fairness::{Assumption, Exception, Law};
+use crate::total::compare;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// Puts op after op, by upward rank, on the device of the highest score: `alpha · load score + beta · communication score`.
@@ -122,12 +123,12 @@ impl Placer for Scoring {
     }
 }
 
-/// The first device of the highest score.
+/// The first device of the highest score; rounding makes no difference.
 fn highest(devices: &[DeviceId], score: impl Fn(DeviceId) -> f64) -> Option<DeviceId> {
     let mut best: Option<(f64, DeviceId)> = None;
     for &device in devices {
         let score = score(device);
-        if best.is_none_or(|(most, _)| score > most) {
+        if best.is_none_or(|(most, _)| compare(score, most).is_gt()) {
             best = Some((score, device));
         }
     }

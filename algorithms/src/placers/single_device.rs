@@ -1,6 +1,7 @@
 //! Single device: everything in one place, the baseline that distribution has to beat.
 
-use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId, nearest};
+use placebench_base::nearest;
+use placebench_datasets::{DeviceId, Instance, Kind, Time, UnitId};
 
 use super::load::{Fastest, LoadedAssignment, Work};
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError};

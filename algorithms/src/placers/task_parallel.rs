@@ -193,7 +193,7 @@ mod tests {
         let graph = example::graph_of(&[cpu.clone(), cpu, any.clone(), any], &[], &[]);
         let devices = [(Kind::Cpu, 1.0), (Kind::Gpu, 20.0), (Kind::Gpu, 20.0)];
         let instance = Instance::new(graph, example::cluster_of_kinds(&devices)).unwrap();
-        // Round 1: ops 0 and 1, of which one finds the CPU. Round 2: 1 on the CPU, 2 on the first GPU. Round 3: 3.
+        // Round 1: ops 0 and 1; one finds the CPU. Round 2: 1 on the CPU, 2 on the first GPU. Round 3: 3.
         assert_eq!(place(&instance), [0, 0, 1, 1]);
     }
 }

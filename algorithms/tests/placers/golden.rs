@@ -16,8 +16,8 @@ use std::sync::Arc;
 use placebench_algorithms::{PlaceContext, Spec, registry};
 use placebench_datasets::Instance;
 
-use crate::literature::{arabnejad, topcuoglu};
-use crate::objective::TopologicalOrder;
+use super::objective::TopologicalOrder;
+use crate::support::instances::{arabnejad, topcuoglu};
 
 /// Placer, result on `topcuoglu`, result on `arabnejad`.
 #[rustfmt::skip]

@@ -6,8 +6,8 @@ use placebench_algorithms::{PlaceContext, PlaceError, Placer, Spec, registry};
 use placebench_datasets::{Cluster, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
 use proptest::prelude::*;
 
-use crate::objective::TopologicalOrder;
-use crate::random::{Limits, instances};
+use super::objective::TopologicalOrder;
+use crate::support::random::{Limits, instances};
 
 /// Placers that a chain of a million ops is too much for: they try a thousand contractions, or search for the optimum.
 const FOR_SMALL_GRAPHS: [&str; 4] = ["cluster_load", "cluster_comm", "cluster_cap", "optimal"];

@@ -6,8 +6,8 @@ use placebench_algorithms::placers::{BatchSplit, Dfs, Mite};
 use placebench_datasets::{DeviceId, Edge, Instance, OpId};
 use proptest::prelude::*;
 
-use crate::random::{Limits, instances};
-use crate::state::{Outcome, State, assert_same, operations_rank};
+use super::state::{Outcome, State, assert_same, operations_rank, order};
+use crate::support::random::{Limits, instances};
 
 fn batch_split(instance: &Instance) -> Outcome {
     let mut state = State::new(instance);
@@ -117,7 +117,11 @@ fn importance_speed_boost(state: &State<'_>, dx: DeviceId, a: &[OpId]) -> f64 {
 fn place_best(state: &mut State<'_>, a: &[OpId], heu: fn(&State<'_>, DeviceId, &[OpId]) -> f64) -> Result<(), OpId> {
     let key = |device: &DeviceId| (heu(state, *device, a), state.exec_min(*device, a), *device);
     let feasible = state.feasible(a);
-    let best = feasible.iter().map(key).min_by(|x, y| x.partial_cmp(y).expect("no NaN")).ok_or(a[0])?;
+    let best = feasible
+        .iter()
+        .map(key)
+        .min_by(|x, y| order(x.0, y.0).then(order(x.1, y.1)).then(x.2.cmp(&y.2)))
+        .ok_or(a[0])?;
     state.place(a, best.2);
     Ok(())
 }

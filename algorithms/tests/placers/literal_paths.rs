@@ -7,14 +7,14 @@ use placebench_algorithms::ranks::{Average, AverageTransfer, average_exec_times}
 use placebench_datasets::{DeviceId, Instance, KindSet, OpId};
 use proptest::prelude::*;
 
-use crate::random::{Limits, instances};
-use crate::state::{Outcome, State, assert_same};
+use super::state::{Outcome, State, assert_same, order};
+use crate::support::random::{Limits, instances};
 
 type Edges = BTreeSet<(OpId, OpId)>;
 
-/// The op with the largest value, then the lowest id.
+/// The op with the largest value; of those equal up to rounding, the one with the lowest id.
 fn largest(candidates: impl Iterator<Item = (f64, OpId)>) -> Option<OpId> {
-    candidates.min_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))).map(|(_, op)| op)
+    candidates.min_by(|a, b| order(b.0, a.0).then(a.1.cmp(&b.1))).map(|(_, op)| op)
 }
 
 /// L §4.5, step 1: the path to the sink of largest source rank, from the sink on, over the edges that are left.
@@ -107,7 +107,11 @@ fn critical_path(instance: &Instance, average: Average) -> Outcome {
             let empty = State::new(instance);
             let key = |&device: &DeviceId| (empty.exec_min(device, &unit), -cluster.device(device).speed, device);
             let feasible = state.feasible(&unit);
-            let fastest = feasible.iter().map(key).min_by(|a, b| a.partial_cmp(b).expect("no NaN")).ok_or(unit[0])?;
+            let fastest = feasible
+                .iter()
+                .map(key)
+                .min_by(|a, b| order(a.0, b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)))
+                .ok_or(unit[0])?;
             state.place(&unit, fastest.2);
         }
     }

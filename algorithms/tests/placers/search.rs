@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::objective::TopologicalOrder;
-use crate::random::{Limits, instances};
+use super::objective::TopologicalOrder;
+use crate::support::random::{Limits, instances};
 
 const SEARCHES: [&str; 3] = ["reinforce", "cross_entropy", "simulated_annealing"];
 

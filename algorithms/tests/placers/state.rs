@@ -1,9 +1,10 @@
 //! The state that the literal implementations share: d(n) of each op, and everything else computed from it anew.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use placebench_algorithms::{PlaceError, Placer};
-use placebench_datasets::{DeviceId, Instance, OpId};
+use placebench_datasets::{DeviceId, Instance, OpId, is_equal};
 
 /// What a literal implementation finds: the device of each op, or the smallest op of the unit that fits nowhere.
 pub(crate) type Outcome = Result<Vec<DeviceId>, OpId>;
@@ -99,10 +100,11 @@ impl<'a> State<'a> {
 
     /// Places ops together where exec_min so far is least, then where it is least with them, if anywhere.
     pub(crate) fn place_least_loaded(&mut self, ops: &[OpId]) -> Result<(), OpId> {
-        let mut feasible = self.feasible(ops);
-        feasible.sort_by(|&a, &b| self.exec_min(a, ops).total_cmp(&self.exec_min(b, ops)));
-        let first = |a, b| if self.exec_min(b, &[]) < self.exec_min(a, &[]) { b } else { a };
-        let device = feasible.into_iter().reduce(first).ok_or(ops[0])?;
+        let by_load = |&a: &DeviceId, &b: &DeviceId| {
+            let after = order(self.exec_min(a, ops), self.exec_min(b, ops));
+            order(self.exec_min(a, &[]), self.exec_min(b, &[])).then(after).then(a.cmp(&b))
+        };
+        let device = self.feasible(ops).into_iter().min_by(by_load).ok_or(ops[0])?;
         self.place(ops, device);
         Ok(())
     }
@@ -120,6 +122,11 @@ impl<'a> State<'a> {
     pub(crate) fn devices(self) -> Vec<DeviceId> {
         self.d.into_iter().map(|device| device.expect("every op is placed")).collect()
     }
+}
+
+/// The order of two sums; those that are equal up to rounding are ties.
+pub(crate) fn order(a: f64, b: f64) -> Ordering {
+    if is_equal(a, b) { Ordering::Equal } else { a.total_cmp(&b) }
 }
 
 /// #ops source and sink rank by their recursive definitions (Eq. 4.3 and 4.4).

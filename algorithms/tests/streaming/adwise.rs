@@ -9,8 +9,8 @@ use placebench_datasets::stream::EdgeList;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::rmat::rmat_distinct;
 use super::{cut_list, of_edges};
+use crate::support::rmat::rmat_distinct;
 
 struct Model<'a> {
     edges: &'a [(u32, u32)],

@@ -8,8 +8,8 @@ use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::{EdgeFile, GraphRows, RowFile, TextEdges, write_edges, write_rows, write_text_edges};
 use tempfile::TempDir;
 
-use super::rmat::rmat_distinct;
 use super::{cut, cut_list, of_edges, of_vertices};
+use crate::support::rmat::{rmat, rmat_distinct};
 
 const VERTICES: u32 = 1 << 12;
 
@@ -64,7 +64,7 @@ fn what_is_kept_depends_on_vertices_and_window_not_on_edges() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("edges");
     let memory = |spec: &str, edges: usize, blocks: u32| {
-        write_edges(&path, VERTICES, super::rmat::rmat(12, 3).take(edges)).unwrap();
+        write_edges(&path, VERTICES, rmat(12, 3).take(edges)).unwrap();
         cut(spec, &mut EdgeFile::open(&path).unwrap(), &Request::new(blocks, 0.1, 0)).1.memory_bytes
     };
     let stream = 1 << 20;

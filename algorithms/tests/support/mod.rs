@@ -1,9 +1,10 @@
 //! Instances and helpers that several tests share.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses its own part")]
+#![allow(unreachable_pub, reason = "shared with tests beside the code and with benchmarks")]
 
 pub mod instances;
 pub mod random;
+pub mod rmat;
 
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, registry};
 use placebench_datasets::Instance;

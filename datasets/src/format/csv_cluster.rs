@@ -18,13 +18,13 @@ use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use csv::StringRecord;
+use placebench_base::did_you_mean;
 
 use super::atomic::write_file;
 use super::csv_rows::{CsvRows, Row, csv_error};
 use super::entry::{Format, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
-use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Link};
 
 /// The line of the table of formats.

@@ -39,7 +39,7 @@ pub(super) static FORMAT: Format = Format {
     name: "csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each op",
-    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance, Detail::KindRule],
     options: &[],
     holds: Holds::Graph {
         read: Some(|path, _| Ok(GraphFile::from(read_csv(path)?))),

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use csv::StringRecord;
+use placebench_base::did_you_mean;
 
 use super::FormatError;
 use super::text::counted;
-use crate::suggest::did_you_mean;
 use crate::{Kind, KindSet};
 
 /// A CSV file with a header line.

@@ -31,6 +31,7 @@ pub(super) static FORMAT: Format = Format {
         Detail::Licence,
         Detail::Units,
         Detail::Provenance,
+        Detail::KindRule,
         Detail::Layers,
         Detail::Memory,
         Detail::Kinds,

@@ -13,6 +13,8 @@ pub enum Detail {
     Units,
     /// Where the graph comes from.
     Provenance,
+    /// Which of the kinds that ops have kernels for they may run on, where it is not all.
+    KindRule,
     /// Names of ops.
     Names,
     /// Types of ops.
@@ -70,6 +72,7 @@ impl fmt::Display for Detail {
             Self::Licence => "licence",
             Self::Units => "units",
             Self::Provenance => "provenance",
+            Self::KindRule => "rule of kinds",
             Self::Names => "names",
             Self::Types => "op types",
             Self::Layers => "layers",

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use super::compressed::{self, without_compression};
 use super::entry::{Format, GraphFile, Holds, Mark, strip_extension};
+use super::native::{HEADER_FILE, read_native_header};
 use super::options::{ReadOption, ReadOptions};
 use super::table::FORMATS;
-use super::{FormatError, GraphHeader, json};
-use crate::suggest::{did_you_mean, nearest};
-use crate::{Cluster, DataflowGraph};
+use super::{Detail, FormatError, GraphHeader, json};
+use crate::{Cluster, DataflowGraph, Kinds};
+use placebench_base::{did_you_mean, nearest};
 
 /// What is about to happen with a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,24 @@ pub fn read_graph_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<
     match file.graph.op_count() {
         0 => Err(FormatError::file(path, "the graph has no op").remedy("a graph has at least one")),
         _ => Ok(file),
+    }
+}
+
+/// Which kinds of devices the ops of a graph in any format may run on by its header. The graph itself is read only where the
+/// header cannot be had without.
+///
+/// # Errors
+/// As [`read_graph`].
+pub fn read_kinds(path: impl AsRef<Path>) -> Result<Kinds, FormatError> {
+    let path = path.as_ref();
+    let (format, read) = find(path, "graph", Purpose::Read, |format| match format.holds {
+        Holds::Graph { read, .. } => read,
+        _ => None,
+    })?;
+    match format.mark {
+        _ if format.lacks.contains(&Detail::KindRule) => Ok(Kinds::default()),
+        Mark::Folder(HEADER_FILE) => Ok(read_native_header(path)?.kinds),
+        _ => Ok(read(path, &ReadOptions::default())?.header.kinds),
     }
 }
 

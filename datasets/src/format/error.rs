@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{TomlFault, io_reason};
+use placebench_base::{TomlFault, io_reason};
 
 /// Where in a file the fault is.
 #[derive(Clone, Debug, PartialEq, Eq)]

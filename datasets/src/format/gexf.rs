@@ -14,7 +14,7 @@ pub(super) static FORMAT: Format = Format {
     name: "gexf",
     mark: Mark::Extensions(&["gexf"]),
     title: "GEXF 1.3, for Gephi",
-    lacks: &[Detail::Licence, Detail::Units, Detail::Provenance],
+    lacks: &[Detail::Licence, Detail::Units, Detail::Provenance, Detail::KindRule],
     options: &[],
     holds: Holds::Graph { read: None, write: Some(write) },
 };

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FormatError;
 use super::toml_text::{Keys, TomlText};
+use crate::Kinds;
 
 /// What `graph.toml` gives as its format.
 const FORMAT: &str = "placebench-graph";
@@ -22,6 +23,8 @@ pub struct GraphHeader {
     pub title: String,
     /// The licence of the data, as an SPDX expression; empty if not stated.
     pub licence: String,
+    /// Which of the kinds of devices that ops have kernels for they may run on, unless whoever places the graph says otherwise.
+    pub kinds: Kinds,
     /// What the numbers count.
     pub units: Units,
     /// Free entries: where the graph comes from and how it was made.
@@ -79,6 +82,8 @@ pub(crate) struct HeaderFile {
     title: String,
     #[serde(default)]
     licence: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    kinds: Kinds,
     #[serde(default)]
     units: Units,
     pub(crate) counts: Counts,
@@ -89,12 +94,17 @@ pub(crate) struct HeaderFile {
     provenance: toml::Table,
 }
 
+fn is_default(kinds: &Kinds) -> bool {
+    *kinds == Kinds::default()
+}
+
 const KEYS: Keys = Keys(&[
     ("format", None),
     ("version", None),
     ("name", None),
     ("title", None),
     ("licence", None),
+    ("kinds", None),
     ("units", Some(&Keys(&[("ops", None), ("time", None), ("bytes", None)]))),
     ("counts", Some(&Keys(&[("ops", None), ("tensors", None), ("edges", None)]))),
     ("sha256", Some(&Keys(&[("ops", None), ("tensors", None), ("edges", None)]))),
@@ -116,6 +126,7 @@ impl HeaderFile {
             name: header.name.clone(),
             title: header.title.clone(),
             licence: header.licence.clone(),
+            kinds: header.kinds,
             units: header.units.clone(),
             counts,
             sha256: Some(sha256),
@@ -147,7 +158,7 @@ impl HeaderFile {
     }
 
     pub(crate) fn into_header(self) -> GraphHeader {
-        let Self { name, title, licence, units, provenance, .. } = self;
-        GraphHeader { name, title, licence, units, provenance }
+        let Self { name, title, licence, kinds, units, provenance, .. } = self;
+        GraphHeader { name, title, licence, kinds, units, provenance }
     }
 }

@@ -6,10 +6,10 @@ use std::fmt;
 use super::detail::Detail;
 use super::entry::{Format, Holds};
 use super::{GraphHeader, Units};
-use crate::{DataflowGraph, Kind, KindSet, OpId};
+use crate::{DataflowGraph, Kind, KindSet, Kinds, OpId};
 
 /// What every undirected view of a dataflow graph loses, whatever the format.
-const VIEW: [Detail; 12] = [
+const VIEW: [Detail; 13] = [
     Detail::Direction,
     Detail::Kinds,
     Detail::Memory,
@@ -22,6 +22,7 @@ const VIEW: [Detail; 12] = [
     Detail::Licence,
     Detail::Units,
     Detail::Provenance,
+    Detail::KindRule,
 ];
 
 /// What a graph loses when it is written in a format.
@@ -66,6 +67,7 @@ fn loss(detail: Detail, header: &GraphHeader, graph: &DataflowGraph) -> Option<L
         Detail::Licence => whole(!header.licence.is_empty()),
         Detail::Units => whole(header.units != Units::default()),
         Detail::Provenance => whole(!header.provenance.is_empty()),
+        Detail::KindRule => whole(header.kinds != Kinds::default()),
         Detail::Names => ops(&|_| graph.has_names()),
         Detail::Types => ops(&|op| graph.op_types().is_some_and(|types| types.get(op.index()).is_some())),
         Detail::Layers => ops(&|op| graph.layers().is_some_and(|layers| layers.get(op.index()).is_some())),

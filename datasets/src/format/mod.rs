@@ -52,7 +52,7 @@ pub use csv_cluster::{parse_cluster_csv, read_cluster_csv, write_cluster_csv};
 pub use csv_graph::{parse_csv, read_csv, write_csv};
 pub use detail::Detail;
 pub use detect::{
-    formats_taking, graph_format, read_cluster, read_graph, read_graph_with, undirected_format,
+    formats_taking, graph_format, read_cluster, read_graph, read_graph_with, read_kinds, undirected_format,
     undirected_format_named, write_cluster, write_graph,
 };
 pub use dot::{Dot, write_dot};

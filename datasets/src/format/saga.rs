@@ -27,6 +27,7 @@ pub(super) static GRAPH: Format = Format {
         Detail::Licence,
         Detail::Units,
         Detail::Provenance,
+        Detail::KindRule,
         Detail::Types,
         Detail::Layers,
         Detail::Memory,

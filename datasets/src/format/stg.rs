@@ -24,6 +24,7 @@ pub(super) static FORMAT: Format = Format {
         Detail::Licence,
         Detail::Units,
         Detail::Provenance,
+        Detail::KindRule,
         Detail::Names,
         Detail::Types,
         Detail::Layers,

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
+use placebench_base::did_you_mean;
+use placebench_base::{TomlFault, line_at, parse_toml};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::FormatError;
-use crate::suggest::did_you_mean;
-use crate::toml_fault::{TomlFault, line_at, parse_toml};
 
 /// The keys that a table may have, and those of the tables below it. A key without [`Keys`] holds a value or a table
 /// of free content.

@@ -25,12 +25,12 @@ use std::str::FromStr;
 use super::entry::GraphFile;
 use super::text::Number;
 use super::{FormatError, GraphHeader, Units};
-use crate::{DataflowGraph, Edge, GraphBuilder, Kind, KindSet, OpId, OpSpec};
+use crate::{DataflowGraph, Edge, GraphBuilder, Kind, KindSet, Kinds, OpId, OpSpec};
 
 const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
 const COSTS: [&str; 5] = ["ops", "size", "work_weight", "weight", "Weight"];
 const BYTES: [&str; 5] = ["bytes", "size", "comm_weight", "weight", "Weight"];
-const HEADER: [&str; 7] = ["name", "title", "licence", "units_ops", "units_time", "units_bytes", "provenance"];
+const HEADER: [&str; 8] = ["name", "title", "licence", "kinds", "units_ops", "units_time", "units_bytes", "provenance"];
 
 /// A value to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +120,7 @@ pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(&'stat
         header.name.clone(),
         header.title.clone(),
         header.licence.clone(),
+        if header.kinds == Kinds::default() { String::new() } else { header.kinds.to_string() },
         units(&header.units.ops, default.ops),
         units(&header.units.time, default.time),
         units(&header.units.bytes, default.bytes),
@@ -132,7 +133,7 @@ pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(&'stat
 /// The header that some values say.
 ///
 /// # Errors
-/// If `provenance` is no TOML.
+/// If `provenance` is no TOML, or `kinds` no rule.
 pub(super) fn header_of(path: &Path, values: &Values) -> Result<GraphHeader, FormatError> {
     let text = |name: &str| values.get(name).unwrap_or("").to_owned();
     let or = |text: String, default: String| if text.is_empty() { default } else { text };
@@ -140,10 +141,13 @@ pub(super) fn header_of(path: &Path, values: &Values) -> Result<GraphHeader, For
     let provenance = toml::from_str(&text("provenance")).map_err(|error: toml::de::Error| {
         FormatError::item(path, "provenance", error.message()).remedy("write TOML, or leave it out")
     })?;
+    let kinds = values.get("kinds").map_or(Ok(Kinds::default()), str::parse);
+    let kinds = kinds.map_err(|error| FormatError::item(path, "kinds", error))?;
     Ok(GraphHeader {
         name: text("name"),
         title: text("title"),
         licence: text("licence"),
+        kinds,
         units: Units {
             ops: or(text("units_ops"), default.ops),
             time: or(text("units_time"), default.time),

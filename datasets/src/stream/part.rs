@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use placebench_base::nearest;
 use sha2::{Digest, Sha256};
 
 use super::edge_file::write_header;
@@ -10,7 +11,6 @@ use crate::format::native::schema::{Column, Content, Packing, optional, required
 use crate::format::native::table_write::{Digesting, TableWriter};
 use crate::format::sha256::hex;
 use crate::format::{FormatError, write_whole};
-use crate::suggest::nearest;
 use crate::{GroupId, KindSet};
 
 /// How the edges of a part are written.

@@ -42,7 +42,7 @@ impl Header {
         let [vertices, entries, vertex_weight, edge_weight, flags] =
             bytes::read_header(file, path, MAGIC, "binary file of rows")?;
         if flags > VERTEX_WEIGHTS | EDGE_WEIGHTS {
-            return Err(FormatError::file(path, format!("has flags {flags}, of which only 1 and 2 are known")));
+            return Err(FormatError::file(path, format!("has flags {flags}; only 1 and 2 are known")));
         }
         Ok(Self { vertices, entries, vertex_weight, edge_weight, flags })
     }

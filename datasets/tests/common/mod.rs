@@ -1,5 +1,7 @@
 //! Random graphs and clusters for the tests of formats.
 
+pub(crate) mod tables;
+
 use placebench_datasets::{DataflowGraph, GraphBuilder, KindSet, OpId, OpSpec};
 use proptest::prelude::*;
 

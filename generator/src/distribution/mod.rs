@@ -5,7 +5,7 @@ mod laws;
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Barabási–Albert graphs.
 
+use placebench_base::params::Params;
+use placebench_base::process::check_memory;
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::Params;
-use placebench_datasets::process::check_memory;
-use placebench_datasets::spec::SpecError;
 
 use crate::random::{Purpose, below, stream};
 use crate::{GeneratorError, UndirectedFamily};

@@ -1,7 +1,7 @@
 //! Residual convolutional networks.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use super::network::{self, Network, Tensor, size};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};

@@ -1,13 +1,13 @@
 //! The fast Fourier transform.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use crate::{GeneratorError, GraphFamily, Sketch, Source};
 
 /// The fast Fourier transform of `points` points: a binary tree of 2m − 1 recursive calls, then log₂ m rows of m butterfly
-/// ops, each of which takes two outputs of the row before.
+/// ops; each takes two outputs of the row before.
 ///
 /// There are 2m − 1 + m log₂ m ops and 2m − 2 + 2m log₂ m edges. Costs are drawn, as in the source.
 ///

@@ -1,8 +1,8 @@
 //! Uniform random graphs.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use crate::{GeneratorError, GnmParams, StreamParams, UndirectedFamily, gnm};
 

@@ -2,10 +2,10 @@
 
 use std::f64::consts::{PI, TAU};
 
+use placebench_base::params::{Params, above};
+use placebench_base::process::check_memory;
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::{Params, above};
-use placebench_datasets::process::check_memory;
-use placebench_datasets::spec::SpecError;
 use rayon::prelude::*;
 
 use crate::random::{Purpose, stream, unit};
@@ -24,7 +24,7 @@ use crate::{GeneratorError, UndirectedFamily};
 /// subquadratic time. ISAAC 2015, 467–478.
 ///
 /// # Complexity
-/// O(vertices log vertices + edges + candidates), of which there are few more than edges; parallel.
+/// O(vertices log vertices + edges + candidates), with few more candidates than edges; parallel.
 pub(super) struct Hyperbolic {
     vertices: u32,
     degree: f64,

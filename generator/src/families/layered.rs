@@ -1,8 +1,8 @@
 //! Layer-by-layer random graphs.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use super::skips::Skips;
 use crate::random::{Purpose, below, stream};

@@ -1,7 +1,7 @@
 //! The family of leveled random graphs by name: the parameters of [`LeveledParams`], declared one by one.
 
-use placebench_datasets::params::{Params, above};
-use placebench_datasets::spec::{Spec, SpecError};
+use placebench_base::params::{Params, above};
+use placebench_base::spec::{Spec, SpecError};
 
 use super::Preset;
 use crate::Distribution;

@@ -1,8 +1,8 @@
 //! Tiled LU factorisation without pivoting.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use super::tiles;
 use crate::{GeneratorError, GraphFamily, Op, Sketch, Source};

@@ -1,11 +1,11 @@
 //! MapReduce jobs.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use crate::{GeneratorError, GraphFamily, Op, Output, Sketch, Source};
 
-/// Rounds of map ops, each of which has an output for each reduce op of its round. The maps of the first round take parts
+/// Rounds of map ops with an output for each reduce op of their round. The maps of the first round take parts
 /// of one input, those of later rounds share the results of the round before in turn; a last op takes all results.
 ///
 /// With m maps, r reduces and R rounds there are R(m + r) + 2 ops and m + (R − 1) · max(m, r) + Rmr + r edges.

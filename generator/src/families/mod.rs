@@ -34,7 +34,7 @@ mod undirected;
 mod wavefront;
 mod workflows;
 
-use placebench_datasets::spec::Spec;
+use placebench_base::spec::Spec;
 
 use crate::family::FamilyEntry;
 

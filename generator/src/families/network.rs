@@ -1,8 +1,8 @@
 //! Neural networks as graphs: forward ops with shapes, and for training the gradients and updates that follow from them.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::process::check_memory;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::process::check_memory;
+use placebench_base::spec::SpecError;
 use placebench_datasets::{Categories, OpId};
 
 use crate::{GeneratorError, Op, Output, Sketch};
@@ -195,7 +195,7 @@ impl Network {
     }
 }
 
-/// Checks that a network of about so many forward ops and edges fits, before it takes memory or time.
+/// Checks that a network of about this number of forward ops and edges fits, before it takes memory or time.
 pub(super) fn expect(sketch: &Sketch, ops: f64, edges: f64, training: bool) -> Result<(), GeneratorError> {
     // A gradient op takes the inputs of its op again, and the gradients of its outputs.
     let (ops, edges) = if training { (2.0 * ops, 3.0 * edges) } else { (ops, edges) };

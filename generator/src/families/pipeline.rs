@@ -1,8 +1,8 @@
 //! Pipeline-parallel training steps.
 
+use placebench_base::params::{Named, Params};
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::{Named, Params};
-use placebench_datasets::spec::SpecError;
 
 use super::collective::Workers;
 use super::network::size;

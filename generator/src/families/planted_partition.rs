@@ -1,9 +1,9 @@
 //! Planted partitions.
 
+use placebench_base::params::Params;
+use placebench_base::process::check_memory;
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::Params;
-use placebench_datasets::process::check_memory;
-use placebench_datasets::spec::SpecError;
 use rayon::prelude::*;
 
 use super::skips::Skips;

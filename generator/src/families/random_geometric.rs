@@ -1,9 +1,9 @@
 //! Random geometric graphs in the plane and in space.
 
+use placebench_base::params::{Params, above};
+use placebench_base::process::check_memory;
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::{Params, above};
-use placebench_datasets::process::check_memory;
-use placebench_datasets::spec::SpecError;
 use rayon::prelude::*;
 
 use crate::random::{Purpose, stream, unit};

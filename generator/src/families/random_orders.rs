@@ -1,8 +1,8 @@
 //! Random orders: the intersection of random permutations.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use crate::random::{Purpose, below, stream};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};

@@ -1,7 +1,7 @@
 //! Unrolled recurrent networks.
 
-use placebench_datasets::params::{Named, Params};
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::{Named, Params};
+use placebench_base::spec::SpecError;
 
 use super::network::{self, Network, Tensor, size};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};

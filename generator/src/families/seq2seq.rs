@@ -1,7 +1,7 @@
 //! Translation networks: an encoder and a decoder with attention.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use super::network::{self, Network, Tensor, size};
 use super::rnn::{Cell, Layer};

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use crate::random::{Purpose, Stream, below, stream, unit};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};

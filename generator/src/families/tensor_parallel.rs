@@ -1,7 +1,7 @@
 //! Tensor-parallel training steps.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use super::collective::Workers;
 use super::network::size;

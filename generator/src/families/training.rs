@@ -1,7 +1,7 @@
 //! The family of data-parallel training steps by name: the parameters of [`TrainingParams`], declared one by one.
 
-use placebench_datasets::params::{Named, Params};
-use placebench_datasets::spec::{Spec, SpecError};
+use placebench_base::params::{Named, Params};
+use placebench_base::spec::{Spec, SpecError};
 
 use super::Preset;
 use crate::GraphParams;

@@ -1,14 +1,14 @@
 //! Transformers: encoders, with experts if wanted, and decoders that generate token by token.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use super::network::{self, Network, Tensor, size};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};
 
 /// A transformer encoder. Each layer has a chain of four ops for every head, an op that combines the heads, and the
 /// feed-forward ops; after each part the input is added and normalised. With `experts`, a router sends each token to the
-/// `top` of so many feed-forward networks instead, tokens spread evenly.
+/// `top` of this number of feed-forward networks instead, tokens spread evenly.
 ///
 /// Without experts and training there are L(5H + 12) + 4 ops with L layers of H heads. A layer costs 8bsd² + 4bs²d + 4bsdf
 /// flops in matrix products (b examples of s tokens of d values, f in the feed-forward network), and has 4d² + 2df + 9d + f

@@ -1,7 +1,7 @@
 //! What a transformer layer costs as a whole.
 
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 
 use super::network::size;
 

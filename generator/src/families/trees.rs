@@ -1,8 +1,8 @@
 //! In-trees and out-trees.
 
+use placebench_base::params::{Named, Params};
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::{Named, Params};
-use placebench_datasets::spec::SpecError;
 
 use crate::random::{Purpose, below, stream};
 use crate::{GeneratorError, GraphFamily, Sketch, Source};

@@ -1,8 +1,8 @@
 //! Undirected families whose functions have been there before the table: grids, random geometric graphs, R-MAT.
 
+use placebench_base::params::{Params, above};
+use placebench_base::spec::SpecError;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::params::{Params, above};
-use placebench_datasets::spec::SpecError;
 
 use crate::{GeneratorError, RmatParams, StreamParams, UndirectedFamily, grid, rmat};
 

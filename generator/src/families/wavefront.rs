@@ -1,8 +1,8 @@
 //! Wavefronts: a matrix that is filled from one corner, as in dynamic programming.
 
+use placebench_base::params::Params;
+use placebench_base::spec::SpecError;
 use placebench_datasets::OpId;
-use placebench_datasets::params::Params;
-use placebench_datasets::spec::SpecError;
 
 use crate::{GeneratorError, GraphFamily, Sketch, Source};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use placebench_datasets::process::check_memory;
+use placebench_base::process::check_memory;
 use placebench_datasets::{GroupId, KindSet, OpId};
 
 use super::edges::write_level;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_datasets::parse_toml;
+use placebench_base::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use crate::costs::{Costs, KindProbabilities};

@@ -1,6 +1,6 @@
 //! What stands beside the parts of a streamed graph: a manifest, a sheet for each part, the properties of the whole.
 
-use placebench_datasets::parse_toml;
+use placebench_base::parse_toml;
 use placebench_datasets::stream::EdgeFormat;
 use serde::{Deserialize, Serialize};
 

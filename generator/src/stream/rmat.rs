@@ -2,8 +2,8 @@
 
 mod paths;
 
+use placebench_base::process::check_memory;
 use placebench_datasets::UndirectedGraph;
-use placebench_datasets::process::check_memory;
 use serde::{Deserialize, Serialize};
 
 use super::{CHUNK, ChunkScratch, EdgeChunks, Sheet, all_edges, first_edges};

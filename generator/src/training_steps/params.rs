@@ -1,6 +1,6 @@
 //! The parameters of training steps.
 
-use placebench_datasets::parse_toml;
+use placebench_base::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Layer, Model};

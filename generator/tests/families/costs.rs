@@ -3,7 +3,7 @@
 use placebench_datasets::{Cluster, DataflowGraph, Kind, Link, TensorId, ccr};
 use placebench_generator::{FAMILIES, GraphParams, described};
 
-use crate::{graph, undirected};
+use super::{graph, undirected};
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)

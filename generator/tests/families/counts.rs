@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DataflowGraph, OpId};
 
-use crate::{class, counts, graph, ops_of};
+use super::{class, counts, graph, ops_of};
 
 #[test]
 fn factorisations_have_the_ops_edges_and_flops_of_their_formulas() {

@@ -17,7 +17,7 @@ fn digest(name: &str) -> String {
                 "gnm" => "gnm(vertices=2000, edges=8000)".to_owned(),
                 _ => format!("{name}(vertices=2000)"),
             };
-            let graph = crate::undirected(&small, 42);
+            let graph = super::undirected(&small, 42);
             let edges =
                 graph.vertices().flat_map(|a| graph.neighbours(a).iter().map(move |&b| (a as u64, u64::from(b))));
             // FNV-1a over both ends.

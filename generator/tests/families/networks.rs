@@ -2,7 +2,7 @@
 
 use placebench_datasets::DataflowGraph;
 
-use crate::{class, counts, graph, ops_of};
+use super::{class, counts, graph, ops_of};
 
 /// Weights of all variables.
 fn weights(graph: &DataflowGraph) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use placebench_datasets::{DataflowGraph, OpId, Properties};
 
-use crate::{class, graph, ops_of};
+use super::{class, graph, ops_of};
 
 /// Bytes that move if each op is where its layer label says: a tensor once to each place.
 fn traffic(graph: &DataflowGraph) -> u64 {

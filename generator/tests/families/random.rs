@@ -2,7 +2,7 @@
 
 use placebench_datasets::{DataflowGraph, OpId};
 
-use crate::{graph, is_plausible, undirected};
+use super::{graph, is_plausible, undirected};
 
 /// Whether a number of successes is within four standard deviations of its mean.
 fn is_binomial(successes: f64, trials: f64, probability: f64) -> bool {
@@ -58,8 +58,8 @@ fn erdos_renyi_in_degrees_are_binomial() {
         })
         .sum();
     assert!(is_plausible(chi_squared, (n - 500) as f64), "{chi_squared}");
-    assert_eq!(crate::counts("erdos_renyi(nodes=50,probability=1)").1, 1225);
-    assert_eq!(crate::counts("erdos_renyi(nodes=50,probability=0)").1, 0);
+    assert_eq!(super::counts("erdos_renyi(nodes=50,probability=1)").1, 1225);
+    assert_eq!(super::counts("erdos_renyi(nodes=50,probability=0)").1, 0);
 }
 
 /// For each op the set of ops before it.
@@ -97,7 +97,7 @@ fn random_orders_relate_pairs_as_often_as_permutations_agree_and_have_no_implied
         // Pairs depend on each other: the share is looser than a binomial one.
         assert!((related / expected - 1.0).abs() < 0.08, "{orders}: {related} of {expected}");
     }
-    assert_eq!(crate::counts("random_orders(nodes=30,orders=1)"), (30, 29));
+    assert_eq!(super::counts("random_orders(nodes=30,orders=1)"), (30, 29));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn fans_keep_their_degrees_and_hold_together() {
     // Half of the fans go in: with fans of one to three, a third of those has each size.
     let graph = graph("fan_in_fan_out(nodes=20000,most_out=3,most_in=3)", 9);
     let fan_in = |size| {
-        graph.op_ids().filter(|&op| crate::class(&graph, op) == "FanIn" && graph.in_degree(op) == size).count() as f64
+        graph.op_ids().filter(|&op| super::class(&graph, op) == "FanIn" && graph.in_degree(op) == size).count() as f64
     };
     let sizes = [fan_in(1), fan_in(2), fan_in(3)];
     let total: f64 = sizes.iter().sum();

@@ -46,7 +46,7 @@ pub(crate) fn row(plan: &Plan, cell: Cell, index: usize, changed: Option<usize>)
     let mut random = Pcg64::seed_from_u64(index as u64);
     let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();
     let (ops, edges) = (200 + group.graph as u64 % 977, 700 + group.graph as u64 % 3_001);
-    let row = Row { devices: 8, ops, edges, time_unit: "EU".to_owned(), ..plan.blank_row(cell) };
+    let row = Row { devices: 8, ops, edges, time_unit: "EU".to_owned(), ..plan.request(cell).blank_row() };
     if index % 1_000 == 999 {
         let error = format!("op 'o{}' needs more memory than any device has", index % 50);
         return Row { status: Status::Infeasible.name().to_owned(), error: Some(error), ..row };

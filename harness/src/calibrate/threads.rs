@@ -13,7 +13,7 @@ use crate::execute::simulate::ContentionFree;
 use crate::execute::threads::{Threads, kernel_times};
 use crate::execute::{ExecuteSettings, Executor, Order, RealTime};
 use crate::timeline::{Interval, Timeline};
-use placebench_datasets::process::available_memory;
+use placebench_base::process::available_memory;
 
 /// Sizes of tensors, and how many of each are sent.
 const SIZES: [u64; 8] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24];

@@ -1,13 +1,11 @@
 //! The best known makespan of each graph on each cluster.
 
+use placebench_datasets::is_less;
 use polars::prelude::*;
 
 use super::index::item_name;
 use crate::results::Row;
 use crate::suite::Plan;
-
-/// A makespan this near to a lower bound is as good as the bound.
-const ROUNDING: f64 = 1e-9;
 
 /// The placer that proves what it finds.
 const EXACT: &str = "optimal";
@@ -29,8 +27,7 @@ pub fn best_known(plan: &Plan, rows: &[Row]) -> PolarsResult<DataFrame> {
         let Some(best) = best else { continue };
         let proven = ok.iter().filter(|row| row.placer == EXACT).filter_map(|row| row.makespan);
         let floors = proven.chain(best.lower_bound);
-        let optimal =
-            floors.into_iter().any(|floor| best.makespan.is_some_and(|found| found <= floor * (1.0 + ROUNDING)));
+        let optimal = floors.into_iter().any(|floor| best.makespan.is_some_and(|found| !is_less(floor, found)));
         let (graph, cluster) = item_name(&plan.suite, group);
         found.push((graph, cluster, best, optimal));
     }

@@ -83,7 +83,8 @@ pub fn index_frame(rows: &[IndexRow]) -> PolarsResult<DataFrame> {
 /// own; both have the repetition if there are several.
 pub fn item_name(suite: &Suite, group: &Group) -> (String, String) {
     let (graph, cluster) = (&suite.graphs[group.graph], &suite.clusters[group.cluster]);
-    let depends = graph.ccr.is_some() || cluster.kinds != Kinds::default() || has_workers(graph);
+    let depends =
+        graph.ccr.is_some() || suite.kinds(group.graph, group.cluster) != Kinds::default() || has_workers(graph);
     let repeated = graph.repetitions.unwrap_or(suite.repetitions) > 1;
     let numbered = |name: String| if repeated { format!("{name}-{:03}", group.repetition) } else { name };
     let name = match depends && suite.clusters.len() > 1 {

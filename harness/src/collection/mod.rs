@@ -18,7 +18,7 @@ mod index;
 mod scale;
 mod sums;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 
 pub use best::best_known;
 pub use describe::{CollectionFacts, citation, croissant, licence, readme};

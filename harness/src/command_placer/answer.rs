@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use placebench_datasets::{DeviceId, Instance, Placement, nearest};
+use placebench_base::nearest;
+use placebench_datasets::{DeviceId, Instance, Placement};
 
 use super::Fault;
 use super::error::shortened;

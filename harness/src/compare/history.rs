@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use placebench_base::io_reason;
 use placebench_datasets::format::write_whole;
-use placebench_datasets::io_reason;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::matching::cells_once;
 use super::statistics::geometric_mean;
-use super::verdict::PROBLEM;
+use super::verdict::makespan_changes;
 use super::{ComparisonError, RunTable};
-use crate::results::{CELL, Column, CsvTexts, Metric, Status, Table, lists, values};
+use crate::results::grid::{Candidates, DROP_FAILING, Grid, Standings};
+use crate::results::{Column, CsvTexts, Metric, Status, Table, lists, values};
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,9 +34,9 @@ pub struct HistoryLine {
     pub reference: String,
     /// Cells with a result here and in the reference.
     pub compared: usize,
-    /// Geometric mean of makespan / the reference's over these.
+    /// Geometric mean over instances of makespan / the reference's, with the best scheduler of either run.
     pub makespan_ratio: Option<f64>,
-    /// Geometric mean of makespan / lower bound over the cells with a result.
+    /// Geometric mean over instances of makespan / lower bound, with the best scheduler.
     pub gap: Option<f64>,
     /// Seconds of all placements.
     pub place_seconds: f64,
@@ -163,105 +163,95 @@ impl History {
     }
 }
 
-/// What a history is made from.
-const METRICS: [Metric; 4] = [Metric::Makespan, Metric::Gap, Metric::PlaceSeconds, Metric::SimulateSeconds];
+fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
+    let suites = run.table.distinct(Column::Suite)?;
+    let mut lines = Vec::new();
+    for suite in &suites {
+        let of_suite = |run: &RunTable| -> PolarsResult<RunTable> {
+            let table = match suites.len() {
+                1 => run.table.clone(),
+                _ => run.table.filter(Column::Suite.expr().eq(lit(suite.as_str())))?,
+            };
+            Ok(RunTable { table, ..run.clone() })
+        };
+        lines.extend(lines_of_suite(suite, &of_suite(run)?, &of_suite(reference)?)?);
+    }
+    Ok(lines)
+}
+
+fn lines_of_suite(suite: &str, run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
+    let changes = makespan_changes(reference, run)?;
+    let grid = Grid::of_runs(&[(&run.name, &run.table)], Metric::Makespan, &[Metric::Gap])?;
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    let counts = counts(&run.table)?;
+    let date_and_commit =
+        |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let line = |(index, placer): (usize, &String)| {
+        let own = counts.get(placer).copied().unwrap_or_default();
+        let change = changes.placers.iter().find(|group| group.name == *placer);
+        let gap = |place: usize| standings.cell(&grid, index, place)?.other(0).filter(|&gap| gap > 0.0);
+        HistoryLine {
+            date: run.date.clone().unwrap_or_default(),
+            commit: run.commit().unwrap_or_default().to_owned(),
+            suite: suite.to_owned(),
+            placer: placer.clone(),
+            ok: own.ok,
+            failed: own.cells - own.ok,
+            reference: date_and_commit(reference),
+            compared: change.map_or(0, |group| group.cells),
+            makespan_ratio: change.and_then(|group| group.mean_ratio),
+            gap: geometric_mean((0..standings.places.len()).filter_map(gap)),
+            place_seconds: own.place_seconds,
+            simulate_seconds: own.simulate_seconds,
+        }
+    };
+    let mut lines: Vec<HistoryLine> = grid.placers.iter().enumerate().map(line).collect();
+    lines.sort_by(|a, b| a.placer.cmp(&b.placer));
+    Ok(lines)
+}
 
 /// What the cells of a placer add up to.
-#[derive(Default)]
-struct Tally {
+#[derive(Clone, Copy, Default)]
+struct Counts {
     cells: usize,
     ok: usize,
-    ratios: Vec<f64>,
-    gaps: Vec<f64>,
     place_seconds: f64,
     simulate_seconds: f64,
 }
 
-fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
-    let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
-    // Within a suite and placer, cells are in the order of their names: graphs on clusters come first in it.
-    for part in Table::aligned(&[&run.table, &reference.table]) {
-        let own = cells_once(&run.name, &part[0], &METRICS)?;
-        if own.height() > 0 {
-            add(&mut tallies, own, cells_once(&reference.name, &part[1], &METRICS)?)?;
+fn counts(table: &Table) -> PolarsResult<BTreeMap<String, Counts>> {
+    let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
+    let ok = col("status").eq(lit(Status::Ok.name())).sum().alias("ok");
+    let about = [ok, len().alias("cells"), Metric::SimulateSeconds.expr().drop_nulls()];
+    for part in table.parts() {
+        let frame = part.lazy()?.group_by_stable(["placer"]).agg(&about).collect()?;
+        let numbers = values::<u32>(&frame, "ok")?.into_iter().zip(values::<u32>(&frame, "cells")?);
+        let placers = values::<String>(&frame, "placer")?.into_iter().zip(numbers);
+        for ((placer, (ok, cells)), seconds) in placers.zip(lists(&frame, "simulate_seconds")?) {
+            let own = counts.entry(placer).or_default();
+            own.ok += ok as usize;
+            own.cells += cells as usize;
+            seconds.iter().for_each(|seconds| own.simulate_seconds += seconds);
+        }
+        let placed = place_seconds(part.lazy()?)?;
+        let placers = values::<String>(&placed, "placer")?;
+        for (placer, seconds) in placers.into_iter().zip(lists(&placed, "place_seconds")?) {
+            let own = counts.entry(placer).or_default();
+            seconds.iter().for_each(|seconds| own.place_seconds += seconds);
         }
     }
-    let date_and_commit =
-        |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let line = |((suite, placer), tally): ((String, String), Tally)| HistoryLine {
-        date: run.date.clone().unwrap_or_default(),
-        commit: run.commit().unwrap_or_default().to_owned(),
-        suite,
-        placer,
-        ok: tally.ok,
-        failed: tally.cells - tally.ok,
-        reference: date_and_commit(reference),
-        compared: tally.ratios.len(),
-        makespan_ratio: geometric_mean(tally.ratios),
-        gap: geometric_mean(tally.gaps),
-        place_seconds: tally.place_seconds,
-        simulate_seconds: tally.simulate_seconds,
-    };
-    Ok(tallies.into_iter().map(line).collect())
+    Ok(counts)
 }
 
-/// Adds the cells of some graphs on their clusters, and what they were in the reference.
-fn add(tallies: &mut BTreeMap<(String, String), Tally>, own: DataFrame, before: DataFrame) -> PolarsResult<()> {
-    let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-    let own = own.lazy().sort(CELL, SortMultipleOptions::default()).collect()?;
-    let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
-    let args = args.with_suffix(Some("_before".into()));
-    let joined = own.clone().lazy().join(before.lazy(), CELL.map(col), CELL.map(col), args);
-    let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_before"))));
-    let compared = same.into_iter().fold(ok("status").and(ok("status_before")), Expr::and);
-    let (old, new) = (col("makespan_before"), col("makespan"));
-    let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new / old);
-    let counts = |ratio: Expr| ratio.clone().is_finite().and(ratio.gt(lit(0.0)));
-    let frame = joined
-        .with_column(when(compared).then(ratio).otherwise(lit(NULL)).alias("ratio"))
-        .group_by_stable(["suite", "placer"])
-        .agg([
-            ok("status").sum().alias("ok"),
-            len().alias("cells"),
-            col("ratio").filter(counts(col("ratio"))).alias("ratios"),
-            col("gap").filter(col("gap").gt(lit(0.0))).alias("gaps"),
-            col("simulate_seconds").drop_nulls(),
-        ])
-        .collect()?;
-    let counted = values::<u32>(&frame, "ok")?.into_iter().zip(values::<u32>(&frame, "cells")?);
-    let measured = lists(&frame, "ratios")?.into_iter().zip(lists(&frame, "gaps")?);
-    let measured = measured.zip(lists(&frame, "simulate_seconds")?);
-    for ((name, (ok, cells)), ((ratios, gaps), seconds)) in names(&frame)?.zip(counted).zip(measured) {
-        let tally = tallies.entry(name).or_default();
-        tally.ok += ok as usize;
-        tally.cells += cells as usize;
-        tally.ratios.extend(ratios);
-        tally.gaps.extend(gaps);
-        seconds.iter().for_each(|seconds| tally.simulate_seconds += seconds);
-    }
-    let placed = place_seconds(own)?;
-    for (name, seconds) in names(&placed)?.zip(lists(&placed, "place_seconds")?) {
-        let tally = tallies.entry(name).or_default();
-        seconds.iter().for_each(|seconds| tally.place_seconds += seconds);
-    }
-    Ok(())
-}
-
-/// The suites and placers of a data frame.
-fn names(frame: &DataFrame) -> PolarsResult<impl Iterator<Item = (String, String)> + use<>> {
-    Ok(values::<String>(frame, "suite")?.into_iter().zip(values::<String>(frame, "placer")?))
-}
-
-/// Seconds of the placements of each suite and placer: one that several schedulers and networks share counts once.
-fn place_seconds(cells: DataFrame) -> PolarsResult<DataFrame> {
-    let placement = ["suite", "placer", "graph", "cluster", "repetition", "seed", "place_seconds"];
-    cells
-        .lazy()
+/// Seconds of the placements of each placer: one that several schedulers and networks share counts once.
+fn place_seconds(rows: LazyFrame) -> PolarsResult<DataFrame> {
+    let placement = ["placer", "graph", "cluster", "repetition", "seed", "place_seconds"];
+    rows.with_column(Metric::PlaceSeconds.expr())
         .filter(col("place_seconds").is_not_null())
         .group_by(placement.map(col))
         .agg([len()])
         .sort(placement, SortMultipleOptions::default())
-        .group_by_stable(["suite", "placer"])
+        .group_by_stable(["placer"])
         .agg([col("place_seconds")])
         .collect()
 }

@@ -9,7 +9,7 @@ use super::{ComparisonError, RunTable};
 use crate::results::{CELL, CellKey, Codes, Column, Metric, Table, cell_keys, values};
 
 /// Columns beside the key and the metrics that a comparison looks at.
-const COMPARED: [&str; 6] = ["status", "error", "devices", "ops", "edges", "time_unit"];
+const COMPARED: [&str; 8] = ["status", "error", "memory", "devices", "ops", "edges", "time_unit", "lower_bound"];
 
 /// The cells of two runs, each list in the order of [`CellKey`].
 #[derive(Debug)]
@@ -99,16 +99,6 @@ fn order((run, frame): (&str, &DataFrame), keys: &[Key]) -> Result<Vec<u32>, Com
         }
         None => Ok(order),
     }
-}
-
-/// As [`cells`], of rows of the run with this name, and with the names of the suites.
-///
-/// # Errors
-/// If a cell is there twice.
-pub(super) fn cells_once(run: &str, rows: &Table, metrics: &[Metric]) -> Result<DataFrame, ComparisonError> {
-    let cells = cells(rows, metrics, false)?;
-    order((run, &cells), &keys(&mut Default::default(), &cells)?)?;
-    Ok(cells)
 }
 
 /// What the repetitions of a measured cell say of its noise: their number, and their least and largest makespan, each / median.

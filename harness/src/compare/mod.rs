@@ -5,7 +5,6 @@
 
 mod agreement;
 mod history;
-mod instances;
 mod matching;
 mod quality;
 mod ranking;
@@ -17,7 +16,6 @@ mod verdict;
 
 pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
 pub use history::{History, HistoryError, HistoryLine};
-pub use instances::Candidates;
 pub use quality::{CellChange, LEAST_REPETITIONS, MOST_CHANGES, QualityComparison, QualityGroup};
 pub use ranking::{Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
@@ -26,6 +24,7 @@ pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
 pub use verdict::{Comparison, Options, Regression, Side};
 
 use crate::results::CellKey;
+use crate::results::grid::GridError;
 
 /// Why runs do not compare.
 #[derive(Debug, thiserror::Error)]
@@ -51,4 +50,13 @@ pub enum ComparisonError {
         /// What differs.
         reason: String,
     },
+}
+
+impl From<GridError> for ComparisonError {
+    fn from(error: GridError) -> Self {
+        match error {
+            GridError::Duplicate { run, cell } => Self::Duplicate { run, cell },
+            GridError::Table(error) => Self::Table(error),
+        }
+    }
 }

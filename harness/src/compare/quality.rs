@@ -2,7 +2,7 @@
 //! beyond the noise.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use polars::prelude::*;
 use serde::Serialize;
@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::statistics::{descending, holm, mean, signed_rank};
 use super::time::LEAST_NOISE;
 use crate::execute::ExecutorName;
-use crate::results::{CellKey, Codes, Metric, cell_keys, values};
+use crate::results::grid::{Grid, GridBuilder, GridCell, GridError};
+use crate::results::{CellKey, Metric, cell_keys, values};
 
 /// A cell whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,6 +84,8 @@ pub struct QualityComparison {
     pub total: QualityGroup,
     /// By placer, those that got worse most first.
     pub placers: Vec<QualityGroup>,
+    /// By graph, those that got worse most first.
+    pub graphs: Vec<QualityGroup>,
     /// Changed cells, those that got worse most first: all, or of very many the first [`MOST_CHANGES`].
     pub changes: Vec<CellChange>,
     /// Changed cells that are not among them.
@@ -100,8 +103,8 @@ pub const MOST_CHANGES: usize = 100_000;
 /// A metric over a group of cells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct QualityGroup {
-    /// The placer; empty for all.
-    pub placer: String,
+    /// The placer or graph; empty for all.
+    pub name: String,
     /// Cells with a value in both runs.
     pub cells: usize,
     /// Cells whose value got smaller.
@@ -110,62 +113,46 @@ pub struct QualityGroup {
     pub equal: usize,
     /// Cells whose value got larger.
     pub worse: usize,
-    /// Geometric mean of new / old over the cells where both are positive; `None` if there are none.
+    /// Geometric mean of new / old over the instances, of each placer with its best scheduler in either run, as the grid has
+    /// it; `None` if there are none.
     pub mean_ratio: Option<f64>,
-    /// Cells left out of the mean because a value is 0 in one run only.
+    /// Ratios left out of the mean because a value is 0 in one run only.
     pub zeros: usize,
     /// The cell with the largest ratio, if any changed.
     pub worst: Option<CellChange>,
     /// Observations that differ: what the test ranks.
     pub tested: usize,
-    /// Two-sided p of the Wilcoxon signed-rank test, if anything changed; none for the total.
+    /// Two-sided p of the Wilcoxon signed-rank test over the drawn graphs, if anything changed; only for placers.
     pub p: Option<f64>,
     /// The same after Holm's correction over the placers.
     pub p_holm: Option<f64>,
 }
 
-/// A metric over the matched cells so far, of which all are `ok` and of one problem in both runs.
+/// A metric over the matched cells so far. All of them are `ok` and of one problem in both runs.
 pub(super) struct QualityCounts {
     metric: Metric,
-    total: Counts,
-    placers: BTreeMap<String, Counts>,
-    /// Log ratios by placer, one for each drawn instance.
-    observations: BTreeMap<String, Vec<f64>>,
+    total: QualityGroup,
+    placers: BTreeMap<String, QualityGroup>,
+    graphs: BTreeMap<String, QualityGroup>,
+    /// The values of these cells in the old and in the new run.
+    grids: [GridBuilder; 2],
     changes: Vec<CellChange>,
     more_changes: usize,
 }
 
-/// What is counted of a group of cells.
-#[derive(Default)]
-struct Counts {
-    group: QualityGroup,
-    /// Sum over the cells whose ratio has one.
-    logarithms: f64,
-}
-
-impl Counts {
-    fn add(&mut self, old: f64, new: f64, ratio: f64) {
-        self.group.cells += 1;
-        self.group.better += usize::from(new < old);
-        self.group.equal += usize::from(new == old);
-        self.group.worse += usize::from(new > old);
-        match ratio.is_finite() && ratio > 0.0 {
-            true => self.logarithms += ratio.ln(),
-            false => self.group.zeros += 1,
-        }
+impl QualityGroup {
+    fn count(&mut self, old: f64, new: f64) {
+        self.cells += 1;
+        self.better += usize::from(new < old);
+        self.equal += usize::from(new == old);
+        self.worse += usize::from(new > old);
     }
 
-    fn worst(&mut self, change: &CellChange) {
+    fn note(&mut self, change: &CellChange) {
         let is_worse = |worst: &CellChange| worst_first(change, worst).is_lt();
-        if self.group.worst.as_ref().is_none_or(is_worse) {
-            self.group.worst = Some(change.clone());
+        if self.worst.as_ref().is_none_or(is_worse) {
+            self.worst = Some(change.clone());
         }
-    }
-
-    fn counted(self) -> QualityGroup {
-        let ratios = self.group.cells - self.group.zeros;
-        let mean_ratio = (ratios > 0).then(|| (self.logarithms / ratios as f64).exp());
-        QualityGroup { mean_ratio, ..self.group }
     }
 }
 
@@ -173,57 +160,37 @@ impl QualityCounts {
     pub(super) fn new(metric: Metric) -> Self {
         Self {
             metric,
-            total: Counts::default(),
+            total: QualityGroup::default(),
             placers: BTreeMap::new(),
-            observations: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            grids: [GridBuilder::new(metric, 0), GridBuilder::new(metric, 0)],
             changes: Vec::new(),
             more_changes: 0,
         }
     }
 
-    /// Adds matched cells: all of some graphs on their clusters. A change of a measured cell within the noise is none.
+    /// Adds matched cells. A change of a measured cell within the noise is none.
     pub(super) fn add(&mut self, pairs: &DataFrame) -> PolarsResult<()> {
-        let metric = self.metric;
-        let (old, new) = (col("old"), col("new"));
-        let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
-        let both = pairs
-            .clone()
-            .lazy()
-            .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
-            .filter(old.is_not_null().and(new.is_not_null()));
-        let both = match noise_of(metric) {
-            Noise::None => both,
-            Noise::Unknown => both.filter(is_measured().not()),
-            Noise::OfMakespan => {
-                let kept = is_measured().not().or(is_beyond_noise());
-                let new = when(kept).then(col("new")).otherwise(col("old")).alias("new");
-                both.filter(is_measured().not().or(is_repeated())).with_column(new)
-            }
-        };
-        let compared = both.with_column(ratio.alias("ratio")).collect()?;
-        let mut names = Codes::default();
-        let placers = names.of(&compared, "placer")?;
-        let [old, new, ratios] = ["old", "new", "ratio"].map(|name| values::<f64>(&compared, name));
-        let (old, new, ratios) = (old?, new?, ratios?);
-        let mut counts: Vec<Counts> =
-            names.names().iter().map(|name| self.placers.remove(&**name).unwrap_or_default()).collect();
-        for (row, &placer) in placers.iter().enumerate() {
-            for counts in [&mut counts[placer as usize], &mut self.total] {
-                counts.add(old[row], new[row], ratios[row]);
-            }
+        let compared = compared(pairs, self.metric)?;
+        let [placers, graphs] = ["placer", "graph"].map(|name| values::<String>(&compared, name));
+        let [old, new] = ["old", "new"].map(|name| values::<f64>(&compared, name));
+        let (placers, graphs, old, new) = (placers?, graphs?, old?, new?);
+        for (row, (placer, graph)) in placers.into_iter().zip(graphs).enumerate() {
+            self.total.count(old[row], new[row]);
+            self.placers.entry(placer).or_default().count(old[row], new[row]);
+            self.graphs.entry(graph).or_default().count(old[row], new[row]);
         }
-        self.placers.extend(names.names().iter().map(|name| name.to_string()).zip(counts));
-        for (placer, ratios) in observations(&compared, (&old, &new, &ratios))? {
-            self.observations.entry(placer).or_default().extend(ratios);
+        for (grid, side) in self.grids.iter_mut().zip(["old", "new"]) {
+            grid.add(0, &grid_rows(&compared, side)?)?;
         }
-        let changes = changes(&compared)?;
-        for change in &changes {
-            self.total.worst(change);
-            if let Some(counts) = self.placers.get_mut(&change.cell.placer) {
-                counts.worst(change);
+        for change in changes(&compared)? {
+            self.total.note(&change);
+            let of_names = [(&mut self.placers, &change.cell.placer), (&mut self.graphs, &change.cell.graph)];
+            for (groups, name) in of_names {
+                groups.entry(name.clone()).or_default().note(&change);
             }
+            self.changes.push(change);
         }
-        self.changes.extend(changes);
         if self.changes.len() > 2 * MOST_CHANGES {
             self.cut();
         }
@@ -238,24 +205,130 @@ impl QualityCounts {
     }
 
     /// The comparison of the cells that were added.
-    pub(super) fn compared(mut self) -> QualityComparison {
+    ///
+    /// # Errors
+    /// If a cell was added twice.
+    pub(super) fn compared(mut self) -> Result<QualityComparison, GridError> {
         self.cut();
-        let placer = |(placer, counts): (String, Counts)| QualityGroup { placer, ..counts.counted() };
-        let mut placers: Vec<QualityGroup> = self.placers.into_iter().map(placer).collect();
+        let [old, new] = self.grids;
+        let (old, new) = (old.finish(&["the old run"])?, new.finish(&["the new run"])?);
+        let changed = Changed::new(&old, &new);
+        let named = |(name, group): (String, QualityGroup)| QualityGroup { name, ..group };
+        let mut placers: Vec<QualityGroup> = self.placers.into_iter().map(named).collect();
         for group in &mut placers {
-            let test = self.observations.get(&group.placer).and_then(|ratios| signed_rank(ratios));
+            let Some(placer) = old.placers.iter().position(|name| *name == group.name) else { continue };
+            changed.mean_over(group, |own, _| own == placer);
+            let test = signed_rank(&changed.observations(placer));
             (group.tested, group.p) = (test.map_or(0, |test| test.pairs), test.map(|test| test.p));
         }
         correct(&mut placers);
-        placers.sort_by(|a, b| descending(a.mean_ratio.unwrap_or(1.0), b.mean_ratio.unwrap_or(1.0)));
+        let mut graphs: Vec<QualityGroup> = self.graphs.into_iter().map(named).collect();
+        for group in &mut graphs {
+            let name = group.name.clone();
+            changed.mean_over(group, |_, instance| old.instances[instance].key.graph == name);
+        }
         // Placers share the graphs, so their observations together are not independent: the total has no test.
-        QualityComparison {
+        changed.mean_over(&mut self.total, |_, _| true);
+        for groups in [&mut placers, &mut graphs] {
+            // A change under another than the best scheduler does not move the mean.
+            let worst = |group: &QualityGroup| group.worst.as_ref().map_or(1.0, |change| change.ratio);
+            groups.sort_by(|a, b| {
+                let means = descending(a.mean_ratio.unwrap_or(1.0), b.mean_ratio.unwrap_or(1.0));
+                means.then_with(|| descending(worst(a), worst(b)))
+            });
+        }
+        Ok(QualityComparison {
             metric: self.metric,
-            total: self.total.counted(),
+            total: self.total,
             placers,
+            graphs,
             changes: self.changes,
             more_changes: self.more_changes,
+        })
+    }
+}
+
+/// The cells with a value in both runs: the columns of pairs, `old`, `new` and `ratio`.
+fn compared(pairs: &DataFrame, metric: Metric) -> PolarsResult<DataFrame> {
+    let (old, new) = (col("old"), col("new"));
+    let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
+    let both = pairs
+        .clone()
+        .lazy()
+        .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
+        .filter(old.is_not_null().and(new.is_not_null()));
+    let both = match noise_of(metric) {
+        Noise::None => both,
+        Noise::Unknown => both.filter(is_measured().not()),
+        Noise::OfMakespan => {
+            let kept = is_measured().not().or(is_beyond_noise());
+            let new = when(kept).then(col("new")).otherwise(col("old")).alias("new");
+            both.filter(is_measured().not().or(is_repeated())).with_column(new)
         }
+    };
+    both.with_column(ratio.alias("ratio")).collect()
+}
+
+/// The values of one side as rows of a grid.
+fn grid_rows(compared: &DataFrame, side: &str) -> PolarsResult<DataFrame> {
+    let nothing = lit(NULL).cast(DataType::Float64);
+    let columns = GridBuilder::columns([col(side), nothing].into_iter());
+    let missing = [
+        lit(NULL).cast(DataType::String).alias("assumptions_broken"),
+        lit(NULL).cast(DataType::String).alias("placer_spec"),
+        lit(0u32).alias("row"),
+    ];
+    compared.clone().lazy().with_columns(missing).select(columns).collect()
+}
+
+/// What became of each placer on each instance. Both grids have the same cells in the same order, so the same numbers.
+struct Changed<'g> {
+    old: &'g Grid,
+    /// By instance, then by placer: the cells of the best schedulers in the old and in the new run.
+    best: Vec<Vec<Option<(&'g GridCell, &'g GridCell)>>>,
+}
+
+impl<'g> Changed<'g> {
+    fn new(old: &'g Grid, new: &'g Grid) -> Self {
+        let (best_old, best_new) = (old.best(), new.best());
+        let of_instance = |instance: usize| {
+            let both = best_old[instance].iter().zip(&best_new[instance]);
+            let cell = |grid: &'g Grid, index: u32| &grid.instances[instance].cells[index as usize];
+            both.map(|(&before, &after)| Some((cell(old, before?), cell(new, after?)))).collect()
+        };
+        let best = (0..old.instances.len()).map(of_instance).collect();
+        Self { old, best }
+    }
+
+    /// Sets the mean of a group over what belongs to it, by placer and instance.
+    fn mean_over(&self, group: &mut QualityGroup, belongs: impl Fn(usize, usize) -> bool) {
+        let (mut logarithms, mut zeros) = (Vec::new(), 0);
+        for (instance, row) in self.best.iter().enumerate() {
+            for (_, cells) in row.iter().enumerate().filter(|(placer, _)| belongs(*placer, instance)) {
+                let Some((old, new)) = cells.and_then(|(old, new)| Some((old.mean()?, new.mean()?))) else { continue };
+                let ratio = if old == new { 1.0 } else { new / old };
+                match ratio.is_finite() && ratio > 0.0 {
+                    true => logarithms.push(ratio.ln()),
+                    false => zeros += 1,
+                }
+            }
+        }
+        // Added in the order of the values: the mean does not depend on the order of the rows.
+        logarithms.sort_by(f64::total_cmp);
+        (group.mean_ratio, group.zeros) = (mean(logarithms).map(f64::exp), zeros);
+    }
+
+    /// Log ratios of a placer, one for each drawn graph.
+    fn observations(&self, placer: usize) -> Vec<f64> {
+        let instances: Vec<usize> =
+            (0..self.best.len()).filter(|&instance| self.best[instance][placer].is_some()).collect();
+        let log_ratio = |&(position, draw): &(usize, usize)| {
+            let (old, new) = self.best[instances[position]][placer]?;
+            let (old, new) = (old.value(draw)?, new.value(draw)?);
+            Some(if old == new { 0.0 } else { (new / old).ln() })
+        };
+        let observation = |drawn: Vec<(usize, usize)>| mean(drawn.iter().filter_map(log_ratio));
+        self.old.drawn_graphs(&instances).into_iter().filter_map(observation).collect()
     }
 }
 
@@ -280,35 +353,4 @@ fn changes(compared: &DataFrame) -> PolarsResult<Vec<CellChange>> {
     let numbers = old?.into_iter().zip(new?).zip(ratios?).zip(values::<String>(&changed, "time_unit_new")?);
     let change = |(cell, (((old, new), ratio), time_unit))| CellChange { cell, time_unit, old, new, ratio };
     Ok(cell_keys(&changed)?.into_iter().zip(numbers).map(change).collect())
-}
-
-/// Log ratios by placer, one for each drawn instance. Schedulers of one placement are not independent of each other, so
-/// they are averaged; repetitions that give the same values as another one of their scenario drew nothing new and count
-/// once.
-fn observations(
-    compared: &DataFrame,
-    (old, new, ratios): (&[f64], &[f64], &[f64]),
-) -> PolarsResult<BTreeMap<String, Vec<f64>>> {
-    const SCENARIO: [&str; 6] = ["suite", "graph", "cluster", "network", "executor", "placer"];
-    let mut names: [Codes; SCENARIO.len()] = Default::default();
-    let codes = names.iter_mut().zip(SCENARIO).map(|(names, column)| names.of(compared, column));
-    let codes = codes.collect::<PolarsResult<Vec<_>>>()?;
-    let schedulers = Codes::default().of(compared, "scheduler")?;
-    let (repetitions, seeds) = (values::<u32>(compared, "repetition")?, values::<u64>(compared, "seed")?);
-    let scenario = |row: usize| -> [u32; SCENARIO.len()] { std::array::from_fn(|column| codes[column][row]) };
-    let mut order: Vec<usize> = (0..ratios.len()).collect();
-    order.sort_by_key(|&row| (scenario(row), repetitions[row], seeds[row]));
-    let mut observations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for of_scenario in order.chunk_by(|&a, &b| scenario(a) == scenario(b)) {
-        let placer = names[SCENARIO.len() - 1].name(scenario(of_scenario[0])[SCENARIO.len() - 1]);
-        let own = observations.entry(placer.to_string()).or_default();
-        let mut seen = BTreeSet::new();
-        for rows in of_scenario.chunk_by(|&a, &b| (repetitions[a], seeds[a]) == (repetitions[b], seeds[b])) {
-            let drawn: Vec<(u32, u64, u64)> =
-                rows.iter().map(|&row| (schedulers[row], old[row].to_bits(), new[row].to_bits())).collect();
-            let log_ratio = mean(rows.iter().map(|&row| ratios[row].ln()));
-            own.extend(log_ratio.filter(|_| seen.insert(drawn)));
-        }
-    }
-    Ok(observations)
 }

@@ -159,12 +159,7 @@ impl Comparison {
         for part in Table::aligned(&[&old.table, &new.table]) {
             let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &metrics, options.any_suite));
             let Matching { pairs, only_old, only_new } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
-            let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
-            let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
-            let same = same.unwrap_or_else(|| lit(true));
-            let both_ok = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
-            let other = both_ok.clone().filter(same.clone().not()).collect()?;
-            let same = both_ok.filter(same).collect()?;
+            let Both { other, same } = both_ok(&pairs)?;
             comparison.matched += pairs.height();
             comparison.compared += same.height();
             comparison.status_changes.extend(StatusChange::all(&pairs)?);
@@ -182,7 +177,7 @@ impl Comparison {
         for cells in [&mut comparison.only_old, &mut comparison.only_new, &mut comparison.other_problems] {
             cells.sort();
         }
-        comparison.quality = quality.into_iter().map(QualityCounts::compared).collect();
+        comparison.quality = quality.into_iter().map(QualityCounts::compared).collect::<Result<_, _>>()?;
         comparison.times = times.map(Timed::compared).unwrap_or_default();
         if once > 0 {
             let few =
@@ -212,7 +207,7 @@ impl Comparison {
             let metric = quality.metric;
             let means = quality.placers.iter().filter_map(|group| {
                 let ratio = group.mean_ratio.filter(|&ratio| ratio > options.max_mean)?;
-                Some(Regression::Mean { metric, placer: group.placer.clone(), ratio, cells: group.cells })
+                Some(Regression::Mean { metric, placer: group.name.clone(), ratio, cells: group.cells })
             });
             found.extend(means);
         }
@@ -251,8 +246,35 @@ impl Side {
     }
 }
 
+/// Matched cells that are `ok` in both runs.
+struct Both {
+    /// Those whose problem is not the same in both.
+    other: DataFrame,
+    /// Those whose makespans compare.
+    same: DataFrame,
+}
+
+fn both_ok(pairs: &DataFrame) -> PolarsResult<Both> {
+    let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
+    let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
+    let same = same.unwrap_or_else(|| lit(true));
+    let both = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
+    Ok(Both { other: both.clone().filter(same.clone().not()).collect()?, same: both.filter(same).collect()? })
+}
+
+/// How makespans changed, as [`Comparison::new`] has it; nothing in common is no error.
+pub(super) fn makespan_changes(old: &RunTable, new: &RunTable) -> Result<QualityComparison, ComparisonError> {
+    let mut counts = QualityCounts::new(Metric::Makespan);
+    for part in Table::aligned(&[&old.table, &new.table]) {
+        let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &[Metric::Makespan], false));
+        let Matching { pairs, .. } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
+        counts.add(&both_ok(&pairs)?.same)?;
+    }
+    Ok(counts.compared()?)
+}
+
 /// What must be equal for makespans to compare.
-pub(super) const PROBLEM: [&str; 4] = ["devices", "ops", "edges", "time_unit"];
+const PROBLEM: [&str; 4] = ["devices", "ops", "edges", "time_unit"];
 
 fn warnings(old: &RunTable, new: &RunTable) -> PolarsResult<Vec<String>> {
     let unfinished = [old, new].into_iter().filter(|run| run.unfinished);

@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 
 pub use allocation::{expand_node_list, task_addresses};
 pub use cost::{Costs, LEAST_SHARD_SECONDS, MOST_SHARDS};

@@ -12,7 +12,7 @@ mod token;
 pub use replay::{Replay, Simulated, order_of};
 pub use settings::{ExecuteSettings, Kernel, OrderMode, RealTime, Transport};
 pub use setup::{Notify, Progress, Setup};
-pub use table::{EXECUTORS, ExecutorEntry, ExecutorName, MakeExecutor, UnknownExecutor, executor, provide_cuda};
+pub use table::{EXECUTORS, ExecutorEntry, ExecutorName, MakeExecutor, executor, provide_cuda};
 pub use token::{TOKEN_LENGTH, TOKEN_VARIABLE};
 
 use placebench_algorithms::{OnlinePlacer, PlaceError, Plan, Scheduler, SchedulerError, StopToken};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Settings of executors that measure. The simulator has none.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use placebench_datasets::nearest;
+use placebench_base::{Listed, UnknownName, find};
 use serde::{Deserialize, Serialize};
 
 use super::Executor;
@@ -95,14 +95,17 @@ pub static EXECUTORS: &[ExecutorEntry] = &[
     },
 ];
 
-/// No executor has the name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown executor '{name}': {remedy}")]
-pub struct UnknownExecutor {
-    /// The name given.
-    pub name: String,
-    /// What to write instead.
-    pub remedy: String,
+impl Listed for ExecutorEntry {
+    const WHAT: &'static str = "executor";
+    const LIST: &'static str = "executors";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        self.doc
+    }
 }
 
 /// The executor of a name.
@@ -116,15 +119,8 @@ pub struct UnknownExecutor {
 /// assert!(executor("threads").unwrap().measures);
 /// assert_eq!(executor("thread").unwrap_err().to_string(), "unknown executor 'thread': did you mean 'threads'?");
 /// ```
-pub fn executor(name: &str) -> Result<&'static ExecutorEntry, UnknownExecutor> {
-    let names = || EXECUTORS.iter().map(|entry| entry.name);
-    EXECUTORS.iter().find(|entry| entry.name == name.trim()).ok_or_else(|| UnknownExecutor {
-        name: name.trim().to_owned(),
-        remedy: match nearest(name.trim(), names()) {
-            Some(nearest) => format!("did you mean '{nearest}'?"),
-            None => format!("use one of {}", names().collect::<Vec<_>>().join(", ")),
-        },
-    })
+pub fn executor(name: &str) -> Result<&'static ExecutorEntry, UnknownName> {
+    find(EXECUTORS, name)
 }
 
 /// The name of an executor in tables: of one in [`EXECUTORS`], or of one's own.

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::nearest;
-use placebench_datasets::{Cluster, ClusterError, MemoryRule, Time, format};
+use placebench_base::nearest;
+use placebench_datasets::{Cluster, ClusterError, Kinds, MemoryRule, Time, format};
 use placebench_generator::{ClusterParams, cluster_preset};
 use serde::{Deserialize, Serialize};
 
 use super::error::ProblemError;
 use super::graph::{is_there, stem};
-use super::kinds::Kinds;
 
 /// A cluster and how it is used: exactly one of `preset` and `file` says where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,9 +26,9 @@ pub struct ClusterEntry {
     /// How many devices to take, from the first; by default all.
     #[serde(default)]
     pub devices: Option<usize>,
-    /// Which of the kinds of devices that an op has kernels for it may run on; by default all.
-    #[serde(default)]
-    pub kinds: Kinds,
+    /// Which of the kinds of devices that an op has kernels for it may run on; by default as the graph says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<Kinds>,
     /// How the devices' memory limits placements; by default the peak of the run has to fit.
     #[serde(default)]
     pub memory: MemoryRule,

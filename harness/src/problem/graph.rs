@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use placebench_base::nearest;
 use placebench_datasets::format::{self, GraphHeader};
-use placebench_datasets::nearest;
-use placebench_datasets::{DataflowGraph, catalogue};
+use placebench_datasets::{DataflowGraph, Kinds, catalogue};
 use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,10 @@ pub struct GraphEntry {
     /// What `costs` was called before: refused with its new name.
     #[serde(default, deserialize_with = "renamed_to_costs", skip_serializing)]
     pub weights: (),
+    /// Which of the kinds of devices that an op has kernels for it may run on, unless the cluster's entry says; by default as
+    /// the source of the graph says, or on all of them if costs are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<Kinds>,
     /// Scales the sizes of all tensors so that the communication-to-computation ratio on the cell's cluster is this; see
     /// [`scale_to_ccr`](super::scale_to_ccr).
     #[serde(default)]
@@ -104,7 +108,7 @@ impl GraphEntry {
     /// If not.
     pub fn check(&self) -> Result<(), ProblemError> {
         if let Some(name) = &self.catalogue {
-            catalogue::find(name)?;
+            catalogue::find(name).map_err(catalogue::CatalogueError::from)?;
         }
         if let Some(params) = self.params()? {
             params.check()?;
@@ -117,7 +121,7 @@ impl GraphEntry {
     /// # Errors
     /// If it does not exist, cannot be read, or its parameters make no sense.
     pub fn load(&self, seed: u64) -> Result<(GraphHeader, DataflowGraph), ProblemError> {
-        let (header, graph) = if let Some(name) = &self.catalogue {
+        let (mut header, graph) = if let Some(name) = &self.catalogue {
             catalogue::load(name)?
         } else if let Some(path) = &self.file {
             format::read_graph(path)?
@@ -125,10 +129,30 @@ impl GraphEntry {
             let params = self.params()?.ok_or_else(|| ProblemError::NoSource { graph: self.label() })?;
             (GraphHeader::named(self.label()), params.generate(seed)?)
         };
+        header.kinds = self.said_kinds().unwrap_or(header.kinds);
         Ok(match self.costs {
             None => (header, graph),
             Some(DrawnCosts::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),
         })
+    }
+
+    /// Which kinds of devices the graph's ops may run on: what the header of [`GraphEntry::load`] says, without the graph where
+    /// its format permits.
+    ///
+    /// # Errors
+    /// If the graph does not exist or its file cannot be read.
+    pub fn kinds(&self) -> Result<Kinds, ProblemError> {
+        Ok(match (self.said_kinds(), &self.catalogue, &self.file) {
+            (Some(kinds), _, _) => kinds,
+            (None, Some(name), _) => catalogue::find(name).map_err(catalogue::CatalogueError::from)?.header()?.kinds,
+            (None, None, Some(path)) => format::read_kinds(path)?,
+            (None, None, None) => Kinds::default(),
+        })
+    }
+
+    /// What the entry says of kinds. Drawn costs come with drawn kinds, which no framework knows.
+    fn said_kinds(&self) -> Option<Kinds> {
+        self.kinds.or(self.costs.map(|_| Kinds::AsGiven))
     }
 
     /// The parameters of the graph, if a preset or a table gives them.

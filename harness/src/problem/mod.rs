@@ -4,7 +4,6 @@ mod ccr;
 mod cluster;
 mod error;
 mod graph;
-mod kinds;
 
 use std::sync::Arc;
 
@@ -14,20 +13,20 @@ pub use ccr::scale_to_ccr;
 pub use cluster::{AddedOverheads, ClusterEntry};
 pub use error::ProblemError;
 pub use graph::{DrawnCosts, GraphEntry};
-pub use kinds::Kinds;
+pub use placebench_datasets::Kinds;
 
-/// An instance, and the unit of its times.
+/// An instance, made of names and rules.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The graph on the cluster.
     pub instance: Instance,
-    /// The unit of the instance's times, for people.
-    pub time_unit: String,
+    /// Which kinds of devices ops may run on.
+    pub kinds: Kinds,
 }
 
 impl Problem {
-    /// The graph of one entry on the cluster of another, both made with this seed, with kinds and memory as the cluster's
-    /// entry says.
+    /// The graph of one entry on the cluster of another, both made with this seed, with memory as the cluster's entry says,
+    /// and with kinds as it says, or else as the graph does.
     ///
     /// # Errors
     /// If one of them does not exist, cannot be read, or makes no sense; if they do not fit together.
@@ -37,16 +36,17 @@ impl Problem {
     pub fn new(graph: &GraphEntry, entry: &ClusterEntry, seed: u64) -> Result<Self, ProblemError> {
         let cluster = entry.load(seed)?;
         let (header, loaded) = graph.for_devices(cluster.device_count())?.load(seed)?;
+        let kinds = entry.kinds.unwrap_or(header.kinds);
         // Before the ratio, which counts an op's time on the devices that it may run on.
-        let loaded = entry.kinds.narrow(loaded, &cluster)?;
+        let loaded = kinds.narrow(loaded, &cluster)?;
         let loaded = match graph.ccr {
             None => loaded,
             Some(ccr) => scale_to_ccr(&loaded, &cluster, ccr, &graph.label())?,
         };
-        Self::joined(&header, Arc::new(loaded), cluster, entry.memory)
+        Self::joined(&header, Arc::new(loaded), cluster, kinds, entry.memory)
     }
 
-    /// A graph on a cluster that are there already, with kinds and memory as said.
+    /// A graph on a cluster that are there already, with memory as said, and with kinds as said, or else as the header does.
     ///
     /// # Errors
     /// If they do not fit together.
@@ -57,25 +57,27 @@ impl Problem {
         header: &GraphHeader,
         graph: Arc<DataflowGraph>,
         cluster: Cluster,
-        kinds: Kinds,
+        kinds: Option<Kinds>,
         memory: MemoryRule,
     ) -> Result<Self, ProblemError> {
+        let kinds = kinds.unwrap_or(header.kinds);
         let graph = match kinds {
             Kinds::AsGiven => graph,
             Kinds::AcceleratorsOnly => Arc::new(kinds.narrow(Arc::unwrap_or_clone(graph), &cluster)?),
         };
-        Self::joined(header, graph, cluster, memory)
+        Self::joined(header, graph, cluster, kinds, memory)
     }
 
     fn joined(
         header: &GraphHeader,
         graph: Arc<DataflowGraph>,
         cluster: Cluster,
+        kinds: Kinds,
         memory: MemoryRule,
     ) -> Result<Self, ProblemError> {
         let time_unit = time_unit(header, &graph, &cluster).to_owned();
         let instance = Instance::with_memory_rule(graph, cluster, memory)?.with_time_unit(&time_unit);
-        Ok(Self { instance, time_unit })
+        Ok(Self { instance, kinds })
     }
 }
 

@@ -7,26 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
-/// A graph on a cluster under a network model, executed by one executor: makespans in one scenario compare.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Scenario {
-    /// Name of the graph.
-    pub graph: String,
-    /// Name of the cluster.
-    pub cluster: String,
-    /// Name of the network model.
-    pub network: String,
-    /// Name of the executor.
-    pub executor: ExecutorName,
-}
-
-impl fmt::Display for Scenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}/{}", self.graph, self.cluster, self.network)?;
-        if self.executor.is_simulator() { Ok(()) } else { write!(f, "/{}", self.executor) }
-    }
-}
-
 /// What identifies a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CellKey {
@@ -53,12 +33,6 @@ pub struct CellKey {
 }
 
 impl CellKey {
-    /// The graph on the cluster under the network model, and the executor.
-    pub fn scenario(&self) -> Scenario {
-        let Self { graph, cluster, network, executor, .. } = self.clone();
-        Scenario { graph, cluster, network, executor }
-    }
-
     /// What a mark of a figure stands for: `graph|cluster|placer|scheduler`, and `|executor` unless it is the simulator;
     /// all repetitions. A figure shows one network model, which the mark leaves out.
     pub fn mark(&self) -> String {
@@ -72,8 +46,14 @@ impl CellKey {
 
 impl fmt::Display for CellKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { placer, scheduler, repetition, seed, kinds, .. } = self;
-        let kinds = if *kinds == Kinds::AsGiven { String::new() } else { format!(" ({kinds})") };
-        write!(f, "{placer} with {scheduler} on {}{kinds}, repetition {repetition} (seed {seed})", self.scenario())
+        let Self { graph, cluster, network, executor, placer, scheduler, repetition, seed, kinds, .. } = self;
+        write!(f, "{placer} with {scheduler} on {graph}@{cluster}/{network}")?;
+        if !executor.is_simulator() {
+            write!(f, "/{executor}")?;
+        }
+        if *kinds != Kinds::AsGiven {
+            write!(f, " ({kinds})")?;
+        }
+        write!(f, ", repetition {repetition} (seed {seed})")
     }
 }

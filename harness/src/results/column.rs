@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 use polars::prelude::*;
 use serde::Deserialize;
 

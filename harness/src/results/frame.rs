@@ -7,6 +7,9 @@ use crate::problem::Kinds;
 
 /// A type that a column can hold.
 pub trait ColumnValue: Sized {
+    /// The type in docs.
+    const NAME: &'static str;
+
     /// A column of these values.
     fn column(name: &str, values: Vec<Self>) -> Column;
 
@@ -44,8 +47,10 @@ fn null_in(column: &Column) -> PolarsError {
 }
 
 macro_rules! required {
-    ($rust:ty, $view:ident, $dtype:expr) => {
+    ($rust:ty, $name:literal, $view:ident, $dtype:expr) => {
         impl ColumnValue for $rust {
+            const NAME: &str = $name;
+
             fn column(name: &str, values: Vec<Self>) -> Column {
                 Column::new(name.into(), values)
             }
@@ -59,8 +64,10 @@ macro_rules! required {
 }
 
 macro_rules! optional {
-    ($rust:ty, $view:ident, $dtype:expr) => {
+    ($rust:ty, $name:literal, $view:ident, $dtype:expr) => {
         impl ColumnValue for Option<$rust> {
+            const NAME: &str = $name;
+
             fn column(name: &str, values: Vec<Self>) -> Column {
                 Column::new(name.into(), values)
             }
@@ -74,6 +81,8 @@ macro_rules! optional {
 }
 
 impl ColumnValue for Kinds {
+    const NAME: &str = String::NAME;
+
     fn column(name: &str, values: Vec<Self>) -> Column {
         Column::new(name.into(), values.into_iter().map(Self::name).collect::<Vec<_>>())
     }
@@ -87,6 +96,8 @@ impl ColumnValue for Kinds {
 }
 
 impl ColumnValue for ExecutorName {
+    const NAME: &str = String::NAME;
+
     fn column(name: &str, values: Vec<Self>) -> Column {
         Column::new(name.into(), values.iter().map(Self::as_str).collect::<Vec<_>>())
     }
@@ -96,10 +107,10 @@ impl ColumnValue for ExecutorName {
     }
 }
 
-required!(String, str, DataType::String);
-required!(u32, u32, DataType::UInt32);
-required!(u64, u64, DataType::UInt64);
-required!(f64, f64, DataType::Float64);
-optional!(String, str, DataType::String);
-optional!(u64, u64, DataType::UInt64);
-optional!(f64, f64, DataType::Float64);
+required!(String, "text", str, DataType::String);
+required!(u32, "u32", u32, DataType::UInt32);
+required!(u64, "u64", u64, DataType::UInt64);
+required!(f64, "f64", f64, DataType::Float64);
+optional!(String, "text", str, DataType::String);
+optional!(u64, "u64", u64, DataType::UInt64);
+optional!(f64, "f64", f64, DataType::Float64);

@@ -3,104 +3,82 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 use polars::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Status;
+use super::columns::columns;
+use super::{Content, Status};
 
-/// A number of a cell. It has two names, and every command and file takes both: that of its column (`traffic_bytes`)
-/// and a short one (`traffic`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Metric {
-    /// When the last device finishes.
-    Makespan,
-    /// Makespan / critical path of least costs.
-    Slr,
-    /// Time on the best single device / makespan.
-    Speedup,
-    /// Speedup / number of devices.
-    Efficiency,
-    /// Makespan / largest lower bound.
-    Gap,
-    /// Bytes moved between devices.
-    TrafficBytes,
-    /// Bytes on edges between devices, each edge counted.
-    CutBytes,
-    /// Send/receive pairs.
-    Transfers,
-    /// Edges between devices.
-    CutEdges,
-    /// Largest / mean busy time of the devices.
-    LoadImbalance,
-    /// Busy share of the devices' time.
-    Utilization,
-    /// Idle time, summed over devices.
-    IdleTime,
-    /// Largest peak memory of a device.
-    PeakMemoryBytes,
-    /// Devices with at least one op.
-    DevicesUsed,
-    /// Mean number of executable tasks when a device decides.
-    ExecutableMean,
-    /// Wall-clock seconds to place.
-    PlaceSeconds,
-    /// Wall-clock seconds to simulate.
-    SimulateSeconds,
-    /// Makespan of one training step: makespan / steps of the graph. Other graphs have one step.
-    StepTime,
-    /// Time that the busiest device waits, for training graphs a step: makespan − its busy time. For workers of equal
-    /// speed that wait while they exchange, it is the time of communication.
-    CommunicationTime,
-    /// Makespan / that of a reference run, as a geometric mean. Only a history of runs has it.
-    MakespanRatio,
-    /// Cells without a result. Only a history of runs has it.
-    Failed,
-}
-
-/// What a metric measures: it decides the unit of an axis and the digits of a number.
+/// Whether less or more of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// Simulated time, in the row's unit.
-    Time,
-    /// Wall-clock seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// A share from 0 to 1.
-    Share,
-    /// A ratio or a count: a number without unit.
-    Number,
+enum Better {
+    /// Less is better.
+    Less,
+    /// More is better.
+    More,
 }
 
-/// All metrics, in the order of the enum: column, short name, name for people, measure.
-const ABOUT: [(Metric, &str, &str, &str, Measure); 21] = {
-    use Measure::{Bytes, Number, Seconds, Share, Time};
-    use Metric::*;
-    [
-        (Makespan, "makespan", "makespan", "makespan", Time),
-        (Slr, "slr", "slr", "SLR", Number),
-        (Speedup, "speedup", "speedup", "speedup", Number),
-        (Efficiency, "efficiency", "efficiency", "efficiency", Share),
-        (Gap, "gap", "gap", "makespan / lower bound", Number),
-        (TrafficBytes, "traffic_bytes", "traffic", "traffic", Bytes),
-        (CutBytes, "cut_bytes", "cut", "cut", Bytes),
-        (Transfers, "transfers", "transfers", "transfers", Number),
-        (CutEdges, "cut_edges", "cut_edges", "cut edges", Number),
-        (LoadImbalance, "load_imbalance", "imbalance", "load imbalance", Number),
-        (Utilization, "utilization", "utilization", "utilization", Share),
-        (IdleTime, "idle_time", "idle", "idle time", Time),
-        (PeakMemoryBytes, "peak_memory_bytes", "memory", "peak memory", Bytes),
-        (DevicesUsed, "devices_used", "devices", "devices used", Number),
-        (ExecutableMean, "executable_mean", "executable", "executable ops", Number),
-        (PlaceSeconds, "place_seconds", "place_time", "time to place", Seconds),
-        (SimulateSeconds, "simulate_seconds", "simulate_time", "time to simulate", Seconds),
-        (StepTime, "step_time", "step", "time of a step", Time),
-        (CommunicationTime, "communication_time", "communication", "communication", Time),
-        (MakespanRatio, "makespan_ratio", "ratio", "makespan / reference", Number),
-        (Failed, "failed", "failed", "cells without a result", Number),
-    ]
-};
+/// What is declared of a metric.
+struct About {
+    metric: Metric,
+    column: &'static str,
+    title: &'static str,
+    content: Content,
+    short: &'static str,
+    better: Better,
+}
+
+/// Makes [`Metric`] from the list of columns: those that are metrics, then those that no row holds.
+macro_rules! metrics {
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[serde(default)])?
+        $field:ident: $type:ty = $content:ident, $title:literal
+            $(, metric($metric:ident, $short:literal, $better:ident))? $(, depends on $on:ident)?;
+    )*) => {
+        metrics! { @of
+            $($(
+                #[doc = concat!("The column [`", stringify!($field), "`](super::Row::", stringify!($field), ").")]
+                $field = $content, $title, metric($metric, $short, $better);
+            )?)*
+            /// Makespan of one training step: makespan / steps of the graph. Other graphs have one step.
+            step_time = Time, "time of a step", metric(StepTime, "step", Less);
+            /// Time that the busiest device waits, for training graphs a step: makespan − its busy time. For workers of
+            /// equal speed that wait while they exchange, it is the time of communication.
+            communication_time = Time, "communication", metric(CommunicationTime, "communication", Less);
+            /// Makespan / that of a reference run, as a geometric mean. Only a history of runs has it.
+            makespan_ratio = Ratio, "makespan / reference", metric(MakespanRatio, "ratio", Less);
+            /// Cells without a result. Only a history of runs has it.
+            failed = Count, "cells without a result", metric(Failed, "failed", Less);
+        }
+    };
+    (@of $(
+        $(#[$doc:meta])+
+        $field:ident = $content:ident, $title:literal, metric($metric:ident, $short:literal, $better:ident);
+    )*) => {
+        /// A number of a cell. It has two names, and every command and file takes both: that of its column
+        /// (`traffic_bytes`) and a short one (`traffic`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric {
+            $($(#[$doc])+ $metric,)*
+        }
+
+        /// All metrics, in the order of the enum.
+        const ABOUT: &[About] = &[$(
+            About {
+                metric: Metric::$metric,
+                column: stringify!($field),
+                title: $title,
+                content: Content::$content,
+                short: $short,
+                better: Better::$better,
+            },
+        )*];
+    };
+}
+
+columns!(metrics);
 
 /// No metric of those that are wanted has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,7 +112,7 @@ impl Metric {
 
     /// The metrics that a row has.
     pub fn of_rows() -> Vec<Self> {
-        let all = ABOUT.iter().map(|&(metric, ..)| metric);
+        let all = ABOUT.iter().map(|about| about.metric);
         all.filter(|metric| ![Self::MakespanRatio, Self::Failed].contains(metric)).collect()
     }
 
@@ -143,29 +121,33 @@ impl Metric {
         Self::of_rows().into_iter().filter(|metric| !metric.more_is_better()).collect()
     }
 
+    fn about(self) -> &'static About {
+        &ABOUT[self as usize]
+    }
+
     /// The name of its column, which identifies it in files.
     pub fn column(self) -> &'static str {
-        ABOUT[self as usize].1
+        self.about().column
     }
 
     /// Its short name: for the command line and for names of files.
     pub fn short(self) -> &'static str {
-        ABOUT[self as usize].2
+        self.about().short
     }
 
     /// What people call it.
     pub fn title(self) -> &'static str {
-        ABOUT[self as usize].3
+        self.about().title
     }
 
-    /// What it measures.
-    pub fn measure(self) -> Measure {
-        ABOUT[self as usize].4
+    /// What it holds.
+    pub fn content(self) -> Content {
+        self.about().content
     }
 
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
-        matches!(self, Self::Speedup | Self::Efficiency | Self::Utilization)
+        self.about().better == Better::More
     }
 
     /// Its values in a [`Table`](super::Table), named as its column: null where a row is not `ok`, has none, or one that
@@ -184,7 +166,7 @@ impl Metric {
 
     /// Whether it depends on the clock: then it differs from run to run.
     pub fn is_measured(self) -> bool {
-        self.measure() == Measure::Seconds
+        self.content() == Content::Seconds
     }
 
     /// The metric of this name, column or short, among `known`.
@@ -231,11 +213,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_the_order_of_the_enum_and_no_two_metrics_share_a_name() {
-        for (index, &(metric, column, short, ..)) in ABOUT.iter().enumerate() {
-            assert_eq!(metric as usize, index, "{column}");
-            for &(other, other_column, other_short, ..) in &ABOUT[..index] {
-                assert!(![other_column, other_short].iter().any(|name| [column, short].contains(name)), "{other:?}");
+    fn no_two_metrics_share_a_name() {
+        for (index, about) in ABOUT.iter().enumerate() {
+            for other in &ABOUT[..index] {
+                let names = [about.column, about.short];
+                assert!(![other.column, other.short].iter().any(|name| names.contains(name)), "{:?}", other.metric);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What network models predicted for a measured run: two columns a model, from the table of models.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use polars::prelude::*;
@@ -8,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::frame::ColumnValue;
+use super::{ColumnInfo, Content};
 use crate::execute::simulate::NETWORK_MODELS;
 
 /// What a network model predicted for the placement and the order that were measured.
@@ -23,8 +25,27 @@ pub struct Prediction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions(Vec<Prediction>);
 
-/// What the columns of a model begin with: predicted makespan, and its error.
-const PREFIXES: [&str; 2] = ["predicted_", "prediction_error_"];
+/// The columns of a model, up to its name: predicted makespan, and its error.
+const COLUMNS: [ColumnInfo; 2] = [
+    ColumnInfo {
+        name: Cow::Borrowed("predicted_"),
+        title: Cow::Borrowed("predicted by "),
+        type_name: Option::<f64>::NAME,
+        content: Content::Time,
+        is_measured: false,
+        came_later: true,
+        doc: "Makespan that the network model predicts for the measured placement and order; empty if simulated.",
+    },
+    ColumnInfo {
+        name: Cow::Borrowed("prediction_error_"),
+        title: Cow::Borrowed("error of "),
+        type_name: Option::<f64>::NAME,
+        content: Content::Ratio,
+        is_measured: false,
+        came_later: true,
+        doc: "Predicted / measured makespan − 1; empty if simulated.",
+    },
+];
 
 impl Default for Predictions {
     fn default() -> Self {
@@ -54,8 +75,21 @@ impl Predictions {
 
     /// The names of the columns, in order.
     pub fn columns() -> Vec<String> {
-        let names = NETWORK_MODELS.iter().map(|model| model.name());
-        names.flat_map(|name| PREFIXES.map(|prefix| format!("{prefix}{name}"))).collect()
+        Self::about().map(|column| column.name.into_owned()).collect()
+    }
+
+    /// The columns of all models, in order.
+    pub(super) fn about() -> impl Iterator<Item = ColumnInfo> {
+        NETWORK_MODELS.iter().flat_map(|model| Self::columns_of(model.name()))
+    }
+
+    /// The columns of a model.
+    pub fn columns_of(model: &str) -> [ColumnInfo; 2] {
+        COLUMNS.map(|column| ColumnInfo {
+            name: format!("{}{model}", column.name).into(),
+            title: format!("{}{model}", column.title).into(),
+            ..column
+        })
     }
 
     /// The values, in the order of [`Predictions::columns`].

@@ -1,40 +1,20 @@
 //! One row of a result table.
 
+use std::borrow::Cow;
+
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::columns::columns;
 use super::frame::ColumnValue;
-use super::{CellKey, Predictions};
+use super::grid::InstanceKey;
+use super::{CellKey, ColumnInfo, Content, Predictions};
 use crate::MeasuredTimeline;
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
 /// Version of the columns below; it changes when one is renamed, removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// Columns that came after the first tables of this version were written: where they are missing, they are empty, or what
-/// all tables had before.
-pub(super) const ADDED_COLUMNS: [&str; 19] = [
-    "placer_spec",
-    "repaired",
-    "kinds",
-    "memory",
-    "assumptions_broken",
-    "executor",
-    "hardware",
-    "execution",
-    "other_load",
-    "warm_ups",
-    "repetitions",
-    "makespan_least",
-    "makespan_largest",
-    "makespan_odd",
-    "makespan_even",
-    "time_scale",
-    "host",
-    "processor",
-    "commit",
-];
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,13 +55,32 @@ impl Status {
     }
 }
 
-/// Declares [`Row`] and its conversion from and to data frames from one list of columns.
+/// Whether an optional part of a declaration is there.
+macro_rules! is_given {
+    () => {
+        false
+    };
+    ($given:ident) => {
+        true
+    };
+}
+
+/// Makes [`Row`] and its conversion from and to data frames from the list of columns.
 macro_rules! row {
-    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[serde($default:ident)])?
+        $field:ident: $type:ty = $content:ident, $title:literal
+            $(, metric($metric:ident, $short:literal, $better:ident))? $(, depends on $on:ident)?;
+    )*) => {
         /// One cell: what was run, how it ended, and what was measured. Metrics are empty unless the status is `ok`.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct Row {
-            $($(#[$doc])* pub $field: $type,)*
+            $(
+                $(#[doc = $doc])+
+                $(#[serde($default)])?
+                pub $field: $type,
+            )*
             /// What each network model predicts for a measured placement and order, as columns of their own:
             /// `predicted_MODEL` and `prediction_error_MODEL`, which is predicted / measured makespan − 1.
             #[serde(flatten)]
@@ -92,7 +91,20 @@ macro_rules! row {
         }
 
         impl Row {
-            /// The names of all columns but those of [`Row::predictions`], in order.
+            /// All columns but those of [`Row::predictions`], in order.
+            pub const ABOUT: &'static [ColumnInfo] = &[$(
+                ColumnInfo {
+                    name: Cow::Borrowed(stringify!($field)),
+                    title: Cow::Borrowed($title),
+                    type_name: <$type as ColumnValue>::NAME,
+                    content: Content::$content,
+                    is_measured: is_given!($($on)?),
+                    came_later: is_given!($($default)?),
+                    doc: concat!($($doc),+),
+                },
+            )*];
+
+            /// Their names.
             pub const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
 
             /// A data frame of rows, in their order.
@@ -115,18 +127,12 @@ macro_rules! row {
             /// # Errors
             /// If a column is missing or of another type.
             pub fn from_frame(frame: &DataFrame) -> PolarsResult<Vec<Self>> {
+                Self::check_columns(|name| frame.column(name).is_ok())?;
                 let mut rows = vec![Self::default(); frame.height()];
                 $(
-                    match frame.column(stringify!($field)) {
-                        Ok(column) => {
-                            for (row, value) in rows.iter_mut().zip(<$type as ColumnValue>::values(column)?) {
-                                row.$field = value;
-                            }
-                        }
-                        Err(_) if ADDED_COLUMNS.contains(&stringify!($field)) => {}
-                        Err(_) => {
-                            let name = stringify!($field);
-                            polars_bail!(ComputeError: "no column '{name}': no table of this version; run the suite again")
+                    if let Ok(column) = frame.column(stringify!($field)) {
+                        for (row, value) in rows.iter_mut().zip(<$type as ColumnValue>::values(column)?) {
+                            row.$field = value;
                         }
                     }
                 )*
@@ -139,127 +145,26 @@ macro_rules! row {
     };
 }
 
-row! {
-    /// Name of the suite.
-    suite: String,
-    /// Name of the graph in the suite.
-    graph: String,
-    /// Name of the cluster in the suite.
-    cluster: String,
-    /// Number of devices of the cluster.
-    devices: u32,
-    /// Which kinds of devices ops may run on: `as_given` or `accelerators_only`; makespans under different ones do not
-    /// compare.
-    #[serde(default)]
-    kinds: Kinds,
-    /// How memory limits placements: `static`, `peak` or `unlimited`; empty in older tables.
-    memory: Option<String>,
-    /// The placer: the name that the suite gives it, else its name with the parameters given.
-    placer: String,
-    /// The placer with the parameters given, where `placer` is a name for print; else empty.
-    placer_spec: Option<String>,
-    /// The scheduler with the parameters given.
-    scheduler: String,
-    /// The network model; makespans under different models do not compare.
-    network: String,
-    /// What executed the placement: `simulate`, or an executor that measures; makespans of different ones do not compare.
-    #[serde(default)]
-    executor: ExecutorName,
-    /// Repetition, from 0.
-    repetition: u32,
-    /// Seed of this repetition: graphs, costs and placers draw from it.
-    seed: u64,
-    /// How the cell ended: `ok`, `infeasible`, `error`, `timed_out`, `panicked`, `invalid`.
-    status: String,
-    /// One line that says why, unless `ok`.
-    error: Option<String>,
-    /// Ops of the graph.
-    ops: u64,
-    /// Edges of the graph.
-    edges: u64,
-    /// Unit of the row's times: that of the graph's measured times (`seconds`), or `EU`, L's execution units.
-    time_unit: String,
-    /// When the last device finishes, in the row's time unit (L Eq. 2.1); the median of the repetitions if measured.
-    makespan: Option<f64>,
-    /// The least makespan of the repetitions, if measured.
-    makespan_least: Option<f64>,
-    /// The largest makespan of the repetitions, if measured.
-    makespan_largest: Option<f64>,
-    /// The median makespan of the first, third, … repetition, if several were measured.
-    makespan_odd: Option<f64>,
-    /// The median makespan of the second, fourth, … repetition, if several were measured.
-    makespan_even: Option<f64>,
-    /// Real seconds that one of the row's time units took, if measured.
-    time_scale: Option<f64>,
-    /// Makespan / sum of least costs over the critical path of least costs (Topcuoglu et al. 2002).
-    slr: Option<f64>,
-    /// Makespan of `single_device` with `pct` on the same graph, cluster, kinds, memory rule and network / makespan; empty
-    /// if `single_device` finds no valid placement, or the run was measured.
-    speedup: Option<f64>,
-    /// Speedup / number of devices that at least one op may run on.
-    efficiency: Option<f64>,
-    /// The largest lower bound on the makespan.
-    lower_bound: Option<f64>,
-    /// Which bound that is.
-    bound: Option<String>,
-    /// Makespan / lower bound.
-    gap: Option<f64>,
-    /// The makespan that the placer planned, if it made a schedule.
-    planned_makespan: Option<f64>,
-    /// What the placer's authors assume and this instance breaks: names of
-    /// [`Assumption`](placebench_algorithms::fairness::Assumption)s, separated by `, `; empty if nothing, or unknown.
-    assumptions_broken: Option<String>,
-    /// Units that the shared repair step moved to make the placement feasible; empty if the placer needs no repair.
-    repaired: Option<u64>,
-    /// Bytes moved after send/receive insertion (L Eq. 2.2).
-    traffic_bytes: Option<u64>,
-    /// Bytes on cut edges, each edge counted: without deduplication.
-    cut_bytes: Option<u64>,
-    /// Send/receive pairs.
-    transfers: Option<u64>,
-    /// Edges between devices.
-    cut_edges: Option<u64>,
-    /// Largest / mean busy time of the devices.
-    load_imbalance: Option<f64>,
-    /// Busy time / (devices · makespan).
-    utilization: Option<f64>,
-    /// Idle time summed over devices, in the row's time unit.
-    idle_time: Option<f64>,
-    /// Largest peak memory of a device in bytes.
-    peak_memory_bytes: Option<u64>,
-    /// Devices with at least one op.
-    devices_used: Option<u64>,
-    /// Mean number of executable tasks on a device when it decides (L Fig. 7.10).
-    executable_mean: Option<f64>,
-    /// Wall-clock seconds to place; the same for all schedulers of one placement.
-    place_seconds: Option<f64>,
-    /// What a measured run ran on: model of the processor, cores, GPUs with driver and clocks.
-    hardware: Option<String>,
-    /// How a measured run ran: kernel, transport, order, priority, or software.
-    execution: Option<String>,
-    /// Share of the machine's processor time that other processes used while it was measured.
-    other_load: Option<f64>,
-    /// Runs before the first that counts, if measured.
-    warm_ups: Option<u64>,
-    /// Runs that count, if measured.
-    repetitions: Option<u64>,
-    /// Wall-clock seconds to simulate; of a measured cell, to execute it with warm-ups and repetitions.
-    simulate_seconds: Option<f64>,
-    /// Peak resident memory of the whole process so far, in bytes.
-    peak_rss_bytes: Option<u64>,
-    /// The host that ran the cell.
-    host: Option<String>,
-    /// Its processor: seconds of different ones do not compare.
-    processor: Option<String>,
-    /// The commit that placebench was built from, if known.
-    commit: Option<String>,
-}
+columns!(row);
 
 impl Row {
-    /// Columns that depend on the clock, the process or the machine, not on the inputs: left out where runs are compared byte
-    /// for byte.
-    pub const MEASURED_COLUMNS: [&'static str; 6] =
-        ["place_seconds", "simulate_seconds", "peak_rss_bytes", "host", "processor", "commit"];
+    /// Columns that depend on the clock, the process or the machine, not on the inputs.
+    pub fn measured_columns() -> impl Iterator<Item = &'static str> {
+        Self::ABOUT.iter().filter(|column| column.is_measured).map(|column| &*column.name)
+    }
+
+    /// Refuses a table that lacks a column which the first tables of this version had.
+    ///
+    /// # Errors
+    /// If it does.
+    pub(super) fn check_columns(is_there: impl Fn(&str) -> bool) -> PolarsResult<()> {
+        match Self::ABOUT.iter().find(|column| !column.came_later && !is_there(&column.name)) {
+            Some(ColumnInfo { name, .. }) => {
+                polars_bail!(ComputeError: "no column '{name}': no table of this version; run the suite again")
+            }
+            None => Ok(()),
+        }
+    }
 
     /// How the cell ended; `None` if the column holds a word that this version does not know.
     pub fn status(&self) -> Option<Status> {
@@ -269,6 +174,19 @@ impl Row {
     /// Whether the cell was placed, simulated and validated.
     pub fn is_ok(&self) -> bool {
         self.status == Status::Ok.name()
+    }
+
+    /// What identifies the instance that the row is a draw of.
+    pub fn instance(&self) -> InstanceKey {
+        InstanceKey {
+            suite: self.suite.clone(),
+            graph: self.graph.clone(),
+            cluster: self.cluster.clone(),
+            kinds: self.kinds,
+            memory: self.memory.clone().unwrap_or_default(),
+            network: self.network.clone(),
+            executor: self.executor.clone(),
+        }
     }
 
     /// What identifies the cell.
@@ -312,6 +230,10 @@ mod tests {
         vec![ok, failed]
     }
 
+    fn later_columns() -> impl Iterator<Item = &'static str> {
+        Row::ABOUT.iter().filter(|column| column.came_later).map(|column| &*column.name)
+    }
+
     #[test]
     fn rows_survive_a_round_trip_through_a_frame() {
         let rows = example();
@@ -332,7 +254,7 @@ mod tests {
     #[test]
     fn an_older_frame_of_this_version_lacks_what_came_later() {
         let mut frame = Row::to_frame(&example()).unwrap();
-        for column in ADDED_COLUMNS {
+        for column in later_columns() {
             frame.drop_in_place(column).unwrap();
         }
         let mut rows = example();
@@ -344,7 +266,7 @@ mod tests {
     fn an_older_line_of_a_journal_lacks_what_came_later() {
         let row = example().remove(1);
         let mut line: serde_json::Value = serde_json::to_value(&row).unwrap();
-        for column in ADDED_COLUMNS {
+        for column in later_columns() {
             line.as_object_mut().unwrap().remove(column).unwrap();
         }
         assert_eq!(serde_json::from_value::<Row>(line).unwrap(), row);

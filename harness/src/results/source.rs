@@ -12,10 +12,7 @@ use polars_io::mmap::MmapBytesReader;
 use polars_io::parquet::metadata::FileMetadataRef;
 
 use super::page_headers::check_page_headers;
-use super::row::ADDED_COLUMNS;
 use super::{Row, TableError};
-use crate::execute::ExecutorName;
-use crate::problem::Kinds;
 
 /// Rows of a group in the files that we write: they are read together.
 pub(super) const GROUP_ROWS: usize = 1 << 16;
@@ -53,11 +50,7 @@ impl Source {
             check_page_headers(file.try_clone()?, &metadata)?;
             Ok((columns, metadata))
         })?;
-        let is_there = |name: &str| columns.iter().any(|column| column == name);
-        let missing = Row::COLUMNS.iter().find(|name| !is_there(name) && !ADDED_COLUMNS.contains(name));
-        if let Some(name) = missing {
-            polars_bail!(ComputeError: "no column '{name}': no table of this version; run the suite again");
-        }
+        Row::check_columns(|name| columns.iter().any(|column| column == name))?;
         Ok(Self::File { file, path: path.to_owned(), metadata, columns })
     }
 
@@ -98,8 +91,10 @@ impl Source {
                     Some(all) => all,
                     None => Row::to_frame(&[])?.select(there)?,
                 };
+                // What tables say that were written before there was this column.
+                let absent = Row::to_frame(&[Row::default()])?;
                 for name in missing {
-                    all.with_column(absent(name, all.height()))?;
+                    all.with_column(absent.column(name)?.new_from_index(0, all.height()))?;
                 }
                 let mut all = typed(all.select(columns)?)?;
                 all.rechunk_mut_par();
@@ -127,15 +122,6 @@ fn typed(frame: DataFrame) -> PolarsResult<DataFrame> {
         _ => Ok(column),
     });
     DataFrame::new(height, columns.collect::<PolarsResult<_>>()?)
-}
-
-/// What tables say that were written before there was this column.
-fn absent(name: &str, height: usize) -> Column {
-    match name {
-        "kinds" => Column::new(name.into(), vec![Kinds::AsGiven.name(); height]),
-        "executor" => Column::new(name.into(), vec![ExecutorName::default().as_str(); height]),
-        _ => Column::full_null(name.into(), height, &DataType::Null),
-    }
 }
 
 /// The rows by the group of the file that they are in: the first row that is needed of it, and which are.

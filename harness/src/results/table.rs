@@ -9,12 +9,9 @@ use polars::prelude::*;
 
 use super::frame::{ColumnValue, values};
 use super::source::{GROUP_ROWS, Scan, Source};
-use super::{CellKey, Codes, Column, Predictions, Row, Scenario, TableError};
+use super::{CellKey, Codes, Column, Predictions, Row, TableError};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
-
-/// The columns of a [`Scenario`].
-pub const SCENARIO: [&str; 4] = ["graph", "cluster", "network", "executor"];
 
 /// The columns of a [`CellKey`], in its order.
 pub const CELL: [&str; 10] =
@@ -352,38 +349,23 @@ fn no_name() -> PolarsError {
     polars_err!(ComputeError: "column 'graph' or 'cluster' has an empty value")
 }
 
-/// Each row of `left`, in their order, with the columns of the row of `right` that agrees with it in the columns `by`;
-/// nulls where there is none.
-pub fn left_join(left: LazyFrame, right: LazyFrame, by: &[&str]) -> LazyFrame {
-    let by: Vec<Expr> = by.iter().map(|&name| col(name)).collect();
-    let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
-    left.join(right, by.clone(), by, args)
-}
-
-/// The scenarios of a data frame that has the columns [`SCENARIO`], one a row.
-///
-/// # Errors
-/// If a column is missing.
-pub fn scenarios(frame: &DataFrame) -> PolarsResult<Vec<Scenario>> {
-    let [graphs, clusters, networks] = ["graph", "cluster", "network"].map(|name| values::<String>(frame, name));
-    let zipped = graphs?.into_iter().zip(clusters?).zip(networks?).zip(values::<ExecutorName>(frame, "executor")?);
-    let scenario = |(((graph, cluster), network), executor)| Scenario { graph, cluster, network, executor };
-    Ok(zipped.map(scenario).collect())
-}
-
 /// The cells of a data frame that has the columns [`CELL`], one a row.
 ///
 /// # Errors
 /// If a column is missing.
 pub fn cell_keys(frame: &DataFrame) -> PolarsResult<Vec<CellKey>> {
-    let (scenarios, suites) = (scenarios(frame)?, values::<String>(frame, "suite")?);
-    let kinds = values::<Kinds>(frame, "kinds")?;
-    let (placers, schedulers) = (values::<String>(frame, "placer")?, values::<String>(frame, "scheduler")?);
+    let text = |name: &str| values::<String>(frame, name);
+    let (suites, graphs, clusters, kinds) =
+        (text("suite")?, text("graph")?, text("cluster")?, values::<Kinds>(frame, "kinds")?);
+    let (networks, executors) = (text("network")?, values::<ExecutorName>(frame, "executor")?);
+    let (placers, schedulers) = (text("placer")?, text("scheduler")?);
     let (repetitions, seeds) = (values::<u32>(frame, "repetition")?, values::<u64>(frame, "seed")?);
-    let names = scenarios.into_iter().zip(kinds).zip(suites).zip(placers).zip(schedulers);
-    let key = |(((((scenario, kinds), suite), placer), scheduler), (repetition, seed)): (_, (u32, u64))| {
-        let Scenario { graph, cluster, network, executor } = scenario;
+    let instances = suites.into_iter().zip(graphs).zip(clusters).zip(kinds).zip(networks).zip(executors);
+    let candidates = placers.into_iter().zip(schedulers);
+    let draws = repetitions.into_iter().zip(seeds);
+    let key = |((instance, (placer, scheduler)), (repetition, seed))| {
+        let (((((suite, graph), cluster), kinds), network), executor) = instance;
         CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed }
     };
-    Ok(names.zip(repetitions.into_iter().zip(seeds)).map(key).collect())
+    Ok(instances.zip(candidates).zip(draws).map(key).collect())
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use placebench_datasets::io_reason;
+use placebench_base::io_reason;
 use polars::prelude::PolarsError;
 
 /// Why a table cannot be read or written.

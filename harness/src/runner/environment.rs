@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::results::Row;
+
 /// Where and how a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -35,6 +37,12 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// A row that says where it was made: host, processor and commit.
+    pub fn sign(&self, row: Row) -> Row {
+        let (host, processor, commit) = (self.host.clone(), self.cpu.clone(), self.commit.clone());
+        Row { host: Some(host), processor: Some(processor), commit, ..row }
+    }
+
     /// Whether rows of both may stand in one table.
     pub(super) fn is_same_version(&self, other: &Self) -> bool {
         (&self.version, &self.commit, self.schema_version) == (&other.version, &other.commit, other.schema_version)

@@ -195,7 +195,7 @@ mod tests {
 
     /// The row of a cell as attempt `by` would have it.
     fn row(plan: &Plan, cell: usize, by: f64) -> Row {
-        Row { status: "ok".into(), place_seconds: Some(by), ..plan.blank_row(plan.cells[cell]) }
+        Row { status: "ok".into(), place_seconds: Some(by), ..plan.request(plan.cells[cell]).blank_row() }
     }
 
     fn open(path: &Path, shard: Option<Shard>) -> RunFolder {

@@ -118,9 +118,7 @@ impl RunFolder {
         if let Some(timeline) = &row.timeline {
             timeline.write(&self.path).map_err(|(path, source)| FolderError::Io { path, source })?;
         }
-        let Environment { host, cpu, commit, .. } = &self.environment;
-        let row = Row { host: Some(host.clone()), processor: Some(cpu.clone()), commit: commit.clone(), ..row.clone() };
-        self.journal.append(&row)
+        self.journal.append(&self.environment.sign(row.clone()))
     }
 
     /// Notes that a shard is done, and says whether all are.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use placebench_datasets::io_reason;
+use placebench_base::io_reason;
 
 use crate::results::TableError;
 use crate::suite::SuiteError;

@@ -90,12 +90,12 @@ mod tests {
 
     #[test]
     fn work_that_ignores_its_deadline_is_abandoned() {
-        let started = Instant::now();
-        let outcome = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |_| {
-            thread::sleep(Duration::from_secs(60));
+        let outcome: Outcome<()> = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |_| {
+            loop {
+                thread::park();
+            }
         });
         assert_eq!(outcome, Outcome::TimedOut);
-        assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

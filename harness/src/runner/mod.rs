@@ -1,6 +1,5 @@
 //! Runs the cells of a suite in parallel and turns each into a row, whatever happens in it.
 
-mod cell;
 mod environment;
 mod finished;
 mod folder;
@@ -17,7 +16,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use placebench_algorithms::StopToken;
-use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -30,12 +28,9 @@ pub use inputs::input_digests;
 pub use open::{open_run, read_run};
 pub use replay::{MeasuredCell, replay, replay_within};
 
-use crate::evaluate::Reference;
-use crate::execute::simulate::Simulator;
-use crate::problem::Problem;
+use crate::request::{Answer, CellRequest, Prepared, failed};
 use crate::results::{Row, Status};
 use crate::suite::{Cell, Group, Plan};
-use cell::Prepared;
 use guard::{Outcome, guarded};
 
 /// Watches a run as it goes on; called from several threads.
@@ -188,13 +183,8 @@ fn run_group<E: Send>(
 fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |stop| {
-        let Problem { instance, time_unit } = plan.problem(&group).map_err(|error| error.to_string())?;
-        let reference = Reference::new(&instance);
-        let with_single_device =
-            |network| reference.clone().with_single_device(&instance, &Simulator::new(network), &stop);
-        let references = plan.networks.iter().map(|&(_, network)| with_single_device(network)).collect();
-        let broken = broken_assumptions(&Assumption::ALL, &instance);
-        Ok(Prepared { instance, time_unit, references, broken })
+        let problem = plan.problem(&group).map_err(|error| error.to_string())?;
+        Ok(Prepared::new(problem, plan.networks.iter().map(|&(_, network)| network), &stop))
     })
 }
 
@@ -212,20 +202,25 @@ fn run_job<E>(
     // The limit is for a cell. Placements that take turns share what they have together.
     let measures = plan.executors[job[0].executor].measures;
     let turns = if measures { job.len() } else { 1 };
-    let limit = plan.suite.time_limit_seconds.map(|seconds| Duration::from_secs_f64(seconds * turns as f64));
+    let limit_of =
+        |cells: usize| plan.suite.time_limit_seconds.map(|limit| Duration::from_secs_f64(limit * cells as f64));
+    let (limit, placing) = (limit_of(turns), limit_of(1));
     let work = {
         let (plan, prepared, cells, pool) = (Arc::clone(plan), prepared.clone(), job.to_vec(), pool.cloned());
-        move |token: StopToken| match measures {
-            true => cell::measure(&plan, &prepared, &cells, &token),
-            false => cell::run(&plan, &prepared, &cells, pool.as_deref(), &token),
+        move |token: StopToken| {
+            let requests: Vec<_> = cells.iter().map(|&cell| plan.request(cell)).collect();
+            match measures {
+                true => prepared.answer_in_turns(&requests, placing, &token).into_iter().map(kept).collect(),
+                false => simulate(&prepared, &requests, pool.as_deref(), &token),
+            }
         }
     };
-    let describe = |cell: Cell| cell::blank_row(plan, cell, Some(prepared));
+    let describe = |cell: Cell| prepared.blank_row(&plan.request(cell));
     match guarded(limit, stop, work) {
         Outcome::Done(None) | Outcome::Stopped => Ok(()),
         Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),
         Outcome::Panicked(message) => {
-            job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::Panicked, &message)))
+            job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::Panicked, &message)))
         }
         // A placer that was stopped may have reported more about it than the limit.
         Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
@@ -238,9 +233,29 @@ fn run_job<E>(
         }
         Outcome::Late(_) | Outcome::TimedOut => {
             let message = format!("not done in time; {}", limit_text(plan));
-            job.iter().try_for_each(|&cell| keep(cell::failed(describe(cell), Status::TimedOut, &message)))
+            job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::TimedOut, &message)))
         }
     }
+}
+
+/// Simulates cells that share a placement, which is searched for on the threads of `pool`; `None` if the run was stopped.
+fn simulate(
+    prepared: &Prepared,
+    requests: &[CellRequest<'_>],
+    pool: Option<&ThreadPool>,
+    stop: &StopToken,
+) -> Option<Vec<Row>> {
+    let first = requests.first()?;
+    let placed = match pool {
+        Some(pool) if first.placer.uses_objective() => pool.install(|| first.place(prepared.instance(), stop)),
+        _ => first.place(prepared.instance(), stop),
+    };
+    requests.iter().map(|request| kept(prepared.answer(request, &placed, stop))).collect()
+}
+
+/// The row of an answer; `None` if it was cut short.
+fn kept(answer: Answer) -> Option<Row> {
+    (!answer.is_stopped()).then_some(answer.row)
 }
 
 fn limit_text(plan: &Plan) -> String {
@@ -254,5 +269,5 @@ fn fail_all<E>(
     message: &str,
     keep: &(impl Fn(Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    jobs.iter().flatten().try_for_each(|&cell| keep(cell::failed(cell::blank_row(plan, cell, None), status, message)))
+    jobs.iter().flatten().try_for_each(|&cell| keep(failed(plan.request(cell).blank_row(), status, message)))
 }

@@ -81,7 +81,7 @@ mod tests {
         let row = |cell: Cell, seconds: f64| Row {
             status: Status::Ok.name().into(),
             place_seconds: Some(seconds),
-            ..plan.blank_row(cell)
+            ..plan.request(cell).blank_row()
         };
         // Backwards, the last cell not at all, and one twice: its first row counts.
         let cells = &plan.cells[..plan.cells.len() - 1];

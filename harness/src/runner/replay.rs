@@ -10,7 +10,7 @@ use placebench_datasets::{Instance, PlacedGraph, Placement};
 
 use super::guard::{Outcome, guarded};
 use crate::MeasuredTimeline;
-use crate::evaluate::{Evaluation, Evaluator};
+use crate::evaluate::Evaluation;
 use crate::execute::simulate::{Simulator, simulate};
 use crate::execute::{Replay, order_of};
 use crate::suite::{Cell, Plan};
@@ -41,13 +41,9 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
 /// # Complexity
 /// That of the cell.
 pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
-    let network = plan.networks[cell.network].1;
-    let scheduler = cell.scheduler.map(|scheduler| &*plan.schedulers[scheduler].1);
-    let evaluator = Evaluator { instance, reference: None, seed: plan.groups[cell.group].seed, stop };
-    let simulator = Simulator { record_choices: true, ..Simulator::new(network) };
-    let placed = evaluator.place(&*plan.placers[cell.placer].1, network);
-    let evaluation = placed.and_then(|placed| evaluator.execute(&placed, scheduler, &simulator));
-    evaluation.map_err(|error| error.to_string())
+    let request = plan.request(cell);
+    let simulator = Simulator { record_choices: true, ..Simulator::new(request.network) };
+    request.evaluate_on(&simulator, instance, stop).map_err(|error| error.to_string())
 }
 
 /// A measured cell.
@@ -117,8 +113,8 @@ mod tests {
             let problem = plan.problem(&plan.groups[cell.group]).unwrap();
             let replay = replay_within(&plan, cell, &problem.instance, Duration::from_secs(60)).unwrap();
             assert_eq!(
-                (Some(replay.timeline.makespan()), &problem.time_unit),
-                (row.makespan, &row.time_unit),
+                (Some(replay.timeline.makespan()), problem.instance.time_unit()),
+                (row.makespan, row.time_unit.as_str()),
                 "{:?}",
                 row.key()
             );

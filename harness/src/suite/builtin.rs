@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use placebench_datasets::nearest;
+use placebench_base::nearest;
 
 use super::{Suite, SuiteError};
 
@@ -73,6 +73,7 @@ impl Suite {
 mod tests {
     use super::*;
     use crate::problem::Kinds;
+    use crate::suite::Plan;
     use placebench_datasets::MemoryRule;
 
     #[test]
@@ -86,15 +87,31 @@ mod tests {
     fn default_and_mixed_differ_in_the_kinds_alone_and_reproductions_keep_those_of_their_sources() {
         let suite = |name: &str| BuiltIn::find(name).unwrap().suite().unwrap();
         let (default, mut mixed) = (suite("default"), suite("mixed"));
-        assert_eq!((default.clusters[0].kinds, mixed.clusters[0].kinds), (Kinds::AcceleratorsOnly, Kinds::AsGiven));
-        mixed.clusters[0].kinds = Kinds::AcceleratorsOnly;
+        assert_eq!(
+            (default.clusters[0].kinds, mixed.clusters[0].kinds),
+            (Some(Kinds::AcceleratorsOnly), Some(Kinds::AsGiven))
+        );
+        mixed.clusters[0].kinds = Some(Kinds::AcceleratorsOnly);
         let (title, analysis) = (default.title.clone(), default.analysis.clone());
         assert_eq!(Suite { name: "default".to_owned(), title, analysis, ..mixed }, default);
         // The reading with unlimited memory is one of several.
         for (name, memory) in [("laich2017", MemoryRule::Static), ("bahnmueller2018", MemoryRule::Unlimited)] {
             for cluster in suite(name).clusters {
                 let read = if cluster.label().ends_with("_memory") { MemoryRule::Unlimited } else { memory };
-                assert_eq!((cluster.kinds, cluster.memory), (Kinds::AsGiven, read), "{name}");
+                assert_eq!(cluster.memory, read, "{name}");
+            }
+            let plan = Plan::new(suite(name)).unwrap();
+            assert!(plan.cells.iter().all(|&cell| plan.key(cell).kinds == Kinds::AsGiven), "{name}");
+        }
+    }
+
+    #[test]
+    fn built_in_suites_say_where_accelerators_alone_run_what_they_can() {
+        for built_in in BUILT_IN {
+            let plan = Plan::new(built_in.suite().unwrap()).unwrap();
+            for group in &plan.groups {
+                let said = plan.suite.clusters[group.cluster].kinds.unwrap_or(Kinds::AsGiven);
+                assert_eq!(plan.suite.kinds(group.graph, group.cluster), said, "{}: {group:?}", built_in.name);
             }
         }
     }

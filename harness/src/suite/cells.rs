@@ -1,16 +1,16 @@
 //! The cells of a suite, in the order of its tables.
 
-use placebench_algorithms::fairness::Assumption;
 use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
-use placebench_datasets::MemoryRule;
-use placebench_datasets::process::{NotEnoughMemory, check_memory};
+use placebench_base::process::{NotEnoughMemory, check_memory};
+use placebench_datasets::Kinds;
 use polars::prelude::PolarsError;
 
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::execute::{ExecutorEntry, ExecutorName, executor};
 use crate::problem::{GraphEntry, Problem, ProblemError};
-use crate::results::{CellKey, Column, Filter, FilterError, Row, TableBuilder, TableError};
+use crate::request::{CellRequest, silent};
+use crate::results::{CellKey, Column, Filter, FilterError, TableBuilder, TableError};
 
 /// Why a suite has no list of cells.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum PlanError {
     /// The list of its cells, which its `where` goes through, cannot be kept.
     #[error("where: {0}")]
     Table(#[from] TableError),
+    /// A graph's file, which says on which kinds of devices its ops may run, cannot be read.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
     /// Its cells do not fit into memory.
     #[error("{0}; the suite's repetitions multiply them")]
     Memory(#[from] NotEnoughMemory),
@@ -93,11 +96,21 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Resolves a suite.
+    /// Resolves a suite. Where it leaves open on which kinds of devices the ops of a graph may run, [`Plan::suite`] says
+    /// what the graph's own rule is: a run whose files are gone can still be read.
     ///
     /// # Errors
-    /// If it names an unknown algorithm or parameter, which [`Suite::parse`] has checked already, or its filter is wrong.
-    pub fn new(suite: Suite) -> Result<Self, PlanError> {
+    /// If it names an unknown algorithm or parameter, which [`Suite::parse`] has checked already, or its filter is wrong; if a
+    /// graph has to be asked for its rule and cannot be read.
+    pub fn new(mut suite: Suite) -> Result<Self, PlanError> {
+        if suite.clusters.iter().any(|cluster| cluster.kinds.is_none()) {
+            for graph in &mut suite.graphs {
+                let kinds = graph.kinds()?;
+                if graph.file.is_some() || kinds != Kinds::default() {
+                    graph.kinds = Some(kinds);
+                }
+            }
+        }
         let parse = |text: &String| text.parse::<Spec>();
         let mut placers = suite
             .placers
@@ -148,7 +161,7 @@ impl Plan {
             return Ok(());
         }
         let mut rows = TableBuilder::new();
-        self.cells.iter().try_for_each(|&cell| rows.push(self.blank_row(cell)))?;
+        self.cells.iter().try_for_each(|&cell| rows.push(self.request(cell).blank_row()))?;
         let table = rows.finish()?;
         only.check(&[&table])?;
         let passing: Vec<u32> = table.filter(only.expr())?.column("row")?;
@@ -234,25 +247,29 @@ impl Plan {
         Problem::new(&self.suite.graphs[group.graph], &self.suite.clusters[group.cluster], group.seed)
     }
 
-    /// The specification of a cell's placer, where the suite gives it a name for print.
-    pub fn placer_spec(&self, cell: Cell) -> Option<&str> {
-        let entry = cell.placer.checked_sub(self.suite.placers.len())?;
-        self.suite.placer_entries.get(entry)?.spec()
+    /// The specification of a placer of the registry, by its index; programs and functions have none.
+    pub fn spec(&self, placer: usize) -> Option<&str> {
+        match placer.checked_sub(self.suite.placers.len()) {
+            None => Some(&self.suite.placers[placer]),
+            Some(entry) => self.suite.placer_entries[entry].spec(),
+        }
     }
 
-    /// What the authors of a cell's placer assume; nothing is known of programs.
-    pub fn assumptions(&self, cell: Cell) -> &'static [Assumption] {
-        let spec = match cell.placer.checked_sub(self.suite.placers.len()) {
-            None => self.suite.placers.get(cell.placer).map(String::as_str),
-            Some(_) => self.placer_spec(cell),
-        };
-        let name = spec.and_then(|spec| spec.split('(').next()).unwrap_or_default().trim();
-        registry::placers().find(|entry| entry.name == name).map_or(&[], |entry| entry.assumes)
-    }
-
-    /// How memory limits the placement of a cell.
-    pub fn memory_rule(&self, cell: Cell) -> MemoryRule {
-        self.suite.clusters[self.groups[cell.group].cluster].memory
+    /// What makes a cell.
+    pub fn request(&self, cell: Cell) -> CellRequest<'_> {
+        let group = &self.groups[cell.group];
+        CellRequest {
+            key: self.key(cell),
+            spec: self.spec(cell.placer),
+            memory: self.suite.clusters[group.cluster].memory,
+            graph: &self.suite.graphs[group.graph],
+            placer: &*self.placers[cell.placer].1,
+            scheduler: cell.scheduler.map(|scheduler| &*self.schedulers[scheduler].1),
+            network: self.networks[cell.network].1,
+            executor: self.executors[cell.executor],
+            settings: &self.suite.execute,
+            notify: silent(),
+        }
     }
 
     /// What identifies a cell.
@@ -262,7 +279,7 @@ impl Plan {
             suite: self.suite.name.clone(),
             graph: self.suite.graphs[group.graph].label(),
             cluster: self.suite.clusters[group.cluster].label(),
-            kinds: self.suite.clusters[group.cluster].kinds,
+            kinds: self.suite.kinds(group.graph, group.cluster),
             network: self.networks[cell.network].0.clone(),
             executor: ExecutorName::from(self.executors[cell.executor].name),
             placer: self.placers[cell.placer].0.clone(),
@@ -271,27 +288,6 @@ impl Plan {
                 .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
             repetition: group.repetition,
             seed: group.seed,
-        }
-    }
-
-    /// A row with what is known of a cell before its instance is made.
-    pub fn blank_row(&self, cell: Cell) -> Row {
-        let CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed } =
-            self.key(cell);
-        Row {
-            suite,
-            graph,
-            cluster,
-            kinds,
-            memory: Some(self.memory_rule(cell).name().to_owned()),
-            placer,
-            placer_spec: self.placer_spec(cell).map(str::to_owned),
-            scheduler,
-            network,
-            executor,
-            repetition,
-            seed,
-            ..Row::default()
         }
     }
 }

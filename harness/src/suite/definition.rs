@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_datasets::{TomlFault, io_reason, parse_toml};
+use placebench_base::{TomlFault, io_reason, parse_toml};
+use placebench_datasets::Kinds;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -246,6 +247,12 @@ impl Suite {
         }
         self.placers = all.into_iter().filter(|name| !except.contains(name)).collect();
         Ok(())
+    }
+
+    /// Which kinds of devices the ops of a graph may run on, on a cluster, both by their index. A plan's suite knows of every
+    /// graph whose rule is not the default.
+    pub(crate) fn kinds(&self, graph: usize, cluster: usize) -> Kinds {
+        self.clusters[cluster].kinds.or(self.graphs[graph].kinds).unwrap_or_default()
     }
 
     /// The suite as TOML.
@@ -629,7 +636,7 @@ preset = "laich7"
             (format!("{GOOD}send_ops = inf"), "s.toml: cluster 'laich7': send_ops is inf: it must be a finite number"),
             (
                 GOOD.replace("preset = \"laich1\"", "catalogue = \"nmtt\""),
-                "s.toml: graph 'nmtt': the catalogue has no graph 'nmtt': did you mean 'nmt'?",
+                "s.toml: graph 'nmtt': unknown graph of the catalogue 'nmtt': did you mean 'nmt'?",
             ),
             (
                 GOOD.replace("preset = \"laich1\"", "leveled = { levels = 0, nodes_per_level = [1, 2] }"),

@@ -143,7 +143,7 @@ mod tests {
             let positions = Positions::new(&plan);
             let place = |line: &str| positions.of(&serde_json::from_str(line).unwrap());
             for (index, &cell) in plan.cells.iter().enumerate() {
-                let line = serde_json::to_string(&plan.blank_row(cell)).unwrap();
+                let line = serde_json::to_string(&plan.request(cell).blank_row()).unwrap();
                 assert_eq!(place(&line), Some(index), "{line}");
                 for (from, to) in [
                     ("\"suite\":\"s\"", "\"suite\":\"t\""),

@@ -1,8 +1,8 @@
 //! Links carry no more than they can.
 
-use placebench_datasets::Time;
+use placebench_datasets::{ROUNDING, Time};
 
-use super::{Records, Run, TOLERANCE, Violation};
+use super::{Records, Run, Violation};
 
 /// Bytes that moved over a link at some time within an interval.
 #[derive(Clone, Copy)]
@@ -68,8 +68,8 @@ fn check_period(run: &Run<'_>, period: &mut [Load]) -> Result<(), Violation> {
 fn check_stretch(run: &Run<'_>, link: u32, start: Time, end: Time, bytes: f64) -> Result<(), Violation> {
     let shared = run.cluster.shared_links();
     // Both ends of the stretch may be off by rounding.
-    let most = shared.capacity(link as usize) * (end - start + TOLERANCE * end);
-    if bytes > most * (1.0 + TOLERANCE) {
+    let most = shared.capacity(link as usize) * (end - start + ROUNDING * end);
+    if bytes > most * (1.0 + ROUNDING) {
         let link = shared.name(link as usize).to_owned();
         return Err(Violation::LinkOverload { link, start, end, bytes, most });
     }

@@ -10,14 +10,11 @@ mod records;
 mod transfers;
 mod violation;
 
-use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time};
+use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time, is_equal, is_less};
 
 pub use demands::{Demands, TransferLaw};
 pub use records::{OpRecord, Records, Route, RouteRecord};
 pub use violation::Violation;
-
-/// Times may differ by this much of their size: what rounding in another order of operations explains.
-const TOLERANCE: f64 = 1e-9;
 
 /// Checks that a run executed the graph as placed, on the cluster, and as demanded.
 ///
@@ -38,7 +35,7 @@ const TOLERANCE: f64 = 1e-9;
 ///    each device's at every instant, with tensors staying as [`MemoryUse`](crate::memory::MemoryUse) defines; under
 ///    `Static`, the static demands stay below it, too (L §4.1).
 ///
-/// Times count as equal if they differ by less than 10⁻⁹ of their size.
+/// Times are equal if they are [equal up to rounding](is_equal).
 ///
 /// # Errors
 /// The first violation.
@@ -84,12 +81,12 @@ struct Run<'a> {
 
 /// Whether `a` is later than `b` by more than rounding explains.
 fn is_later(a: Time, b: Time) -> bool {
-    a > b + TOLERANCE * a.abs().max(b.abs())
+    is_less(b, a)
 }
 
 /// Whether an interval is as long as expected.
 fn lasts(start: Time, end: Time, expected: Time) -> bool {
-    (end - start - expected).abs() <= TOLERANCE * end.abs().max(expected)
+    is_equal(end, start + expected)
 }
 
 fn are_times(start: Time, end: Time) -> bool {

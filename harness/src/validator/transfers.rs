@@ -1,10 +1,9 @@
 //! Rules about what moves between devices.
 
-use placebench_datasets::{OpId, Time};
+use placebench_datasets::{OpId, ROUNDING, Time};
 
 use super::{
-    Records, Route, RouteRecord, Run, Span, TOLERANCE, TransferLaw, Violation, are_times, first_overlap, is_later,
-    lasts,
+    Records, Route, RouteRecord, Run, Span, TransferLaw, Violation, are_times, first_overlap, is_later, lasts,
 };
 
 /// The transfers, send ops and receive ops of a run, found by what they move.
@@ -233,7 +232,7 @@ impl<'a> Transfers<'a> {
             let bytes = record.route.tensor.map_or(0.0, |tensor| run.graph.tensor_bytes(tensor) as f64);
             let gap = bytes / run.cluster.link(record.route.from, record.route.to).rate;
             // Where the end is much later than the gap is long, the difference is off by rounding of the end.
-            let taken_from = (record.end - gap + TOLERANCE * record.end).min(record.end);
+            let taken_from = (record.end - gap + ROUNDING * record.end).min(record.end);
             (gap > 0.0).then_some([(record.start, record.start + gap), (taken_from, record.end)])
         })
     }

@@ -1,6 +1,6 @@
 //! What can be wrong with a run.
 
-use placebench_datasets::significant::excess_texts;
+use placebench_base::significant::excess_texts;
 use placebench_datasets::{Kind, KindSet, Time};
 
 /// The first rule that a run breaks, in one line.

@@ -1,5 +1,4 @@
 //! What the integration tests share: random instances, and a naive simulator to compare with.
-#![allow(dead_code)] // Each test program uses its own part.
 
 pub(crate) mod naive;
 pub(crate) mod problem;

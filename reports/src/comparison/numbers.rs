@@ -1,8 +1,8 @@
 //! Numbers of comparisons in as many digits as it takes to see the difference.
 
-use placebench_datasets::significant::{bytes_text, time_text};
+use placebench_base::significant::{bytes_text, time_text};
 use placebench_harness::compare::CellChange;
-use placebench_harness::results::{Measure, Metric};
+use placebench_harness::results::{Content, Metric};
 
 /// A factor with four decimals, or so many that it is not 1; `1` only if it is exactly that.
 pub(crate) fn factor(ratio: f64) -> String {
@@ -27,11 +27,11 @@ pub(crate) fn probability(p: f64) -> String {
 
 /// The two values of a changed cell, in full where three digits do not tell them apart.
 pub(crate) fn values(metric: Metric, change: &CellChange) -> String {
-    let short = |value: f64| match metric.measure() {
-        Measure::Time => time_text(value, &change.time_unit),
-        Measure::Seconds => seconds(value),
-        Measure::Bytes => bytes_text(value),
-        Measure::Share | Measure::Number => format!("{value:.3}"),
+    let short = |value: f64| match metric.content() {
+        Content::Time => time_text(value, &change.time_unit),
+        Content::Seconds => seconds(value),
+        Content::Bytes => bytes_text(value),
+        Content::Text | Content::Count | Content::Share | Content::Ratio => format!("{value:.3}"),
     };
     let (old, new) = (short(change.old), short(change.new));
     if old == new { format!("{} → {}", change.old, change.new) } else { format!("{old} → {new}") }

@@ -1,6 +1,7 @@
 //! Rankings.
 
-use placebench_harness::compare::{Candidates, Gap, Ranking};
+use placebench_harness::compare::{Gap, Ranking};
+use placebench_harness::results::grid::Candidates;
 
 use super::numbers::{counted, factor, probability};
 use crate::export::Table;
@@ -33,24 +34,23 @@ pub fn ranking_notes(ranking: &Ranking) -> Vec<String> {
     let metric = ranking.metric.column();
     let mut notes = vec![format!(
         "mean: geometric mean of {metric} / the best candidate's over {} of {}, those that all candidates finish; \
-         low, high: 95 % interval by bootstrap over the drawn graphs",
+         low, high: 95 % interval by bootstrap over {}",
         ranking.common,
-        counted(ranking.instances, "instance")
+        counted(ranking.instances, "instance"),
+        counted(ranking.observations, "drawn graph")
     )];
     if ranking.by == Candidates::Scheduler {
         notes.push("static and online are left out: they run only with some placers".to_owned());
     }
     if ranking.zeros > 0 {
-        notes.push(format!("left out: {} where {metric} is 0 for a candidate", counted(ranking.zeros, "instance")));
+        notes.push(format!("left out: {} where the best {metric} is 0", counted(ranking.zeros, "instance")));
     }
     notes.extend(ranking.gaps.iter().map(|gap| gap_line(gap, ranking.instances)));
     notes
 }
 
 fn gap_line(gap: &Gap, instances: usize) -> String {
-    let failed = gap.failed.iter().map(|(status, count)| format!("{count} {status}"));
-    let not_run = (gap.not_run > 0).then(|| format!("{} not run", gap.not_run));
-    let reasons: Vec<String> = failed.chain(not_run).collect();
+    let reasons: Vec<String> = gap.failed.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     let verb = if gap.dropped { "dropped" } else { "lacks a result" };
     format!("{verb}: {} on {} of {instances} ({})", gap.name, gap.lacking(), reasons.join(", "))
 }

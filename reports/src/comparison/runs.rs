@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use placebench_datasets::is_equal;
 use placebench_harness::compare::{
     CellChange, Comparison, Effect, Options, QualityComparison, QualityGroup, Regression, Side, TimeChange,
     TimeComparison,
@@ -136,15 +137,29 @@ fn document(comparison: &Comparison, limit: usize, style: Style) -> String {
 fn verdict(comparison: &Comparison, style: Style) -> String {
     let compared =
         format!("{} in both runs, {} with a result in both", counted(comparison.matched, "cell"), comparison.compared);
+    let means: Vec<String> = comparison.quality.iter().filter_map(mean_sentence).collect();
     let verdict = match comparison.regressions.len() {
-        0 => format!("No regression: {compared}."),
-        n => format!("{}: {compared}.", counted(n, "regression")),
+        0 => "No regression".to_owned(),
+        n => counted(n, "regression"),
     };
+    // The mean first: a few cells that got worse are no headline where most got better.
+    let verdict = format!("{}: {compared}.", [means, vec![verdict]].concat().join("; "));
     match style {
         Style::Text => verdict + "\n",
         Style::Markdown => format!("## {verdict}\n"),
         Style::Html => format!("<p class=\"verdict\"><b>{}</b></p>\n", escape(&verdict)),
     }
+}
+
+/// How a metric moved over all; `None` if nothing changed.
+fn mean_sentence(quality: &QualityComparison) -> Option<String> {
+    let ratio = quality.total.mean_ratio.filter(|_| quality.total.equal < quality.total.cells)?;
+    let word = match ratio {
+        _ if is_equal(ratio, 1.0) => "the same",
+        ratio if ratio < 1.0 => "better",
+        _ => "worse",
+    };
+    Some(format!("{} ×{} ({word}) on the mean", quality.metric.column(), factor(ratio)))
 }
 
 fn side_line(side: &Side) -> String {
@@ -191,7 +206,7 @@ fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> S
     let mut table = Table::new(["placer", "cells", "better", "equal", "worse", "mean", "worst", "p", "p (Holm)"]);
     let (changed, same): (Vec<&QualityGroup>, Vec<_>) =
         quality.placers.iter().partition(|group| group.equal < group.cells);
-    for (name, group) in changed.iter().map(|group| (group.placer.as_str(), *group)).chain([("all", total)]) {
+    for (name, group) in changed.iter().map(|group| (group.name.as_str(), *group)).chain([("all", total)]) {
         let optional = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         table.push([
             name.to_owned(),
@@ -210,8 +225,8 @@ fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> S
         text.push_str(&style.item(&format!("{} the same in every cell", counted(same.len(), "placer"))));
     }
     if total.zeros > 0 {
-        let zeros = counted(total.zeros, "cell");
-        text.push_str(&style.item(&format!("{zeros} where one run has 0 count as changed but not in the means")));
+        let zeros = counted(total.zeros, "mean");
+        text.push_str(&style.item(&format!("{zeros} where one run has 0: they have no ratio")));
     }
     if limit == usize::MAX {
         text.push_str(&style.heading(&format!("{name}, all changed cells")));

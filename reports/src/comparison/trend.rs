@@ -1,6 +1,6 @@
 //! How results move over many runs.
 
-use placebench_datasets::significant::significant;
+use placebench_base::significant::significant;
 use placebench_harness::compare::{History, HistoryLine};
 use placebench_harness::results::Metric;
 use serde::Serialize;

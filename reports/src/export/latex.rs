@@ -1,6 +1,6 @@
 //! LaTeX with booktabs rules.
 
-use placebench_datasets::printable;
+use placebench_base::printable;
 
 use super::Table;
 

@@ -1,6 +1,6 @@
 //! GitHub's Markdown.
 
-use placebench_datasets::printable;
+use placebench_base::printable;
 
 use super::Table;
 

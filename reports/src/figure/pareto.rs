@@ -63,7 +63,11 @@ impl Pareto {
             values().fold((f64::INFINITY, 0.0f64), |(least, most), value| (value.min(least), value.max(most)));
         let log =
             style.scale.is_log(least > 0.0 && most > LINEAR_UP_TO * least).then(|| Scale::log(values())).flatten();
-        log.unwrap_or_else(|| Scale::linear(values(), false))
+        // Ratios to the best are at least 1: an axis from 0 would be half empty.
+        log.unwrap_or_else(|| match least >= 1.0 {
+            true => Scale::from_one(most),
+            false => Scale::linear(values(), false),
+        })
     }
 }
 

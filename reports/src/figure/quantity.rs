@@ -1,6 +1,6 @@
 //! What an axis measures, in which unit, and how its numbers are written.
 
-use placebench_harness::results::{Measure, Metric};
+use placebench_harness::results::{Content, Metric};
 
 use crate::export::number_text;
 
@@ -113,12 +113,12 @@ impl Quantity {
 
     /// What an axis of a metric measures, for rows of this time unit.
     pub fn of(metric: Metric, time_unit: &str) -> Self {
-        let unit = match metric.measure() {
-            Measure::Time => Unit::of_time(time_unit),
-            Measure::Seconds => Unit::Seconds,
-            Measure::Bytes => Unit::Bytes,
-            Measure::Share => Unit::Share,
-            Measure::Number => Unit::One,
+        let unit = match metric.content() {
+            Content::Time => Unit::of_time(time_unit),
+            Content::Seconds => Unit::Seconds,
+            Content::Bytes => Unit::Bytes,
+            Content::Share => Unit::Share,
+            Content::Text | Content::Count | Content::Ratio => Unit::One,
         };
         Self::new(metric.title(), unit)
     }

@@ -43,6 +43,11 @@ impl Scale {
         Self::Linear { low: down, high: (up + 0.04 * span).min(((up / step).floor() + 1.0) * step).max(up) }
     }
 
+    /// A linear scale from 1 to a little above the largest value, for ratios to the best.
+    pub(crate) fn from_one(most: f64) -> Self {
+        Self::Linear { low: 1.0, high: (1.0 + 1.06 * (most - 1.0)).max(1.05) }
+    }
+
     /// A linear scale around the values, with a little room at both ends.
     pub(crate) fn around(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use placebench_datasets::MemoryRule;
-use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds};
+use placebench_harness::problem::{ClusterEntry, GraphEntry};
 use placebench_harness::results::Row;
 use placebench_harness::suite::Suite;
 use serde::Serialize;
@@ -43,7 +43,7 @@ impl Commands {
         };
         let named = suite.placer_entries.iter().map(|entry| (entry.name().to_owned(), entry.spec().map(quoted)));
         let placers = suite.placers.iter().map(|spec| (spec.clone(), Some(quoted(spec)))).chain(named);
-        let graphs = suite.graphs.iter().map(|entry| argument("", entry.label(), graph_alone(entry)));
+        let graphs = suite.graphs.iter().map(|entry| argument("", entry.label(), graph_alone(entry, suite)));
         let clusters = suite.clusters.iter().map(|entry| argument("--cluster ", entry.label(), cluster_alone(entry)));
         Self {
             run: format!("--run {}", quoted(folder)),
@@ -69,12 +69,18 @@ pub(super) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| "''".to_owned(), std::borrow::Cow::into_owned)
 }
 
-fn graph_alone(entry: &GraphEntry) -> Option<String> {
+fn graph_alone(entry: &GraphEntry, suite: &Suite) -> Option<String> {
+    let kinds = match entry.kinds {
+        // Where the cluster says, its argument does.
+        Some(kinds) if suite.clusters.iter().all(|cluster| cluster.kinds.is_none()) => format!(" --kinds {kinds}"),
+        Some(_) if suite.clusters.iter().any(|cluster| cluster.kinds.is_none()) => return None,
+        _ => String::new(),
+    };
     if entry.costs.is_some() || entry.ccr.is_some() || entry.leveled.is_some() {
         return None;
     }
     let file = || entry.file.as_ref()?.to_str().map(str::to_owned);
-    entry.catalogue.clone().or_else(|| entry.preset.clone()).or_else(file).map(|name| quoted(&name))
+    entry.catalogue.clone().or_else(|| entry.preset.clone()).or_else(file).map(|name| quoted(&name) + &kinds)
 }
 
 fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
@@ -86,8 +92,8 @@ fn cluster_alone(entry: &ClusterEntry) -> Option<String> {
     if let Some(devices) = entry.devices {
         words.push_str(&format!(" --devices {devices}"));
     }
-    if entry.kinds != Kinds::default() {
-        words.push_str(&format!(" --kinds {}", entry.kinds));
+    if let Some(kinds) = entry.kinds {
+        words.push_str(&format!(" --kinds {kinds}"));
     }
     if entry.memory != MemoryRule::default() {
         words.push_str(&format!(" --memory {}", entry.memory));
@@ -168,5 +174,17 @@ mod tests {
         assert!(named("translation").contains("--placer 'heft(average=time)' --scheduler"));
         assert!(named("drawn").contains("--placer HEFT --run"), "the run knows the name");
         assert_eq!(commands.of(&row("other")), None);
+        let of_graph = text.replace("name = \"translation\"", "name = \"translation\"\nkinds = \"as_given\"");
+        let first = |text: &str| {
+            let commands = Commands::new("runs/1", &Suite::parse(text, "s.toml").unwrap());
+            commands.of(&row("translation")).unwrap()
+        };
+        assert!(first(&of_graph).contains("--kinds accelerators_only"), "the cluster has the last word");
+        let of_graph = of_graph.replace("kinds = \"accelerators_only\"", "");
+        assert!(
+            first(&of_graph).starts_with("placebench place nmt --kinds as_given --cluster"),
+            "{}",
+            first(&of_graph)
+        );
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use placebench_harness::compare::{
-    Comparison, ComparisonError, Effect, History, HistoryError, Options, QualityGroup, RunTable,
+    Comparison, ComparisonError, Effect, History, HistoryError, Options, QualityComparison, QualityGroup, RunTable,
 };
-use placebench_harness::results::{CELL, Column, Metric, Status, cell_keys};
-use polars::prelude::{Expr, PolarsResult, col, cols, lit};
+use placebench_harness::results::{Column, Metric, Status};
+use polars::prelude::{Expr, PolarsResult, col, lit};
 
 use super::escape::{escape, fill};
 use super::{HINTS, STYLE, grid};
@@ -40,7 +40,8 @@ pub fn comparison_report(runs: &[RunTable], options: &Options) -> Result<String,
     let suites: BTreeSet<String> = suites.map_err(ComparisonError::from)?.into_iter().flatten().collect();
     let suites = suites.into_iter().collect::<Vec<_>>().join(", ");
     let table = runs_table(runs, &compared).map_err(ComparisonError::from)?;
-    let graphs = by_graph(old, later, &compared).map_err(ComparisonError::from)?;
+    let placers = by_name(&compared, |quality| &quality.placers);
+    let graphs = by_name(&compared, |quality| &quality.graphs);
     let history = History::of_runs(runs, Some(old))?;
     Ok(fill(
         PAGE,
@@ -48,7 +49,7 @@ pub fn comparison_report(runs: &[RunTable], options: &Options) -> Result<String,
             ("suite", &escape(&suites)),
             ("first", &escape(&old.name)),
             ("runs", &grid(&table)),
-            ("placers", &matrix("placer", &names, &by_placer(&compared))),
+            ("placers", &matrix("placer", &names, &placers)),
             ("graphs", &matrix("graph", &names, &graphs)),
             ("sections", &sections),
             ("history", &trends(&history)),
@@ -124,61 +125,20 @@ struct Change {
 /// For each run, the changes by name.
 type Changes = Vec<BTreeMap<String, Change>>;
 
-/// By placer, as `compare` counts them.
-fn by_placer(compared: &[Comparison]) -> Changes {
+/// By placer or graph, as `compare` counts them.
+fn by_name(compared: &[Comparison], groups: fn(&QualityComparison) -> &[QualityGroup]) -> Changes {
+    let change = |group: &QualityGroup| Change {
+        cells: group.cells,
+        better: group.better,
+        worse: group.worse,
+        ratio: group.mean_ratio.unwrap_or(1.0),
+        p: group.p_holm,
+    };
     let of = |comparison: &Comparison| {
-        let groups = comparison.quality.first().map(|quality| quality.placers.as_slice()).unwrap_or_default();
-        let change = |group: &QualityGroup| Change {
-            cells: group.cells,
-            better: group.better,
-            worse: group.worse,
-            ratio: group.mean_ratio.unwrap_or(1.0),
-            p: group.p_holm,
-        };
-        groups.iter().map(|group| (group.placer.clone(), change(group))).collect()
+        let groups = comparison.quality.first().map(groups).unwrap_or_default();
+        groups.iter().map(|group| (group.name.clone(), change(group))).collect()
     };
     compared.iter().map(of).collect()
-}
-
-/// By graph: cells that did not change count with a ratio of 1.
-fn by_graph(old: &RunTable, later: &[RunTable], compared: &[Comparison]) -> PolarsResult<Changes> {
-    let finished = |run: &RunTable| -> PolarsResult<BTreeMap<String, BTreeSet<String>>> {
-        let frame = run.table.by_part(|rows| Ok(rows.filter(is_ok()).select([cols(CELL).as_expr()])))?;
-        let mut cells: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for key in cell_keys(&frame)? {
-            cells.entry(key.graph.clone()).or_default().insert(key.to_string());
-        }
-        Ok(cells)
-    };
-    let before = finished(old)?;
-    let of = |(run, comparison): (&RunTable, &Comparison)| {
-        let mut changes: BTreeMap<String, Change> = BTreeMap::new();
-        for (graph, cells) in finished(run)? {
-            let both = before.get(&graph).map_or(0, |known| known.intersection(&cells).count());
-            if both > 0 {
-                changes.insert(graph, Change { cells: both, ratio: 1.0, ..Change::default() });
-            }
-        }
-        let mut logarithms: BTreeMap<&str, f64> = BTreeMap::new();
-        for change in comparison.quality.first().map(|quality| quality.changes.as_slice()).unwrap_or_default() {
-            let Some(own) = changes.get_mut(&change.cell.graph) else { continue };
-            if change.new < change.old {
-                own.better += 1;
-            } else {
-                own.worse += 1;
-            }
-            if change.ratio.is_finite() && change.ratio > 0.0 {
-                *logarithms.entry(&change.cell.graph).or_default() += change.ratio.ln();
-            }
-        }
-        for (graph, sum) in logarithms {
-            if let Some(own) = changes.get_mut(graph) {
-                own.ratio = (sum / own.cells as f64).exp();
-            }
-        }
-        Ok(changes)
-    };
-    later.iter().zip(compared).map(of).collect()
 }
 
 /// A row a placer or graph that changed, a column a run, the worst first; the worse, the louder.

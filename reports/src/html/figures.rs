@@ -1,12 +1,13 @@
 //! The figures of a report: those that rows alone give, as SVG within the page, for each network model.
 
 use placebench_harness::results::Table;
+use placebench_harness::results::grid::Grid;
 use polars::prelude::PolarsResult;
 
 use super::escape::escape;
 use crate::figure::{NamedFigure, Style};
 use crate::kinds::{FigureKind, InReport};
-use crate::scores::Scores;
+use crate::scores::{Scores, Sort};
 
 /// More than this is no figure any more that a page can show.
 const MOST_BYTES: usize = 400_000;
@@ -23,9 +24,9 @@ pub(super) struct Figures {
     pub(super) left_out: usize,
 }
 
-/// Draws the figures of a table with these scores that fit in `bytes`. A mark's `data-key` names its row but for the network model, which is that of
+/// Draws the figures of a table with this grid that fit in `bytes`. A mark's `data-key` names its row but for the network model, which is that of
 /// the figure, `data-network`.
-pub(super) fn figures(table: &Table, scores: Scores, bytes: usize) -> PolarsResult<Figures> {
+pub(super) fn figures(table: &Table, grid: Grid, bytes: usize) -> PolarsResult<Figures> {
     let mut made = Figures { html: String::new(), left_out: 0 };
     let mut folded = 0;
     let mut folding: Vec<FigureKind> = FigureKind::all().collect();
@@ -33,7 +34,7 @@ pub(super) fn figures(table: &Table, scores: Scores, bytes: usize) -> PolarsResu
     folding.sort_by_key(|kind| kind.in_report());
     let open: Vec<FigureKind> = FigureKind::all().filter(|kind| kind.in_report() == InReport::Open).collect();
     // Makespans under different network models do not compare, so that no figure mixes them.
-    let scored = scores.in_registry_order().by_network();
+    let scored = Scores::of(grid, Sort::Mean).by_network();
     for (kinds, folds) in [(open, false), (folding, true)] {
         for (network, scores) in &scored {
             let under = if scored.len() > 1 { format!(", {network}") } else { String::new() };

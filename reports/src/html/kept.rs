@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use placebench_harness::results::{Row, SCENARIO, Status, Table, values};
+use placebench_harness::results::grid::Grid;
+use placebench_harness::results::{Row, Status, Table, values};
 use polars::prelude::{PolarsResult, col, lit};
 
 use crate::Summary;
-use crate::scores::Scores;
 
 /// A page of more rows than this would be larger than 5 MiB.
 const MOST_ROWS: usize = 20_000;
@@ -35,13 +35,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Of a table with its summary and the scores that it is made of.
+    /// Of a table with its summary and the grid that it is made of.
     ///
     /// # Complexity
     /// A pass over the rows if any failed; memory for the rows that are kept.
-    pub(super) fn new(table: &Table, summary: &Summary, scores: &Scores) -> PolarsResult<Self> {
-        let entries = entries(summary, scores);
-        let (of, scenarios) = (table.height(), summary.scenarios.len());
+    pub(super) fn new(table: &Table, summary: &Summary, grid: &Grid) -> PolarsResult<Self> {
+        let entries = entries(summary, grid);
+        let (of, scenarios) = (table.height(), summary.instances.len());
         if of <= MOST_ROWS {
             let numbers = table.column("row")?;
             return Ok(Self { rows: table.rows()?, numbers, entries, scenarios, of });
@@ -92,7 +92,7 @@ impl Kept {
 /// so on.
 fn by_rank(summary: &Summary, entries: &[Vec<Option<u32>>]) -> Vec<u32> {
     let mut ranked: Vec<(usize, usize, u32)> = Vec::new();
-    for scenario in 0..summary.scenarios.len() {
+    for scenario in 0..summary.instances.len() {
         let makespan = |placer: usize| summary.entries[placer][scenario].as_ref().map(|entry| entry.makespan);
         let mut placers: Vec<(f64, usize)> =
             (0..entries.len()).filter_map(|placer| Some((makespan(placer)?, placer))).collect();
@@ -107,21 +107,27 @@ fn by_rank(summary: &Summary, entries: &[Vec<Option<u32>>]) -> Vec<u32> {
 
 /// The first row of each way to fail, in the order of the rows.
 fn failures(table: &Table) -> PolarsResult<Vec<u32>> {
-    let by = [&SCENARIO[..], &["placer", "status", "error"]].concat();
+    let by = ["graph", "cluster", "network", "executor", "placer", "status", "error"];
     let frame = table.by_part(|rows| {
         let failed = rows.filter(col("status").neq(lit(Status::Ok.name())));
-        Ok(failed.group_by_stable(&by).agg([col("row").first()]))
+        Ok(failed.group_by_stable(by).agg([col("row").first()]))
     })?;
     values(&frame, "row")
 }
 
 /// By placer and scenario the row that stands for them.
-fn entries(summary: &Summary, scores: &Scores) -> Vec<Vec<Option<u32>>> {
+fn entries(summary: &Summary, grid: &Grid) -> Vec<Vec<Option<u32>>> {
     let row = |placer: usize, scenario: usize| match &summary.entries[placer][scenario] {
-        Some(_) => scores.best(placer, scenario).map(|cell| cell.first),
-        None => scores.first_failed(placer, scenario),
+        Some(_) => summary.standings.cell(grid, placer, scenario).map(|cell| cell.first),
+        None => first_failed(grid, placer, scenario),
     };
-    let scenarios = 0..summary.scenarios.len();
+    let scenarios = 0..summary.instances.len();
     let of_placer = |placer| scenarios.clone().map(|scenario| row(placer, scenario)).collect();
     (0..summary.placers.len()).map(of_placer).collect()
+}
+
+/// Number of the first row of a placer on an instance that failed.
+fn first_failed(grid: &Grid, placer: usize, instance: usize) -> Option<u32> {
+    let own = grid.instances[instance].cells.iter().filter(|cell| cell.placer as usize == placer);
+    own.filter_map(|cell| cell.first_failed).min()
 }

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, Table};
 use placebench_harness::runner::Environment;
 use placebench_harness::suite::Plan;
@@ -90,12 +91,15 @@ const SUITE_BYTES: usize = 100_000;
 /// Makes the report. The same input gives the same bytes. Of more than 20,000 rows it carries a part, and says so.
 ///
 /// # Errors
-/// If Polars refuses the rows.
-pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
+/// If a cell is in the table twice, or Polars refuses the rows.
+pub fn html_report(input: &ReportInput) -> Result<Report, GridError> {
     let table = &input.table;
-    let (summary, scores) = Summary::with_scores(table)?;
-    let kept = Kept::new(table, &summary, &scores)?;
-    let candidates = timelines::candidates(&scores).into_iter().filter_map(|row| kept.position(row)).collect();
+    let (summary, grid_of_table) = Summary::with_grid(table)?;
+    let kept = Kept::new(table, &summary, &grid_of_table)?;
+    let candidates = timelines::candidates(&summary.standings, &grid_of_table)
+        .into_iter()
+        .filter_map(|row| kept.position(row))
+        .collect();
     let rows = &kept.rows;
     let mut commands = input.plan.as_ref().ok().map(|plan| Commands::new(&input.folder, &plan.suite));
     if let Some(commands) = commands.as_mut().filter(|_| rows.len() < kept.of) {
@@ -112,12 +116,12 @@ pub fn html_report(input: &ReportInput) -> PolarsResult<Report> {
         ("commands", serde_json::to_string(&commands).unwrap_or_else(|_| "null".to_owned())),
         ("rows", rows.len().to_string()),
     ];
-    let measured = summary.scenarios.iter().any(|scenario| !scenario.executor.is_simulator());
+    let measured = summary.instances.iter().any(|instance| !instance.executor.is_simulator());
     let suite_text = suite_text(input);
     let used: usize = parts.iter().map(|(_, json)| json.len()).sum::<usize>()
         + [PAGE, STYLE, &suite_text].map(str::len).iter().sum::<usize>()
         + SCRIPTS.map(str::len).iter().sum::<usize>();
-    let figures = figures::figures(table, scores, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
+    let figures = figures::figures(table, grid_of_table, TARGET_BYTES.saturating_sub(used).min(FIGURE_BYTES))?;
     let used = used + figures.html.len();
     let left = TARGET_BYTES.saturating_sub(used);
     let made =
@@ -229,7 +233,7 @@ fn counts(summary: &Summary, cells: usize, input: &ReportInput, kept: &Kept) -> 
         0 => ", none failed".to_owned(),
         failed => format!(", {failed} failed"),
     });
-    match kept.left_out(summary.scenarios.len(), &quoted(&input.folder)) {
+    match kept.left_out(summary.instances.len(), &quoted(&input.folder)) {
         Some(left_out) => format!("{text}. {left_out}"),
         None => text,
     }

@@ -11,7 +11,7 @@ use crate::Summary;
 pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
     let scenarios: Vec<Value> = (0..kept.scenarios)
         .map(|column| {
-            let scenario = &summary.scenarios[column];
+            let scenario = &summary.instances[column];
             json!([summary.label(column), scenario.graph, scenario.cluster, scenario.network])
         })
         .collect();
@@ -34,13 +34,13 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         json!(summary.placers),
         json!(summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect::<Vec<_>>()),
         json!(summary.marks.note()),
-        summary.common_scenarios().len(),
+        summary.common().len(),
         json!(summary.order()),
         means.join(","),
         matrix(&ratio, 6),
         matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
-        matrix(&|placer, column| Some(entry(placer, column)?.traffic_bytes), 4),
-        matrix(&|placer, column| Some(entry(placer, column)?.place_seconds), 3),
+        matrix(&|placer, column| entry(placer, column)?.traffic_bytes, 4),
+        matrix(&|placer, column| entry(placer, column)?.place_seconds, 3),
         matrix(&|placer, column| kept.entry(placer, column).map(|row| row as f64), 15),
     )
 }
@@ -61,10 +61,10 @@ mod tests {
             row.makespan = Some(0.5 * factor);
         }
         let table = Table::new(&rows).unwrap();
-        let (summary, scores) = Summary::with_scores(&table).unwrap();
+        let (summary, grid) = Summary::with_grid(&table).unwrap();
         assert_eq!(summary.order(), [1, 0]);
         let json: Value =
-            serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary, &scores).unwrap())).unwrap();
+            serde_json::from_str(&summary_json(&summary, &Kept::new(&table, &summary, &grid).unwrap())).unwrap();
         assert_eq!(json["ratio"][1][0], 1);
         assert_eq!(json["ratio"][0][0].as_f64(), Some(1.000_01));
         let failing = crate::summary::tests::table();

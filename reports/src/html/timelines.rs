@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use placebench_datasets::{Instance, PlacedGraph};
 use placebench_harness::results::Row;
+use placebench_harness::results::grid::{Grid, Standings, ascending};
 use placebench_harness::runner::{MeasuredCell, replay_within};
 use placebench_harness::suite::{Cell, Plan, Positions};
 use serde_json::json;
 
 use super::strips::strips;
-use crate::scores::Scores;
 
 /// Which cells get a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,47 +81,42 @@ pub(super) fn make(
     made
 }
 
-/// The numbers of the rows that may get a timeline: the best scheduler of each placer in each scenario, in its first repetition. The best
-/// placers of all scenarios come first, then the second best of all, and so on.
-pub(super) fn candidates(scores: &Scores) -> Vec<u32> {
+/// The numbers of the rows that may get a timeline: the best scheduler of each placer on each instance, in its first
+/// repetition. The best placers of all instances come first, then the second best of all, and so on.
+pub(super) fn candidates(standings: &Standings, grid: &Grid) -> Vec<u32> {
     let mut ranked: Vec<(usize, u32)> = Vec::new();
-    for cells in &scores.cells {
-        let mut best: BTreeMap<&str, (f64, u32)> = BTreeMap::new();
-        for cell in cells {
-            let Some(row) = cell.of_repetition_0 else { continue };
-            let Some(makespan) = cell.result(0, 0) else { continue };
-            let own = best.entry(&cell.placer).or_insert((makespan, row));
-            if makespan < own.0 {
-                *own = (makespan, row);
-            }
-        }
-        let mut own: Vec<(f64, u32)> = best.into_values().collect();
-        own.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        ranked.extend(own.into_iter().enumerate().map(|(rank, (_, row))| (rank, row)));
+    for place in 0..standings.places.len() {
+        let of = |own: usize| {
+            let cell = standings.cell(grid, own, place)?;
+            Some((cell.mean()?, cell.of_repetition_0?))
+        };
+        let own: Vec<(f64, u32)> = (0..standings.candidates.len()).filter_map(of).collect();
+        let order = ascending(&own.iter().map(|(mean, _)| *mean).collect::<Vec<_>>());
+        ranked.extend(order.into_iter().enumerate().map(|(rank, index)| (rank, own[index].1)));
     }
     ranked.sort_unstable();
     ranked.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Chooses cells while the time that they took in the run, and their graphs, stay within [`SECONDS`]: the best of each
-/// scenario, then those that took least, since one search may take as long as all other placers together.
+/// instance, then those that took least, since one search may take as long as all other placers together.
 fn within_seconds(cells: Vec<(usize, Cell)>, rows: &[Row]) -> Vec<(usize, Cell)> {
     let mut order: Vec<usize> = (0..cells.len()).collect();
-    let mut scenarios = BTreeSet::new();
-    // The first of a scenario is its best.
-    let best: Vec<bool> = cells.iter().map(|(row, _)| scenarios.insert(rows[*row].key().scenario())).collect();
+    let mut instances = BTreeSet::new();
+    // The first of an instance is its best.
+    let best: Vec<bool> = cells.iter().map(|(row, _)| instances.insert(rows[*row].instance())).collect();
     let seconds = |index: usize| seconds_of(&rows[cells[index].0]);
     order.sort_by(|&a, &b| best[b].cmp(&best[a]).then(seconds(a).total_cmp(&seconds(b))).then(a.cmp(&b)));
     let mut left = SECONDS;
-    let mut instances = BTreeSet::new();
+    let mut graphs = BTreeSet::new();
     let mut chosen = BTreeSet::new();
     for index in order {
         let (row, cell) = cells[index];
         let graph = (rows[row].ops + rows[row].edges) as f64 * SECONDS_PER_EDGE;
-        let cost = if instances.contains(&cell.group) { seconds(index) } else { seconds(index) + graph };
+        let cost = if graphs.contains(&cell.group) { seconds(index) } else { seconds(index) + graph };
         if cost <= left {
             left -= cost;
-            instances.insert(cell.group);
+            graphs.insert(cell.group);
             chosen.insert(index);
         }
     }
@@ -211,12 +206,13 @@ mod tests {
     #[test]
     fn the_best_scheduler_of_each_placer_is_chosen_and_the_best_placers_come_first() {
         let rows = rows();
-        let (_, scores) = Summary::with_scores(&table()).unwrap();
-        let chosen: Vec<_> = candidates(&scores).iter().map(|&row| rows[row as usize].key()).collect();
+        let (summary, grid) = Summary::with_grid(&table()).unwrap();
+        let chosen: Vec<_> =
+            candidates(&summary.standings, &grid).iter().map(|&row| rows[row as usize].key()).collect();
         let names: Vec<_> = chosen
             .iter()
             .map(|key| format!("{} {} {} {}", key.graph, key.placer, key.scheduler, key.repetition))
             .collect();
-        assert_eq!(names, ["a heft pct 0", "b heft pct 0", "a random pct 0", "b random pct 0"]);
+        assert_eq!(names, ["a heft pct 0", "b heft pct 0", "a random pct 0"]);
     }
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use placebench_datasets::significant::time_text;
-use placebench_datasets::{DataflowGraph, Instance, PlacedGraph, nearest};
-use placebench_harness::problem::{Problem, ProblemError};
+use placebench_base::nearest;
+use placebench_base::significant::time_text;
+use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
+use placebench_harness::problem::ProblemError;
+use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{CELL, CellKey, Metric, Table, cell_keys};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
 use placebench_harness::suite::{Cell, PlacerEntry, Plan, PlanError, Suite};
@@ -41,6 +43,9 @@ pub enum CellsError {
     /// The rows cannot be queried.
     #[error(transparent)]
     Table(#[from] PolarsError),
+    /// The rows have no grid.
+    #[error(transparent)]
+    Grid(#[from] GridError),
 }
 
 /// A cell of a run, to draw a figure of it.
@@ -50,7 +55,6 @@ pub(super) struct CellRun<'a> {
     cell: Cell,
     key: CellKey,
     instance: Instance,
-    time_unit: String,
 }
 
 /// Draws a cell, which may be run again for it; `None` if there is nothing to show.
@@ -73,7 +77,7 @@ impl CellRun<'_> {
 
 /// What each device did when: of a measured cell, above what was predicted for it.
 pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
-    let (name, unit) = (cell.file("gantt"), cell.time_unit.as_str());
+    let (name, unit) = (cell.file("gantt"), cell.instance.time_unit());
     if !cell.is_measured() {
         let (title, replayed) = (cell.title(), replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?);
         let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
@@ -121,8 +125,8 @@ pub(super) fn of_cells(
     };
     let mut figures = Vec::new();
     for cell in cells {
-        let Problem { instance, time_unit } = plan.problem(&plan.groups[cell.group])?;
-        let cell = CellRun { run, plan: &plan, cell, key: plan.key(cell), instance, time_unit };
+        let instance = plan.problem(&plan.groups[cell.group])?.instance;
+        let cell = CellRun { run, plan: &plan, cell, key: plan.key(cell), instance };
         match draw(&cell) {
             Ok(figure) => figures.extend(figure),
             Err(_) if wanted.is_empty() && cell.is_measured() => {}

@@ -1,38 +1,34 @@
 //! Figures that compare placers: bars, heat map, profiles, Pareto, ranks.
 
-use std::sync::Arc;
-
-use placebench_harness::compare::statistics::geometric_mean;
-
 use super::words::{capitalised, plural};
 use crate::Profiles;
 use crate::figure::{
     Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
     PerformanceProfile, Quantity, Unit,
 };
-use crate::scores::{Scores, distinct, mark};
+use crate::scores::{Scores, distinct};
 
 /// The probability of seeing a difference between ranks where there is none.
 const ALPHA: f64 = 0.05;
 
 impl Scores {
     pub(super) fn bars(&self) -> Vec<NamedFigure> {
-        let all = self.scenarios.iter().enumerate().map(|(index, own)| {
-            let here = &self.cells[index];
-            let series = distinct(here.iter().map(|cell| cell.scheduler.clone()));
-            let placers = self.placers.iter().filter(|placer| here.iter().any(|cell| *cell.placer == ***placer));
-            let groups: Vec<String> = placers.cloned().collect();
-            let bar = |placer: &String, scheduler: &Arc<str>| {
-                let cell = here.iter().find(|cell| *cell.placer == **placer && cell.scheduler == *scheduler)?;
+        let all = self.instances().iter().enumerate().map(|(index, here)| {
+            let series = distinct(here.cells.iter().map(|cell| self.scheduler(cell)));
+            let groups: Vec<usize> =
+                (0..self.placers.len()).filter(|&placer| self.cells(placer, index).next().is_some()).collect();
+            let bar = |placer: usize, scheduler: &str| {
+                let cell = self.cells(placer, index).find(|cell| self.scheduler(cell) == scheduler)?;
                 let value = cell.values().and_then(Estimate::of);
-                Some(Bar { value, key: mark(own, placer, scheduler) })
+                Some(Bar { value, key: here.key.mark(&self.placers[placer], scheduler) })
             };
-            let bars = groups.iter().map(|placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
-            let title = format!("{} on {}, {} devices, {}", own.graph, own.cluster, self.devices[index], own.network);
+            let bars = groups.iter().map(|&placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
+            let (key, devices) = (&here.key, here.devices);
+            let title = format!("{} on {}, {devices} devices, {}", key.graph, key.cluster, key.network);
             NamedFigure {
-                name: format!("bars-{}-{}", self.metric.short(), self.labels[index]),
+                name: format!("bars-{}-{}", self.metric().short(), self.labels[index]),
                 caption: format!(
-                    "{} of placers under schedulers, {title}: mean and standard deviation over repetitions; × failed.",
+                    "{} of placers under schedulers, {title}: mean and standard deviation over draws; × failed.",
                     capitalised(&self.quantity(index).name)
                 ),
                 figure: Box::new(GroupedBars {
@@ -41,8 +37,8 @@ impl Scores {
                     group: "placer".into(),
                     one_series: "scheduler".into(),
                     bars: bars.collect(),
-                    groups: groups.iter().map(|placer| self.marks.shown(placer)).collect(),
-                    series: series.iter().map(|scheduler| scheduler.to_string()).collect(),
+                    groups: groups.iter().map(|&placer| self.shown[placer].clone()).collect(),
+                    series: series.iter().map(|scheduler| (*scheduler).to_owned()).collect(),
                 }),
             }
         });
@@ -51,8 +47,8 @@ impl Scores {
 
     pub(super) fn clusters(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        let scenarios = 0..self.scenarios.len();
-        let shared = |index: usize| (&self.scenarios[index].graph, self.setting(index));
+        let scenarios = 0..self.instances().len();
+        let shared = |index: usize| (&self.key(index).graph, self.setting(index));
         for (graph, setting) in distinct(scenarios.clone().map(shared)) {
             let here: Vec<usize> =
                 scenarios.clone().filter(|&index| shared(index) == (graph, setting.clone())).collect();
@@ -61,16 +57,16 @@ impl Scores {
             }
             let bar = |placer: usize, scenario: usize| {
                 let value = self.best(placer, scenario).and_then(|best| Estimate::of(best.values()?));
-                Some(Bar { value, key: self.key(placer, scenario) })
+                Some(Bar { value, key: self.mark(placer, scenario) })
             };
             let bars =
                 (0..self.placers.len()).map(|placer| here.iter().map(|&scenario| bar(placer, scenario)).collect());
             let quantity = self.quantity(here[0]);
             let title = format!("{graph}, each placer with its best scheduler, {setting}");
             figures.push(NamedFigure {
-                name: format!("clusters-{}-{graph}-{setting}", self.metric.short()),
+                name: format!("clusters-{}-{graph}-{setting}", self.metric().short()),
                 caption: format!(
-                    "{} of placers on clusters, {title}: mean and standard deviation over repetitions; × failed.",
+                    "{} of placers on clusters, {title}: mean and standard deviation over draws; × failed.",
                     capitalised(&quantity.name)
                 ),
                 figure: Box::new(GroupedBars {
@@ -79,7 +75,7 @@ impl Scores {
                     group: "placer".into(),
                     one_series: "cluster".into(),
                     groups: self.shown.clone(),
-                    series: here.iter().map(|&index| self.scenarios[index].cluster.clone()).collect(),
+                    series: here.iter().map(|&index| self.key(index).cluster.clone()).collect(),
                     bars: bars.collect(),
                 }),
             });
@@ -88,11 +84,12 @@ impl Scores {
     }
 
     pub(super) fn heat(&self) -> Vec<NamedFigure> {
-        let cell = |placer, scenario| HeatCell { value: self.ratio(placer, scenario), key: self.key(placer, scenario) };
-        let columns = 0..self.scenarios.len();
+        let cell =
+            |placer, scenario| HeatCell { value: self.ratio(placer, scenario), key: self.mark(placer, scenario) };
+        let columns = 0..self.instances().len();
         let cells = (0..self.placers.len()).map(|row| columns.clone().map(|column| cell(row, column)).collect());
         vec![NamedFigure {
-            name: format!("heat-{}", self.metric.short()),
+            name: format!("heat-{}", self.metric().short()),
             caption: format!("{}, each placer with its best scheduler.", capitalised(&self.ratio_name())),
             figure: Box::new(HeatMap {
                 title: format!("{}, each placer with its best scheduler", capitalised(&self.ratio_name())),
@@ -106,7 +103,7 @@ impl Scores {
         }]
     }
 
-    /// Those of [`Profiles`], in the order of the registry.
+    /// Those of [`Profiles`].
     pub(super) fn profile(&self) -> Vec<NamedFigure> {
         let Profiles { instances, placers } = Profiles::of(self);
         let own = |name: &String| {
@@ -114,53 +111,41 @@ impl Scores {
             Some((self.marks.shown(name), profile.ratios.clone(), profile.failed))
         };
         vec![NamedFigure {
-            name: format!("profile-{}", self.metric.short()),
+            name: format!("profile-{}", self.metric().short()),
             caption: format!(
                 "Performance profiles: on what share of {instances} instances a placer's {} is within a factor of the best.",
-                self.metric.title()
+                self.metric().title()
             ),
             figure: Box::new(PerformanceProfile {
                 title: format!("Within a factor of the best, over {instances} instances"),
-                metric: self.metric.title().to_owned(),
+                metric: self.metric().title().to_owned(),
                 profiles: self.placers.iter().filter_map(own).collect(),
             }),
         }]
     }
 
     pub(super) fn pareto(&self) -> Vec<NamedFigure> {
-        let seconds = self.seconds();
-        let common: Vec<usize> = (0..self.scenarios.len())
-            .filter(|&scenario| (0..self.placers.len()).any(|placer| self.ratio(placer, scenario).is_some()))
-            .collect();
-        let point = |(placer, name): (usize, &String)| {
-            let ratios: Option<Vec<f64>> = common.iter().map(|&scenario| self.ratio(placer, scenario)).collect();
+        let point = |placer: usize| {
             Some(ParetoPoint {
-                name: self.marks.shown(name),
-                time: seconds[placer].geometric_mean()?,
-                quality: geometric_mean(ratios?)?,
-                key: name.clone(),
+                name: self.shown[placer].clone(),
+                time: self.seconds(placer).geometric_mean()?,
+                quality: self.mean(placer)?,
+                key: self.placers[placer].clone(),
             })
         };
-        let points: Vec<ParetoPoint> = self.placers.iter().enumerate().filter_map(point).collect();
+        let points: Vec<ParetoPoint> = (0..self.placers.len()).filter_map(point).collect();
         if points.is_empty() {
             return Vec::new();
         }
-        let left_out = self.placers.len() - points.len();
-        let left_out = if left_out > 0 {
-            format!("; {} that failed on some left out", plural(left_out, "placer"))
-        } else {
-            String::new()
-        };
-        let scenarios = plural(common.len(), "scenario");
+        let (over, left_out) = (self.mean_over(), self.left_out(points.len()));
         vec![NamedFigure {
-            name: format!("pareto-{}", self.metric.short()),
+            name: format!("pareto-{}", self.metric().short()),
             caption: format!(
-                "{} against the time to place: geometric means over {scenarios}; the line joins what no other placer beats \
-                 in both{left_out}.",
+                "{} against the time to place: {over}; the line joins what no other placer beats in both{left_out}.",
                 capitalised(&self.ratio_name())
             ),
             figure: Box::new(Pareto {
-                title: format!("Geometric means over {scenarios}{left_out}"),
+                title: format!("{}{left_out}", capitalised(&over)),
                 time: Quantity::new("time to place", Unit::Seconds),
                 quality: Quantity::new(self.ratio_name(), Unit::One),
                 points,
@@ -168,23 +153,40 @@ impl Scores {
         }]
     }
 
+    /// What a figure says of placers that it does not show.
+    fn left_out(&self, shown: usize) -> String {
+        match self.placers.len() - shown {
+            0 => String::new(),
+            missing => format!("; {} that failed too often left out", plural(missing, "placer")),
+        }
+    }
+
     pub(super) fn ranks(&self) -> Vec<NamedFigure> {
-        let result = |placer: usize, scenario: usize| {
-            self.best(placer, scenario)?.mean().map(|mean| self.loss(mean)).filter(|loss| loss.is_finite())
-        };
-        let results: Vec<Vec<Option<f64>>> = (0..self.scenarios.len())
-            .map(|scenario| (0..self.placers.len()).map(|placer| result(placer, scenario)).collect())
+        let observations = self.standings.observations(&self.grid);
+        let participants = self.standings.participants();
+        // In the order in which placers are listed.
+        let shown: Vec<(usize, usize)> = (0..self.placers.len())
+            .filter_map(|placer| {
+                let own = self.candidate(placer);
+                Some((placer, participants.iter().position(|&participant| participant == own)?))
+            })
             .collect();
-        let name = self.metric.title();
+        let results: Vec<Vec<Option<f64>>> = observations
+            .iter()
+            .map(|observation| shown.iter().map(|&(_, column)| Some(observation.logs[column].exp())).collect())
+            .collect();
+        let name = self.metric().title();
         let title = format!("Mean ranks by {name}, the best first");
-        let Some(figure) = CriticalDifference::new(title, self.shown.clone(), &results, ALPHA) else {
+        let names = shown.iter().map(|&(placer, _)| self.shown[placer].clone()).collect();
+        let Some(figure) = CriticalDifference::new(title, names, &results, ALPHA) else {
             return Vec::new();
         };
         vec![NamedFigure {
-            name: format!("ranks-{}", self.metric.short()),
+            name: format!("ranks-{}", self.metric().short()),
             caption: format!(
-                "Mean ranks of placers by {name} over {}, each with its best scheduler; failures rank last.",
-                plural(results.len(), "scenario")
+                "Mean ranks of placers by {name} over {}, each with its best scheduler{}.",
+                plural(results.len(), "drawn graph"),
+                self.left_out(shown.len())
             ),
             figure: Box::new(figure),
         }]
@@ -196,20 +198,21 @@ mod tests {
     use placebench_harness::results::{Metric, Table};
 
     use super::*;
-    use crate::FigureKind;
     use crate::summary::tests::{rows, table};
+    use crate::{FigureKind, Sort};
 
     #[test]
     fn the_profile_drawn_is_the_profile_printed() {
         let printed = Profiles::new(&table(), Metric::Makespan).unwrap();
-        let drawn = FigureKind::Profile.of_rows(&table(), Metric::Makespan).unwrap().remove(0).figure.table();
+        let drawn =
+            FigureKind::Profile.of_rows(&table(), Metric::Makespan, Sort::Mean).unwrap().remove(0).figure.table();
         for profile in &printed.placers {
             let own = drawn.rows.iter().filter(|row| row[0] == profile.placer);
             for (factor, share) in own.map(|row| (row[1].parse().unwrap(), row[2].parse::<f64>().unwrap())) {
                 assert!((profile.share(factor) - share).abs() < 1e-6, "{} within {factor}", profile.placer);
             }
         }
-        assert_eq!(drawn.rows, [["random", "1", "0"], ["random", "2", "0.75"], ["heft", "1", "1"]]);
+        assert_eq!(drawn.rows, [["heft", "1", "1"], ["random", "1", "0"], ["random", "2", "0.5"]]);
     }
 
     #[test]
@@ -219,10 +222,10 @@ mod tests {
             row.utilization = row.makespan.map(|_| if row.placer == "heft" { 0.8 } else { 0.2 });
         }
         let table = Table::new(&rows).unwrap();
-        let heat = |metric| FigureKind::Heat.of_rows(&table, metric).unwrap().remove(0).figure.table().rows;
-        assert_eq!(heat(Metric::Utilization)[2], ["heft", "a", "1"]);
-        assert_eq!(heat(Metric::Utilization)[0], ["random", "a", "4"]);
+        let heat = |metric| FigureKind::Heat.of_rows(&table, metric, Sort::Mean).unwrap().remove(0).figure.table().rows;
+        assert_eq!(heat(Metric::Utilization)[0], ["heft", "a", "1"]);
+        assert_eq!(heat(Metric::Utilization)[2], ["random", "a", "4"]);
         // heft moves nothing.
-        assert_eq!(heat(Metric::TrafficBytes)[0], ["random", "a", ""]);
+        assert_eq!(heat(Metric::TrafficBytes)[2], ["random", "a", ""]);
     }
 }

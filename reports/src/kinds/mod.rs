@@ -1,7 +1,7 @@
 //! The kinds of figures: one list from which `figure`, the report, the reproductions and the help take them.
 //!
-//! Placers are in the order of the registry in every figure, those it does not have after them. Where a figure has no
-//! schedulers, a placer is shown with the best of them, as [`Summary`](crate::Summary) does.
+//! Placers are listed by their mean, or as the caller sorts them. Where a figure has no schedulers, a placer is shown with
+//! the best of them, as the grid chooses it.
 
 mod cells;
 mod compare;
@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
+use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{Metric, Table};
 use polars::prelude::PolarsResult;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use serde::Deserialize;
 pub use cells::CellsError;
 
 use crate::figure::{NamedFigure, Noted};
-use crate::scores::Scores;
+use crate::scores::{Scores, Sort};
 use cells::{CellFigure, colocation, executable_figure, gantt_figure, of_cells};
 
 /// A kind of figure.
@@ -250,22 +251,17 @@ impl FigureKind {
     ///
     /// # Complexity
     /// O(rows · log rows) for each figure.
-    pub fn of_rows(self, table: &Table, metric: Metric) -> PolarsResult<Vec<NamedFigure>> {
+    pub fn of_rows(self, table: &Table, metric: Metric, sort: Sort) -> Result<Vec<NamedFigure>, GridError> {
         if !self.is_of_rows() {
             return Ok(Vec::new());
         }
-        self.of_scores(&Self::scores(table, metric)?, table)
-    }
-
-    /// What figures of rows are drawn from: several kinds may share it.
-    pub(crate) fn scores(table: &Table, metric: Metric) -> PolarsResult<Scores> {
-        Ok(Scores::new(table, metric, &[])?.in_registry_order())
+        Ok(self.of_scores(&Scores::new(table, metric, &[], sort)?, table)?)
     }
 
     /// [`FigureKind::of_rows`] with the scores of the table.
     pub(crate) fn of_scores(self, scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
         let Draw::Rows(draw) = self.about().draw else { return Ok(Vec::new()) };
-        if scores.placers.is_empty() || scores.scenarios.is_empty() {
+        if scores.placers.is_empty() || scores.instances().is_empty() {
             return Ok(Vec::new());
         }
         let mut figures = draw(scores, table)?;
@@ -290,10 +286,11 @@ impl FigureKind {
         run: &Path,
         table: &Table,
         metric: Metric,
+        sort: Sort,
         cells: &[String],
     ) -> Result<Vec<NamedFigure>, CellsError> {
         let mut figures = match self.about().draw {
-            Draw::Rows(_) => self.of_rows(table, metric)?,
+            Draw::Rows(_) => self.of_rows(table, metric, sort)?,
             Draw::Cell(draw) => of_cells(run, table, cells, draw)?,
             Draw::Graphs(draw) => draw(run)?,
         };

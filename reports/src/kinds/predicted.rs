@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use placebench_harness::compare::{ModelAgreement, agreements};
-use placebench_harness::results::{Row, Scenario, Status, Table};
+use placebench_harness::results::{Row, Status, Table};
 use polars::prelude::PolarsResult;
 
 use crate::agreement_text::measured_rows;
@@ -12,12 +12,11 @@ use crate::scores::Scores;
 
 /// A figure a graph, cluster, network and executor that was measured: against the network model of the least mean error.
 pub(super) fn prediction(scores: &Scores, table: &Table) -> PolarsResult<Vec<NamedFigure>> {
-    let is_measured = |scenario: &Scenario| !scenario.executor.is_simulator();
-    if !scores.scenarios.iter().any(is_measured) {
+    if scores.instances().iter().all(|instance| instance.key.executor.is_simulator()) {
         return Ok(Vec::new());
     }
     // The scores may be those of one network model of the table.
-    let networks: BTreeSet<&str> = scores.scenarios.iter().map(|scenario| scenario.network.as_str()).collect();
+    let networks: BTreeSet<&str> = scores.instances().iter().map(|instance| instance.key.network.as_str()).collect();
     let mut rows = measured_rows(table)?;
     rows.retain(|row| networks.contains(row.network.as_str()));
     let all = agreements(&rows);

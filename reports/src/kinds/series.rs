@@ -1,17 +1,16 @@
 //! Figures of a metric against a number: of devices, or a placer's parameter.
 
-use std::sync::Arc;
-
 use placebench_algorithms::Spec;
 
 use super::words::capitalised;
 use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
-use crate::scores::{Scores, distinct, mark};
+use crate::scores::{Scores, distinct};
 
 impl Scores {
     pub(super) fn scaling(&self) -> Vec<NamedFigure> {
         let mut families: Vec<((String, String, String), Vec<usize>)> = Vec::new();
-        for (index, own) in self.scenarios.iter().enumerate() {
+        for index in 0..self.instances().len() {
+            let own = self.key(index);
             let family = own.cluster.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned();
             let key = (own.graph.clone(), family, self.setting(index));
             match families.iter_mut().find(|(known, _)| *known == key) {
@@ -21,23 +20,27 @@ impl Scores {
         }
         let mut figures = Vec::new();
         for ((graph, family, setting), mut members) in families {
-            members.sort_by_key(|&index| self.devices[index]);
-            members.dedup_by_key(|index| self.devices[*index]);
+            members.sort_by_key(|&index| self.instances()[index].devices);
+            members.dedup_by_key(|index| self.instances()[*index].devices);
             if members.len() < 2 {
                 continue;
             }
-            let curve = |(placer, name): (usize, &String)| {
+            let curve = |placer: usize| {
                 let point = |&scenario: &usize| {
                     let values = self.best(placer, scenario)?.values()?;
-                    Some((f64::from(self.devices[scenario]), Estimate::of(values)?, self.key(placer, scenario)))
+                    Some((
+                        f64::from(self.instances()[scenario].devices),
+                        Estimate::of(values)?,
+                        self.mark(placer, scenario),
+                    ))
                 };
                 let points: Vec<_> = members.iter().filter_map(point).collect();
-                (!points.is_empty()).then(|| Curve { name: self.marks.shown(name), points })
+                (!points.is_empty()).then(|| Curve { name: self.shown[placer].clone(), points })
             };
             let title = format!("{graph} on clusters {family}*, {setting}");
             let quantity = self.quantity(members[0]);
             figures.push(NamedFigure {
-                name: format!("scaling-{}-{graph}-{family}-{setting}", self.metric.short()),
+                name: format!("scaling-{}-{graph}-{family}-{setting}", self.metric().short()),
                 caption: format!(
                     "{} against the number of devices, {title}: mean and standard deviation, each placer with its best \
                      scheduler.",
@@ -47,7 +50,7 @@ impl Scores {
                     title,
                     devices: Quantity::new("devices", Unit::Count),
                     quantity,
-                    curves: self.placers.iter().enumerate().filter_map(curve).collect(),
+                    curves: (0..self.placers.len()).filter_map(curve).collect(),
                 }),
             });
         }
@@ -56,18 +59,18 @@ impl Scores {
 
     pub(super) fn sweeps(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        for sweep in swept(self.placers.iter().zip(&self.specs)) {
-            for (index, own) in self.scenarios.iter().enumerate() {
-                let here = &self.cells[index];
-                let curve = |scheduler: Arc<str>| {
-                    let point = |(value, placer): &(f64, String)| {
-                        let cell = here.iter().find(|cell| *cell.placer == **placer && cell.scheduler == scheduler)?;
-                        Some((*value, Estimate::of(cell.values()?)?, mark(own, placer, &scheduler)))
+        for sweep in swept(&self.specs) {
+            for (index, here) in self.instances().iter().enumerate() {
+                let own = &here.key;
+                let curve = |scheduler: &str| {
+                    let point = |&(value, placer): &(f64, usize)| {
+                        let cell = self.cells(placer, index).find(|cell| self.scheduler(cell) == scheduler)?;
+                        Some((value, Estimate::of(cell.values()?)?, own.mark(&self.placers[placer], scheduler)))
                     };
                     let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
-                    (points.len() > 1).then(|| Curve { name: scheduler.to_string(), points })
+                    (points.len() > 1).then(|| Curve { name: scheduler.to_owned(), points })
                 };
-                let schedulers = distinct(here.iter().map(|cell| cell.scheduler.clone()));
+                let schedulers = distinct(here.cells.iter().map(|cell| self.scheduler(cell)));
                 let curves: Vec<Curve> = schedulers.into_iter().filter_map(curve).collect();
                 if curves.is_empty() {
                     continue;
@@ -76,7 +79,7 @@ impl Scores {
                 figures.push(NamedFigure {
                     name: format!(
                         "sweep-{}-{}-{}-{}",
-                        self.metric.short(),
+                        self.metric().short(),
                         sweep.placer,
                         sweep.parameter,
                         self.labels[index]
@@ -107,14 +110,14 @@ struct Swept {
     /// The placer with the parameters that all share.
     placer: String,
     parameter: String,
-    /// Values and placers as tables print them, by ascending value.
-    variants: Vec<(f64, String)>,
+    /// Values and placers, by ascending value.
+    variants: Vec<(f64, usize)>,
 }
 
-/// The sweeps among placers, each as tables print it and with its parameters.
-fn swept<'a>(placers: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<Swept> {
+/// The sweeps among placers with their parameters.
+fn swept(specs: &[String]) -> Vec<Swept> {
     let mut sweeps: Vec<Swept> = Vec::new();
-    for (placer, spec) in placers {
+    for (placer, spec) in specs.iter().enumerate() {
         let Ok(spec) = spec.parse::<Spec>() else { continue };
         for (index, (parameter, value)) in spec.params.iter().enumerate() {
             let Ok(value) = value.parse::<f64>() else { continue };
@@ -122,12 +125,10 @@ fn swept<'a>(placers: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<Swe
             shared.params.remove(index);
             let shared = shared.to_string();
             match sweeps.iter_mut().find(|sweep| sweep.placer == shared && sweep.parameter == *parameter) {
-                Some(sweep) => sweep.variants.push((value, placer.clone())),
-                None => sweeps.push(Swept {
-                    placer: shared,
-                    parameter: parameter.clone(),
-                    variants: vec![(value, placer.clone())],
-                }),
+                Some(sweep) => sweep.variants.push((value, placer)),
+                None => {
+                    sweeps.push(Swept { placer: shared, parameter: parameter.clone(), variants: vec![(value, placer)] })
+                }
             }
         }
     }

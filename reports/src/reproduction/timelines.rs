@@ -2,7 +2,6 @@
 
 use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
-use placebench_harness::problem::Problem;
 use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
 use placebench_harness::runner::replay;
 use placebench_harness::suite::Plan;
@@ -34,7 +33,7 @@ pub(super) fn timeline(
     let cell = plan.cells.iter().copied().find(|&cell| plan.key(cell) == *key);
     let cell = cell.ok_or_else(|| format!("the suite has no cell {}", key.mark()))?;
     let problem = plan.problem(&plan.groups[cell.group]).map_err(|error| error.to_string())?;
-    let Problem { instance, time_unit } = problem;
+    let instance = problem.instance;
     let replayed = replay(plan, cell, &instance, &StopToken::default())?;
     match panel.kind {
         FigureKind::Executable => {
@@ -43,7 +42,7 @@ pub(super) fn timeline(
         }
         _ => {
             let placed = PlacedGraph::new(&instance, &replayed.decision.placement);
-            Ok(gantt(&placed, &[("", &replayed.timeline)], &time_unit, title).draw(style))
+            Ok(gantt(&placed, &[("", &replayed.timeline)], instance.time_unit(), title).draw(style))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use placebench::datasets::process::check_memory;
+use placebench::base::process::check_memory;
 use placebench::datasets::stream::{EdgeFormat, EdgeParts, EdgeStream, open_edges};
 use placebench::generator::stream::StreamProperties;
 use placebench::generator::{Streamed, Tally};

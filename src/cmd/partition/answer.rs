@@ -1,7 +1,7 @@
 //! What `partition` answers for programs.
 
 use placebench::algorithms::partition::{Partition, Request, quality};
-use placebench::datasets::process::peak_rss_bytes;
+use placebench::base::process::peak_rss_bytes;
 use serde::Serialize;
 
 use super::input::{Input, Seen};

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use placebench::algorithms::partition::{Partition, Request, quality};
-use placebench::datasets::process::peak_rss_bytes;
-use placebench::datasets::significant::bytes_text;
+use placebench::base::process::peak_rss_bytes;
+use placebench::base::significant::bytes_text;
+use placebench::datasets::is_less;
 
 use super::answer::Answer;
 use super::input::{Input, Seen};
@@ -93,8 +94,7 @@ impl Report {
         )?;
         let heavy = (0..blocks).zip(&weights).find(|&(_, &weight)| weight > cap);
         let feasible = match heavy {
-            // Hairs of rounding do not count.
-            None if imbalance <= epsilon + 1e-9 => format!("yes, within {epsilon}"),
+            None if !is_less(1.0 + epsilon, 1.0 + imbalance) => format!("yes, within {epsilon}"),
             None => format!("yes, within the cap; the imbalance exceeds {epsilon} because the cap is rounded up"),
             Some((block, weight)) if heaviest > cap => format!(
                 "no: block {block} weighs {weight}, more than the cap; no partition can be, since a vertex weighs more"

@@ -11,11 +11,11 @@ use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, VertexCut};
 use placebench::algorithms::partition::{Request, registry};
 use placebench::algorithms::{Spec, StopToken};
+use placebench::base::printable;
+use placebench::base::process::peak_rss_bytes;
+use placebench::base::significant::bytes_text;
 use placebench::datasets::format::undirected::write_partition;
 use placebench::datasets::format::{FormatError, open_unpacked, undirected_format, without_compression, write_whole};
-use placebench::datasets::printable;
-use placebench::datasets::process::peak_rss_bytes;
-use placebench::datasets::significant::bytes_text;
 use placebench::datasets::stream::{
     EdgeFormat, EdgeParts, EdgeStream, RowFile, VertexStream, open_edges, write_rows_from_edges,
 };

@@ -1,60 +1,37 @@
 //! What a placement is worth, a line for each figure.
 
-use placebench::datasets::Instance;
-use placebench::datasets::significant::{bytes_text, significant, time_text};
-use placebench::harness::evaluate::{Evaluation, Reference};
+use placebench::base::significant::{bytes_text, significant, time_text};
+use placebench::harness::evaluate::Evaluation;
 use placebench::harness::measurement::Measurement;
-use placebench::harness::problem::Kinds;
-
-use super::Args;
+use placebench::harness::results::Row;
 
 /// The lines of a terminal.
-pub(super) fn describe(
-    args: &Args,
-    kinds: Kinds,
-    scheduler: &str,
-    instance: &Instance,
-    evaluation: &Evaluation,
-    reference: &Reference,
-    unit: &str,
-) -> String {
-    let metrics = &evaluation.metrics;
+pub(super) fn describe(row: &Row, evaluation: &Evaluation) -> String {
+    let (metrics, unit) = (&evaluation.metrics, row.time_unit.as_str());
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-    let bound = &reference.bound;
-    let measurement = evaluation.timeline.measurement();
+    let bound = time_text(row.lower_bound.unwrap_or_default(), unit);
+    let (peak, rule) = (bytes_text(metrics.peak_memory_bytes as f64), row.memory.as_deref().unwrap_or_default());
     let lines = [
-        (
-            "graph",
-            format!("{}, {} ops, {} edges", args.graph, instance.graph().op_count(), instance.graph().edge_count()),
-        ),
-        (
-            "cluster",
-            format!("{}, {} devices, {} used", args.cluster, instance.cluster().device_count(), metrics.devices_used),
-        ),
-        ("kinds", kinds.to_string()),
-        ("placed by", format!("{} in {placed_in:.3} s", args.placer_command.as_ref().unwrap_or(&args.placer))),
-        ("scheduled by", format!("{scheduler} under {}", args.network)),
+        ("graph", format!("{}, {} ops, {} edges", row.graph, row.ops, row.edges)),
+        ("cluster", format!("{}, {} devices, {} used", row.cluster, row.devices, metrics.devices_used)),
+        ("kinds", row.kinds.to_string()),
+        ("placed by", format!("{} in {placed_in:.3} s", row.placer)),
+        ("scheduled by", format!("{} under {}", row.scheduler, row.network)),
         ("makespan", time_text(metrics.makespan, unit)),
-        ("SLR", number(evaluation.slr)),
+        ("SLR", number(row.slr)),
         (
             "gap",
-            format!("{} to the lower bound {} ({})", number(evaluation.gap), time_text(bound.value, unit), bound.name),
+            format!("{} to the lower bound {bound} ({})", number(row.gap), row.bound.as_deref().unwrap_or_default()),
         ),
-        ("speedup", format!("{} over single_device", number(evaluation.speedup))),
+        ("speedup", format!("{} over single_device", number(row.speedup))),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
         ("traffic", format!("{} in {} transfers", bytes_text(metrics.traffic_bytes as f64), metrics.transfers)),
         ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
-        (
-            "peak memory",
-            format!(
-                "{} on one device; memory rule {}",
-                bytes_text(metrics.peak_memory_bytes as f64),
-                instance.memory_rule()
-            ),
-        ),
+        ("peak memory", format!("{peak} on one device; memory rule {rule}")),
     ];
+    let measurement = evaluation.timeline.measurement();
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
     let lines = lines.into_iter().chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()

@@ -63,7 +63,7 @@ pub(super) struct Limits {
     pub(super) supernodes: usize,
     /// No supernode becomes heavier than this.
     pub(super) heaviest: u64,
-    /// The number of clusters at the end: the lightest are merged until so many are left.
+    /// The number of clusters at the end: the lightest are merged until no more are left.
     pub(super) clusters: usize,
 }
 

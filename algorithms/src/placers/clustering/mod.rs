@@ -1,4 +1,4 @@
-//! B's three clustering placers: many random contractions, of which the best is placed, a cluster a device.
+//! B's three clustering placers: many random contractions. The best is placed, a cluster a device.
 
 mod contraction;
 mod merging;

@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn elements_are_packed_longest_first_onto_the_device_that_is_done_first() {
         // A chain of 6 and speeds 2, 1: even is 6/3 = 2 · 1.1 (in time of the fast device: 3 in all over 1.5). One element:
-        // d0 takes 3. Cut in the middle, all edges equal: 3|3, of which the first goes to d0 (1.5) and the second to d0 as
+        // d0 takes 3. Cut in the middle, all edges equal: 3|3. The first goes to d0 (1.5) and the second to d0 as
         // well (3 against 3 on d1: the lower id). Split its largest, the first: 1|2 or 2|1 of 3 with equal ratios 1/2: the
         // first found in topological order, 1|2. Packed: {3, 4, 5} d0 1.5, {1, 2} d1 2 against 2.5 on d0, {0} d0: 2.
         let edges: Vec<_> = (0..5).map(|op| (op, op + 1, 1)).collect();

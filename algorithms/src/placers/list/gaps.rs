@@ -32,7 +32,7 @@ impl Gap {
     /// The longest duration that fits, exactly: the largest float `d` with `start + d <= end` after rounding.
     ///
     /// `end - start` may be off by a rounding error in either direction. With that as a key the search would have to
-    /// look at every gap that is too short by a hair, of which graphs with equal costs have many.
+    /// look at every gap that is too short by a hair. Graphs with equal costs have many of them.
     fn room(self) -> Time {
         // Bits of floats ≥ 0 order as the floats do. Twice the possible error lies between the two ends.
         let error = self.end * (2.0 * f64::EPSILON);

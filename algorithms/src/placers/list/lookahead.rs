@@ -5,6 +5,7 @@ use placebench_datasets::{DeviceId, Edge, Instance, OpId, Time, UnitId};
 use super::ready::positions;
 use super::schedule::{PartialSchedule, Select};
 use super::timeline::Timeline;
+use super::view::Forward;
 use crate::{PlaceError, StopToken};
 
 /// An op with more inputs than this remembers what those that are scheduled come to. Others are looked at anew for each of
@@ -137,8 +138,12 @@ impl Lookahead {
     }
 }
 
-impl Select for Lookahead {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<'a> Select<Forward<'a>> for Lookahead {
+    fn select(
+        &mut self,
+        schedule: &PartialSchedule<'_, Forward<'a>>,
+        op: OpId,
+    ) -> Result<Option<DeviceId>, PlaceError> {
         let unit = schedule.instance().units().unit_of(op);
         self.gathered[op.index()] = None;
         if schedule.instance().graph().out_degree(op) == 0 {

@@ -5,7 +5,8 @@
 //! second ([`Pick::Op`]), one loop walks the ops, and the selections are in [`select`] and [`lookahead`]. Where the best
 //! pair of a ready op and a device comes next ([`Pick::Pair`]), [`pairs`] keeps the pairs in heaps of [`queue`]. The
 //! schedule in the making is in [`schedule`], the slots of a device in [`timeline`]; [`favourites`] solves the linear
-//! program of SCT.
+//! program of SCT. What they see of an instance is a [`view`], as time runs or reversed: [`Sweep`](super::Sweep) has views of
+//! its own.
 
 mod favourites;
 mod gaps;
@@ -22,7 +23,9 @@ mod queue;
 mod ready;
 mod schedule;
 mod select;
+mod slot;
 mod timeline;
+mod view;
 mod waits;
 
 use placebench_datasets::{Instance, OpId};
@@ -31,20 +34,26 @@ pub use favourites::FavouriteChildren;
 pub use parts::{ListScheduling, Pick, Selection};
 pub use priority::Priority;
 
+pub(crate) use oct::OptimisticCostTable;
+pub(crate) use priority::by_descending_rank;
+pub(crate) use ready::most_urgent_first;
+pub(crate) use schedule::{Insertion, PartialSchedule, Select, planned_order};
+pub(crate) use select::{EarliestFinish, FinishPlusCost};
+pub(crate) use slot::Slot;
+pub(crate) use view::View;
+
+use crate::ranks::AverageTransfer;
 use crate::{Assignment, Decision, PlaceContext, PlaceError, Placer};
 use lookahead::Lookahead;
-use oct::OptimisticCostTable;
 use parts::STOP_INTERVAL;
 use priority::Ranked;
-use ready::most_urgent_first;
-use schedule::{PartialSchedule, Select};
-use select::{CriticalPathProcessor, EarliestFinish, EarliestStart, Fill, FinishPlusCost};
-pub(crate) use timeline::Timeline;
+use select::{CriticalPathProcessor, EarliestStart, Fill};
+use view::Forward;
 
 impl ListScheduling {
     fn pick_ops(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let has_table = self.priority == Priority::OptimisticCost || self.selection == Selection::FinishPlusCost;
-        let table = has_table.then(|| OptimisticCostTable::new(instance, self.average));
+        let table = has_table.then(|| self.table(instance));
         let order = Ranked::new(instance, self.priority, self.average, table.as_ref()).order;
         let order = if self.priority.is_monotone() { order } else { most_urgent_first(instance.graph(), &order) };
         match (self.selection, &table) {
@@ -62,15 +71,19 @@ impl ListScheduling {
         }
     }
 
+    fn table(&self, instance: &Instance) -> OptimisticCostTable {
+        OptimisticCostTable::new(&Forward::new(instance), instance, AverageTransfer::new(instance, self.average))
+    }
+
     fn assignment<'a>(&self, instance: &'a Instance) -> Assignment<'a> {
         if self.keeps_peaks { Assignment::within_peaks(instance) } else { Assignment::new(instance) }
     }
 
-    fn walk(
+    fn walk<'a>(
         &self,
-        instance: &Instance,
+        instance: &'a Instance,
         order: &[OpId],
-        mut selection: impl Select,
+        mut selection: impl Select<Forward<'a>>,
         context: &PlaceContext,
     ) -> Result<Decision, PlaceError> {
         let mut schedule = PartialSchedule::new(instance, self.insertion, self.assignment(instance));

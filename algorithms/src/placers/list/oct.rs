@@ -2,7 +2,8 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, OpId, Time};
 
-use crate::ranks::{Average, AverageTransfer};
+use super::view::View;
+use crate::ranks::AverageTransfer;
 
 /// For each op and device, the longest of the shortest ways to the end behind the op, if it is there and each successor
 /// is where that is best for it: what the op itself takes is not counted.
@@ -11,7 +12,7 @@ use crate::ranks::{Average, AverageTransfer};
 ///
 /// Memory: 8 bytes for each op and column.
 #[derive(Clone, Debug)]
-pub(super) struct OptimisticCostTable {
+pub(crate) struct OptimisticCostTable {
     column_of: Vec<usize>,
     columns: usize,
     /// Row-major by op.
@@ -19,14 +20,13 @@ pub(super) struct OptimisticCostTable {
 }
 
 impl OptimisticCostTable {
-    /// The table of an instance.
+    /// The table of an instance in a direction of time, if transfers take their average.
     ///
     /// # Complexity
     /// O((ops + edges) · columns): the least over a successor's devices is either where the op is or the least of all
     /// plus the transfer.
-    pub(super) fn new(instance: &Instance, average: Average) -> Self {
-        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-        let transfer = AverageTransfer::new(instance, average);
+    pub(crate) fn new(view: &impl View, instance: &Instance, transfer: AverageTransfer) -> Self {
+        let (cluster, units) = (instance.cluster(), instance.units());
         let mut first_of: Vec<DeviceId> = Vec::new();
         let column_of: Vec<usize> = cluster
             .device_ids()
@@ -40,23 +40,23 @@ impl OptimisticCostTable {
             .collect();
         let columns = first_of.len();
         let kinds: Vec<Kind> = first_of.iter().map(|&device| cluster.device(device).kind).collect();
-        let mut costs: Vec<Time> = vec![0.0; graph.op_count() * columns];
+        let mut costs: Vec<Time> = vec![0.0; view.op_count() * columns];
         // The cost of an op in each column with its own time.
         let mut from_start: Vec<Time> = vec![0.0; columns];
-        for op in graph.topological_order().rev() {
+        for op in view.topological_order().rev() {
             let allowed = units.kinds(units.unit_of(op));
             let row = &costs[op.index() * columns..][..columns];
             let mut least = f64::INFINITY;
             for (column, total) in from_start.iter_mut().enumerate() {
                 *total = match allowed.contains(kinds[column]) {
-                    true => instance.exec_time(op, first_of[column]) + row[column],
+                    true => view.exec_time(op, first_of[column]) + row[column],
                     false => f64::INFINITY,
                 };
                 least = least.min(*total);
             }
-            for edge in graph.predecessors(op) {
-                let elsewhere = least + transfer.time(graph.edge_bytes(edge));
-                let row = &mut costs[edge.op.index() * columns..][..columns];
+            for (before, bytes) in view.before(op) {
+                let elsewhere = least + transfer.time_of(bytes);
+                let row = &mut costs[before.index() * columns..][..columns];
                 for (cost, &here) in row.iter_mut().zip(&from_start) {
                     let best = if here < elsewhere { here } else { elsewhere };
                     *cost = if best > *cost { best } else { *cost };
@@ -68,12 +68,12 @@ impl OptimisticCostTable {
 
     /// The cost of an op on a device.
     #[inline]
-    pub(super) fn cost(&self, op: OpId, device: DeviceId) -> Time {
+    pub(crate) fn cost(&self, op: OpId, device: DeviceId) -> Time {
         self.costs[op.index() * self.columns + self.column_of[device.index()]]
     }
 
     /// The mean cost of each op over the devices of the kinds allowed to it.
-    pub(super) fn means(&self, instance: &Instance) -> Vec<Time> {
+    pub(crate) fn means(&self, instance: &Instance) -> Vec<Time> {
         let (cluster, units) = (instance.cluster(), instance.units());
         let mean = |op: OpId| {
             let unit = units.unit_of(op);
@@ -92,11 +92,18 @@ mod tests {
     use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, Link, OpSpec};
 
     use super::super::instances;
+    use super::super::view::Forward;
     use super::*;
+    use crate::ranks::Average;
+
+    fn table_of(instance: &Instance) -> OptimisticCostTable {
+        let transfer = AverageTransfer::new(instance, Average::Time);
+        OptimisticCostTable::new(&Forward::new(instance), instance, transfer)
+    }
 
     #[test]
     fn the_published_row_of_the_first_op_is_reproduced() {
-        let table = OptimisticCostTable::new(&instances::arabnejad(), Average::Time);
+        let table = table_of(&instances::arabnejad());
         assert_eq!([0, 1, 2].map(|device| table.cost(OpId(0), DeviceId(device))), [64.0, 68.0, 86.0]);
     }
 
@@ -109,7 +116,7 @@ mod tests {
         let devices = vec![device("slow", 1.0), device("fast", 4.0), device("also slow", 1.0)];
         let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.5 }).unwrap();
         let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
-        let table = OptimisticCostTable::new(&instance, Average::Time);
+        let table = table_of(&instance);
         // From a slow device: a transfer of 2.5 and 3 on the fast one. On the fast device: 3.
         assert_eq!([0, 1, 2].map(|device| table.cost(ops[0], DeviceId(device))), [5.5, 3.0, 5.5]);
         assert_eq!(table.means(&instance), [14.0 / 3.0, 0.0]);

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
-use super::oct::OptimisticCostTable;
 use super::parts::{ListScheduling, STOP_INTERVAL, Selection};
 use super::priority::{Priority, Ranked};
 use super::queue::{Candidate, DeviceQueue};
@@ -22,7 +21,7 @@ pub(super) fn schedule(
     instance: &Instance,
     context: &PlaceContext,
 ) -> Result<Decision, PlaceError> {
-    let table = (parts.priority == Priority::OptimisticCost).then(|| OptimisticCostTable::new(instance, parts.average));
+    let table = (parts.priority == Priority::OptimisticCost).then(|| parts.table(instance));
     let ranked = Ranked::new(instance, parts.priority, parts.average, table.as_ref());
     drop(table);
     let favourites = match parts.selection {
@@ -169,7 +168,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// What is added to the start of an op on a device to make it a value of which less is better.
+    /// What is added to the start of an op on a device to make it a value: less is better.
     fn addend(&self, op: OpId, device: DeviceId) -> Time {
         addend(self.selection, self.schedule.instance(), &self.ranked, op, device)
     }
@@ -305,7 +304,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The error about the most urgent of the ready ops, none of which fits anywhere.
+    /// The error about the most urgent of the ready ops, where none fits anywhere.
     fn infeasible(&self, waiting: &Waiting) -> PlaceError {
         let ready = |op: &&OpId| waiting.is_ready(**op) && !self.schedule.is_scheduled(**op);
         let op = self.ranked.order.iter().find(ready).copied().unwrap_or_default();

@@ -3,10 +3,10 @@
 use placebench_datasets::{DataflowGraph, Instance, OpId, Time};
 
 use super::oct::OptimisticCostTable;
-use crate::Named;
 use crate::ranks::{
     Average, AverageTransfer, average_exec_times, downward_ranks, median_exec_times, static_levels, upward_ranks,
 };
+use crate::{Directed, Named};
 
 /// What makes an op urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Ranked {
 ///
 /// # Complexity
 /// O(ops · log ops).
-pub(super) fn by_descending_rank(graph: &DataflowGraph, ranks: &[Time]) -> Vec<OpId> {
+pub(crate) fn by_descending_rank(graph: &impl Directed, ranks: &[Time]) -> Vec<OpId> {
     // The order is sorted together with its keys: looking each rank up at every comparison takes three times as long.
     let mut keyed: Vec<(Time, u32, OpId)> =
         graph.topological_order().enumerate().map(|(position, op)| (ranks[op.index()], position as u32, op)).collect();

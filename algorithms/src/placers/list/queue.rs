@@ -40,9 +40,9 @@ impl Available {
 }
 
 /// What may start on one device, in two heaps: the ops whose inputs arrive later than the device is idle, by their value
-/// then, and the others, all of which start when it is, by their addend. As time passes on the device each op moves
+/// then, and the others, by their addend: they start when the device is idle. As time passes on the device each op moves
 /// once from the first to the second. Ops that are there from the beginning come as a sorted list, which devices share:
-/// graphs with tens of thousands of sources are common, and so many entries in a heap of each device would be slow.
+/// graphs with tens of thousands of sources are common, and a heap with all of them for each device would be slow.
 ///
 /// Ops that became invalid stay until they come up.
 #[derive(Debug, Default)]

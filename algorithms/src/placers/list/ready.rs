@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{DataflowGraph, OpId};
+use placebench_datasets::OpId;
+
+use crate::Directed;
 
 /// How many predecessors of each op are not placed yet.
 pub(super) struct Waiting {
@@ -11,8 +13,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(graph: &DataflowGraph) -> Self {
-        Self { predecessors: graph.op_ids().map(|op| graph.in_degree(op) as u32).collect() }
+    pub(super) fn new(graph: &impl Directed) -> Self {
+        Self { predecessors: ops(graph).map(|op| graph.before(op).len() as u32).collect() }
     }
 
     /// Whether all predecessors of an op are placed.
@@ -21,8 +23,8 @@ impl Waiting {
     }
 
     /// Counts an op as placed; `ready` is called with each op that waited for nothing else.
-    pub(super) fn place(&mut self, graph: &DataflowGraph, op: OpId, mut ready: impl FnMut(OpId)) {
-        for &after in graph.successor_ops(op) {
+    pub(super) fn place(&mut self, graph: &impl Directed, op: OpId, mut ready: impl FnMut(OpId)) {
+        for (after, _) in graph.after(op) {
             let left = &mut self.predecessors[after.index()];
             *left -= 1;
             if *left == 0 {
@@ -30,6 +32,10 @@ impl Waiting {
             }
         }
     }
+}
+
+fn ops(graph: &impl Directed) -> impl Iterator<Item = OpId> {
+    (0..graph.op_count()).map(OpId::new)
 }
 
 /// For each op, its place in an order of all ops.
@@ -45,10 +51,10 @@ pub(super) fn positions(order: &[OpId]) -> Vec<u32> {
 ///
 /// # Complexity
 /// O(edges + ops · log ops).
-pub(super) fn most_urgent_first(graph: &DataflowGraph, order: &[OpId]) -> Vec<OpId> {
+pub(crate) fn most_urgent_first(graph: &impl Directed, order: &[OpId]) -> Vec<OpId> {
     let position = positions(order);
     let mut waiting = Waiting::new(graph);
-    let sources = graph.op_ids().filter(|&op| graph.in_degree(op) == 0);
+    let sources = ops(graph).filter(|&op| waiting.is_ready(op));
     let mut ready: BinaryHeap<Reverse<u32>> = sources.map(|op| Reverse(position[op.index()])).collect();
     let mut extension = Vec::with_capacity(order.len());
     while let Some(Reverse(next)) = ready.pop() {

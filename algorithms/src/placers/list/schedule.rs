@@ -3,27 +3,33 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use placebench_datasets::{DeviceId, Edge, Instance, Kind, KindSet, OpId, Time, UnitId};
+use placebench_datasets::{DeviceId, Edge, Instance, KindSet, OpId, Time, UnitId};
 
+use super::slot::Slot;
 use super::timeline::Timeline;
+use super::view::{Forward, View, extreme_exec_times};
 use crate::{Assignment, Decision, PlaceError, Plan};
 
-/// Where and when an op runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Slot {
-    pub(crate) device: DeviceId,
-    pub(crate) start: Time,
-    pub(crate) finish: Time,
+/// Where an op may go among those that its device has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Insertion {
+    /// Behind all of them.
+    None,
+    /// Into a gap, if it takes time. One that takes none costs nothing anywhere, and in an early gap it would draw its unit and its
+    /// successors to whichever device has one.
+    Timed,
+    /// Into any gap.
+    All,
 }
 
 /// Picks the device of the op at hand.
-pub(crate) trait Select {
+pub(crate) trait Select<V> {
     /// A feasible device for the unit of `op`, which is on none yet; `None` if there is none. [`PartialSchedule::ready`]
     /// and [`PartialSchedule::exec`] are about `op`.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if it is time to stop, for selections that take long for one op.
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError>;
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError>;
 }
 
 /// As the shortest duration of a timeline: no gap is long enough to be kept.
@@ -36,8 +42,10 @@ const NO_GAPS: Time = f64::INFINITY;
 /// it needs and that are not there yet take slots of their senders, and the receives take slots of its device. While devices
 /// are compared, a transfer is a delay, as in the algorithms' papers, which know no overheads.
 #[derive(Debug)]
-pub(crate) struct PartialSchedule<'a> {
+pub(crate) struct PartialSchedule<'a, V = Forward<'a>> {
     instance: &'a Instance,
+    view: V,
+    insertion: Insertion,
     assignment: Assignment<'a>,
     timelines: Vec<Timeline>,
     slots: Vec<Slot>,
@@ -45,12 +53,9 @@ pub(crate) struct PartialSchedule<'a> {
     /// The ops in the order in which they were scheduled, if nothing is inserted.
     sequence: Option<Vec<OpId>>,
     makespan: Time,
-    /// Speed and overhead of each device.
-    speeds: Vec<(f64, Time)>,
     /// By tensor or, behind all tensors, by op that sends a control signal, and by device: when it is there, if its transfer
     /// occupied the devices at its ends. `None` where transfers have no overheads.
     arrivals: Option<BTreeMap<(usize, DeviceId), Time>>,
-    kinds: Vec<Kind>,
     /// The devices of each set of kinds, ascending.
     devices_of: [Vec<DeviceId>; 8],
     /// For the op at hand and each device: when its inputs are there.
@@ -64,44 +69,64 @@ pub(crate) struct PartialSchedule<'a> {
 }
 
 impl<'a> PartialSchedule<'a> {
-    /// Nothing scheduled yet, and `assignment` has nothing placed. With `insertion` an op may go into a gap, without it only behind all others on its device.
+    /// A schedule as time runs. With `insertion` an op may go into a gap, without it only behind all others on its device.
+    ///
+    /// # Complexity
+    /// As [`PartialSchedule::of`].
+    pub(crate) fn new(instance: &'a Instance, insertion: bool, assignment: Assignment<'a>) -> Self {
+        let insertion = if insertion { Insertion::All } else { Insertion::None };
+        Self::of(Forward::new(instance), instance, insertion, assignment)
+    }
+
+    /// Raises the `ready` time of each device to when these inputs, whose producers are scheduled, are there.
+    ///
+    /// All devices at once for each input, over flat rows of the cluster.
+    pub(crate) fn add_arrivals(&self, inputs: impl Iterator<Item = Edge>, ready: &mut [Time]) {
+        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
+        for edge in inputs {
+            let slot = self.slots[edge.op.index()];
+            cluster.raise_to_arrivals(slot.finish, slot.device, graph.edge_bytes(edge), ready);
+        }
+    }
+}
+
+impl<'a, V: View> PartialSchedule<'a, V> {
+    /// Nothing scheduled yet, and `assignment` has nothing placed.
     ///
     /// # Complexity
     /// O(ops · kinds + devices).
-    pub(crate) fn new(instance: &'a Instance, insertion: bool, assignment: Assignment<'a>) -> Self {
+    pub(crate) fn of(view: V, instance: &'a Instance, insertion: Insertion, assignment: Assignment<'a>) -> Self {
         let (graph, cluster) = (instance.graph(), instance.cluster());
-        let kinds: Vec<Kind> = cluster.devices().iter().map(|device| device.kind).collect();
         let devices_of = std::array::from_fn(|bits| {
             let set = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
-            cluster.device_ids().filter(|device| set.contains(kinds[device.index()])).collect()
+            cluster.device_ids().filter(|&device| set.contains(cluster.device(device).kind)).collect()
         });
-        let occupies = cluster.has_transfer_overheads();
+        let occupies = view.transfers_occupy_devices();
+        let shortest = |least: Time| match insertion {
+            Insertion::None => NO_GAPS,
+            // Sends and receives may be shorter than any op.
+            _ if occupies => 0.0,
+            Insertion::Timed => least.max(Time::MIN_POSITIVE),
+            Insertion::All => least,
+        };
         let timelines = match insertion {
-            true => {
-                // Sends and receives may be shorter than any op.
-                let shortest = |least: Time| if occupies { 0.0 } else { least };
-                let remembering = |(least, most)| Timeline::remembering(shortest(least), most);
-                extreme_exec_times(instance).map(remembering).collect()
+            Insertion::None => vec![Timeline::new(NO_GAPS); cluster.device_count()],
+            Insertion::Timed | Insertion::All => {
+                extreme_exec_times(instance).map(|(least, most)| Timeline::remembering(shortest(least), most)).collect()
             }
-            false => vec![Timeline::new(NO_GAPS); cluster.device_count()],
         };
         Self {
             instance,
+            view,
+            insertion,
             is_limited: assignment.is_limited(),
             assignment,
             timelines,
             slots: vec![Slot::default(); graph.op_count()],
             scheduled: vec![false; graph.op_count()],
-            sequence: (!insertion).then(|| Vec::with_capacity(graph.op_count())),
+            sequence: (insertion == Insertion::None).then(|| Vec::with_capacity(graph.op_count())),
             makespan: 0.0,
-            speeds: cluster
-                .devices()
-                .iter()
-                .map(|device| device.speed)
-                .zip(cluster.op_overheads().iter().copied())
-                .collect(),
             arrivals: occupies.then(BTreeMap::new),
-            kinds,
             devices_of,
             ready: vec![0.0; cluster.device_count()],
             exec: vec![0.0; cluster.device_count()],
@@ -119,12 +144,12 @@ impl<'a> PartialSchedule<'a> {
     ///
     /// # Complexity
     /// O(in-degree · devices) for transfers, and what the selection takes.
-    pub(crate) fn schedule(&mut self, op: OpId, selection: &mut impl Select) -> Result<Slot, PlaceError> {
+    pub(crate) fn schedule(&mut self, op: OpId, selection: &mut impl Select<V>) -> Result<Slot, PlaceError> {
         let unit = self.instance.units().unit_of(op);
         let device = match self.assignment.device_of_unit(unit) {
             Some(device) => {
                 self.ready[device.index()] = self.ready_time(op, device);
-                self.exec[device.index()] = self.instance.exec_time(op, device);
+                self.exec[device.index()] = self.view.exec_time(op, device);
                 device
             }
             None => {
@@ -146,7 +171,7 @@ impl<'a> PartialSchedule<'a> {
             self.assignment.assign(unit, device);
         }
         self.ready[device.index()] = ready;
-        self.exec[device.index()] = self.instance.exec_time(op, device);
+        self.exec[device.index()] = self.view.exec_time(op, device);
         self.receive_inputs(op, device);
         self.reserve(op, device)
     }
@@ -215,8 +240,7 @@ impl<'a> PartialSchedule<'a> {
             if promise == f64::INFINITY || best.is_some_and(|best| (promise, device) >= best) {
                 continue;
             }
-            let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
-            let value = self.timelines[device.index()].earliest(ready, exec) + exec + extra(device);
+            let value = self.earliest(device) + self.exec[device.index()] + extra(device);
             if best.is_none_or(|best| (value, device) < best) {
                 best = Some((value, device));
             }
@@ -238,7 +262,7 @@ impl<'a> PartialSchedule<'a> {
             {
                 continue;
             }
-            let start = self.timelines[device.index()].earliest(ready, exec);
+            let start = self.earliest(device);
             if best.is_none_or(|(least, _)| (start, start + exec) < least) {
                 best = Some(((start, start + exec), device));
             }
@@ -282,9 +306,24 @@ impl<'a> PartialSchedule<'a> {
         &self.exec
     }
 
+    /// The earliest time at which the op at hand can start on a device.
+    #[inline]
+    fn earliest(&self, device: DeviceId) -> Time {
+        let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
+        let timeline = &self.timelines[device.index()];
+        if self.goes_behind(exec) { ready.max(timeline.tail()) } else { timeline.earliest(ready, exec) }
+    }
+
+    /// Whether an op that takes so long may not go into a gap, though others may.
+    #[inline]
+    fn goes_behind(&self, exec: Time) -> bool {
+        self.insertion == Insertion::Timed && exec <= 0.0
+    }
+
     fn reserve(&mut self, op: OpId, device: DeviceId) -> Slot {
         let (ready, exec) = (self.ready[device.index()], self.exec[device.index()]);
-        let start = self.timelines[device.index()].reserve(ready, exec);
+        let from = if self.goes_behind(exec) { self.earliest(device) } else { ready };
+        let start = self.timelines[device.index()].reserve(from, exec);
         let slot = Slot { device, start, finish: start + exec };
         self.slots[op.index()] = slot;
         self.scheduled[op.index()] = true;
@@ -297,12 +336,7 @@ impl<'a> PartialSchedule<'a> {
 
     /// When the inputs of an op are on one device.
     pub(crate) fn ready_time(&self, op: OpId, device: DeviceId) -> Time {
-        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
-        let arrivals = graph.predecessors(op).map(|edge| {
-            let slot = self.slots[edge.op.index()];
-            slot.finish + cluster.communication_time(graph.edge_bytes(edge), slot.device, device)
-        });
-        arrivals.fold(0.0, f64::max)
+        self.view.ready_time(op, device, &self.slots)
     }
 
     /// Takes an op at hand whose predecessors are all scheduled: [`PartialSchedule::ready`] is about it from now on.
@@ -312,19 +346,8 @@ impl<'a> PartialSchedule<'a> {
     pub(crate) fn fill_ready_times(&mut self, op: OpId) {
         let mut ready = std::mem::take(&mut self.ready);
         ready.fill(0.0);
-        self.add_arrivals(self.instance.graph().predecessors(op), &mut ready);
+        self.view.raise_to_arrivals(op, &self.slots, &mut ready);
         self.ready = ready;
-    }
-
-    /// Raises the `ready` time of each device to when these inputs, whose producers are scheduled, are there.
-    ///
-    /// All devices at once for each input, over flat rows of the cluster.
-    pub(crate) fn add_arrivals(&self, inputs: impl Iterator<Item = Edge>, ready: &mut [Time]) {
-        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
-        for edge in inputs {
-            let slot = self.slots[edge.op.index()];
-            cluster.raise_to_arrivals(slot.finish, slot.device, graph.edge_bytes(edge), ready);
-        }
     }
 
     fn fill_exec_times(&mut self, op: OpId) {
@@ -335,19 +358,17 @@ impl<'a> PartialSchedule<'a> {
 
     /// Writes how long an op takes on each device.
     pub(crate) fn exec_times(&self, op: OpId, exec: &mut [Time]) {
-        let graph = self.instance.graph();
-        let ops = graph.ops(op);
-        for (exec, &(speed, overhead)) in exec.iter_mut().zip(&self.speeds) {
-            *exec = ops / speed + overhead;
-        }
-        for kind in Kind::ALL {
-            if let Some(time) = graph.measured_time(op, kind) {
-                let devices = exec.iter_mut().zip(&self.speeds).zip(&self.kinds);
-                for ((exec, &(_, overhead)), _) in devices.filter(|(_, other)| **other == kind) {
-                    *exec = time + overhead;
-                }
-            }
-        }
+        self.view.exec_times(op, exec);
+    }
+
+    /// The view of the instance.
+    pub(crate) fn view(&self) -> &V {
+        &self.view
+    }
+
+    /// Where and when each op runs, once all are scheduled.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// The placement and the plan, once all ops are scheduled.
@@ -370,34 +391,11 @@ impl<'a> PartialSchedule<'a> {
 
 /// The ops by start, then finish, then in the order given, a linear extension. An op without duration so comes before one
 /// that starts when it does, which is where it lies on its device, and after those that it waits for.
-fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
+pub(crate) fn planned_order(ops: impl Iterator<Item = OpId>, slots: &[Slot]) -> Vec<OpId> {
     let mut keyed: Vec<(Time, Time, u32, OpId)> = ops
         .enumerate()
         .map(|(position, op)| (slots[op.index()].start, slots[op.index()].finish, position as u32, op))
         .collect();
     keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     keyed.into_iter().map(|(_, _, _, op)| op).collect()
-}
-
-/// The least and the most time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition
-/// are monotone.
-fn extreme_exec_times(instance: &Instance) -> impl Iterator<Item = (Time, Time)> {
-    let graph = instance.graph();
-    // By kind: the least and the most operations, and measured times.
-    let mut ops = [(f64::INFINITY, 0.0f64); 3];
-    let mut times = [(f64::INFINITY, 0.0f64); 3];
-    for op in graph.op_ids() {
-        for kind in graph.kinds(op).iter() {
-            let (extremes, value) = match graph.measured_time(op, kind) {
-                Some(time) => (&mut times[kind.index()], time),
-                None => (&mut ops[kind.index()], graph.ops(op)),
-            };
-            *extremes = (extremes.0.min(value), extremes.1.max(value));
-        }
-    }
-    let cluster = instance.cluster();
-    cluster.devices().iter().zip(cluster.op_overheads()).map(move |(device, overhead)| {
-        let (ops, times) = (ops[device.kind.index()], times[device.kind.index()]);
-        ((ops.0 / device.speed).min(times.0) + overhead, (ops.1 / device.speed).max(times.1) + overhead)
-    })
 }

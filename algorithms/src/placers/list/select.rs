@@ -4,20 +4,21 @@ use placebench_datasets::{DeviceId, Instance, OpId, Time, UnitId};
 
 use super::oct::OptimisticCostTable;
 use super::schedule::{PartialSchedule, Select};
+use super::view::View;
 use crate::PlaceError;
 use crate::fairness::usable_devices;
 use crate::placers::coarse::workers::Workers;
 use crate::ranks::{Average, AverageTransfer, average_exec_times, upward_ranks};
 
-fn unit_of(schedule: &PartialSchedule<'_>, op: OpId) -> UnitId {
+fn unit_of<V: View>(schedule: &PartialSchedule<'_, V>, op: OpId) -> UnitId {
     schedule.instance().units().unit_of(op)
 }
 
 /// Where the op finishes first.
-pub(super) struct EarliestFinish;
+pub(crate) struct EarliestFinish;
 
-impl Select for EarliestFinish {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<V: View> Select<V> for EarliestFinish {
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         Ok(schedule.earliest_finish(unit_of(schedule, op), |_| 0.0))
     }
 }
@@ -25,17 +26,17 @@ impl Select for EarliestFinish {
 /// Where the op starts first.
 pub(super) struct EarliestStart;
 
-impl Select for EarliestStart {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<V: View> Select<V> for EarliestStart {
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         Ok(schedule.earliest_start(unit_of(schedule, op)))
     }
 }
 
 /// Where finish plus optimistic cost is least (PEFT).
-pub(super) struct FinishPlusCost<'a>(pub(super) &'a OptimisticCostTable);
+pub(crate) struct FinishPlusCost<'a>(pub(crate) &'a OptimisticCostTable);
 
-impl Select for FinishPlusCost<'_> {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<V: View> Select<V> for FinishPlusCost<'_> {
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         Ok(schedule.earliest_finish(unit_of(schedule, op), |device| self.0.cost(op, device)))
     }
 }
@@ -98,8 +99,8 @@ fn critical_path(instance: &Instance, exec: &[Time], transfer: AverageTransfer) 
     path
 }
 
-impl Select for CriticalPathProcessor {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<V: View> Select<V> for CriticalPathProcessor {
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let unit = unit_of(schedule, op);
         let wanted = self.processor.filter(|_| self.on_path[op.index()]);
         Ok(wanted
@@ -137,8 +138,8 @@ impl Fill {
     }
 }
 
-impl Select for Fill {
-    fn select(&mut self, schedule: &PartialSchedule<'_>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
+impl<V: View> Select<V> for Fill {
+    fn select(&mut self, schedule: &PartialSchedule<'_, V>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
         let (unit, assignment) = (unit_of(schedule, op), schedule.assignment());
         let demand = schedule.instance().units().demand_bytes(unit);
         let filled = &self.filled;

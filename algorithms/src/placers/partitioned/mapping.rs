@@ -1,6 +1,6 @@
 //! Which block goes to which device: blocks made for equal devices may change places.
 
-use placebench_datasets::{DeviceId, Instance, Time};
+use placebench_datasets::{DeviceId, Instance, Time, is_equal, is_less};
 
 use super::shares::Targets;
 use crate::{PlaceContext, PlaceError};
@@ -175,7 +175,7 @@ impl Mapping<'_> {
                     // Sums in another order differ in their last digits, which is no improvement.
                     let better = (then.misfit, then.overflow) < (now.misfit, now.overflow)
                         || (then.misfit, then.overflow) == (now.misfit, now.overflow)
-                            && then.transfers < now.transfers * (1.0 - 1e-9);
+                            && is_less(then.transfers, now.transfers);
                     if better {
                         improved = true;
                     } else {
@@ -212,9 +212,8 @@ pub(super) fn map_blocks(
     if blocks.exchanged.is_empty() {
         return Ok(targets.devices.clone());
     }
-    let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.max(b);
     let class: Vec<usize> = (0..blocks.count)
-        .map(|block| (0..block).find(|&other| alike(targets.shares[other], targets.shares[block])).unwrap_or(block))
+        .map(|block| (0..block).find(|&other| is_equal(targets.shares[other], targets.shares[block])).unwrap_or(block))
         .collect();
     let mut size = vec![0u64; blocks.count];
     let mut orders = 1u64;

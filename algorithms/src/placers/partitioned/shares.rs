@@ -80,7 +80,7 @@ fn pour(instance: &Instance, class: &Class, ends: &mut [Time], weights: &mut [f6
     let speed = |device: DeviceId| class.weight / time(device).max(longest * 1e-6);
     let mut by_end = class.devices.clone();
     by_end.sort_by(|a, b| ends[a.index()].total_cmp(&ends[b.index()]));
-    // With the first so many devices at work: their speeds together, and what they would have done had they begun at 0.
+    // With the first `count` devices at work: their speeds together, and what they would have done had they begun at 0.
     let (mut speeds, mut earlier, mut level) = (0.0, 0.0, 0.0);
     for (count, &device) in by_end.iter().enumerate() {
         speeds += speed(device);

@@ -7,7 +7,7 @@ mod groups;
 
 use std::sync::Arc;
 
-use placebench_datasets::process::check_memory;
+use placebench_base::process::check_memory;
 use placebench_datasets::{DeviceId, Instance, Placement, Time, splitmix64};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
 pub struct Budget {
     /// How many placements may be simulated, the start included.
     pub evaluations: usize,
-    /// Units are merged to at most so many groups.
+    /// Units are merged to at most this number of groups.
     pub groups: usize,
 }
 

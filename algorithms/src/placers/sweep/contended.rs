@@ -8,13 +8,13 @@ use rayon::prelude::*;
 
 use super::decision;
 use super::judge::{Judge, Rank};
-use super::passes::{informed_port_pass, port_pass};
+use super::port_pass::{informed_port_pass, port_pass};
 use super::ports::PortAnnealing;
 use super::problem::Problem;
 use super::random::Random;
 use super::schedule::Schedule;
 use super::search::Effort;
-use super::seeds::{Seed, schedule_of};
+use super::seeds::{Seed, by_upward_rank, schedule_of};
 use super::simulated;
 use crate::{Decision, PlaceContext, PlaceError, StopToken};
 
@@ -64,8 +64,11 @@ pub(super) fn search(
         }
     }
     if !effort.seeds.is_empty() {
-        found
-            .extend(slower.iter().filter_map(|slower| port_pass(problem, &Seed::by_rank(slower), None, &context.stop)));
+        found.extend(
+            slower
+                .iter()
+                .filter_map(|slower| port_pass(problem, &by_upward_rank(slower.forward()), None, &context.stop)),
+        );
     }
     let mut ranked = judge.rank(instance, known);
     ranked.extend(judged(found));
@@ -82,7 +85,7 @@ pub(super) fn search(
     passed.sort_by(|a, b| a.0.total_cmp(&b.0));
     ranked.extend(judged(passed.into_iter().take(MOST_JUDGED).map(|(_, schedule)| schedule).collect()));
     ranked.sort_by(|a, b| a.0.compare(&b.0));
-    // Large graphs get fewer changes, each of which takes longer.
+    // Large graphs get fewer changes: each takes longer.
     let size = problem.ops + instance.graph().edge_count();
     let changes = effort.ports.changes * LARGE / (size as u64).max(LARGE);
     let mut round = 0;

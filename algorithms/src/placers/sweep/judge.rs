@@ -124,7 +124,7 @@ fn contention(objective: &dyn Objective, context: &PlaceContext) -> Result<Conte
     })
 }
 
-/// The makespan of two transfers of so many bytes, one byte a unit of time; what consumes the first takes so long.
+/// The makespan of two transfers of `bytes` bytes, one byte a unit of time; the consumer of the first takes `first`.
 fn two_transfers(
     objective: &dyn Objective,
     context: &PlaceContext,

@@ -2,16 +2,20 @@
 //!
 //! [`search`] is the whole; [`seeds`] makes the schedules it starts from, [`passes`] schedules once more with what a schedule
 //! has shown, [`sweeps`] moves single ops and small units, [`annealing`] moves what is connected. They see the instance as
-//! [`problem`] flattens it, in both directions of time.
+//! [`problem`] flattens it, in both directions of time ([`way`]).
 
 mod annealing;
 mod contended;
 mod improve;
 mod judge;
+mod links;
+mod memory;
 mod passes;
+mod port_pass;
 mod ports;
 mod problem;
 mod random;
+mod region;
 mod schedule;
 mod search;
 mod seeds;
@@ -19,6 +23,7 @@ mod simulated;
 mod sweeps;
 #[cfg(test)]
 mod tests;
+mod way;
 
 pub use improve::Improve;
 
@@ -34,7 +39,7 @@ use judge::{Contention, Judge};
 use problem::{Caution, Problem};
 use schedule::{Schedule, sorted_by};
 use search::{Effort, PortEffort, Search};
-use seeds::{Seed, schedule_of};
+use seeds::{Seed, holds, schedule_of};
 
 /// Most schedules of a search that the objective judges.
 const MOST_JUDGED: usize = 6;
@@ -341,7 +346,7 @@ fn best_of(
         let problem = Problem::new(instance, 1.0).cautious(caution);
         let search = Search { problem: &problem, context, effort, bound };
         let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
-        let schedules: Vec<Schedule> = schedules.filter(|schedule| problem.holds(&schedule.devices)).collect();
+        let schedules: Vec<Schedule> = schedules.filter(|schedule| holds(&problem, schedule)).collect();
         let mut found = search.run(schedules, search_until)?;
         found.truncate(MOST_JUDGED);
         if is_contended {

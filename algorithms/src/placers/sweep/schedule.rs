@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::Time;
+use placebench_datasets::{OpId, Time};
 
-use super::problem::{Problem, Way};
+use super::problem::Problem;
+use super::way::Way;
 
 /// Where each op runs, and a linear extension of the graph that says in which order each device executes its ops.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,13 @@ impl Schedule {
         let mut finish = vec![0.0; devices.len()];
         let makespan = way.finish_times(&devices, order.iter().copied(), &mut finish);
         Self { devices, order, makespan }
+    }
+
+    /// The time from each op's start to the end in a direction of time, and the longest of them.
+    pub(super) fn tails(&self, way: Way<'_>) -> (Vec<Time>, Time) {
+        let mut tails = vec![0.0; self.devices.len()];
+        let makespan = way.reversed().finish_times(&self.devices, self.order.iter().rev().copied(), &mut tails);
+        (tails, makespan)
     }
 
     /// Given devices, each executing, whenever it is free, what has the longest path behind it of the ops whose inputs are there.
@@ -52,6 +60,12 @@ impl Schedule {
     }
 
     /// The same schedule with time reversed.
+    pub(super) fn reversed(mut self) -> Self {
+        self.reverse();
+        self
+    }
+
+    /// Reverses time.
     pub(super) fn reverse(&mut self) {
         self.order.reverse();
     }
@@ -108,6 +122,11 @@ fn dispatched(way: Way<'_>, devices: &[u32], tails: &[Time]) -> Vec<u32> {
         }
     }
     order
+}
+
+/// The ops of a schedule by their tails, longest first; equal ones as they are.
+pub(super) fn by_tail(schedule: &Schedule, tails: &[Time]) -> Vec<OpId> {
+    sorted_by(schedule.order.iter().copied(), |op| -tails[op as usize]).into_iter().map(OpId).collect()
 }
 
 /// The ops by a key, least first; equal keys stay in the order given.

@@ -6,6 +6,7 @@ use placebench_datasets::Time;
 use rayon::prelude::*;
 
 use super::annealing::Annealing;
+use super::memory::Memory;
 use super::passes::informed_pass;
 use super::problem::Problem;
 use super::random::Random;
@@ -139,15 +140,9 @@ impl Search<'_> {
                 break;
             }
             let former = passes.last().unwrap_or(schedule);
-            let next = if pass % 2 == 0 {
-                let mut reversed = former.clone();
-                reversed.reverse();
-                informed_pass(self.problem.backward(), &reversed).map(|mut next| {
-                    next.reverse();
-                    next
-                })
-            } else {
-                informed_pass(self.problem.forward(), former)
+            let next = match pass % 2 {
+                0 => informed_pass(self.problem.backward(), &former.clone().reversed()).map(Schedule::reversed),
+                _ => informed_pass(self.problem.forward(), former),
             };
             match next {
                 Some(next) => passes.push(next),
@@ -191,7 +186,7 @@ impl Search<'_> {
         let problem = self.problem;
         let mut schedule = best.clone();
         let mut sweeper = Sweeper::new(problem.ops, problem.devices);
-        let mut memory = problem.memory_of(&schedule.devices);
+        let mut memory = Memory::of(problem, &schedule.devices);
         for (sweep, &temperature) in temperatures.iter().enumerate() {
             if self.stop().is_stopped() {
                 return;

@@ -2,17 +2,22 @@
 
 use std::cmp::Reverse;
 
-use super::passes::{Guide, by_upward_rank, list_pass, most_urgent_first, optimistic_costs};
-use super::problem::{Memory, Problem};
-use super::schedule::Schedule;
-use placebench_datasets::{EdgeWeight, VertexWeight};
+use placebench_datasets::{EdgeWeight, OpId, VertexWeight};
 
+use super::memory::Memory;
+use super::passes::{WholeUnits, list_pass};
+use super::problem::Problem;
+use super::schedule::{Schedule, sorted_by};
+use super::way::Way;
 use crate::partition::streaming::Fennel;
 use crate::partition::{Multilevel, Partitioner};
+use crate::placers::list::{
+    EarliestFinish, FinishPlusCost, Insertion, OptimisticCostTable, by_descending_rank, most_urgent_first,
+};
 use crate::placers::{
     BatchSplit, ClusterLoad, Dfs, Dls, Etf, Expert, Lookahead, Mite, Partitioned, Peft, SingleDevice, WhitepaperGreedy,
 };
-use crate::ranks::{Average, average_exec_times};
+use crate::ranks::{Average, average_exec_times, upward_ranks};
 use crate::{Algorithm, Decision, PlaceContext, PlaceError, Placer};
 
 /// The most entries of an optimistic cost table: 16 bytes each while it is made.
@@ -68,7 +73,7 @@ impl Seed {
         Self::Lookahead,
     ];
 
-    /// What few transfers leave a device for.
+    /// Placers that cause few transfers.
     pub(super) const SPARING: &[Self] =
         &[Self::BatchSplit, Self::Expert, Self::Dfs, Self::Mite, Self::Fennel, Self::ClusterLoad, Self::Multilevel];
 
@@ -77,83 +82,89 @@ impl Seed {
         matches!(self, Self::Dls | Self::Lookahead | Self::ClusterLoad | Self::Multilevel)
     }
 
-    /// The seed's schedule.
+    /// The seed's schedule; `None` if it finds no room, or would take too long or too much memory.
     ///
     /// # Errors
-    /// If it finds no room, or it is time to stop.
+    /// [`PlaceError::Stopped`].
     pub(super) fn make(self, problem: &Problem<'_>, context: &PlaceContext) -> Result<Option<Schedule>, PlaceError> {
-        let instance = problem.instance;
-        if problem.ops > MOST_FOR_SLOW && (self == Self::Etf || self.is_slow()) {
+        if self.is_too_costly(problem) {
             return Ok(None);
         }
-        if problem.ops * problem.devices > MOST_COSTS && matches!(self, Self::Peft | Self::ReversePeft) {
-            return Ok(None);
-        }
-        let outcome = match self {
-            Self::SingleDevice => SingleDevice::with_defaults().place(instance, context),
-            Self::WhitepaperGreedy => WhitepaperGreedy::with_defaults().place(instance, context),
-            Self::BatchSplit => BatchSplit::with_defaults().place(instance, context),
-            Self::Expert => Expert::with_defaults().place(instance, context),
-            Self::Dfs => Dfs::with_defaults().place(instance, context),
-            Self::Mite => Mite::with_defaults().place(instance, context),
-            Self::ClusterLoad => ClusterLoad::with_defaults().place(instance, context),
-            Self::Fennel => partitioned(Box::new(Fennel::with_defaults())).place(instance, context),
-            Self::Multilevel => partitioned(Box::new(Multilevel::with_defaults())).place(instance, context),
-            Self::Peft => Peft::with_defaults().place(instance, context),
-            Self::Etf => Etf::with_defaults().place(instance, context),
-            Self::Dls => Dls::with_defaults().place(instance, context),
-            Self::Lookahead => Lookahead::with_defaults().place(instance, context),
-            _ => return Ok(self.list(problem)),
-        };
-        match outcome {
-            Ok(decision) => {
-                Ok(Some(schedule_of(problem, &decision)).filter(|schedule| problem.holds(&schedule.devices)))
-            }
+        let Some(placer) = self.placer() else { return Ok(self.list(problem)) };
+        match placer.place(problem.instance, context) {
+            Ok(decision) => Ok(Some(schedule_of(problem, &decision)).filter(|schedule| holds(problem, schedule))),
             Err(PlaceError::Stopped) => Err(PlaceError::Stopped),
             Err(_) => Ok(None),
         }
     }
 
-    /// The sequence of HEFT.
-    pub(super) fn by_rank(problem: &Problem<'_>) -> Vec<u32> {
-        let topological: Vec<u32> = problem.instance.graph().topological_order().map(|op| op.0).collect();
-        let averages = average_exec_times(problem.instance, Average::Time);
-        by_upward_rank(problem.forward(), &averages, &topological)
+    fn is_too_costly(self, problem: &Problem<'_>) -> bool {
+        let is_slow = self == Self::Etf || self.is_slow();
+        let has_table = matches!(self, Self::Peft | Self::ReversePeft);
+        (is_slow && problem.ops > MOST_FOR_SLOW) || (has_table && problem.ops * problem.devices > MOST_COSTS)
     }
 
-    fn list(self, problem: &Problem<'_>) -> Option<Schedule> {
-        if self == Self::Grouped && problem.instance.units().group_count() == 0 {
-            return None;
-        }
-        let mut topological: Vec<u32> = problem.instance.graph().topological_order().map(|op| op.0).collect();
-        let is_reverse = matches!(self, Self::ReverseHeft | Self::ReversePeft);
-        let way = if is_reverse { problem.backward() } else { problem.forward() };
-        if is_reverse {
-            topological.reverse();
-        }
-        let mut schedule = match self {
-            Self::ReversePeft => {
-                let (table, means) = optimistic_costs(way, &topological);
-                let sequence = most_urgent_first(way, &means);
-                list_pass(way, &sequence, &Guide::Table(&table), true)
-            }
-            _ => {
-                let insertion = self != Self::Appended;
-                let guide = if self == Self::Grouped { Guide::Groups } else { Guide::None };
-                let averages = average_exec_times(problem.instance, Average::Time);
-                list_pass(way, &by_upward_rank(way, &averages, &topological), &guide, insertion)
-            }
-        }?;
-        if is_reverse {
-            schedule.reverse();
-        }
-        Some(schedule)
+    /// The placer that makes it, unless it is a list pass of the search's own.
+    fn placer(self) -> Option<Box<dyn Placer>> {
+        Some(match self {
+            Self::Timed | Self::Appended | Self::Grouped | Self::ReverseHeft | Self::ReversePeft => return None,
+            Self::Peft => Box::new(Peft::with_defaults()),
+            Self::SingleDevice => Box::new(SingleDevice::with_defaults()),
+            Self::WhitepaperGreedy => Box::new(WhitepaperGreedy::with_defaults()),
+            Self::Etf => Box::new(Etf::with_defaults()),
+            Self::Dls => Box::new(Dls::with_defaults()),
+            Self::Lookahead => Box::new(Lookahead::with_defaults()),
+            Self::BatchSplit => Box::new(BatchSplit::with_defaults()),
+            Self::Expert => Box::new(Expert::with_defaults()),
+            Self::Dfs => Box::new(Dfs::with_defaults()),
+            Self::Mite => Box::new(Mite::with_defaults()),
+            Self::ClusterLoad => Box::new(ClusterLoad::with_defaults()),
+            Self::Fennel => Box::new(partitioned(Box::new(Fennel::with_defaults()))),
+            Self::Multilevel => Box::new(partitioned(Box::new(Multilevel::with_defaults()))),
+        })
     }
+
+    /// The list pass that makes it.
+    fn list(self, problem: &Problem<'_>) -> Option<Schedule> {
+        let (forward, backward) = (problem.forward(), problem.backward());
+        match self {
+            Self::Appended => list_pass(forward, &by_upward_rank(forward), Insertion::None, EarliestFinish),
+            Self::Grouped if problem.instance.units().group_count() == 0 => None,
+            Self::Grouped => list_pass(forward, &by_upward_rank(forward), Insertion::Timed, WholeUnits::new(problem)),
+            Self::ReverseHeft => {
+                let sequence = by_upward_rank(backward);
+                list_pass(backward, &sequence, Insertion::Timed, EarliestFinish).map(Schedule::reversed)
+            }
+            Self::ReversePeft => peft(backward).map(Schedule::reversed),
+            _ => list_pass(forward, &by_upward_rank(forward), Insertion::Timed, EarliestFinish),
+        }
+    }
+}
+
+/// The ops of this direction by upward rank, as HEFT takes them.
+pub(super) fn by_upward_rank(way: Way<'_>) -> Vec<OpId> {
+    let exec = average_exec_times(way.problem.instance, Average::Time);
+    by_descending_rank(&way, &upward_ranks(&way, &exec, way.problem.average))
+}
+
+/// PEFT in this direction. Ties among ranks: the lowest id.
+fn peft(way: Way<'_>) -> Option<Schedule> {
+    let problem = way.problem;
+    let table = OptimisticCostTable::new(&way, problem.instance, problem.average);
+    let ranks = table.means(problem.instance);
+    let by_rank = sorted_by(0..problem.ops as u32, |op| -ranks[op as usize]);
+    let by_rank: Vec<OpId> = by_rank.into_iter().map(OpId).collect();
+    list_pass(way, &most_urgent_first(&way, &by_rank), Insertion::Timed, FinishPlusCost(&table))
 }
 
 /// A partitioner as a placer, with the defaults of such placers.
 fn partitioned(partitioner: Box<dyn Partitioner>) -> Partitioned {
     Partitioned { partitioner, epsilon: 0.03, vertex_weight: VertexWeight::Work, edge_weight: EdgeWeight::Bytes }
+}
+
+/// Whether all units of a schedule find memory.
+pub(super) fn holds(problem: &Problem<'_>, schedule: &Schedule) -> bool {
+    Memory::of(problem, &schedule.devices).is_within_limits(problem)
 }
 
 /// The schedule of a placer's decision: in the order of its plan, or else what has the longest path behind it first.

@@ -20,8 +20,8 @@ const DRAWS: usize = 100;
 /// By which share of the makespan a change may be worse by the estimate, on the mean, and still be judged.
 const SLACK: f64 = 0.01;
 
-/// Tries changes of a start until the objective has judged so many, and returns the best decision met; `None` if no change was
-/// judged.
+/// Tries changes of a start until the objective has judged `judgements` of them. Returns the best decision met; `None` if no
+/// change was judged.
 pub(super) fn anneal(
     instance: &Instance,
     problem: &Problem<'_>,

@@ -6,9 +6,10 @@
 
 use placebench_datasets::Time;
 
-use super::problem::{Memory, Way};
+use super::memory::Memory;
 use super::random::Random;
 use super::schedule::{Schedule, sorted_by};
+use super::way::Way;
 
 /// With more devices than this an op tries only some.
 const ALL_DEVICES: usize = 12;

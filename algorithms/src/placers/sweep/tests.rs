@@ -12,7 +12,9 @@ use proptest::prelude::*;
 use super::annealing::Annealing;
 use super::judge::Contention;
 use super::judge::Judge;
-use super::passes::{Guide, informed_pass, list_pass, port_pass};
+use super::memory::Memory;
+use super::passes::{informed_pass, list_pass};
+use super::port_pass::port_pass;
 use super::ports::PortAnnealing;
 use super::problem::{Caution, Problem};
 use super::random::Random;
@@ -20,9 +22,14 @@ use super::schedule::Schedule;
 use super::seeds::Seed;
 use super::sweeps::{Noise, Sweeper};
 use super::{Preset, Sweep, Without};
+use crate::placers::list::{EarliestFinish, Insertion};
 use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Plan, StopToken, exact};
 
 use crate::random_instances::{Limits, instances};
+
+fn ops(count: u32) -> Vec<OpId> {
+    (0..count).map(OpId).collect()
+}
 
 fn small(memory: bool) -> impl Strategy<Value = Instance> {
     instances(Limits { ops: 40, devices: 5, edges: 90, memory, exact: false })
@@ -116,7 +123,7 @@ proptest! {
         let Some(mut schedule) = start(&problem) else { return Ok(()) };
         let has_groups = instance.units().group_count() > 0;
         let mut sweeper = Sweeper::new(problem.ops, problem.devices);
-        let mut memory = problem.memory_of(&schedule.devices);
+        let mut memory = Memory::of(&problem, &schedule.devices);
         let mut noise = Noise { temperature: 0.0, random: Random::new(seed, 0) };
         for sweep in 0..6 {
             let before = schedule.makespan;
@@ -216,7 +223,7 @@ fn ops_without_duration_are_not_put_into_early_gaps() {
     let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, Link { rate: 1.0, latency: 0.0 }).unwrap();
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let problem = Problem::new(&instance, 1.0);
-    let schedule = list_pass(problem.forward(), &[0, 1, 2], &Guide::None, true).unwrap();
+    let schedule = list_pass(problem.forward(), &ops(3), Insertion::Timed, EarliestFinish).unwrap();
     assert_eq!((schedule.devices, schedule.makespan), (vec![0, 1, 1], 10.0));
 }
 
@@ -384,9 +391,9 @@ fn with_ports_a_transfer_waits_for_the_one_before_so_that_the_second_consumer_st
     let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
     let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
     let problem = Problem::new(&instance, 1.0);
-    let free = list_pass(problem.forward(), &[0, 1, 2, 3], &Guide::None, true).unwrap();
+    let free = list_pass(problem.forward(), &ops(4), Insertion::Timed, EarliestFinish).unwrap();
     assert_eq!(free.devices, [0, 0, 1, 1]);
-    assert_eq!(port_pass(&problem, &[0, 1, 2, 3], None, &StopToken::default()).unwrap().devices, [0, 0, 1, 0]);
+    assert_eq!(port_pass(&problem, &ops(4), None, &StopToken::default()).unwrap().devices, [0, 0, 1, 0]);
 }
 
 /// Groups of three ops that begin with one that takes no time: finishing first says nothing about where the group ends.
@@ -417,10 +424,11 @@ fn a_cautious_problem_keeps_the_sum_of_demands_below_what_the_rule_peak_allows()
     let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: Some(100), speed: 1.0 };
     let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
     let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap();
-    assert!(Problem::new(&instance, 1.0).holds(&[0; 4]));
+    let holds = |problem: &Problem<'_>, devices: &[u32]| Memory::of(problem, devices).is_within_limits(problem);
+    assert!(holds(&Problem::new(&instance, 1.0), &[0; 4]));
     for caution in [Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(&instance, 1.0).cautious(caution);
-        assert!(!problem.holds(&[0; 4]) && problem.holds(&[0, 0, 0, 1]), "{caution:?}");
+        assert!(!holds(&problem, &[0; 4]) && holds(&problem, &[0, 0, 0, 1]), "{caution:?}");
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, Float64Array, RecordBatch, UInt64Array};
 use arrow_schema::DataType;
+use placebench_base::did_you_mean;
 
 use super::cells::{Lists, real, texts, whole};
 use super::container::Container;
@@ -13,7 +14,6 @@ use super::{OPTIONAL, REQUIRED, SECONDS};
 use crate::format::FormatError;
 use crate::format::entry::GraphFile;
 use crate::format::values::{Values, header_of};
-use crate::suggest::did_you_mean;
 use crate::{GraphBuilder, KindSet, OpId, OpSpec};
 
 /// Reads a graph. All of the file is in memory meanwhile.

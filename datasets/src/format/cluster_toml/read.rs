@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use placebench_base::did_you_mean;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
 use crate::format::{FormatError, compressed};
-use crate::suggest::did_you_mean;
 use crate::{Cluster, Device, Kind, Link, Time, Topology, TopologyLink, TransferOverheads};
 
 const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];

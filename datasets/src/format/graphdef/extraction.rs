@@ -20,7 +20,8 @@ use super::{binary, import};
 use crate::format::entry::{Format, GraphFile, Holds, Mark};
 use crate::format::options::{ReadOption, ReadOptions};
 use crate::format::{FormatError, GraphHeader};
-use crate::{DataflowGraph, Kind, parse_toml};
+use crate::{DataflowGraph, Kind, Kinds};
+use placebench_base::parse_toml;
 
 /// The line of the table of formats.
 pub(in crate::format) static FORMAT: Format = Format {
@@ -58,7 +59,7 @@ pub struct Extraction {
 fn read_file(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     let Extraction { graph, report, provenance } = read_extraction(path, options)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let header = GraphHeader { provenance, ..GraphHeader::named(name) };
+    let header = GraphHeader { kinds: Kinds::AcceleratorsOnly, provenance, ..GraphHeader::named(name) };
     Ok(GraphFile { header, graph, report: Some(report.to_string()) })
 }
 

@@ -59,7 +59,7 @@ pub(super) static BINARY: Format = Format {
     name: "graphdef",
     mark: Mark::Extensions(&["pb"]),
     title: "TensorFlow's GraphDef, binary",
-    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance, Detail::KindRule],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph {
         read: Some(|path, options| read_file(path, Encoding::Binary, options)),
@@ -72,7 +72,7 @@ pub(super) static TEXT: Format = Format {
     name: "graphdef_text",
     mark: Mark::Extensions(&["pbtxt", "prototxt"]),
     title: "TensorFlow's GraphDef, text",
-    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance],
+    lacks: &[Detail::Title, Detail::Licence, Detail::Units, Detail::Provenance, Detail::KindRule],
     options: &[ReadOption::Cycles, ReadOption::NoReferences],
     holds: Holds::Graph {
         read: Some(|path, options| read_file(path, Encoding::Text, options)),

@@ -1,4 +1,4 @@
-//! TensorFlow's messages, generated from `datasets/proto` when the crate is built.
+//! TensorFlow's messages, generated from `datasets/proto`; `tests/protos.rs` makes them again.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 /// The generated messages of the package `tensorflow`.
 #[allow(dead_code, missing_docs, unreachable_pub, clippy::all)]
 mod generated {
-    include!(concat!(env!("OUT_DIR"), "/tensorflow.rs"));
+    include!("../../../proto/tensorflow.rs");
 }
 
 pub(super) use generated::attr_value::{ListValue, Value};
@@ -15,8 +15,8 @@ pub(super) use generated::tensor_shape_proto::Dim;
 pub(super) use generated::{AttrValue, DataType, NodeDef, TensorShapeProto};
 
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    let descriptors: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensorflow.desc"));
-    DescriptorPool::decode(descriptors).expect("the build wrote these descriptors")
+    let descriptors: &[u8] = include_bytes!("../../../proto/tensorflow.desc");
+    DescriptorPool::decode(descriptors).expect("a test made these descriptors")
 });
 
 /// The descriptor of a message of the package `tensorflow` that is part of the build.

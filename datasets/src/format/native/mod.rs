@@ -18,10 +18,11 @@ pub(crate) mod table_read;
 pub(crate) mod table_write;
 mod write;
 
+pub(crate) use read::read_native_header;
 pub use read::{NativeBytes, read_native};
 pub use write::{NativeColumns, NativeWriter, write_native};
 
-use schema::HEADER_FILE;
+pub(crate) use schema::HEADER_FILE;
 
 use super::entry::{Format, GraphFile, Holds, Mark};
 

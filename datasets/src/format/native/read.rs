@@ -47,6 +47,16 @@ pub fn read_native(path: impl AsRef<Path>) -> Result<(GraphHeader, DataflowGraph
     read(folder, &header, sources)
 }
 
+/// The header of a native folder, without its tables.
+///
+/// # Errors
+/// If it is missing, unreadable, or not one of this or an older version.
+pub(crate) fn read_native_header(folder: &Path) -> Result<GraphHeader, FormatError> {
+    let path = folder.join(HEADER_FILE);
+    let header = std::fs::read(&path).map_err(|error| FormatError::io(&path, error))?;
+    Ok(HeaderFile::parse(&path, &header)?.into_header())
+}
+
 /// The four files of a native folder in memory, as `include_bytes!` embeds them.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeBytes<'a> {

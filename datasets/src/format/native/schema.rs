@@ -1,7 +1,7 @@
 //! The names of the files, and the columns of the three tables.
 
 /// The file that makes a folder a graph folder.
-pub(super) const HEADER_FILE: &str = "graph.toml";
+pub(crate) const HEADER_FILE: &str = "graph.toml";
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use placebench_base::did_you_mean;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::schema::{Content, Table};
 use crate::format::{FormatError, contain};
-use crate::suggest::did_you_mean;
 
 /// Rows in memory at a time.
 const BATCH: usize = 1 << 18;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use placebench_base::did_you_mean;
+
 use super::proto::{Size, TensorShapeProto, ValueInfoProto};
 use super::tensor::{Element, Tensor};
 use crate::format::FormatError;
 use crate::format::options::DimSize;
-use crate::suggest::did_you_mean;
 
 /// The sizes of named dimensions. A dimension without a name is called by its value and place: `x[0]`.
 #[derive(Debug)]

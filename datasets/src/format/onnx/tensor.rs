@@ -14,7 +14,7 @@ pub(super) struct Tensor {
 }
 
 impl Tensor {
-    /// A value of which only type and shape are known.
+    /// Only type and shape of the value are known.
     pub(super) fn new(element: Element, shape: Vec<u64>) -> Self {
         Self { element, shape, content: None }
     }

@@ -24,7 +24,7 @@ pub(super) struct Paths {
 /// One of 4^levels equally likely entries: a path, or its alias.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Of 2³² draws so many take the first path.
+    /// How many of 2³² draws take the first path.
     first: u32,
     /// Rows and columns of the first path, then of the alias.
     rows: [u8; 2],

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use placebench_algorithms::StopToken;
+use placebench_base::significant::bytes_text;
 use placebench_datasets::PlacedGraph;
-use placebench_datasets::significant::bytes_text;
 
 use super::setup::{Notify, Progress, Setup};
 use super::simulate::{NetworkModel, Simulator};

@@ -20,8 +20,8 @@ pub use worker::serve;
 use std::sync::Arc;
 
 use placebench_algorithms::{StopToken, Task};
-use placebench_datasets::process::available_memory;
-use placebench_datasets::significant::bytes_text;
+use placebench_base::process::available_memory;
+use placebench_base::significant::bytes_text;
 use placebench_datasets::{PlacedGraph, Time};
 
 use super::setup::{Notify, Progress, Setup};

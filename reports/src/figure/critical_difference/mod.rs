@@ -15,7 +15,7 @@ use super::style::{AXIS, Style};
 use crate::export::{Table, number_text};
 use crate::marks::unmarked;
 
-/// Mean ranks of algorithms on a line, the best first; bars join those that do not differ. Where the line has too little
+/// Mean ranks of algorithms on a line, the best first; bars join those that are not told apart. Where the line has too little
 /// room, each algorithm has a row instead, and the bars stand upright.
 ///
 /// # Reference
@@ -33,7 +33,7 @@ pub struct CriticalDifference {
     pub alpha: f64,
 }
 
-/// Bars that join what does not differ.
+/// Bars that join what is not told apart.
 const CLIQUE: Stroke = Stroke::solid(Paint::INK, 2.0);
 const ELBOW: Stroke = Stroke::solid(Paint::ink(0.75), 0.5);
 /// Between two such bars.
@@ -190,7 +190,7 @@ impl CriticalDifference {
         let f = test.iman_davenport.map_or_else(String::new, |f| format!(", F = {f:.2}"));
         let alpha = number_text(self.alpha);
         let words = match test.separates(self.alpha) {
-            true => format!("Bars join algorithms that do not differ (Nemenyi, α = {alpha})."),
+            true => format!("Bars join algorithms that are not told apart (Nemenyi, α = {alpha})."),
             false => format!(
                 "No two algorithms differ (Nemenyi, α = {alpha}): this order is not evidence. More instances or fewer \
                  algorithms would tell more."

@@ -12,7 +12,7 @@ const NAMES: f64 = 0.42;
 const BARS: f64 = 0.25;
 
 impl CriticalDifference {
-    /// A row for each algorithm, the best at the top: name and mean rank, upright bars that join those that do not differ,
+    /// A row for each algorithm, the best at the top: name and mean rank, upright bars that join those that are not told apart,
     /// and a marker below the axis of ranks. Returns where it ends, and how many algorithms it leaves out.
     pub(super) fn draw_rows(&self, drawing: &mut Drawing, top: f64, order: &[usize], style: &Style) -> (f64, usize) {
         let shown = &order[..order.len().min(MOST_ROWS)];

@@ -123,9 +123,9 @@ class SummaryTable {
     this.more.hidden = shown.length === order.length;
     this.more.textContent = `Show all ${order.length} rows`;
     const notes = [`Each placer with its best scheduler, mean of the repetitions: ${label}.`];
-    if (this.sort === null) notes.push("Placers stand in the order of their mean, after those with fewer failures.");
+    if (this.sort === null) notes.push("Placers stand by their mean. Those that fail too often to have one stand behind.");
     notes.push("★ is the best, ☆ the best together with others.");
-    if (meaned) notes.push(`The last column is the geometric mean over the ${common} that all placers finish.`);
+    if (meaned) notes.push(`The last column is the geometric mean over the ${common} that all placers with a mean finish.`);
     if (marks) notes.push(marks);
     this.note.textContent = notes.join(" ");
     const upright = columns.length > 12;

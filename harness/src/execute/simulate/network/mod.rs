@@ -6,7 +6,7 @@ mod loggp;
 mod model;
 mod one_port;
 
-use placebench_datasets::nearest;
+use placebench_base::{Listed, UnknownName, find};
 
 pub use contention_free::ContentionFree;
 pub use fair_share::FairShare;
@@ -17,24 +17,16 @@ pub use one_port::OnePort;
 /// All network models, in the order in which tables list them.
 pub static NETWORK_MODELS: [&dyn NetworkModel; 4] = [&ContentionFree, &OnePort, &FairShare, &LogGp];
 
-/// No network model has the name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown network model '{name}': {}", remedy(.nearest))]
-pub struct UnknownNetworkModel {
-    /// The name given.
-    pub name: String,
-    /// The nearest name of a model.
-    pub nearest: Option<String>,
-}
+impl Listed for dyn NetworkModel {
+    const WHAT: &str = "network model";
+    const LIST: &str = "networks";
 
-fn remedy(nearest: &Option<String>) -> String {
-    match nearest {
-        Some(nearest) => format!("did you mean '{nearest}'?"),
-        None => {
-            let names = NETWORK_MODELS.map(|model| model.name());
-            let (last, others) = names.split_last().unwrap_or((&"", &[]));
-            format!("use {} or {last}", others.join(", "))
-        }
+    fn name(&self) -> &str {
+        NetworkModel::name(self)
+    }
+
+    fn summary(&self) -> &str {
+        self.doc()
     }
 }
 
@@ -49,12 +41,8 @@ fn remedy(nearest: &Option<String>) -> String {
 /// assert_eq!(network_model("one_port").unwrap().name(), "one_port");
 /// assert!(network_model("oneport").unwrap_err().to_string().contains("did you mean 'one_port'?"));
 /// ```
-pub fn network_model(name: &str) -> Result<&'static dyn NetworkModel, UnknownNetworkModel> {
-    let name = name.trim();
-    NETWORK_MODELS.into_iter().find(|model| model.name() == name).ok_or_else(|| UnknownNetworkModel {
-        name: name.to_owned(),
-        nearest: nearest(name, NETWORK_MODELS.map(|model| model.name())),
-    })
+pub fn network_model(name: &str) -> Result<&'static dyn NetworkModel, UnknownName> {
+    find(NETWORK_MODELS, name)
 }
 
 #[cfg(test)]
@@ -75,9 +63,6 @@ mod tests {
             error("contention-free"),
             "unknown network model 'contention-free': did you mean 'contention_free'?"
         );
-        assert_eq!(
-            error("token_ring"),
-            "unknown network model 'token_ring': use contention_free, one_port, fair_share or loggp"
-        );
+        assert_eq!(error("token_ring"), "unknown network model 'token_ring': see 'placebench list networks'");
     }
 }

@@ -1,0 +1,25 @@
+//! What every other crate stands on and knows nothing of graphs: names with parameters, text for people, what the operating
+//! system says.
+//!
+//! - [`Listed`], [`find`]: tables of what people call by a name, and what to say about a misspelt one.
+//! - [`spec`], [`params`]: a name with parameters, `scoring(alpha=1.1)`, and their declarations.
+//! - [`significant`](mod@significant), [`printable`]: numbers and text for a terminal, a table or a document.
+//! - [`parse_toml`], [`io_reason`]: faults of files in one line.
+//! - [`process`]: the memory of this process.
+
+pub mod params;
+pub mod process;
+pub mod significant;
+pub mod spec;
+
+mod io_reason;
+mod listed;
+mod names;
+mod printable;
+mod toml_fault;
+
+pub use io_reason::io_reason;
+pub use listed::{Listed, UnknownName, find};
+pub use names::{did_you_mean, nearest};
+pub use printable::printable;
+pub use toml_fault::{TomlFault, line_at, parse_toml};

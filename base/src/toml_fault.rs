@@ -1,0 +1,101 @@
+//! Reads TOML; what is wrong with a text is one line.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+use crate::nearest;
+
+/// What is wrong with a TOML text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TomlFault {
+    /// The line of the fault, from 1, if the parser knows it.
+    pub line: Option<u64>,
+    /// The fault, in one line.
+    pub message: String,
+}
+
+/// Reads a TOML text.
+///
+/// # Errors
+/// If the text is no TOML, or not that of a `T`.
+///
+/// # Example
+/// ```
+/// #[derive(Debug, serde::Deserialize)]
+/// struct Size {
+///     width: u32,
+/// }
+/// let fault = placebench_base::parse_toml::<Size>("# a size\nwidth = 'wide'").unwrap_err();
+/// assert_eq!(fault.to_string(), "line 2: invalid type: string \"wide\", expected u32");
+/// ```
+pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlFault> {
+    toml::from_str(text).map_err(|error| TomlFault::of(text, &error))
+}
+
+impl TomlFault {
+    /// The parser's error about a text.
+    pub fn of(text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| line_at(text, span.start));
+        let message = error.message().replace('\n', " ");
+        let message = of_variant(&message).unwrap_or(message);
+        Self { line, message: with_suggestion(&message).unwrap_or(message) }
+    }
+}
+
+/// The parser has other words for an unknown key where a table is one of several forms: those that it has elsewhere.
+fn of_variant(message: &str) -> Option<String> {
+    let (name, known) = message.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
+    let known: Vec<String> = known.split(", ").map(|key| format!("`{key}`")).collect();
+    Some(format!("unknown field `{name}`, expected one of {}", known.join(", ")))
+}
+
+/// The parser's message about an unknown key or word, with the nearest known one in place of a long list, if one is near.
+fn with_suggestion(message: &str) -> Option<String> {
+    let (fault, known) = message.split_once(", expected ")?;
+    let (what, name) = fault.strip_suffix('`')?.split_once('`')?;
+    if !matches!(what.trim(), "unknown field" | "unknown variant") {
+        return None;
+    }
+    let near = nearest(name, known.split('`').skip(1).step_by(2))?;
+    Some(format!("{what}`{name}`: did you mean `{near}`?"))
+}
+
+/// The line, from 1, of a byte of a text.
+pub fn line_at(text: &str, offset: usize) -> u64 {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    before.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1
+}
+
+impl std::error::Error for TomlFault {}
+
+impl fmt::Display for TomlFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    enum Rule {
+        #[expect(dead_code, reason = "read from text alone")]
+        Box { width: Option<u32>, height: Option<u32> },
+    }
+
+    #[test]
+    fn a_misspelt_key_or_word_is_answered_with_the_nearest_and_a_wild_one_with_all() {
+        let fault = |text: &str| parse_toml::<Rule>(text).unwrap_err().to_string();
+        assert_eq!(fault("box = { hieght = 1 }"), "line 1: unknown field `hieght`: did you mean `height`?");
+        assert_eq!(fault("box = { colour = 1 }"), "line 1: unknown field `colour`, expected one of `width`, `height`");
+        assert!(fault("bxo = { width = 1 }").contains("unknown variant `bxo`"));
+    }
+}

@@ -1,0 +1,140 @@
+//! One request for one cell.
+
+use std::sync::Arc;
+
+use placebench_algorithms::fairness::Assumption;
+use placebench_algorithms::{Placer, Scheduler, StopToken, registry};
+use placebench_datasets::{Instance, MemoryRule};
+
+use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
+use crate::execute::simulate::NetworkModel;
+use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
+use crate::problem::GraphEntry;
+use crate::results::{CellKey, Row, Status};
+
+/// All that makes a cell, but for its instance, which cells share: see [`Prepared`](super::Prepared).
+///
+/// # Example
+/// ```
+/// use placebench_algorithms::{StopToken, registry};
+/// use placebench_harness::execute::simulate::ContentionFree;
+/// use placebench_harness::execute::{EXECUTORS, ExecuteSettings};
+/// use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
+/// use placebench_harness::request::{CellRequest, Prepared, choose_scheduler, silent};
+/// use placebench_harness::results::CellKey;
+///
+/// let (graph, cluster) = (GraphEntry::named("convnet")?, ClusterEntry::named("gtx1080x4")?);
+/// let stop = StopToken::default();
+/// let prepared = Prepared::new(Problem::new(&graph, &cluster, 0)?, [&ContentionFree as _], &stop);
+/// let heft = registry::placer(&"heft".parse()?)?;
+/// let chosen = choose_scheduler("heft", &*heft, None)?;
+/// let request = CellRequest {
+///     key: CellKey { graph: graph.label(), placer: "heft".into(), scheduler: chosen.name, ..CellKey::default() },
+///     spec: Some("heft"),
+///     memory: cluster.memory,
+///     graph: &graph,
+///     placer: &*heft,
+///     scheduler: chosen.scheduler.as_deref(),
+///     network: &ContentionFree,
+///     executor: &EXECUTORS[0],
+///     settings: &ExecuteSettings::default(),
+///     notify: silent(),
+/// };
+/// let row = prepared.evaluate(&request, &stop).row;
+/// assert!(row.is_ok() && row.scheduler == "pct" && row.ops == 225);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CellRequest<'a> {
+    /// The names under which tables have the cell.
+    pub key: CellKey,
+    /// The placer in the registry, as `name` or `name(parameter=value)`; `None` for a program, a function or a given placement.
+    pub spec: Option<&'a str>,
+    /// How memory limits placements.
+    pub memory: MemoryRule,
+    /// Where the graph comes from, for executors that run its real ops.
+    pub graph: &'a GraphEntry,
+    /// The placer.
+    pub placer: &'a dyn Placer,
+    /// The scheduler; `None` for a placer that decides during the run.
+    pub scheduler: Option<&'a dyn Scheduler>,
+    /// The network model: of the simulation, or of the one that gives a measured run its order.
+    pub network: &'static dyn NetworkModel,
+    /// The executor.
+    pub executor: &'static ExecutorEntry,
+    /// How executors that measure run.
+    pub settings: &'a ExecuteSettings,
+    /// Hears how an executor that measures goes on.
+    pub notify: Notify,
+}
+
+/// Hears nothing: for requests that nobody watches.
+pub fn silent() -> Notify {
+    Arc::new(|_| ())
+}
+
+impl CellRequest<'_> {
+    /// The row, as far as it is known before the instance is made.
+    pub fn blank_row(&self) -> Row {
+        let CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed } =
+            self.key.clone();
+        Row {
+            placer_spec: self.spec.filter(|&spec| spec != placer).map(str::to_owned),
+            suite,
+            graph,
+            cluster,
+            kinds,
+            memory: Some(self.memory.name().to_owned()),
+            placer,
+            scheduler,
+            network,
+            executor,
+            repetition,
+            seed,
+            ..Row::default()
+        }
+    }
+
+    /// What the placer's authors assume; nothing is known of placers that the registry does not have.
+    pub(super) fn assumptions(&self) -> &'static [Assumption] {
+        let name = self.spec.and_then(|spec| spec.split('(').next()).unwrap_or_default().trim();
+        registry::placers().find(|entry| entry.name == name).map_or(&[], |entry| entry.assumes)
+    }
+
+    /// Places the ops of the cell's instance, unless the placer does that during the run. Cells that differ only in scheduler
+    /// or executor share the answer; if the placer does not search, those that differ in the network model, too.
+    ///
+    /// # Errors
+    /// [`EvaluationError::Place`].
+    pub fn place(&self, instance: &Instance, stop: &StopToken) -> Result<Placed<'_>, EvaluationError> {
+        self.evaluator(instance, None, stop).place(self.placer, self.network)
+    }
+
+    /// Places and executes the cell on an executor that need not be its own, without ratios to reference values.
+    ///
+    /// # Errors
+    /// As [`Evaluator::place`] and [`Evaluator::execute`].
+    pub fn evaluate_on(
+        &self,
+        executor: &dyn Executor,
+        instance: &Instance,
+        stop: &StopToken,
+    ) -> Result<Evaluation, EvaluationError> {
+        let placed = self.place(instance, stop)?;
+        self.evaluator(instance, None, stop).execute(&placed, self.scheduler, executor)
+    }
+
+    pub(super) fn evaluator<'e>(
+        &self,
+        instance: &'e Instance,
+        reference: Option<&'e Reference>,
+        stop: &'e StopToken,
+    ) -> Evaluator<'e> {
+        Evaluator { instance, reference, seed: self.key.seed, stop }
+    }
+}
+
+/// A row of a cell that failed.
+pub fn failed(row: Row, status: Status, reason: &str) -> Row {
+    Row { status: status.name().to_owned(), error: Some(reason.replace('\n', " ")), ..row }
+}

@@ -1,0 +1,10 @@
+//! What makes a cell: `run`, `place`, `execute`, the replay of a cell and Python ask with one [`CellRequest`], and rows are
+//! made here alone.
+
+mod cell;
+mod prepared;
+mod scheduler;
+
+pub use cell::{CellRequest, failed, silent};
+pub use prepared::{Answer, Prepared};
+pub use scheduler::{ChoiceError, ChosenScheduler, choose_scheduler};

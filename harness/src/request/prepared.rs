@@ -1,0 +1,197 @@
+//! What the cells of an instance share, and their answers.
+
+use std::time::{Duration, Instant};
+
+use placebench_algorithms::StopToken;
+use placebench_algorithms::fairness::{Assumption, broken_assumptions};
+use placebench_datasets::{Instance, Time};
+
+use super::cell::{CellRequest, failed};
+use crate::evaluate::{Evaluation, EvaluationError, Placed, Reference};
+use crate::execute::simulate::{NetworkModel, Simulator};
+use crate::execute::{ExecutionError, Executor, Setup};
+use crate::problem::Problem;
+use crate::results::Row;
+
+/// An instance with what its cells are judged by.
+#[derive(Clone)]
+pub struct Prepared {
+    instance: Instance,
+    reference: Reference,
+    /// The makespan of `single_device` under each network model that was asked for.
+    single_device: Vec<(&'static str, Option<Time>)>,
+    /// What placers' authors may assume and this instance breaks.
+    broken: Vec<Assumption>,
+}
+
+/// What [`CellRequest::place`] answers.
+type PlacedOrNot<'p> = Result<Placed<'p>, EvaluationError>;
+
+/// What came of a request.
+pub struct Answer {
+    /// The placement that was executed and measured, or why there is none.
+    pub evaluation: Result<Evaluation, EvaluationError>,
+    /// The same as a row; a failure is one, too.
+    pub row: Row,
+}
+
+impl Answer {
+    /// Whether the stop token ended it.
+    pub fn is_stopped(&self) -> bool {
+        self.evaluation.as_ref().is_err_and(EvaluationError::is_stop)
+    }
+}
+
+impl Prepared {
+    /// A problem for cells under these network models. Cells under others have no speedup.
+    ///
+    /// # Complexity
+    /// That of the lower bounds, and of simulating one placement under each network model.
+    pub fn new(
+        problem: Problem,
+        networks: impl IntoIterator<Item = &'static dyn NetworkModel>,
+        stop: &StopToken,
+    ) -> Self {
+        let instance = problem.instance;
+        let reference = Reference::new(&instance);
+        let makespan = |network: &'static dyn NetworkModel| {
+            reference.clone().with_single_device(&instance, &Simulator::new(network), stop).single_device
+        };
+        Self {
+            single_device: networks.into_iter().map(|network| (network.name(), makespan(network))).collect(),
+            broken: broken_assumptions(&Assumption::ALL, &instance),
+            instance,
+            reference,
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// What makespans of a cell are compared with. A simulated makespan is no measure for a measured one.
+    fn reference(&self, request: &CellRequest<'_>) -> Reference {
+        let of_network = self.single_device.iter().find(|(network, _)| *network == request.network.name());
+        let single_device = of_network.filter(|_| !request.executor.measures).and_then(|(_, makespan)| *makespan);
+        Reference { single_device, ..self.reference.clone() }
+    }
+
+    /// The row of a cell before it runs.
+    pub fn blank_row(&self, request: &CellRequest<'_>) -> Row {
+        let assumed = request.assumptions().iter().filter(|assumption| self.broken.contains(assumption));
+        let assumed: Vec<&str> = assumed.map(|assumption| assumption.name()).collect();
+        Row {
+            assumptions_broken: (!assumed.is_empty()).then(|| assumed.join(", ")),
+            devices: self.instance.cluster().device_count() as u32,
+            ops: self.instance.graph().op_count() as u64,
+            edges: self.instance.graph().edge_count() as u64,
+            time_unit: self.instance.time_unit().to_owned(),
+            lower_bound: Some(self.reference.bound.value),
+            bound: Some(self.reference.bound.name.to_owned()),
+            ..request.blank_row()
+        }
+    }
+
+    /// Places, executes and judges a cell. An executor that cannot be made says so before the placer runs.
+    pub fn evaluate(&self, request: &CellRequest<'_>, stop: &StopToken) -> Answer {
+        match self.executor(request) {
+            Ok(executor) => self.answer_on(&*executor, request, &request.place(&self.instance, stop), stop),
+            Err(error) => self.answered(request, None, Err(error)),
+        }
+    }
+
+    /// Executes and judges what was placed for a cell ([`CellRequest::place`]).
+    pub fn answer(&self, request: &CellRequest<'_>, placed: &PlacedOrNot<'_>, stop: &StopToken) -> Answer {
+        match self.executor(request) {
+            Ok(executor) => self.answer_on(&*executor, request, placed, stop),
+            Err(error) => self.answered(request, Some(placed), Err(error)),
+        }
+    }
+
+    fn answer_on(
+        &self,
+        executor: &dyn Executor,
+        request: &CellRequest<'_>,
+        placed: &PlacedOrNot<'_>,
+        stop: &StopToken,
+    ) -> Answer {
+        let reference = self.reference(request);
+        let evaluator = request.evaluator(&self.instance, Some(&reference), stop);
+        let found = match placed {
+            Ok(placed) => evaluator.execute(placed, request.scheduler, executor),
+            Err(error) => Err(error.clone()),
+        };
+        self.answered(request, Some(placed), found)
+    }
+
+    /// Answers requests of one executor, network model and seed together, so that their placements can take turns. Each placer
+    /// has this limit.
+    pub fn answer_in_turns(
+        &self,
+        requests: &[CellRequest<'_>],
+        limit: Option<Duration>,
+        stop: &StopToken,
+    ) -> Vec<Answer> {
+        let Some(first) = requests.first() else { return Vec::new() };
+        let place = |request| {
+            let Some(limit) = limit else { return CellRequest::place(request, &self.instance, stop) };
+            match request.place(&self.instance, &stop.until(Instant::now() + limit)) {
+                Err(error) if error.is_stop() && !stop.is_stopped() => Err(EvaluationError::NotPlaced { limit }),
+                placed => placed,
+            }
+        };
+        let placed: Vec<_> = requests.iter().map(place).collect();
+        let runs = placed.iter().zip(requests);
+        let runs: Vec<_> =
+            runs.filter_map(|(placed, request)| Some((placed.as_ref().ok()?, request.scheduler))).collect();
+        let reference = self.reference(first);
+        let mut found = match self.executor(first) {
+            Ok(executor) => first.evaluator(&self.instance, Some(&reference), stop).execute_all(&runs, &*executor),
+            Err(error) => vec![Err(error); runs.len()],
+        }
+        .into_iter();
+        let answer = |(request, placed): (&CellRequest<'_>, &PlacedOrNot<'_>)| {
+            let found = match placed {
+                Ok(_) => found.next().unwrap_or(Err(ExecutionError::NotOnline.into())),
+                Err(error) => Err(error.clone()),
+            };
+            self.answered(request, Some(placed), found)
+        };
+        requests.iter().zip(&placed).map(answer).collect()
+    }
+
+    fn executor(&self, request: &CellRequest<'_>) -> Result<Box<dyn Executor>, EvaluationError> {
+        let setup = Setup {
+            network: request.network,
+            settings: request.settings,
+            graph: request.graph,
+            time_unit: self.instance.time_unit(),
+            notify: request.notify.clone(),
+        };
+        let failed = |reason| ExecutionError::Failed { executor: request.executor.name, reason }.into();
+        (request.executor.make)(&setup).map_err(failed)
+    }
+
+    fn answered(
+        &self,
+        request: &CellRequest<'_>,
+        placed: Option<&PlacedOrNot<'_>>,
+        evaluation: Result<Evaluation, EvaluationError>,
+    ) -> Answer {
+        let blank = self.blank_row(request);
+        let row = match &evaluation {
+            Ok(evaluation) => evaluation.row(blank),
+            Err(error) => {
+                let took = match placed {
+                    Some(Ok(Placed::Before { took, .. }) | Err(EvaluationError::Place { took, .. })) => {
+                        Some(took.as_secs_f64())
+                    }
+                    _ => None,
+                };
+                failed(Row { place_seconds: took, ..blank }, error.status(), &error.to_string())
+            }
+        };
+        Answer { evaluation, row }
+    }
+}
