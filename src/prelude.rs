@@ -58,8 +58,7 @@ pub use crate::generator::{
 
 /// Decides: what a placer or a scheduler is, and those there are by name.
 pub use crate::algorithms::{
-    Assignment, Decision, PlaceContext, PlaceError, Placer, Plan as PlannedSchedule, Scheduler, Spec, SpecError,
-    StopToken,
+    Assignment, Decision, PlaceContext, PlaceError, Placer, Plan, Scheduler, Spec, SpecError, StopToken,
     registry::{placer, scheduler},
 };
 
@@ -76,5 +75,5 @@ pub use crate::harness::{
 pub use crate::harness::{
     results::{Row, Status, Table, read_table, save_table},
     runner::{Silent, read_run, run},
-    suite::{Plan, Suite, SuiteError},
+    suite::{RunPlan, Suite, SuiteError},
 };

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::common::{assert_one_line_error, text};
 use placebench::datasets::{DeviceId, Kind, MemoryRule};
-use placebench::harness::suite::{Plan, Suite};
+use placebench::harness::suite::{RunPlan, Suite};
 
 /// A driver that says of every op that it takes 1 ms on the first device and 3 ms on the second.
 const DRIVER: &str = include_str!("common/calibration.py");
@@ -30,7 +30,7 @@ fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_
     let output = calibrate(folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("placebench run machine/reality.toml"), "{}", text(&output.stdout));
-    let plan = Plan::new(Suite::read(&folder.path().join("machine/reality.toml")).unwrap()).unwrap();
+    let plan = RunPlan::new(Suite::read(&folder.path().join("machine/reality.toml")).unwrap()).unwrap();
     assert!(plan.cells.iter().all(|&cell| plan.executors[cell.executor].name == "jax"));
     assert!(plan.cells.len() > 20);
     let cluster = &plan.suite.clusters[0];

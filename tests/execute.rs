@@ -205,7 +205,7 @@ impl Running {
         Self { child }
     }
 
-    /// The processes that it started, as soon as there are so many.
+    /// The processes that it started, as soon as there are `count`.
     fn children(&self, count: usize) -> Vec<u32> {
         let id = self.child.id();
         loop {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::common::keys::{compare, keys_of_table, paths};
 use crate::common::{placebench, text};
 use placebench::harness::collection::{Collection, best_known, index_frame};
-use placebench::harness::engine::{ShardJob, Slurm};
 use placebench::harness::results::{Predictions, Row};
-use placebench::harness::suite::Plan;
+use placebench::harness::shards::{ShardJob, Slurm};
+use placebench::harness::suite::RunPlan;
 use placebench::reports::{Claims, Figures};
 
 /// A GraphDef of three nodes in a ring.
@@ -249,7 +249,7 @@ fn the_documentation_has_every_key_of_the_files_that_are_written() {
     assert!(!models.is_empty() && models.iter().all(|key| Predictions::columns().iter().any(|known| known == key)));
     let columns: BTreeSet<&str> = Row::COLUMNS.iter().copied().collect();
     assert_eq!(keys, columns);
-    // What an engine needs to go on.
+    // What a launcher needs to go on.
     let job = folder.join("on-slurm");
     let job = ShardJob::of_run("/bin/placebench".into(), folder.into(), job, 2, String::new());
     Slurm::new(&job, &["--time=60".to_owned()]).unwrap();
@@ -282,9 +282,9 @@ fn the_documentation_has_every_key_that_readers_know() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let unknown = "nothing_that_exists_here = 1\n";
-    // Readers of ours say 'known are a, b', those of serde 'expected one of `a`, `b`'.
+    // Readers of ours say 'use one of a, b', those of serde 'expected one of `a`, `b`'.
     let known = |error: &str| -> BTreeSet<String> {
-        match error.split_once("known are ") {
+        match error.split_once("use one of ") {
             Some((_, known)) => known.split(", ").map(|key| key.trim().to_owned()).collect(),
             None => {
                 let (_, known) = error.split_once("expected").unwrap_or_else(|| panic!("{error}"));
@@ -383,7 +383,7 @@ fn the_documentation_has_every_key_that_readers_know() {
     let of_index = table_after("`index.csv` and `index.parquet` of a collection");
     assert_eq!(sorted(of_index), sorted(index_frame(&[]).unwrap().get_column_names()));
     let suite = Collection::named("optimality").unwrap().suite().unwrap().unwrap();
-    let best = best_known(&Plan::new(suite).unwrap(), &[]).unwrap();
+    let best = best_known(&RunPlan::new(suite).unwrap(), &[]).unwrap();
     assert_eq!(sorted(table_after("`best.csv` and `best.parquet` have")), sorted(best.get_column_names()));
 }
 

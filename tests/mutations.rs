@@ -10,7 +10,7 @@ use placebench::datasets::{GraphBuilder, OpId, OpSpec, SplitMix64};
 use placebench::generator::cluster_preset;
 use placebench::harness::results::{Row, read_table, write_table};
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::{BUILT_IN, Plan, Suite};
+use placebench::harness::suite::{BUILT_IN, RunPlan, Suite};
 
 const MUTATIONS: usize = 10_000;
 
@@ -112,7 +112,7 @@ fn no_reader_panics_on_ten_thousand_damaged_files() {
                        optimized = false\nschema_version = 1\ncommand = []\n";
     fs::write(at("run").join("environment.toml"), environment).unwrap();
     let journal = at("run").join("cells.jsonl");
-    let plan = Plan::new(suite).unwrap();
+    let plan = RunPlan::new(suite).unwrap();
     let row = |&cell: &_| Row { makespan: Some(0.1), status: "ok".into(), ..plan.request(cell).blank_row() };
     let rows: Vec<Row> = plan.cells.iter().take(3).map(row).collect();
     let lines: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).unwrap() + "\n").collect();

@@ -1,4 +1,4 @@
-//! `placebench run --shard` and `--engine local`: whatever happens to shards, no cell is lost, none is there twice, and the
+//! `placebench run --shard` and `--launcher local`: whatever happens to shards, no cell is lost, none is there twice, and the
 //! table is that of a run in one process.
 #![cfg(unix)]
 
@@ -174,10 +174,10 @@ fn a_shard_on_a_full_disk_fails_in_one_line_and_its_cells_are_run_elsewhere() {
 }
 
 #[test]
-fn the_local_engine_starts_a_killed_shard_again_and_makes_the_table_of_one_process() {
+fn the_local_launcher_starts_a_killed_shard_again_and_makes_the_table_of_one_process() {
     let (folder, expected) = study();
     let run = folder.path().join("run");
-    let args = ["run", "s.toml", "--out", "run", "--engine", "local", "--shards", "4", "--threads", "2"];
+    let args = ["run", "s.toml", "--out", "run", "--launcher", "local", "--shards", "4", "--threads", "2"];
     let child = start(folder.path(), &args);
     let pid = wait_for(|| pid_of_shard(&run, "2/4"));
     wait_for(|| (lines(&run) > 0).then_some(()));
@@ -190,10 +190,10 @@ fn the_local_engine_starts_a_killed_shard_again_and_makes_the_table_of_one_proce
 }
 
 #[test]
-fn ctrl_c_stops_the_local_engine_with_its_shards_and_the_run_goes_on_later_in_other_shards() {
+fn ctrl_c_stops_the_local_launcher_with_its_shards_and_the_run_goes_on_later_in_other_shards() {
     let (folder, expected) = study();
     let run = folder.path().join("run");
-    let child = start(folder.path(), &["run", "s.toml", "--out", "run", "-q", "--engine", "local", "--shards", "3"]);
+    let child = start(folder.path(), &["run", "s.toml", "--out", "run", "-q", "--launcher", "local", "--shards", "3"]);
     wait_for(|| (lines(&run) > 0).then_some(()));
     kill(&child.id().to_string(), "-INT");
     let output = child.wait_with_output().unwrap();
@@ -202,7 +202,7 @@ fn ctrl_c_stops_the_local_engine_with_its_shards_and_the_run_goes_on_later_in_ot
     assert!((1..=3).all(|index| pid_of_shard(&run, &format!("{index}/3")).is_none()), "a shard goes on");
     let done = lines(&run);
     assert!(done > 0 && done < 72);
-    let args = ["run", "--resume", "run", "-q", "--engine", "local", "--shards", "5"];
+    let args = ["run", "--resume", "run", "-q", "--launcher", "local", "--shards", "5"];
     let output = placebench(folder.path(), &args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(lines(&run), 72, "what was done is not done again");
@@ -215,7 +215,7 @@ fn a_shard_that_never_gets_anywhere_ends_the_run_with_its_last_words() {
     let seed = ["run", "s.toml", "--out", "run", "-q", "--shard", "1/2"];
     assert!(placebench(folder.path(), &seed).status.success());
     // No file may be longer than 512 bytes: not even the first line of a part can be written.
-    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" run --resume run -q --engine local --shards 2";
+    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" run --resume run -q --launcher local --shards 2";
     let output = Command::new("sh")
         .args(["-c", limited, env!("CARGO_BIN_EXE_placebench")])
         .current_dir(folder.path())
@@ -246,16 +246,16 @@ fn parts_of_another_commit_and_arguments_that_do_not_go_together_are_refused() {
     assert_one_line_error(&shard("1/2"), "run: holds a run of another version of placebench");
     for (args, expected) in [
         (&["--shard", "3/2"][..], "'3/2' is no shard: write i/n with i from 1 to n, as in 3/8"),
-        (&["--engine", "slrum"], "unknown engine 'slrum': did you mean 'slurm'?"),
-        (&["--shards", "3"], "--engine"),
-        (&["--engine", "local", "--shard", "1/2"], "cannot be used with"),
+        (&["--launcher", "slrum"], "unknown launcher 'slrum': did you mean 'slurm'?"),
+        (&["--shards", "3"], "--launcher"),
+        (&["--launcher", "local", "--shard", "1/2"], "cannot be used with"),
     ] {
         let output = placebench(folder.path(), &[&["run", "s.toml"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
-    let local = ["run", "s.toml", "-q", "--engine", "local", "--", "--time=1"];
-    assert_one_line_error(&placebench(folder.path(), &local), "options after -- are for --engine slurm");
+    let local = ["run", "s.toml", "-q", "--launcher", "local", "--", "--time=1"];
+    assert_one_line_error(&placebench(folder.path(), &local), "options after -- are for --launcher slurm");
     let follow = placebench(folder.path(), &["run", "--follow", "run"]);
     assert_one_line_error(&follow, "run: holds a run of another version of placebench");
 }
@@ -264,10 +264,10 @@ fn parts_of_another_commit_and_arguments_that_do_not_go_together_are_refused() {
 fn the_number_of_shards_is_learnt_from_an_earlier_run() {
     let (folder, _) = study();
     let run = |args: &[&str]| placebench(folder.path(), &[&["run", "s.toml"], args].concat());
-    let first = run(&["--engine", "local", "--threads", "4"]);
+    let first = run(&["--launcher", "local", "--threads", "4"]);
     assert!(first.status.success(), "{}", text(&first.stderr));
     assert!(text(&first.stderr).starts_with("shards: 8; nothing is known of how long"), "{}", text(&first.stderr));
-    let second = run(&["--engine", "local", "--threads", "4"]);
+    let second = run(&["--launcher", "local", "--threads", "4"]);
     assert!(second.status.success(), "{}", text(&second.stderr));
     let expected = "shards: 1, of about";
     assert!(text(&second.stderr).starts_with(expected), "{}", text(&second.stderr));
@@ -283,8 +283,8 @@ fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_proc
     let expected = files(&folder.path().join("whole"));
     assert!(expected.len() >= 13, "{:?}", expected.keys());
     let out = folder.path().join("parts");
-    let on_engine = [&graph[..], &["--out", "parts", "--threads", "2", "--engine", "local"]].concat();
-    let child = start(folder.path(), &on_engine);
+    let on_launcher = [&graph[..], &["--out", "parts", "--threads", "2", "--launcher", "local"]].concat();
+    let child = start(folder.path(), &on_launcher);
     let pid = wait_for(|| pid_of_shard(&out, "3/6"));
     kill(&pid, "-9");
     let output = child.wait_with_output().unwrap();
@@ -296,7 +296,7 @@ fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_proc
     // What is lost later is made again by the same command.
     let part = expected.keys().find(|path| path.to_string_lossy().contains('4')).unwrap();
     fs::remove_file(out.join(part)).unwrap();
-    let output = placebench(folder.path(), &on_engine);
+    let output = placebench(folder.path(), &on_launcher);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(files(&out) == expected, "other bytes");
 }
@@ -305,7 +305,7 @@ fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_proc
 fn a_collection_is_made_in_shards_and_is_the_collection_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     let collection = ["dataset", "scale", "--largest", "1e5", "--quiet", "--out"];
-    for arguments in [&["whole"][..], &["parts", "--engine", "local", "--shards", "3"]] {
+    for arguments in [&["whole"][..], &["parts", "--launcher", "local", "--shards", "3"]] {
         let output = placebench(folder.path(), &[&collection[..], arguments].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
@@ -313,7 +313,7 @@ fn a_collection_is_made_in_shards_and_is_the_collection_of_one_process() {
     assert_eq!(parts.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
     let differ: Vec<&PathBuf> = whole.keys().filter(|path| whole[*path] != parts[*path]).collect();
     assert!(differ.is_empty(), "{differ:?}");
-    let slurm = [&collection[..], &["other", "--engine", "local", "--partition", "p"]].concat();
+    let slurm = [&collection[..], &["other", "--launcher", "local", "--partition", "p"]].concat();
     let output = placebench(folder.path(), &slurm);
-    assert_one_line_error(&output, "--partition and options after -- are for --engine slurm");
+    assert_one_line_error(&output, "--partition and options after -- are for --launcher slurm");
 }

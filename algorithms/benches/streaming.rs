@@ -12,7 +12,7 @@ use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_
 use placebench_algorithms::Algorithm;
 use placebench_algorithms::partition::registry::edge_partitioner;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg};
-use placebench_algorithms::partition::{Partitioner, Request};
+use placebench_algorithms::partition::{PartitionRequest, Partitioner};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::{EdgeFile, EdgeList, EdgeStream, GraphRows, RowFile, write_edges, write_rows};
 
@@ -36,7 +36,7 @@ fn vertices(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(EDGES as u64));
     let (ldg, fennel) = (Ldg::with_defaults(), Fennel::with_defaults());
     for blocks in [8, 32] {
-        let request = Request::new(blocks, 0.03, 1);
+        let request = PartitionRequest::new(blocks, 0.03, 1);
         group.bench_function(format!("ldg k={blocks}"), |b| b.iter(|| black_box(ldg.partition(&graph, &request))));
         group
             .bench_function(format!("fennel k={blocks}"), |b| b.iter(|| black_box(fennel.partition(&graph, &request))));
@@ -57,7 +57,7 @@ fn edges(criterion: &mut Criterion) {
     write_edges(&path, 1 << SCALE, edges.iter().copied()).expect("room for 17 MB");
     let mut file = EdgeFile::open(&path).expect("a file of edges");
     let mut list = EdgeList::new(1 << SCALE, &edges).expect("ids are below the number of vertices");
-    let request = Request::new(32, 0.03, 1);
+    let request = PartitionRequest::new(32, 0.03, 1);
     let mut group = criterion.benchmark_group("edge streams, k=32");
     group.sample_size(10).sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(5));
     group.throughput(Throughput::Elements(EDGES as u64));

@@ -12,7 +12,7 @@ use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use placebench_algorithms::partition::{Coarsening, Multilevel, Objective, Preset};
-use placebench_algorithms::partition::{Partitioner, Request, quality};
+use placebench_algorithms::partition::{PartitionRequest, Partitioner, quality};
 use placebench_datasets::{UndirectedGraph, View, ViewOptions};
 use placebench_generator::{LeveledParams, generate_leveled};
 
@@ -133,7 +133,7 @@ fn reached_from(source: NodeIndex, network: &DiGraph<(), u64>, flows: &[u64]) ->
 /// No acyclic halves within the imbalance cut less.
 fn lower_bound(graph: &UndirectedGraph) -> i64 {
     let total = graph.total_vertex_weight();
-    let most = Request::new(2, EPSILON, 0).capacity(0, total);
+    let most = PartitionRequest::new(2, EPSILON, 0).capacity(0, total);
     let forced = forced(graph, most);
     let (most, fewest) = (most as i64, (total - most) as i64);
     let (mut low, mut high) = (-20 * PARTS, 20 * PARTS);
@@ -150,7 +150,7 @@ fn lower_bound(graph: &UndirectedGraph) -> i64 {
 
 fn cut(graph: &UndirectedGraph, preset: Preset, acyclic: bool) -> i64 {
     let multilevel = Multilevel { preset, coarsening: Coarsening::Clusters, objective: Objective::Cut, acyclic };
-    let partition = multilevel.partition(graph, &Request::new(2, EPSILON, 1)).expect("halves");
+    let partition = multilevel.partition(graph, &PartitionRequest::new(2, EPSILON, 1)).expect("halves");
     quality::edge_cut(graph, &partition) as i64
 }
 

@@ -34,7 +34,7 @@ pub trait Algorithm: Sized {
 }
 
 /// A line of a registry: an algorithm as a `T`, for instance as a `dyn Placer`.
-pub struct Entry<T: ?Sized> {
+pub struct RegistryEntry<T: ?Sized> {
     /// Unique name.
     pub name: String,
     /// One plain sentence.
@@ -57,7 +57,7 @@ pub trait Role {
     const LIST: &'static str;
 }
 
-impl<T: Role + ?Sized> Listed for Entry<T> {
+impl<T: Role + ?Sized> Listed for RegistryEntry<T> {
     const WHAT: &'static str = T::WHAT;
     const LIST: &'static str = T::LIST;
 
@@ -72,7 +72,7 @@ impl<T: Role + ?Sized> Listed for Entry<T> {
 
 type New<T> = dyn Fn(&mut Params) -> Result<Box<T>, SpecError> + Send + Sync;
 
-impl<T: ?Sized> Entry<T> {
+impl<T: ?Sized> RegistryEntry<T> {
     /// The line of an algorithm; `boxed` makes it a `T`.
     pub(crate) fn of<A: Algorithm + 'static>(boxed: fn(A) -> Box<T>) -> Self
     where
@@ -113,7 +113,7 @@ impl<T: ?Sized> Entry<T> {
 /// If no entry has that name, a parameter is unknown, or its value is not what it takes.
 pub(crate) fn make<'a, T: Role + ?Sized + 'a>(
     spec: &Spec,
-    entries: impl Iterator<Item = &'a Entry<T>> + Clone,
+    entries: impl Iterator<Item = &'a RegistryEntry<T>> + Clone,
 ) -> Result<Box<T>, SpecError> {
     find(entries, &spec.name)?.make(spec)
 }

@@ -26,7 +26,7 @@ mod scheduler;
 pub mod schedulers;
 mod total;
 
-pub use algorithm::{Algorithm, Entry, Role};
+pub use algorithm::{Algorithm, RegistryEntry, Role};
 pub use assignment::Assignment;
 pub use directed::Directed;
 pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::algorithm::{Algorithm, Entry, Role, make};
+use crate::algorithm::{Algorithm, RegistryEntry, Role, make};
 use crate::partition::Partitioner;
 use crate::partition::registry::PARTITIONERS;
 use crate::placers::{
@@ -15,7 +15,7 @@ use crate::schedulers::{Fifo, Msr, Pct, Static};
 use crate::{Placer, Scheduler, Spec, SpecError};
 
 /// The placers, in the order in which tables list them. Every partitioner is a placer too: see [`BLOCK_PLACERS`].
-pub static PLACERS: LazyLock<Vec<Entry<dyn Placer>>> = LazyLock::new(|| {
+pub static PLACERS: LazyLock<Vec<RegistryEntry<dyn Placer>>> = LazyLock::new(|| {
     vec![
         placer_entry::<Optimal>(),
         placer_entry::<SingleDevice>(),
@@ -59,13 +59,13 @@ pub static PLACERS: LazyLock<Vec<Entry<dyn Placer>>> = LazyLock::new(|| {
 });
 
 /// The schedulers, in the order in which tables list them.
-pub static SCHEDULERS: LazyLock<Vec<Entry<dyn Scheduler>>> = LazyLock::new(|| {
+pub static SCHEDULERS: LazyLock<Vec<RegistryEntry<dyn Scheduler>>> = LazyLock::new(|| {
     vec![scheduler_entry::<Fifo>(), scheduler_entry::<Pct>(), scheduler_entry::<Msr>(), scheduler_entry::<Static>()]
 });
 
 /// The partitioners as placers, in the order of [`PARTITIONERS`]. Each has its partitioner's name, with `_blocks` after it
 /// where one of [`PLACERS`] has that name already.
-pub static BLOCK_PLACERS: LazyLock<Vec<Entry<dyn Placer>>> =
+pub static BLOCK_PLACERS: LazyLock<Vec<RegistryEntry<dyn Placer>>> =
     LazyLock::new(|| PARTITIONERS.iter().map(block_placer_entry).collect());
 
 impl Role for dyn Placer {
@@ -78,17 +78,17 @@ impl Role for dyn Scheduler {
     const LIST: &str = "schedulers";
 }
 
-fn placer_entry<A: Algorithm + Placer + 'static>() -> Entry<dyn Placer> {
-    Entry::of::<A>(|placer| Box::new(placer))
+fn placer_entry<A: Algorithm + Placer + 'static>() -> RegistryEntry<dyn Placer> {
+    RegistryEntry::of::<A>(|placer| Box::new(placer))
 }
 
-fn scheduler_entry<A: Algorithm + Scheduler + 'static>() -> Entry<dyn Scheduler> {
-    Entry::of::<A>(|scheduler| Box::new(scheduler))
+fn scheduler_entry<A: Algorithm + Scheduler + 'static>() -> RegistryEntry<dyn Scheduler> {
+    RegistryEntry::of::<A>(|scheduler| Box::new(scheduler))
 }
 
-fn block_placer_entry(partitioner: &'static Entry<dyn Partitioner>) -> Entry<dyn Placer> {
+fn block_placer_entry(partitioner: &'static RegistryEntry<dyn Partitioner>) -> RegistryEntry<dyn Placer> {
     let is_taken = PLACERS.iter().any(|placer| placer.name == partitioner.name);
-    Entry {
+    RegistryEntry {
         name: format!("{}{}", partitioner.name, if is_taken { "_blocks" } else { "" }),
         summary: format!("blocks mapped to devices and repaired: {}", partitioner.summary),
         source: partitioner.source,
@@ -99,7 +99,7 @@ fn block_placer_entry(partitioner: &'static Entry<dyn Partitioner>) -> Entry<dyn
 }
 
 /// All placers: [`PLACERS`], then [`BLOCK_PLACERS`].
-pub fn placers() -> impl Iterator<Item = &'static Entry<dyn Placer>> + Clone {
+pub fn placers() -> impl Iterator<Item = &'static RegistryEntry<dyn Placer>> + Clone {
     PLACERS.iter().chain(BLOCK_PLACERS.iter())
 }
 

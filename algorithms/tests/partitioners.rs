@@ -1,6 +1,6 @@
 //! Laws that every partitioner obeys, on graphs that are easy, odd or planted.
 
-use placebench_algorithms::partition::{Partition, PartitionError, Request, quality, registry};
+use placebench_algorithms::partition::{Partition, PartitionError, PartitionRequest, quality, registry};
 use placebench_algorithms::{Spec, StopToken};
 use placebench_datasets::{UndirectedGraph, View, ViewOptions, catalogue};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn specs() -> Vec<String> {
     specs
 }
 
-fn partition(spec: &str, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+fn partition(spec: &str, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
     let spec: Spec = spec.parse().expect("a spec");
     registry::partitioner(&spec).expect("a partitioner").partition(graph, request)
 }
@@ -50,7 +50,7 @@ fn of_catalogue(name: &str) -> UndirectedGraph {
     View::of_graph(&catalogue::load(name).unwrap().1, ViewOptions::default()).unwrap().graph().clone()
 }
 
-fn fits(graph: &UndirectedGraph, partition: &Partition, request: &Request) -> bool {
+fn fits(graph: &UndirectedGraph, partition: &Partition, request: &PartitionRequest) -> bool {
     let total = graph.total_vertex_weight();
     quality::block_weights(graph, partition)
         .iter()
@@ -63,7 +63,7 @@ fn keeps_within(spec: &str) -> bool {
     !spec.starts_with("metis")
 }
 
-fn check(spec: &str, graph: &UndirectedGraph, request: &Request) -> Option<Partition> {
+fn check(spec: &str, graph: &UndirectedGraph, request: &PartitionRequest) -> Option<Partition> {
     match partition(spec, graph, request) {
         Ok(partition) => {
             assert_eq!(partition.blocks, request.blocks, "{spec}");
@@ -97,7 +97,7 @@ fn odd_graphs_of_unit_weights_are_divided_within_capacity() {
     for (name, graph) in odd_graphs() {
         for blocks in [1, 2, 3, 8, 64] {
             for epsilon in [0.03, 0.2] {
-                let request = Request::new(blocks, epsilon, 7);
+                let request = PartitionRequest::new(blocks, epsilon, 7);
                 for spec in specs() {
                     let Some(partition) = check(&spec, &graph, &request) else { continue };
                     assert!(!keeps_within(&spec) || fits(&graph, &partition, &request), "{spec} on {name}, {blocks}");
@@ -114,7 +114,7 @@ fn zero_weights_and_huge_weights_are_no_trouble() {
     for weights in weights {
         let graph = UndirectedGraph::from_edges(600, edges(), Some(weights)).unwrap();
         for blocks in [2, 7] {
-            let request = Request::new(blocks, 0.1, 1);
+            let request = PartitionRequest::new(blocks, 0.1, 1);
             for spec in specs() {
                 let Some(partition) = check(&spec, &graph, &request) else { continue };
                 let slabs_cannot = spec == "level_slabs" || spec.contains("acyclic") || spec.starts_with("chunk");
@@ -132,7 +132,7 @@ fn a_vertex_heavier_than_a_block_still_gets_one() {
         let edges = (1..count as u32).map(|v| (v - 1, v, 1));
         let graph = UndirectedGraph::from_edges(count, edges, Some(weights)).unwrap();
         for spec in specs() {
-            check(&spec, &graph, &Request::new(3, 0.2, 0));
+            check(&spec, &graph, &PartitionRequest::new(3, 0.2, 0));
         }
     }
 }
@@ -141,11 +141,11 @@ fn a_vertex_heavier_than_a_block_still_gets_one() {
 fn requests_that_make_no_sense_are_refused() {
     let graph = path(10);
     let nonsense = [
-        Request { blocks: 0, ..Request::new(1, 0.1, 0) },
-        Request::new(2, -0.1, 0),
-        Request::new(2, f64::NAN, 0),
-        Request { shares: Some(vec![1.0]), ..Request::new(2, 0.1, 0) },
-        Request { shares: Some(vec![0.9, 0.9]), ..Request::new(2, 0.1, 0) },
+        PartitionRequest { blocks: 0, ..PartitionRequest::new(1, 0.1, 0) },
+        PartitionRequest::new(2, -0.1, 0),
+        PartitionRequest::new(2, f64::NAN, 0),
+        PartitionRequest { shares: Some(vec![1.0]), ..PartitionRequest::new(2, 0.1, 0) },
+        PartitionRequest { shares: Some(vec![0.9, 0.9]), ..PartitionRequest::new(2, 0.1, 0) },
     ];
     for spec in specs() {
         for request in &nonsense {
@@ -157,7 +157,7 @@ fn requests_that_make_no_sense_are_refused() {
 #[test]
 fn shares_are_respected() {
     let graph = grid(60, 60);
-    let request = Request { shares: Some(vec![0.5, 0.3, 0.15, 0.05]), ..Request::new(4, 0.03, 3) };
+    let request = PartitionRequest { shares: Some(vec![0.5, 0.3, 0.15, 0.05]), ..PartitionRequest::new(4, 0.03, 3) };
     for spec in specs().iter().filter(|spec| keeps_within(spec)) {
         let partition = check(spec, &graph, &request).expect("a partition");
         assert!(fits(&graph, &partition, &request), "{spec}");
@@ -184,7 +184,7 @@ fn planted_blocks_are_found() {
     let graph = graph(1000, &edges);
     for spec in ["multilevel", "multilevel(preset=quality)"] {
         for (blocks, cut) in [(2, 4), (8, 16)] {
-            let partition = check(spec, &graph, &Request::new(blocks, 0.03, 5)).unwrap();
+            let partition = check(spec, &graph, &PartitionRequest::new(blocks, 0.03, 5)).unwrap();
             assert_eq!(quality::edge_cut(&graph, &partition), cut, "{spec}, {blocks} blocks");
         }
     }
@@ -194,7 +194,7 @@ fn planted_blocks_are_found() {
 fn a_grid_is_halved_by_a_straight_line() {
     let graph = grid(64, 64);
     for spec in ["multilevel", "multilevel(preset=quality)", "level_slabs"] {
-        let partition = check(spec, &graph, &Request::new(2, 0.0, 2)).unwrap();
+        let partition = check(spec, &graph, &PartitionRequest::new(2, 0.0, 2)).unwrap();
         assert_eq!(quality::edge_cut(&graph, &partition), 64, "{spec}");
     }
 }
@@ -205,7 +205,7 @@ fn hubs_share_blocks_where_that_cuts_less() {
     let hubs = (0..100u32).flat_map(|a| (0..a).map(move |b| (a, b)));
     let leaves = (100..2000u32).map(|leaf| (leaf, leaf % 100));
     let graph = graph(4000, &hubs.chain(leaves).collect::<Vec<_>>());
-    let request = Request::new(2, 0.03, 1);
+    let request = PartitionRequest::new(2, 0.03, 1);
     let partition = check("multilevel", &graph, &request).unwrap();
     // Everything with an edge fits into one block: the other holds the isolated vertices.
     assert_eq!(quality::edge_cut(&graph, &partition), 0);
@@ -213,7 +213,12 @@ fn hubs_share_blocks_where_that_cuts_less() {
 }
 
 /// The partition, which must be the same on one thread and on some.
-fn on_any_number_of_threads(spec: &str, graph: &UndirectedGraph, request: &Request, some: &[usize]) -> Partition {
+fn on_any_number_of_threads(
+    spec: &str,
+    graph: &UndirectedGraph,
+    request: &PartitionRequest,
+    some: &[usize],
+) -> Partition {
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| partition(spec, graph, request).unwrap())
@@ -228,7 +233,7 @@ fn on_any_number_of_threads(spec: &str, graph: &UndirectedGraph, request: &Reque
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let graph = grid(100, 110);
-    let request = Request::new(12, 0.03, 11);
+    let request = PartitionRequest::new(12, 0.03, 11);
     for spec in specs() {
         on_any_number_of_threads(&spec, &graph, &request, &[2, 5]);
     }
@@ -239,12 +244,12 @@ fn the_number_of_threads_changes_nothing_where_they_share_the_work() {
     // Large enough for ranges that are clustered at the same time, and so tangled that the boundary is large too.
     let graph = directed(70_000, 60_000, 3, |random| 1 + random % 4);
     for (spec, blocks) in [("multilevel(preset=fast)", 2), ("multilevel", 40)] {
-        let request = Request::new(blocks, 0.03, 7);
+        let request = PartitionRequest::new(blocks, 0.03, 7);
         let partition = on_any_number_of_threads(spec, &graph, &request, &[3]);
         assert!(fits(&graph, &partition, &request), "{spec}");
     }
     // Threads coarsen for all runs before they refine one each; one thread begins a run when it has finished the last.
-    let (graph, request) = (grid(180, 160), Request::new(6, 0.03, 7));
+    let (graph, request) = (grid(180, 160), PartitionRequest::new(6, 0.03, 7));
     let partition = on_any_number_of_threads("multilevel(preset=quality)", &graph, &request, &[2, 3]);
     assert!(fits(&graph, &partition, &request));
 }
@@ -252,7 +257,7 @@ fn the_number_of_threads_changes_nothing_where_they_share_the_work() {
 #[test]
 fn seeds_make_a_difference_and_repeat() {
     let graph = grid(100, 100);
-    let with = |seed| check("multilevel(preset=fast)", &graph, &Request::new(9, 0.03, seed)).unwrap();
+    let with = |seed| check("multilevel(preset=fast)", &graph, &PartitionRequest::new(9, 0.03, seed)).unwrap();
     assert_eq!(with(1), with(1));
     assert!((2..8).any(|seed| with(seed) != with(1)));
 }
@@ -262,7 +267,7 @@ fn the_slabs_of_training_steps_are_never_better_than_quality() {
     for name in ["resnet50", "transformer", "nmt"] {
         let graph = of_catalogue(name);
         for blocks in [2, 8] {
-            let request = Request::new(blocks, 0.03, 1);
+            let request = PartitionRequest::new(blocks, 0.03, 1);
             let slabs = check("level_slabs", &graph, &request).unwrap();
             let quality = check("multilevel(preset=quality)", &graph, &request).unwrap();
             if fits(&graph, &slabs, &request) {
@@ -276,7 +281,7 @@ fn the_slabs_of_training_steps_are_never_better_than_quality() {
 fn a_few_heavy_tensors_do_not_hide_the_halves_of_a_training_step() {
     let graph = of_catalogue("nmt");
     let cut = |spec: &str, seed| {
-        let request = Request::new(2, 0.03, seed);
+        let request = PartitionRequest::new(2, 0.03, seed);
         let partition = check(spec, &graph, &request).unwrap();
         assert!(fits(&graph, &partition, &request));
         quality::edge_cut(&graph, &partition)
@@ -293,7 +298,7 @@ fn heavy_operations_fill_many_blocks_within_their_bounds() {
     for name in ["nmt", "lstm_lm"] {
         let graph = of_catalogue(name);
         for seed in 1..=5 {
-            let request = Request::new(32, 0.03, seed);
+            let request = PartitionRequest::new(32, 0.03, seed);
             let partition = check("multilevel(preset=fast)", &graph, &request).unwrap();
             assert!(fits(&graph, &partition, &request), "{name}, seed {seed}");
         }
@@ -305,7 +310,7 @@ fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
     let mut lowered = false;
     for name in ["transformer", "nmt"] {
         let graph = of_catalogue(name);
-        let request = Request::new(8, 0.1, 1);
+        let request = PartitionRequest::new(8, 0.1, 1);
         let volume = |spec| quality::communication_volume(&graph, &check(spec, &graph, &request).unwrap());
         let (low, usual) = (volume("multilevel(objective=volume)"), volume("multilevel"));
         assert!(low <= usual, "{name}: {low} and {usual}");
@@ -325,7 +330,7 @@ fn acyclic_blocks_of_training_steps_form_no_cycle() {
     for name in ["convnet", "lstm_lm", "transformer"] {
         let graph = of_catalogue(name);
         for blocks in [2, 4, 8] {
-            let partition = check("multilevel(acyclic=true)", &graph, &Request::new(blocks, 0.1, 1)).unwrap();
+            let partition = check("multilevel(acyclic=true)", &graph, &PartitionRequest::new(blocks, 0.1, 1)).unwrap();
             assert!(is_monotone(&graph, &partition), "{name} {blocks}");
         }
     }
@@ -354,7 +359,7 @@ fn directed(vertices: u32, edges: usize, seed: u64, weights: impl Fn(u64) -> u64
 }
 
 /// The least cut of all partitions in which every edge leads to the same or a later block and no block is too heavy.
-fn least_acyclic_cut(graph: &UndirectedGraph, request: &Request) -> Option<u64> {
+fn least_acyclic_cut(graph: &UndirectedGraph, request: &PartitionRequest) -> Option<u64> {
     let (count, blocks) = (graph.vertex_count(), request.blocks);
     let total = graph.total_vertex_weight();
     let mut least: Option<u64> = None;
@@ -381,7 +386,7 @@ fn acyclic_blocks_of_small_graphs_cut_as_little_as_any() {
     for seed in 0..30u64 {
         for (vertices, blocks) in [(11, 2), (8, 3)] {
             let graph = directed(vertices, 2 + seed as usize % 12, seed, |random| 1 + random % 3);
-            let request = Request::new(blocks, 0.25, seed);
+            let request = PartitionRequest::new(blocks, 0.25, seed);
             let Some(least) = least_acyclic_cut(&graph, &request) else { continue };
             cases += 1;
             for (spec, optimal) in ACYCLIC.iter().zip(&mut optimal) {
@@ -407,7 +412,7 @@ fn acyclic_blocks_are_never_worse_than_slabs_whatever_the_weights() {
         let weights = weights[seed as usize % 4];
         let graph = directed(300 + 150 * seed as u32, 100 * seed as usize, seed, weights);
         for blocks in [2, 9] {
-            let request = Request::new(blocks, 0.05, seed);
+            let request = PartitionRequest::new(blocks, 0.05, seed);
             let total = graph.total_vertex_weight();
             let score = |partition: &Partition| {
                 let loads = quality::block_weights(&graph, partition);
@@ -430,7 +435,7 @@ fn two_chains_are_taken_apart_where_no_slab_can() {
     // the tie.
     let chains = (2..600u32).map(|vertex| (vertex - 2, vertex));
     let graph = graph(600, &chains.chain([(0, 1)]).collect::<Vec<_>>());
-    let request = Request::new(2, 0.0, 1);
+    let request = PartitionRequest::new(2, 0.0, 1);
     let cut = |spec| quality::edge_cut(&graph, &check(spec, &graph, &request).unwrap());
     assert_eq!((cut("level_slabs"), cut("multilevel(acyclic=true)")), (2, 1));
 }
@@ -440,7 +445,7 @@ fn whoever_is_told_to_stop_stops() {
     let graph = grid(50, 50);
     let stop = StopToken::default();
     stop.stop();
-    let request = Request { stop, ..Request::new(4, 0.03, 1) };
+    let request = PartitionRequest { stop, ..PartitionRequest::new(4, 0.03, 1) };
     for spec in ["multilevel", "multilevel(acyclic=true)", "fiduccia_mattheyses", "level_slabs"] {
         assert_eq!(partition(spec, &graph, &request), Err(PartitionError::Stopped), "{spec}");
     }
@@ -464,7 +469,7 @@ proptest! {
     fn any_graph_gets_a_block_for_every_vertex_and_acyclic_ones_stay_so(
         graph in weighted_graphs(), blocks in 1u32..12, seed in 0u64..100,
     ) {
-        let request = Request::new(blocks, 0.2, seed);
+        let request = PartitionRequest::new(blocks, 0.2, seed);
         for spec in specs() {
             let Some(partition) = check(&spec, &graph, &request) else { continue };
             if spec.contains("acyclic") || spec == "level_slabs" {
@@ -495,7 +500,7 @@ fn call_metis_where_sides_are_left_empty() {
         let graph = UndirectedGraph::from_edges(count + 1, edges, weights).expect("edges between vertices");
         let speeds: Vec<f64> = (0..blocks).map(|_| [1.0, 1.0, 8.0, 50.0][below(4)]).collect();
         let shares = (case % 5 > 0).then(|| speeds.iter().map(|speed| speed / speeds.iter().sum::<f64>()).collect());
-        let request = Request { shares, ..Request::new(blocks as u32, 0.03, case) };
+        let request = PartitionRequest { shares, ..PartitionRequest::new(blocks as u32, 0.03, case) };
         for spec in ["metis", "metis(scheme=recursive)"] {
             if let Err(error) = partition(spec, &graph, &request) {
                 panic!(

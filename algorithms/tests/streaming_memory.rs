@@ -4,7 +4,7 @@
 mod rmat;
 
 use placebench_algorithms::Algorithm;
-use placebench_algorithms::partition::Request;
+use placebench_algorithms::partition::PartitionRequest;
 use placebench_algorithms::partition::registry::edge_partitioner;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg};
 use placebench_base::process::peak_rss_bytes;
@@ -18,7 +18,7 @@ fn a_million_edges_on_disk_are_partitioned_in_less_memory_than_they_take() {
     write_edges(&edges, 1 << scale, rmat::rmat(scale, 1).take(count)).unwrap();
     let before = peak_rss_bytes();
     write_rows_from_edges(&rows, &mut EdgeFile::open(&edges).unwrap(), 1 << 20).unwrap();
-    let request = Request::new(32, 0.03, 1);
+    let request = PartitionRequest::new(32, 0.03, 1);
     let mut stream = RowFile::open(&rows).unwrap();
     assert_eq!(Ldg::with_defaults().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);
     assert_eq!(Fennel::with_defaults().partition_stream(&mut stream, &request).unwrap().block_of.len(), 1 << scale);

@@ -27,11 +27,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, _, candidate)| candidate.to_owned())
 }
 
-/// What to do about a misspelt name: the nearest known one, or all.
-pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+/// What to do about a misspelt word where few are known: the nearest one, or all. For tables that are too long to print,
+/// see [`find`](crate::find).
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> String {
+    let known = known.into_iter();
     match nearest(name, known.clone()) {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
+        None => format!("use one of {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -53,6 +55,6 @@ mod tests {
     #[test]
     fn a_far_name_is_answered_with_all_known_ones() {
         assert_eq!(did_you_mean("memroy", ["name", "memory"].into_iter()), "did you mean 'memory'?");
-        assert_eq!(did_you_mean("colour", ["name", "kind"].into_iter()), "known are name, kind");
+        assert_eq!(did_you_mean("colour", ["name", "kind"]), "use one of name, kind");
     }
 }

@@ -42,7 +42,7 @@ pub use error::CudaError;
 pub use hardware::{GpuInfo, Hardware};
 use kernels::{Marks, Products};
 use memory::MemoryPlan;
-use plan::Plan;
+use plan::CommandPlan;
 pub use step::Step;
 
 /// The executor's name in tables.
@@ -57,13 +57,13 @@ pub enum Devices {
     /// The GPUs that the process sees, in the driver's order (`CUDA_VISIBLE_DEVICES` chooses): device 0 is the first one.
     #[default]
     Visible,
-    /// So many virtual devices on the first GPU.
+    /// The number of virtual devices on the first GPU.
     Virtual(usize),
 }
 
 /// How to execute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
+pub struct CudaOptions {
     /// What stands for the devices.
     pub devices: Devices,
     /// What ops do: with [`Kernel::Wait`] they let the time pass that the op takes in the cluster's model, on one
@@ -82,7 +82,7 @@ pub struct Options {
     pub graph: bool,
 }
 
-impl Default for Options {
+impl Default for CudaOptions {
     fn default() -> Self {
         Self {
             devices: Devices::Visible,
@@ -97,7 +97,7 @@ impl Default for Options {
 
 /// Executes placed graphs on GPUs, in the order in which the simulator executes them.
 pub struct CudaExecutor {
-    options: Options,
+    options: CudaOptions,
     network: &'static dyn NetworkModel,
     notify: Notify,
     gpus: Mutex<Vec<Gpu>>,
@@ -120,7 +120,7 @@ impl CudaExecutor {
     ///
     /// # Errors
     /// If there is no driver or no GPU, or an option makes no sense.
-    pub fn new(options: Options) -> Result<Self, CudaError> {
+    pub fn new(options: CudaOptions) -> Result<Self, CudaError> {
         let refuse = |text: &str| Err(CudaError::Options(text.to_owned()));
         if !(options.seconds_per_unit.is_finite() && options.seconds_per_unit > 0.0) {
             return refuse("the seconds of a unit of time must be a positive number");
@@ -159,12 +159,12 @@ impl CudaExecutor {
         if !settings.hosts.is_empty() {
             return Err("it uses the GPUs of this host alone: leave out hosts".to_owned());
         }
-        let options = Options {
+        let options = CudaOptions {
             devices: settings.virtual_devices.map_or(Devices::Visible, |count| Devices::Virtual(count as usize)),
             kernel: settings.kernel,
             warm_ups: settings.warm_up,
             repetitions: settings.repetitions,
-            ..Options::default()
+            ..CudaOptions::default()
         };
         let executor = Self::new(options).map_err(|error| error.to_string())?;
         Ok(Self { network: setup.network, notify: setup.notify.clone(), ..executor })
@@ -175,7 +175,7 @@ impl CudaExecutor {
         &self.hardware
     }
 
-    /// Executes a placed graph: warm-ups, then the measured steps. `order` is one that [`Plan::new`] accepts.
+    /// Executes a placed graph: warm-ups, then the measured steps. `order` is one that [`CommandPlan::new`] accepts.
     ///
     /// # Errors
     /// If the cluster does not fit the GPUs, memory does not suffice, the driver fails, data is wrong, or the stop token asks
@@ -187,7 +187,7 @@ impl CudaExecutor {
         let gpus = self.gpus.lock().unwrap_or_else(PoisonError::into_inner);
         let gpu_of = devices(placed, self.options.devices, gpus.len())?;
         let used = &gpus[..gpu_of.iter().max().map_or(0, |&last| last + 1)];
-        let plan = Plan::new(placed, order)?;
+        let plan = CommandPlan::new(placed, order)?;
         let memory = MemoryPlan::new(placed, order);
         let job = Job {
             plan,
@@ -245,7 +245,7 @@ impl Executor for CudaExecutor {
         order: Order<'_>,
         stop: &StopToken,
     ) -> Result<Timeline, ExecutionError> {
-        let Options { kernel, seconds_per_unit, warm_ups, repetitions, graph, .. } = self.options;
+        let CudaOptions { kernel, seconds_per_unit, warm_ups, repetitions, graph, .. } = self.options;
         let simulated = Simulator::new(self.network).execute(placed, order, stop)?;
         let runs = warm_ups.saturating_add(repetitions);
         (self.notify)(Progress::Begin { runs, seconds: None });
@@ -313,7 +313,7 @@ fn nanoseconds(time: Time, seconds_per_unit: f64, task: impl FnOnce() -> String)
 }
 
 /// What each op does.
-fn work(placed: &PlacedGraph<'_>, options: Options) -> Result<Vec<Work>, CudaError> {
+fn work(placed: &PlacedGraph<'_>, options: CudaOptions) -> Result<Vec<Work>, CudaError> {
     let graph = placed.instance().graph();
     let spin = |op| {
         let nanoseconds = nanoseconds(placed.exec_time(op), options.seconds_per_unit, || graph.label(op))?;

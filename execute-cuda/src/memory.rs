@@ -21,7 +21,7 @@ pub struct MemoryPlan {
 }
 
 impl MemoryPlan {
-    /// Finds places by first fit, in the order of execution. `order` is what [`Plan::new`](crate::plan::Plan::new) accepts.
+    /// Finds places by first fit, in the order of execution. `order` is what [`CommandPlan::new`](crate::plan::CommandPlan::new) accepts.
     ///
     /// # Complexity
     /// O(ops + edges + transfers + tensors · gaps), with as many gaps as tensors at worst.

@@ -54,7 +54,7 @@ pub enum Action {
 /// A command for one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Index into [`Plan::streams`].
+    /// Index into [`CommandPlan::streams`].
     pub stream: usize,
     /// What to do.
     pub action: Action,
@@ -66,7 +66,7 @@ pub struct Command {
 /// to wait for a device, and streams that share a hardware queue, or a host that has to wait for room in one, cannot come
 /// to a standstill.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct CommandPlan {
     /// The streams: the compute stream of each device in the order of their ids, then copy streams in order of first use.
     pub streams: Vec<Stream>,
     /// The commands.
@@ -115,7 +115,7 @@ pub fn arrivals(placed: &PlacedGraph<'_>) -> Vec<Vec<TransferId>> {
     arrivals
 }
 
-impl Plan {
+impl CommandPlan {
     /// Plans a run. `order` has each op once, and each send op once where sends cost something, an op after its
     /// predecessors and a send after its op.
     ///
@@ -169,7 +169,7 @@ struct Planner<'a> {
     /// How many transfers each pair has, and for how many of them the receiver has waited.
     issued_of_pair: Vec<u32>,
     waited_of_pair: Vec<u32>,
-    plan: Plan,
+    plan: CommandPlan,
 }
 
 impl<'a> Planner<'a> {
@@ -185,7 +185,7 @@ impl<'a> Planner<'a> {
             arrived: vec![None; placed.transfer_count()],
             issued_of_pair: vec![0; devices * devices],
             waited_of_pair: vec![0; devices * devices],
-            plan: Plan { streams, commands: Vec::new(), events: 0 },
+            plan: CommandPlan { streams, commands: Vec::new(), events: 0 },
         }
     }
 
@@ -284,7 +284,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn finish(self) -> Result<Plan, CudaError> {
+    fn finish(self) -> Result<CommandPlan, CudaError> {
         if let Some(missing) = self.issued.iter().position(|&issued| !issued) {
             return Err(CudaError::Order(format!("{} is missing from it", self.label(OpId::new(missing)))));
         }

@@ -24,7 +24,7 @@
 //!
 //! `fair_share` on 100 devices at random places (least wall time of 10 runs, on two cores with ten other jobs): 1.6 M
 //! transfers/s in an idle network, 990 k transfers/s in a busy one, 107 k transfers/s in one with thousands of flows at
-//! once, all of which share. There each begin or end changes the rates at most of the 200 ports, which takes some 60,000
+//! once, which all share. There each begin or end changes the rates at most of the 200 ports, which takes some 60,000
 //! instructions.
 //!
 //! Thus PCT under `contention_free` simulates 3.3–5.2 M ops/s, and 2.2–3.9 M ops/s with insertion and preparation.

@@ -16,10 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use placebench_algorithms::StopToken;
 use placebench_datasets::is_less;
-use placebench_harness::compare::{RunTable, statistics};
+use placebench_harness::compare::RunTable;
 use placebench_harness::results::Row;
 use placebench_harness::runner::{Silent, run};
-use placebench_harness::suite::{BuiltIn, Plan, Suite};
+use placebench_harness::statistics;
+use placebench_harness::suite::{BuiltIn, RunPlan, Suite};
 
 /// Instances on which the best other placer is nearer to the lower bound than this leave nothing to win.
 const ROOM: f64 = 1.1;
@@ -42,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     let others = if rows.is_empty() { suite.placers.clone() } else { Vec::new() };
-    let plan = Arc::new(Plan::new(Suite { placers: others, ..suite })?);
+    let plan = Arc::new(RunPlan::new(Suite { placers: others, ..suite })?);
     let made = Mutex::new(Vec::new());
     let record = |row: &Row| -> Result<(), Infallible> {
         made.lock().unwrap_or_else(PoisonError::into_inner).push(row.clone());

@@ -167,7 +167,7 @@ fn collect(receiver: Option<Receiver<Vec<u8>>>, until: Instant) -> Option<Vec<u8
     receiver?.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
 }
 
-/// All that comes, up to a limit. A pipe that breaks is a program that ends, of which its status tells more.
+/// All that comes, up to a limit. A pipe breaks when its program ends; the program's status tells more.
 fn read_at_most(mut pipe: impl Read, most: usize, overflowed: &AtomicBool) -> Vec<u8> {
     let mut bytes = Vec::new();
     // An error leaves what was read before it.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use placebench_algorithms::{ExternalFault, PlaceContext, PlaceError, Placer, StopToken};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, MemoryRule, OpId, OpSpec};
-use placebench_harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
+use placebench_harness::command_placer::{CommandPlacer, InstanceFormat, PlacerRequest, write_instance};
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use polars::prelude::*;
 
-/// Four ops, of which 1 and 2 are colocated and 3 needs a GPU, on `cpu`, `gpu0` and `gpu1` with memory for two outputs.
+/// Four ops (1 and 2 are colocated, 3 needs a GPU), on `cpu`, `gpu0` and `gpu1` with memory for two outputs.
 fn instance() -> Instance {
     let mut builder = GraphBuilder::default();
     let spec = |name: &'static str| OpSpec { name: Some(name), ..OpSpec::cost(8.0) };
@@ -69,7 +69,7 @@ fn a_program_gets_the_instance_and_answers_with_one_device_a_line() {
 #[test]
 fn the_tables_have_all_that_a_placer_needs() {
     let folder = tempfile::tempdir().unwrap();
-    let request = Request { seed: u64::MAX, time_limit_seconds: Some(2.5), format: InstanceFormat::Csv };
+    let request = PlacerRequest { seed: u64::MAX, time_limit_seconds: Some(2.5), format: InstanceFormat::Csv };
     write_instance(folder.path(), &instance(), &request).unwrap();
     let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak
     };
     let problem = Problem::new(&GraphEntry::named("lstm_lm").unwrap(), &cluster, 0).unwrap();
     let path = folder.path().join("instance");
-    write_instance(&path, &problem.instance, &Request::default()).unwrap();
+    write_instance(&path, &problem.instance, &PlacerRequest::default()).unwrap();
     let text = |name: &str| fs::read_to_string(path.join(name)).unwrap();
     let devices: Vec<String> = text("devices.csv").lines().skip(1).map(str::to_owned).collect();
     assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000,0.0"), "{}", devices[0]);
@@ -125,7 +125,7 @@ fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak
 fn parquet_has_the_same_tables() {
     let folder = tempfile::tempdir().unwrap();
     for format in [InstanceFormat::Csv, InstanceFormat::Parquet] {
-        let request = Request { format, ..Request::default() };
+        let request = PlacerRequest { format, ..PlacerRequest::default() };
         let path = folder.path().join(if format == InstanceFormat::Csv { "csv" } else { "parquet" });
         write_instance(&path, &instance(), &request).unwrap();
     }
@@ -146,7 +146,7 @@ fn parquet_has_the_same_tables() {
 fn a_folder_with_something_in_it_is_not_written_to() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("thesis"), "years of work").unwrap();
-    let error = write_instance(folder.path(), &instance(), &Request::default()).unwrap_err();
+    let error = write_instance(folder.path(), &instance(), &PlacerRequest::default()).unwrap_err();
     assert!(error.to_string().ends_with("the folder is not empty: choose another"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -1,7 +1,7 @@
 //! Laws of comparing runs, over tables that are made up.
 
 use placebench_harness::compare::{
-    Comparison, ComparisonError, Effect, History, Options, RankOptions, Ranking, Regression, RunTable,
+    CompareOptions, Comparison, ComparisonError, Effect, History, RankOptions, Ranking, Regression, RunTable,
 };
 use placebench_harness::problem::Kinds;
 use placebench_harness::results::grid::Candidates;
@@ -60,7 +60,7 @@ struct Run {
 }
 
 impl Run {
-    /// As commands read it, in parts of at least so many rows.
+    /// As commands read it, in parts of at least that number of rows.
     fn table(&self, part: usize) -> RunTable {
         let table = Table::new(&self.rows).unwrap().in_parts_of(part);
         RunTable { name: self.name.clone(), table, environment: None, date: self.date.clone(), unfinished: false }
@@ -68,7 +68,7 @@ impl Run {
 }
 
 /// The comparison of whole runs, which is that of runs part by part.
-fn compared(old: &Run, new: &Run, options: &Options) -> Result<Comparison, ComparisonError> {
+fn compared(old: &Run, new: &Run, options: &CompareOptions) -> Result<Comparison, ComparisonError> {
     let of = |part: usize| Comparison::new(&old.table(part), &new.table(part), options);
     let (whole, parts) = (of(usize::MAX), of(1));
     match (&whole, &parts) {
@@ -90,12 +90,12 @@ fn ranked(runs: &[Run], options: &RankOptions) -> Result<Ranking, ComparisonErro
 }
 
 fn compare(old: &Run, new: &Run) -> Comparison {
-    compared(old, new, &Options::default()).unwrap()
+    compared(old, new, &CompareOptions::default()).unwrap()
 }
 
-fn all_metrics() -> Options {
+fn all_metrics() -> CompareOptions {
     let metrics = vec![Metric::Makespan, Metric::Slr, Metric::Gap, Metric::TrafficBytes];
-    Options { metrics, ..Options::default() }
+    CompareOptions { metrics, ..CompareOptions::default() }
 }
 
 /// Noise as a busy machine makes it: log-normal, and now and then something several times as slow. A placement's time is
@@ -119,7 +119,7 @@ fn shake(run: &mut Run, scatter: f64, outliers: f64, random: &mut impl Rng) {
 fn cells_with_other_kinds_are_other_cells() {
     let (old, mut new) = (run(1), run(1));
     new.rows.iter_mut().for_each(|row| row.kinds = Kinds::AcceleratorsOnly);
-    let error = compared(&old, &new, &Options::default()).unwrap_err().to_string();
+    let error = compared(&old, &new, &CompareOptions::default()).unwrap_err().to_string();
     assert!(error.contains("kinds 'as_given' there, 'accelerators_only' here"), "{error}");
     // Half of them: the cells match that have the same kinds, and ranks take the others for instances of their own.
     let mut half = run(1);
@@ -175,7 +175,8 @@ fn changes_of_measured_cells_count_beyond_their_noise() {
         scale(&mut new.rows[index], factor);
     }
     new.rows[6].load_imbalance = Some(1.9);
-    let options = || Options { metrics: vec![Metric::Makespan, Metric::Gap, Metric::LoadImbalance], ..all_metrics() };
+    let options =
+        || CompareOptions { metrics: vec![Metric::Makespan, Metric::Gap, Metric::LoadImbalance], ..all_metrics() };
     let comparison = compared(&old, &new, &options()).unwrap();
     assert!(!comparison.is_regression() && comparison.warnings.is_empty(), "{:?}", comparison.regressions);
     assert_eq!([0, 1].map(|metric| comparison.quality[metric].total.equal), [40, 40]);
@@ -186,7 +187,8 @@ fn changes_of_measured_cells_count_beyond_their_noise() {
     new.rows[12].traffic_bytes = new.rows[12].traffic_bytes.map(|bytes| bytes * 2);
     scale(&mut new.rows[13], 1.01);
     let comparison =
-        compared(&old, &new, &Options { metrics: vec![Metric::Makespan, Metric::TrafficBytes], ..options() }).unwrap();
+        compared(&old, &new, &CompareOptions { metrics: vec![Metric::Makespan, Metric::TrafficBytes], ..options() })
+            .unwrap();
     let changes: Vec<(u64, String)> = comparison.quality[0]
         .changes
         .iter()
@@ -269,7 +271,7 @@ fn cells_of_one_run_only_and_other_problems_are_said_and_fail_on_demand() {
     assert_eq!((comparison.only_old.len(), comparison.only_new.len(), comparison.other_problems.len()), (2, 1, 1));
     assert_eq!((comparison.matched, comparison.compared), (77, 76));
     assert!(!comparison.is_regression());
-    let strict = Options { all_cells: true, ..Options::default() };
+    let strict = CompareOptions { all_cells: true, ..CompareOptions::default() };
     let comparison = compared(&old, &new, &strict).unwrap();
     assert_eq!(comparison.regressions.len(), 3);
 }
@@ -278,20 +280,20 @@ fn cells_of_one_run_only_and_other_problems_are_said_and_fail_on_demand() {
 fn duplicates_and_strangers_are_refused_by_name() {
     let (old, mut new) = (run(1), run(1));
     new.rows.push(new.rows[5].clone());
-    let error = compared(&old, &new, &Options::default()).unwrap_err();
+    let error = compared(&old, &new, &CompareOptions::default()).unwrap_err();
     assert!(matches!(error, ComparisonError::Duplicate { .. }));
     assert!(error.to_string().contains("more than one row for dfs with pct on g0@c"), "{error}");
     let refusal = |change: fn(&mut Row)| {
         let mut new = run(1);
         new.rows.iter_mut().for_each(change);
-        compared(&run(1), &new, &Options::default()).unwrap_err().to_string()
+        compared(&run(1), &new, &CompareOptions::default()).unwrap_err().to_string()
     };
     assert!(refusal(|row| row.seed += 7).contains("seed '0' there, '7' here"));
     assert!(refusal(|row| row.graph.push('x')).contains("graph 'g0' there, 'g0x' here"));
     assert!(refusal(|row| row.suite.push('2')).contains("--ignore suite"));
     let mut renamed = run(1);
     renamed.rows.iter_mut().for_each(|row| row.suite.push('2'));
-    let any_suite = Options { any_suite: true, ..Options::default() };
+    let any_suite = CompareOptions { any_suite: true, ..CompareOptions::default() };
     assert!(!compared(&run(1), &renamed, &any_suite).unwrap().is_regression());
 }
 
@@ -331,7 +333,7 @@ fn noise_alone_is_a_regression_in_less_than_one_comparison_of_a_hundred() {
         [(0.05, 0.0, 3), (0.3, 0.0, 5), (0.1, 0.05, 5), (0.1, 0.02, 3), (0.2, 0.0, 1)]
     {
         // Times alone: what they are compared by does not depend on the metrics.
-        let options = Options { metrics: Vec::new(), ..Options::default() };
+        let options = CompareOptions { metrics: Vec::new(), ..CompareOptions::default() };
         let alarms = (0..100).filter(|_| {
             let (mut old, mut new) = (run(repetitions), run(repetitions));
             shake(&mut old, scatter, outliers, &mut random);

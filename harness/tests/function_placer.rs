@@ -2,7 +2,7 @@
 
 use placebench_algorithms::{Decision, PlaceContext, PlaceError, Placer};
 use placebench_datasets::{DeviceId, Instance, Placement};
-use placebench_harness::suite::{Plan, Suite};
+use placebench_harness::suite::{RunPlan, Suite};
 
 /// Everything on the first device.
 struct OnFirst;
@@ -31,9 +31,9 @@ const SUITE: &str = r#"
 fn a_function_places_only_where_it_is_provided() {
     let suite = Suite::parse(SUITE, "s.toml").unwrap();
     assert_eq!(Suite::parse(&suite.to_toml().unwrap(), "s.toml").unwrap(), suite);
-    let mut plan = Plan::new(suite).unwrap();
+    let mut plan = RunPlan::new(suite).unwrap();
     let instance = plan.problem(&plan.groups[0]).unwrap().instance;
-    let place = |plan: &Plan| plan.placers[1].1.place(&instance, &PlaceContext::default());
+    let place = |plan: &RunPlan| plan.placers[1].1.place(&instance, &PlaceContext::default());
     assert_eq!(
         place(&plan).unwrap_err().to_string(),
         "the placer 'mine' is the Python function notebook:mine: run the suite in Python, with placebench.run"

@@ -210,7 +210,7 @@ fn check_online(
     Ok(())
 }
 
-/// Up to so many ops on up to three devices.
+/// Random instances of up to `ops` ops on up to three devices.
 fn limits(ops: usize, memory: bool) -> Limits {
     Limits { ops, devices: 3, edges: 2 * ops, memory, exact: false }
 }

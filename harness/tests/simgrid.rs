@@ -15,7 +15,7 @@ use placebench_generator::cluster_preset;
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, simulate};
 use placebench_harness::timeline::Timeline;
 
-/// SimGrid's precision is absolute, so times are counted in units of which even the shortest op takes many.
+/// SimGrid's precision is absolute, so times are counted in units so small that even the shortest op takes many.
 const UNITS_A_SECOND: f64 = 1e9;
 
 #[test]

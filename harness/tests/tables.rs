@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use placebench_harness::engine::Costs;
 use placebench_harness::problem::Kinds;
 use placebench_harness::results::{
     Column, CsvTexts, Filter, Metric, Row, Table, TableError, open_table, read_table, save_table, values, write_rows,
 };
+use placebench_harness::shards::Costs;
 use polars::prelude::*;
 
 /// Rows of four graphs on two clusters in the order of a suite; every fifth failed.

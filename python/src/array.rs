@@ -25,7 +25,7 @@ pub(crate) struct Array {
     item: isize,
     /// The item in the words of Python's module `struct`.
     format: &'static CStr,
-    /// Items along each axis, the last of which varies fastest.
+    /// Items along each axis. The last axis varies fastest.
     shape: Vec<isize>,
     /// Bytes from item to item along each axis.
     strides: Vec<isize>,
@@ -95,7 +95,7 @@ impl Array {
         Self::view(py, items, view, None)
     }
 
-    /// As [`Array::of`], in rows of so many items.
+    /// As [`Array::of`], in rows of `columns` items.
     pub(crate) fn rows<T: Item>(py: Python<'_>, items: Vec<T>, columns: usize) -> PyResult<Bound<'_, PyAny>> {
         let view = ptr::from_ref(items.as_slice());
         Self::view(py, items, view, Some(columns))

@@ -24,14 +24,14 @@ pub(crate) struct Instance {
 
 /// How a graph is put on a cluster.
 #[derive(Clone, Copy)]
-pub(crate) struct Options {
+pub(crate) struct InstanceOptions {
     pub(crate) devices: Option<usize>,
     pub(crate) kinds: Option<Kinds>,
     pub(crate) memory: MemoryRule,
     pub(crate) seed: u64,
 }
 
-impl Options {
+impl InstanceOptions {
     /// As Python gives them.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Options {
 }
 
 impl Instance {
-    /// A graph on a cluster, both of which may have to be made.
+    /// A graph on a cluster. Both may have to be made.
     ///
     /// # Errors
     /// If one of them cannot be made, or they do not fit together.
@@ -51,7 +51,7 @@ impl Instance {
         py: Python<'_>,
         graph: &Bound<'_, PyAny>,
         cluster: &Bound<'_, PyAny>,
-        options: Options,
+        options: InstanceOptions,
     ) -> PyResult<Self> {
         let (graph, cluster) = (GraphSource::of(graph)?, ClusterSource::of(cluster)?);
         let labels = (graph.label(), cluster.label());
@@ -67,8 +67,8 @@ impl Instance {
     }
 }
 
-fn problem(graph: GraphSource, cluster: &ClusterSource, options: Options) -> Result<Problem, ProblemError> {
-    let Options { devices, kinds, memory, seed } = options;
+fn problem(graph: GraphSource, cluster: &ClusterSource, options: InstanceOptions) -> Result<Problem, ProblemError> {
+    let InstanceOptions { devices, kinds, memory, seed } = options;
     match (graph, cluster.as_used(devices, kinds, memory)) {
         (GraphSource::Entry(graph), Some(cluster)) => Problem::new(&graph, &cluster, seed),
         (graph, _) => {
@@ -98,7 +98,7 @@ impl Instance {
         memory: &str,
         seed: u64,
     ) -> PyResult<Self> {
-        Self::made(py, graph, cluster, Options::of(devices, kinds, memory, seed)?)
+        Self::made(py, graph, cluster, InstanceOptions::of(devices, kinds, memory, seed)?)
     }
 
     /// The graph. Not copied.

@@ -2,7 +2,7 @@
 
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placer_names};
-use placebench::base::nearest;
+use placebench::base::did_you_mean;
 use placebench::datasets::catalogue;
 use placebench::generator::{ClusterParams, GraphParams};
 use placebench::harness::execute::simulate::NETWORK_MODELS;
@@ -42,10 +42,7 @@ pub(crate) fn names(what: &str) -> PyResult<Vec<String>> {
                 "suites",
                 "figures",
             ];
-            return Err(fault(match nearest(other, all) {
-                Some(nearest) => format!("there is no list of '{other}': did you mean '{nearest}'?"),
-                None => format!("there is no list of '{other}', but of {}", all.join(", ")),
-            }));
+            return Err(fault(format!("there is no list of '{other}': {}", did_you_mean(other, all))));
         }
     })
 }

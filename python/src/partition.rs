@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use placebench::algorithms::Spec;
-use placebench::algorithms::partition::{PartitionError, Partitioner, Request, quality, registry};
+use placebench::algorithms::partition::{PartitionError, PartitionRequest, Partitioner, quality, registry};
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_partition};
 use placebench::datasets::format::undirected_format;
 use placebench::datasets::{Hypergraph, Instance, UndirectedGraph, View, ViewOptions};
@@ -128,7 +128,7 @@ pub(crate) fn partition(
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = algorithm.unwrap_or_else(default).parse::<Spec>().map_err(fault)?;
     let partitioner = registry::partitioner(&spec).map_err(fault)?;
-    let request = Request::new(blocks, epsilon, seed);
+    let request = PartitionRequest::new(blocks, epsilon, seed);
     request.check().map_err(fault)?;
     let given = vertices != "ops" || vertex_weight.is_some() || edge_weight.is_some() || cluster.is_some();
     let undirected = undirected(graph)?;
@@ -231,7 +231,12 @@ fn dataflow(
 }
 
 /// Partitions, checks the answer, and measures it.
-fn judged(seen: Seen, partitioner: &dyn Partitioner, spec: &Spec, request: &Request) -> Result<Partition, String> {
+fn judged(
+    seen: Seen,
+    partitioner: &dyn Partitioner,
+    spec: &Spec,
+    request: &PartitionRequest,
+) -> Result<Partition, String> {
     let graph = match &seen {
         Seen::Undirected(graph, _) => graph,
         Seen::Dataflow(_, view) => view.graph(),

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::evaluation::Evaluation;
 use crate::fault::{Infeasible, TimedOut, fault};
-use crate::instance::{Instance, Options};
+use crate::instance::{Instance, InstanceOptions};
 use crate::interrupt::wait;
 use crate::placer::{PythonPlacer, Raised, device_of};
 
@@ -42,7 +42,7 @@ pub(crate) fn place(
     let (name, spec, placer) = placer_of(placer, &raised)?;
     let chosen = choose_scheduler(&name, &*placer, scheduler).map_err(fault)?;
     let network = network_model(network).map_err(fault)?;
-    let options = Options::of(devices, kinds, memory, seed)?;
+    let options = InstanceOptions::of(devices, kinds, memory, seed)?;
     let instance = Instance::made(py, graph, cluster, options)?;
     evaluated(py, instance, Asked { placer, name, spec, chosen, network, seed }, limit, &raised)
 }
@@ -65,7 +65,7 @@ pub(crate) fn simulate(
 ) -> PyResult<Evaluation> {
     let limit = Limit::of(time_limit)?;
     let network = network_model(network).map_err(fault)?;
-    let instance = Instance::made(py, graph, cluster, Options::of(devices, kinds, memory, seed)?)?;
+    let instance = Instance::made(py, graph, cluster, InstanceOptions::of(devices, kinds, memory, seed)?)?;
     let given = instance.problem.instance.cluster();
     let device = |(op, item): (usize, PyResult<Bound<'_, PyAny>>)| {
         device_of(&item?, given).map_err(|what| fault(format!("placement: op {op} is on {what}")))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use placebench::algorithms::StopToken;
 use placebench::harness::results::{Filter, Metric, Row, Table as Rows, write_table};
 use placebench::harness::runner::{read_environment, read_suite};
-use placebench::harness::suite::{Plan, Suite};
+use placebench::harness::suite::{RunPlan, Suite};
 use placebench::reports::{
     FigureKind, ReportInput, Sort, Summary, Timelines, agreement_table, failures_table, findings, html_report,
     summary_tables,
@@ -140,7 +140,7 @@ impl Results {
         let html = move || -> Result<String, String> {
             let (suite_text, suite) = read_suite(&folder).map_err(|error| error.to_string())?;
             let plan = suite.map_err(|error| error.to_string());
-            let plan = plan.and_then(|suite| Plan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
+            let plan = plan.and_then(|suite| RunPlan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
             let environment = read_environment(&folder).map_err(|error| error.to_string())?;
             let folder = folder.to_string_lossy().trim_end_matches('/').to_owned();
             let (timelines, only) = (Timelines::Auto, Filter::default());

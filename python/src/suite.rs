@@ -11,7 +11,7 @@ use placebench::harness::results::{Filter, Row};
 use placebench::harness::runner::{
     self, Environment, Finished, FolderError, Observer, RunFolder, RunState, input_digests, read_run, read_suite,
 };
-use placebench::harness::suite::{PlacerEntry, Plan, Suite, SuiteError};
+use placebench::harness::suite::{PlacerEntry, RunPlan, Suite, SuiteError};
 use pyo3::prelude::*;
 
 use crate::definition::toml_of;
@@ -54,7 +54,7 @@ pub(crate) fn run(
     if let Some(only) = only {
         suite.only = only.parse::<Filter>().map_err(|error| fault(format!("where: {error}")))?;
     }
-    let mut plan = Plan::new(suite).map_err(fault)?;
+    let mut plan = RunPlan::new(suite).map_err(fault)?;
     let toml = plan.suite.to_toml().map_err(|_| fault("the suite has a path that is not Unicode"))?;
     let mut digests = BTreeMap::new();
     for (name, function, digest) in functions {
@@ -139,9 +139,9 @@ impl Observer for Counter {
     }
 }
 
-/// Runs a plan on so many threads (0: one a core), in a folder or in memory.
+/// Runs a plan on that number of threads (0: one a core), in a folder or in memory.
 fn in_pool(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     toml: &str,
     digests: BTreeMap<String, String>,
     out: Option<&Path>,
@@ -161,7 +161,7 @@ fn in_pool(
 }
 
 /// Runs a plan and keeps the rows, in the suite's order.
-fn in_memory(plan: &Arc<Plan>, environment: &Environment, stop: &StopToken, counter: &Counter) -> Vec<Row> {
+fn in_memory(plan: &Arc<RunPlan>, environment: &Environment, stop: &StopToken, counter: &Counter) -> Vec<Row> {
     let positions: BTreeMap<_, usize> = plan.cells.iter().enumerate().map(|(at, &cell)| (plan.key(cell), at)).collect();
     let kept: Mutex<Vec<(usize, Row)>> = Mutex::default();
     let keep = |row: &Row| -> Result<(), std::convert::Infallible> {
@@ -178,7 +178,7 @@ fn in_memory(plan: &Arc<Plan>, environment: &Environment, stop: &StopToken, coun
 
 /// Runs a plan in a folder, or what is missing there.
 fn in_folder(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     toml: &str,
     environment: &Environment,
     path: &Path,

@@ -1,6 +1,6 @@
 //! How well predictions agree with measurements, as a table.
 
-use comfy_table::{CellAlignment, Table as TextTable};
+use comfy_table::{CellAlignment, Table as TerminalTable};
 use placebench_harness::compare::{ModelAgreement, agreements};
 use placebench_harness::execute::ExecutorName;
 use placebench_harness::execute::simulate::NETWORK_MODELS;
@@ -84,7 +84,7 @@ pub fn agreement_table(table: &Table) -> PolarsResult<String> {
     if rows.is_empty() {
         return Ok(String::new());
     }
-    let mut text = TextTable::new();
+    let mut text = TerminalTable::new();
     text.load_preset(comfy_table::presets::NOTHING).set_header(HEADER);
     rows.into_iter().for_each(|row| {
         text.add_row(row);

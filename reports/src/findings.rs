@@ -3,7 +3,7 @@
 use placebench_base::significant::bytes_text;
 use placebench_datasets::is_equal;
 
-use crate::{Entry, Summary, optimality_text};
+use crate::{Summary, SummaryEntry, optimality_text};
 
 /// What a run found, as a paragraph.
 pub fn findings(summary: &Summary) -> String {
@@ -151,7 +151,7 @@ fn traffic(summary: &Summary) -> Option<String> {
     let columns = summary.common();
     let total = |placer: usize| -> Option<f64> {
         let entries = columns.iter().map(|&column| summary.entries[placer][column].as_ref());
-        let bytes = |entry: Option<&Entry>| {
+        let bytes = |entry: Option<&SummaryEntry>| {
             let entry = entry?;
             (entry.busiest_share? <= ONE_DEVICE).then_some(entry.traffic_bytes?)
         };

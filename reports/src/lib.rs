@@ -21,8 +21,8 @@ mod terminal;
 
 pub use agreement_text::agreement_table;
 pub use claims::{
-    Checked, CheckedError, Claim, ClaimRecord, Claims, ClaimsDocument, Group, Outcome, Part, Reading, ReadingRecord,
-    Repetitions, SOURCES, Standing, Taken, Verdict, VerdictRecord, claims_markdown, claims_of, document,
+    Checked, CheckedError, Claim, ClaimOutcome, ClaimRatio, ClaimRecord, ClaimVerdict, Claims, ClaimsDocument, Part,
+    Reading, ReadingRecord, Repetitions, SOURCES, Standing, Taken, VerdictRecord, claims_markdown, claims_of, document,
 };
 pub use comparison::{
     ComparisonDocument, Limits, PlacerTrend, Trend, comparison_markdown, comparison_text, ranking_notes, ranking_table,
@@ -41,5 +41,5 @@ pub use reproduction::{
     write_figures,
 };
 pub use scores::Sort;
-pub use summary::{Entry, SchedulerComparison, Summary};
+pub use summary::{SchedulerComparison, Summary, SummaryEntry};
 pub use terminal::{failures_table, full_table, summary_tables};

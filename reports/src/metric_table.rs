@@ -7,7 +7,7 @@ use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{self, Metric};
 use serde::Serialize;
 
-use crate::export::{Table, TextFormat, latex_float, latex_text, number_text};
+use crate::export::{TextFormat, TextTable, latex_float, latex_text, number_text};
 use crate::figure::Estimate;
 use crate::marks::Marks;
 use crate::scores::{Scores, Sort};
@@ -120,9 +120,9 @@ impl MetricTable {
     }
 
     /// `mean ± deviation` in a cell, the best in bold, nothing where a placer failed.
-    fn markdown(&self) -> Table {
+    fn markdown(&self) -> TextTable {
         let names = self.columns.iter().map(|column| column.name.clone());
-        let mut table = Table::new(["placer".to_owned()].into_iter().chain(names));
+        let mut table = TextTable::new(["placer".to_owned()].into_iter().chain(names));
         for (placer, values) in &self.rows {
             let cell = |(column, value): (&Column, &Option<Value>)| {
                 let Some(value) = value else { return String::new() };
@@ -151,9 +151,9 @@ impl MetricTable {
     }
 
     /// What programs read as CSV.
-    pub fn csv(&self) -> Table {
+    pub fn csv(&self) -> TextTable {
         let (names, rows) = self.cells();
-        let mut table = Table::new(["placer".to_owned()].into_iter().chain(names));
+        let mut table = TextTable::new(["placer".to_owned()].into_iter().chain(names));
         for ((placer, _), row) in self.rows.iter().zip(rows) {
             let cells = row.into_iter().map(|cell| cell.map_or_else(String::new, number_text));
             table.push([placer.clone()].into_iter().chain(cells));

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use placebench_datasets::{is_equal, is_less};
-use placebench_harness::compare::statistics::geometric_mean;
 use placebench_harness::results::grid::{Draw, Grid, GridInstance, InstanceKey, Standings};
 use placebench_harness::results::{Row, Status, Table};
+use placebench_harness::statistics::geometric_mean;
 use polars::prelude::{PolarsResult, col, lit};
 
 /// Makespans relative to those that the placer `optimal` has proven, under the network model that it proves them for.

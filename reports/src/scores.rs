@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use placebench_base::did_you_mean;
 use placebench_harness::results::grid::{
     Candidates, DROP_FAILING, Grid, GridCell, GridError, GridInstance, InstanceKey, PlaceSeconds, Standings,
 };
@@ -47,8 +48,8 @@ impl FromStr for Sort {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|sort| sort.name() == text).ok_or_else(|| format!("use one of {}", known()))
+        let found = Self::ALL.into_iter().find(|sort| sort.name() == text);
+        found.ok_or_else(|| did_you_mean(text, Self::ALL.map(Self::name)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::optimality::Optimality;
 
 /// A placer on an instance with its best scheduler: means over the draws.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct SummaryEntry {
     /// The scheduler of the least mean makespan; the first listed of equals.
     pub scheduler: String,
     /// Mean makespan.
@@ -44,7 +44,7 @@ pub struct Summary {
     /// The placers with their parameters; the same where the suite gives no name for print.
     pub specs: Vec<String>,
     /// By placer, then by instance; `None` where the placer has no value.
-    pub entries: Vec<Vec<Option<Entry>>>,
+    pub entries: Vec<Vec<Option<SummaryEntry>>>,
     /// How the placers stand.
     pub standings: Standings,
     /// Schedulers compared over the placements that all of them finish.
@@ -91,7 +91,7 @@ impl Summary {
         let entry = |placer: usize, instance: usize| {
             let best = standings.cell(&grid, placer, instance)?;
             let here = &grid.instances[instance];
-            Some(Entry {
+            Some(SummaryEntry {
                 scheduler: grid.schedulers[best.scheduler as usize].clone(),
                 makespan: best.mean()?,
                 time_unit: here.time_unit.clone(),
@@ -124,7 +124,7 @@ impl Summary {
     }
 
     /// The best mean makespan of an instance: the first of equals.
-    pub fn best(&self, instance: usize) -> Option<(usize, &Entry)> {
+    pub fn best(&self, instance: usize) -> Option<(usize, &SummaryEntry)> {
         let entry = |placer: usize| Some((placer, self.entries[placer][instance].as_ref()?));
         let least = (0..self.placers.len()).filter_map(entry).min_by(|a, b| a.1.makespan.total_cmp(&b.1.makespan))?;
         self.winners(instance).first().and_then(|&winner| entry(winner)).or(Some(least))

@@ -1,6 +1,6 @@
 //! Aligned tables for a terminal of 100 columns.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, TextTable, presets};
 use placebench_base::significant::{bytes_text, significant, time_text};
 use placebench_harness::results::{Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
@@ -49,7 +49,7 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
         cells.extend(columns.iter().map(|&column| match summary.ratio(placer, column) {
             Some(1.0) => "1.00*".to_owned(),
             Some(ratio) => format!("{} ", ratio_text(ratio)),
-            // The best is 0, of which nothing is a multiple.
+            // The best is 0, so there is no ratio to it.
             None if summary.entries[placer][column].is_some() => "- ".to_owned(),
             None => "failed ".to_owned(),
         }));
@@ -59,7 +59,7 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     if columns.is_empty() {
         return finish(&mut table);
     }
-    let best = |value: &dyn Fn(&crate::Entry) -> Option<String>| -> Vec<String> {
+    let best = |value: &dyn Fn(&crate::SummaryEntry) -> Option<String>| -> Vec<String> {
         let text = |&column: &usize| summary.best(column).and_then(|(_, entry)| value(entry));
         columns.iter().map(|column| text(column).map_or_else(|| "-".to_owned(), |text| text + " ")).collect()
     };
@@ -163,13 +163,13 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
     blocks
 }
 
-pub(crate) fn new_table() -> Table {
-    let mut table = Table::new();
+pub(crate) fn new_table() -> TextTable {
+    let mut table = TextTable::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
 
-pub(crate) fn finish(table: &mut Table) -> String {
+pub(crate) fn finish(table: &mut TextTable) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if index > 0 {
@@ -182,7 +182,7 @@ pub(crate) fn finish(table: &mut Table) -> String {
 }
 
 /// A table as lines of aligned columns: the first to the left, all others to the right.
-pub(crate) fn aligned(data: &crate::export::Table) -> String {
+pub(crate) fn aligned(data: &crate::export::TextTable) -> String {
     let mut table = new_table();
     table.set_header(data.header.clone());
     for row in &data.rows {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use placebench_algorithms::registry;
 use placebench_harness::results::{Metric, Predictions, Row, Table as Results};
-use placebench_reports::export::Table;
+use placebench_reports::export::TextTable;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GanttRun, GroupedBars, HeatCell, HeatMap,
     Histogram, MARGIN, Moved, NamedFigure, PerformanceProfile, Quantity, ScaleChoice, Shape, Step, Style, Sweep, Task,
@@ -497,7 +497,7 @@ fn the_data_beside_a_figure_are_read_back_from_csv() {
     for NamedFigure { name, figure, .. } in all_figures() {
         let table = figure.table();
         let mut reader = csv::Reader::from_reader(std::io::Cursor::new(table.to_csv()));
-        let mut read = Table::new(reader.headers().unwrap().iter());
+        let mut read = TextTable::new(reader.headers().unwrap().iter());
         for record in reader.records() {
             read.push(record.unwrap().iter());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placebench_harness::results::{Filter, Table, TableError, write_rows};
 use placebench_harness::runner::Environment;
-use placebench_harness::suite::{Plan, Suite};
+use placebench_harness::suite::{RunPlan, Suite};
 use placebench_reports::{ReportInput, Timelines, html_report};
 
 #[path = "../../harness/examples/made_up_run/rows.rs"]
@@ -14,7 +14,7 @@ mod rows;
 fn the_page_of_a_large_run_stays_below_five_mebibytes_and_says_what_it_leaves_out() {
     let suite_text = rows::suite(120);
     let suite = Suite::parse(&suite_text, "made_up.toml").unwrap();
-    let plan = Plan::new(suite).unwrap();
+    let plan = RunPlan::new(suite).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results.parquet");
     let made_up = plan.cells.iter().enumerate().map(|(index, &cell)| Ok(rows::row(&plan, cell, index, None)));
@@ -43,7 +43,7 @@ fn the_page_of_a_large_run_stays_below_five_mebibytes_and_says_what_it_leaves_ou
     let html = html_report(&input).unwrap().html;
     assert!((1 << 20..5 << 20).contains(&html.len()), "{} bytes", html.len());
     for said in [
-        // 120 graphs of 2,520 cells, of which one in 1,000 failed.
+        // 120 graphs of 2,520 cells. One cell in 1,000 failed.
         "302400 cells, 302 failed. This page carries ",
         "of the first 190 of 240 graphs each placer",
         "Of 302400 cells, 302 failed: 302 infeasible.",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use placebench::harness::compare::{Comparison, Options, RunTable};
+use placebench::harness::compare::{CompareOptions, Comparison, RunTable};
 use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ComparisonDocument, comparison_markdown, comparison_text};
 
@@ -61,8 +61,8 @@ pub(crate) struct Args {
 /// What is compared, and what counts as a regression.
 #[derive(clap::Args)]
 pub(super) struct Limits {
-    /// Metrics to compare: makespan, slr, gap, traffic, or others that do not depend on the clock and of which less is
-    /// better.
+    /// Metrics to compare: makespan, slr, gap, traffic, or others that do not depend on the clock and whose smaller
+    /// values are better.
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
     metrics: Vec<Metric>,
 
@@ -96,8 +96,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn options(&self) -> Options {
-        Options {
+    pub(super) fn options(&self) -> CompareOptions {
+        CompareOptions {
             metrics: self.metrics.clone(),
             max_cell: self.max_cell,
             max_mean: self.max_mean,
@@ -122,7 +122,7 @@ enum Ignored {
     Suite,
 }
 
-/// A metric that is the same on every run, and of which less is better.
+/// A metric that is the same on every run, and whose smaller values are better.
 fn exact(text: &str) -> Result<Metric, UnknownMetric> {
     let judging = Metric::judging().into_iter().filter(|metric| !metric.is_measured());
     Metric::among(text, &judging.collect::<Vec<_>>())

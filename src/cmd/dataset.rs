@@ -17,14 +17,14 @@ use placebench::harness::collection::{
     COLLECTIONS, Collection, CollectionFacts, IndexRow, SUMS, ScaleItem, best_known, citation, croissant, file_digests,
     index_frame, item_name, licence, readme, scale_items, verify, write_sums,
 };
-use placebench::harness::engine::{Followed, Items, MOST_SHARDS};
 use placebench::harness::problem::{GraphEntry, Problem};
 use placebench::harness::results::{Row, write_frame};
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::{Plan, Shard, Suite};
+use placebench::harness::shards::{Followed, Items, MOST_SHARDS};
+use placebench::harness::suite::{RunPlan, Shard, Suite};
 use serde::Serialize;
 
-use super::engine::{EngineArgs, Following};
+use super::launcher::{Following, LauncherArgs};
 use super::run::{self, Ended};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, complain, shown, write_file};
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
     /// Makes only the I-th of N shares of the graphs, as in 3/8, on any machine that shares the folder. The command without
     /// it completes the collection.
-    #[arg(long, value_name = "I/N", conflicts_with = "engine")]
+    #[arg(long, value_name = "I/N", conflicts_with = "launcher")]
     shard: Option<Shard>,
 
     /// Threads [default: one for each core].
@@ -68,7 +68,7 @@ pub(crate) struct Args {
 
     /// Of scale: who makes the parts; of other collections: who searches for best makespans.
     #[command(flatten)]
-    engine: EngineArgs,
+    launcher: LauncherArgs,
 }
 
 /// Hidden in the folder until the collection is complete.
@@ -108,9 +108,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.folder {
         bail!("'{}' is for 'dataset verify': say where to make a collection with --out DIR", folder.display());
     }
-    let collection = Collection::named(&args.name).map_err(|error| anyhow!(error))?;
+    let collection = Collection::named(&args.name)?;
     let out = args.out.as_deref().ok_or_else(|| anyhow!("--out is missing: say where to make the collection"))?;
-    args.engine.on.check()?;
+    args.launcher.on.check()?;
     let suite = collection.suite().transpose()?;
     if out.join(SUMS).exists() {
         if out.join(WORK).exists() {
@@ -224,7 +224,7 @@ fn of_suite(args: &Args, out: &Path, suite: Suite) -> anyhow::Result<Made> {
     let (format, write) = graph_format(args.format.as_deref().unwrap_or("folder"))?;
     let suite_toml = suite.to_toml()?;
     let about = suite.analysis.trim().to_owned();
-    let plan = Plan::new(suite)?;
+    let plan = RunPlan::new(suite)?;
     fs::create_dir_all(out.join("clusters")).with_context(|| out.join("clusters").display().to_string())?;
     let mut index: Vec<IndexRow> = Vec::new();
     let (mut seen, mut made) = (0u32, 0);
@@ -293,7 +293,7 @@ fn rows(args: &Args, out: &Path, suite_toml: &str) -> anyhow::Result<Option<Vec<
         return Ok(Some(read_run(&run)?));
     }
     write_file(&suite, |file| file.write_all(suite_toml.as_bytes()))?;
-    let run_args = run::Args::of_file(suite, run, args.quiet, args.threads, args.engine.clone());
+    let run_args = run::Args::of_file(suite, run, args.quiet, args.threads, args.launcher.clone());
     Ok(match run::run_to_the_end(&run_args)? {
         Ended::Complete(finished) => Some(finished.table.rows()?),
         Ended::Shard(_) | Ended::Stopped => None,
@@ -351,7 +351,7 @@ fn of_scale(args: &Args, out: &Path) -> anyhow::Result<Made> {
     let format = EdgeFormat::named(args.format.as_deref().unwrap_or("parquet"));
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
     let threads = args.threads.map_or_else(rayon::current_num_threads, |threads| threads as usize);
-    if args.engine.on.engine.is_some() && !scale_on_engine(args, out, format, threads)? {
+    if args.launcher.on.launcher.is_some() && !scale_on_launcher(args, out, format, threads)? {
         return Ok(Made::Stopped);
     }
     let (mut index, mut number, mut made) = (Vec::new(), 0u32, 0);
@@ -394,14 +394,14 @@ fn of_scale(args: &Args, out: &Path) -> anyhow::Result<Made> {
     Ok(Made::Whole { index, about: about.to_owned(), has_best: false })
 }
 
-/// Has an engine make the parts of `scale`; `false` if Ctrl-C stopped it.
-fn scale_on_engine(args: &Args, out: &Path, format: EdgeFormat, threads: usize) -> anyhow::Result<bool> {
+/// Has a launcher make the parts of `scale`; `false` if Ctrl-C stopped it.
+fn scale_on_launcher(args: &Args, out: &Path, format: EdgeFormat, threads: usize) -> anyhow::Result<bool> {
     let graph = |item: ScaleItem| Streamed::folder(item.params, 0, format, None, &out.join("graphs").join(item.name));
     let graphs = scale_items(args.largest as u64).into_iter().map(graph).collect::<Result<Vec<_>, _>>()?;
     let parts: Vec<(&Streamed, u32)> =
         graphs.iter().flat_map(|graph| (1..=graph.manifest().parts).map(move |part| (graph, part))).collect();
     let all = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-    let count = args.engine.shards.unwrap_or(all).min(all).min(MOST_SHARDS);
+    let count = args.launcher.shards.unwrap_or(all).min(all).min(MOST_SHARDS);
     let folder = std::path::absolute(out).context("the current folder is gone")?;
     let folder = folder.to_str().ok_or_else(|| anyhow!("{}: is not Unicode", out.display()))?;
     let mut arguments = ["dataset", "scale", "--quiet", "--out", folder].map(str::to_owned).to_vec();
@@ -413,7 +413,7 @@ fn scale_on_engine(args: &Args, out: &Path, format: EdgeFormat, threads: usize) 
     let _heeded = stop_on_ctrl_c(&stop)?;
     let following = Following { threads, stop: &stop, progress: &progress };
     let jobs = out.join(WORK).join("jobs");
-    Ok(args.engine.on.fill(out, &jobs, arguments, count, &mut work, &following)? == Followed::Complete)
+    Ok(args.launcher.on.fill(out, &jobs, arguments, count, &mut work, &following)? == Followed::Complete)
 }
 
 fn verified(folder: &Path, form: Form) -> anyhow::Result<ExitCode> {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use placebench::harness::engine::task_addresses;
 use placebench::harness::execute::{
     ExecuteSettings, ExecutorEntry, Kernel, Notify, OrderMode, Progress, RealTime, Transport, executor,
 };
+use placebench::harness::shards::task_addresses;
 
 use super::place::{self, Executing, place_and_execute};
 use crate::output::Form;

@@ -21,7 +21,7 @@ use placebench::generator::{
 use placebench::harness::suite::Shard;
 use serde::Serialize;
 
-use super::engine::OnEngine;
+use super::launcher::OnLauncher;
 use crate::output::{Form, shown, write_file};
 
 /// Arguments of `generate`.
@@ -61,12 +61,12 @@ pub(crate) struct Args {
     shards: Option<u32>,
 
     /// With --stream: makes the part I of N alone, as in 3/8, on any machine. With --check: checks it alone.
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["shards", "engine"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["shards", "launcher"])]
     shard: Option<Shard>,
 
     /// With --stream: each part is a shard.
     #[command(flatten)]
-    engine: OnEngine,
+    launcher: OnLauncher,
 
     /// With --stream, or to check such a graph: number of threads [default: one for each core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]

@@ -8,16 +8,18 @@ use clap::ValueEnum;
 use placebench::algorithms::fairness::Assumption;
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
-use placebench::algorithms::{Entry, ParamSpec, Placer};
-use placebench::base::nearest;
+use placebench::algorithms::{ParamSpec, Placer, RegistryEntry};
 use placebench::base::significant::bytes_text;
+use placebench::base::{Listed, nearest};
 use placebench::datasets::catalogue::{self, CatalogueEntry};
 use placebench::datasets::format::{FormatError, listing};
 use placebench::datasets::{Cluster, Kind};
 use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
+use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
 use placebench::harness::results::ColumnInfo;
+use placebench::harness::shards::LAUNCHERS;
 use placebench::harness::suite::BUILT_IN;
 use serde::Serialize;
 
@@ -62,6 +64,10 @@ enum What {
     Networks,
     /// Executors.
     Executors,
+    /// What runs shards.
+    Launchers,
+    /// Collections that `dataset` makes.
+    Collections,
     /// What authors of placers assume.
     Assumptions,
     /// File formats.
@@ -184,12 +190,19 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
                 .map(|(name, cluster)| Ok(Item::new(name, cluster_text(&cluster?))))
                 .collect::<anyhow::Result<_>>()?
         }
-        What::Networks => NETWORK_MODELS.iter().map(|model| Item::new(model.name(), model.doc())).collect(),
-        What::Executors => EXECUTORS.iter().map(|entry| Item::new(entry.name, entry.doc)).collect(),
+        What::Networks => NETWORK_MODELS.iter().map(|&model| listed(model)).collect(),
+        What::Executors => EXECUTORS.iter().map(listed).collect(),
+        What::Launchers => LAUNCHERS.iter().map(listed).collect(),
+        What::Collections => COLLECTIONS.iter().map(listed).collect(),
         What::Assumptions => Assumption::ALL.iter().map(|own| Item::new(own.name(), own.doc())).collect(),
         What::Formats => listing().map(|(name, text)| Item::new(name, text)).collect(),
         What::Columns => ColumnInfo::documented().map(|column| Item::new(&column.name, column.meaning())).collect(),
     })
+}
+
+/// An entry of a table that has nothing more to say.
+fn listed<T: Listed + ?Sized>(entry: &T) -> Item {
+    Item::new(entry.name(), entry.summary())
 }
 
 /// A graph of the catalogue with its size.
@@ -215,7 +228,7 @@ fn cluster_text(cluster: &Cluster) -> String {
 }
 
 /// An algorithm with its parameters, and what is to be known of its fairness.
-fn algorithm<T: ?Sized>(entry: &Entry<T>) -> Item {
+fn algorithm<T: ?Sized>(entry: &RegistryEntry<T>) -> Item {
     let params = entry.params().into_iter().map(detail);
     let assumes = assumptions(entry).map(|description| Detail { name: "assumes".to_owned(), description }).into_iter();
     let exceptions = entry.exceptions.iter().map(|exception| Detail {
@@ -232,7 +245,7 @@ fn detail(param: ParamSpec) -> Detail {
 }
 
 /// What the authors of an algorithm take for granted, if anything.
-fn assumptions<T: ?Sized>(entry: &Entry<T>) -> Option<String> {
+fn assumptions<T: ?Sized>(entry: &RegistryEntry<T>) -> Option<String> {
     let names: Vec<&str> = entry.assumes.iter().map(|assumption| assumption.name()).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
@@ -261,7 +274,7 @@ fn family_row(entry: &FamilyEntry) -> String {
 
 /// The placers, with what is taken for granted and the laws of fairness that are not kept.
 fn placers_markdown() -> String {
-    let row = |entry: &Entry<dyn Placer>| {
+    let row = |entry: &RegistryEntry<dyn Placer>| {
         let laws: Vec<&str> = entry.exceptions.iter().map(|exception| exception.law.name()).collect();
         let base = markdown_row(entry);
         format!("{} {} | {} |\n", base.trim_end(), assumptions(entry).unwrap_or_default(), laws.join(", "))
@@ -271,7 +284,7 @@ fn placers_markdown() -> String {
     format!("{head}{rows}")
 }
 
-fn markdown_row<T: ?Sized>(entry: &Entry<T>) -> String {
+fn markdown_row<T: ?Sized>(entry: &RegistryEntry<T>) -> String {
     let params = entry.params().iter().map(|param| format!("`{}={}`", param.name, param.default)).collect::<Vec<_>>();
     format!("| {} | {} | {} | {} |\n", entry.name, entry.summary, entry.source, params.join(", "))
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use input::{Input, Seen};
-use placebench::algorithms::partition::{Partition, PartitionError, Request, registry};
+use placebench::algorithms::partition::{Partition, PartitionError, PartitionRequest, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long)]
     stream: bool,
 
-    /// With --stream, of ldg and fennel: reads the graph so many times, each time moving vertices to where their neighbours
+    /// With --stream, of ldg and fennel: reads the graph this many times, each time moving vertices to where their neighbours
     /// are now [default: 1].
     #[arg(long, value_name = "N", requires = "stream", conflicts_with = "evaluate",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -135,12 +135,12 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
                 bail!("{}: names block {}: give the number of blocks with -k", path.display(), blocks - 1);
             }
             report.by = format!("{}, {blocks} blocks", path.display());
-            (Partition { blocks, block_of }, Request::new(blocks, args.epsilon, args.seed))
+            (Partition { blocks, block_of }, PartitionRequest::new(blocks, args.epsilon, args.seed))
         }
         None => {
-            let request = Request {
+            let request = PartitionRequest {
                 stop: StopToken::default(),
-                ..Request::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
+                ..PartitionRequest::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
             };
             let _heeded = stop_on_ctrl_c(&request.stop)?;
             let threads = args.threads.unwrap_or(0) as usize;

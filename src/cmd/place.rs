@@ -12,7 +12,7 @@ use anyhow::{anyhow, bail};
 use placebench::algorithms::{Placer, Spec, StopToken, registry};
 use placebench::datasets::{MemoryRule, PlacedGraph};
 use placebench::environment;
-use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, Request, write_instance};
+use placebench::harness::command_placer::{CommandPlacer, InstanceFormat, PlacerRequest, write_instance};
 use placebench::harness::evaluate::EvaluationError;
 use placebench::harness::execute::simulate::{NetworkModel, network_model};
 use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, ExecutorName, Notify};
@@ -20,7 +20,7 @@ use placebench::harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use placebench::harness::request::{Answer, CellRequest, Prepared, choose_scheduler, silent};
 use placebench::harness::results::{CellKey, Row, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::read_suite;
-use placebench::harness::suite::{Group, Plan};
+use placebench::harness::suite::{CellGroup, RunPlan};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE")]
     memory: Option<MemoryRule>,
 
-    /// Only the first so many devices of the cluster.
+    /// Only the first N devices of the cluster.
     #[arg(long, value_name = "N")]
     devices: Option<usize>,
 
@@ -178,7 +178,8 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         notify: notify.clone(),
     };
     if let Some(folder) = &args.write_instance {
-        let request = Request { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
+        let request =
+            PlacerRequest { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
         write_instance(folder, &problem.instance, &request)?;
     }
     // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
@@ -259,8 +260,8 @@ fn asked_of_run(args: &Args, folder: &Path) -> anyhow::Result<Asked> {
     };
     let graph = known("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;
     let cluster = known("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
-    let mut plan = Plan::new(suite)?;
-    let problem = plan.problem(&Group { graph, cluster, repetition: 0, seed: args.seed })?;
+    let mut plan = RunPlan::new(suite)?;
+    let problem = plan.problem(&CellGroup { graph, cluster, repetition: 0, seed: args.seed })?;
     let graph = plan.suite.graphs[graph].clone();
     let (placer, name, spec) = match plan.placers.iter().position(|(name, _)| *name == args.placer) {
         Some(index) => {

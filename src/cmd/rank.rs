@@ -89,7 +89,7 @@ enum Format {
 /// Lines of notes that are printed without `--all`.
 const NOTES: usize = 12;
 
-/// A metric of which less is better.
+/// A metric whose smaller values are better.
 fn judging(text: &str) -> Result<Metric, UnknownMetric> {
     Metric::among(text, &Metric::judging())
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use placebench::base::significant::bytes_text;
-use placebench::harness::compare::{Options, RunTable};
+use placebench::harness::compare::{CompareOptions, RunTable};
 use placebench::harness::runner::{read_environment, read_suite};
-use placebench::harness::suite::Plan;
+use placebench::harness::suite::RunPlan;
 use placebench::reports::{MOST_RUNS, ReportInput, Timelines, comparison_report, html_report};
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ fn compared(args: &Args, runs: &[PathBuf]) -> anyhow::Result<Answer> {
 
 /// The page of one run.
 fn one(args: &Args, run: &Path) -> anyhow::Result<Answer> {
-    if args.limits.options() != Options::default() {
+    if args.limits.options() != CompareOptions::default() {
         bail!("metrics, limits and --ignore are about several runs: name the run to compare with first");
     }
     let folder = run.to_str().with_context(|| format!("{}: is not Unicode", run.display()))?;
@@ -109,7 +109,7 @@ fn one(args: &Args, run: &Path) -> anyhow::Result<Answer> {
     let (suite_text, suite) = read_suite(run)?;
     let plan = suite
         .map_err(|error| error.to_string())
-        .and_then(|suite| Plan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
+        .and_then(|suite| RunPlan::new(suite).map(Arc::new).map_err(|error| error.to_string()));
     let timelines = match args.timelines {
         None | Some(Choice::Auto) => Timelines::Auto,
         Some(Choice::None) => Timelines::None,

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use placebench::base::nearest;
+use placebench::base::did_you_mean;
 use placebench::harness::results::{Row, Table};
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::{Plan, Suite};
+use placebench::harness::suite::{RunPlan, Suite};
 use placebench::reports::{
     Checked, Claims, ClaimsDocument, Made, Outputs, Part, SOURCES, claims_markdown, claims_of, document, figures_of,
     training_steps, write_figures,
 };
 use serde::Serialize;
 
-use super::engine::EngineArgs;
+use super::launcher::LauncherArgs;
 use super::run::{self, Ended};
 use crate::interrupt::INTERRUPTED;
 use crate::output::{Form, shown};
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     no_figures: bool,
 
     #[command(flatten)]
-    engine: EngineArgs,
+    launcher: LauncherArgs,
 
     /// Shows no progress.
     #[arg(long, short)]
@@ -115,10 +115,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
 
 fn claims(source: &str) -> anyhow::Result<Claims> {
     let Some(claims) = claims_of(source) else {
-        match nearest(source, SOURCES) {
-            Some(nearest) => bail!("unknown source '{source}': did you mean '{nearest}'?"),
-            None => bail!("unknown source '{source}': give one of {}", SOURCES.join(", ")),
-        }
+        bail!("unknown source '{source}': {}", did_you_mean(source, SOURCES));
     };
     claims.map_err(|error| anyhow!("the claims of {source}: {error}"))
 }
@@ -136,8 +133,8 @@ fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Resu
     let (suite, rows, folder) = match folder {
         Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.to_owned()),
         None => {
-            let (engine, threads) = (args.engine.clone(), claims.threads);
-            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, engine);
+            let (launcher, threads) = (args.launcher.clone(), claims.threads);
+            let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, launcher);
             match run::run_to_the_end(&run_args)? {
                 Ended::Complete(finished) => (finished.suite, finished.table.rows()?, finished.folder),
                 Ended::Shard(_) | Ended::Stopped => return Ok(None),
@@ -164,7 +161,7 @@ fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> 
         };
         let checked = Checked::new(&claims, &evidence.rows, &evidence.steps)?;
         write(&groups.join(format!("{name}.tsv")), &checked.to_tsv(&claims))?;
-        let cells = Plan::new(evidence.suite)?.cells.len();
+        let cells = RunPlan::new(evidence.suite)?.cells.len();
         parts.push(Part { name: name.to_owned(), claims, checked, cells });
     }
     let path = docs.join("REPRODUCTION.md");

@@ -9,19 +9,19 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::environment;
-use placebench::harness::engine::Followed;
 use placebench::harness::results::{Filter, Metric, Row, Status, Table, TableFormat, save_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, open_run, read_suite, run,
 };
-use placebench::harness::suite::{BUILT_IN, PlacerEntry, Plan, Shard, Suite};
+use placebench::harness::shards::Followed;
+use placebench::harness::suite::{BUILT_IN, PlacerEntry, RunPlan, Shard, Suite};
 use placebench::reports::{
     Profiles, Summary, agreement_table, failures_table, findings, full_table, profile_table, summary_tables,
 };
 use serde::Serialize;
 
 use super::csv::CsvArgs;
-use super::engine::{EngineArgs, Following, follow_slurm};
+use super::launcher::{Following, LauncherArgs, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, complain, print, shown, wrap};
 use crate::progress::Progress;
@@ -52,17 +52,17 @@ pub(crate) struct Args {
 
     /// Runs the shard I of N, as in 3/8: about an Nth of the graphs, each with all its cells. Shards may run at the same
     /// time, on any hosts that share the folder; the last to end writes the table.
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["fresh", "engine", "table", "full"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["fresh", "launcher", "table", "full"])]
     shard: Option<Shard>,
 
     #[command(flatten)]
-    engine: EngineArgs,
+    launcher: LauncherArgs,
 
-    /// Follows the run in this folder, which '--engine slurm' has submitted.
+    /// Follows the run in this folder, which '--launcher slurm' has submitted.
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed", "resume", "shard", "engine", "threads"]
+        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed", "resume", "shard", "launcher", "threads"]
     )]
     follow: Option<PathBuf>,
 
@@ -111,17 +111,23 @@ impl Args {
         quiet: bool,
         repetitions: Option<u32>,
         threads: Option<u32>,
-        engine: EngineArgs,
+        launcher: LauncherArgs,
     ) -> Self {
-        Self { suite: Some(name.to_owned()), quiet, repetitions, threads, engine, ..Self::default() }
+        Self { suite: Some(name.to_owned()), quiet, repetitions, threads, launcher, ..Self::default() }
     }
 }
 
 impl Args {
     /// A suite file, with its run in a folder, which is resumed.
-    pub(super) fn of_file(suite: PathBuf, out: PathBuf, quiet: bool, threads: Option<u32>, engine: EngineArgs) -> Self {
+    pub(super) fn of_file(
+        suite: PathBuf,
+        out: PathBuf,
+        quiet: bool,
+        threads: Option<u32>,
+        launcher: LauncherArgs,
+    ) -> Self {
         let suite = Some(suite.to_string_lossy().into_owned());
-        Self { suite, out: Some(out), quiet, threads, engine, ..Self::default() }
+        Self { suite, out: Some(out), quiet, threads, launcher, ..Self::default() }
     }
 }
 
@@ -264,7 +270,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     {
         bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
     }
-    args.engine.on.check()?;
+    args.launcher.on.check()?;
     let existing = args.resume.as_ref().or(args.follow.as_ref());
     let (stored, suite) = match existing {
         Some(folder) => {
@@ -277,7 +283,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         .num_threads(args.threads.unwrap_or(0) as usize)
         .build()
         .context("cannot start threads, use fewer with --threads")?;
-    let plan = Plan::new(suite)?;
+    let plan = RunPlan::new(suite)?;
     // As the plan has it, which knows what the graphs say.
     let suite_toml = match stored {
         Some(text) => text,
@@ -314,7 +320,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     let say_resumes = |path: &Path| complain(&format!("resuming {}; --fresh starts anew", path.display()));
     let stop = StopToken::default();
     let progress = Progress::new(args.quiet);
-    if args.follow.is_some() || args.engine.on.engine.is_some() {
+    if args.follow.is_some() || args.launcher.on.launcher.is_some() {
         let _heeded = stop_on_ctrl_c(&stop)?;
         let following = Following { threads: pool.current_num_threads(), stop: &stop, progress: &progress };
         let followed = match args.follow.is_some() {
@@ -324,7 +330,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
                 if resumes {
                     say_resumes(&path);
                 }
-                args.engine.run(&plan, &path, &following)?
+                args.launcher.run(&plan, &path, &following)?
             }
         };
         return match followed {
@@ -370,7 +376,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
             let cells = outcome.cells;
             let last = folder.shard_is_done(shard)?;
             if last {
-                write_table_of(&path, Plan::new(suite)?)?;
+                write_table_of(&path, RunPlan::new(suite)?)?;
             }
             Ok(Ended::Shard(ShardEnded { shard, folder: path, cells, complete: last }))
         }
@@ -384,14 +390,14 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
 }
 
 /// Writes the table of a run whose cells all have a row.
-fn write_table_of(path: &Path, plan: Plan) -> anyhow::Result<Ended> {
+fn write_table_of(path: &Path, plan: RunPlan) -> anyhow::Result<Ended> {
     let mut finished = FinishedCells::new(path, &plan)?;
     finished.update(None, |_, _| ())?;
     write_finished(finished, &plan, path)?;
     complete(plan.suite, path.to_owned())
 }
 
-fn write_finished(finished: FinishedCells<'_>, plan: &Plan, path: &Path) -> anyhow::Result<()> {
+fn write_finished(finished: FinishedCells<'_>, plan: &RunPlan, path: &Path) -> anyhow::Result<()> {
     if !finished.is_complete() {
         let (done, cells, path) = (finished.count(), plan.cells.len(), path.display());
         bail!("{path}: only {done} of {cells} cells are there: 'placebench run --resume {path}' runs the others");

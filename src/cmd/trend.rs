@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, short, default_value = "makespan_ratio", value_parser = of_history)]
     metric: Metric,
 
-    /// Shows only so many runs of each suite, the last ones.
+    /// Shows only the last N runs of each suite.
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
 

@@ -5,8 +5,8 @@ mod overheads;
 use std::path::Path;
 
 use placebench::harness::runner::read_run;
-use placebench::harness::suite::{BuiltIn, Plan, Suite};
-use placebench::reports::{Checked, Claims, Group, Part, SOURCES, claims_of, document, training_steps};
+use placebench::harness::suite::{BuiltIn, RunPlan, Suite};
+use placebench::reports::{Checked, ClaimRatio, Claims, Part, SOURCES, claims_of, document, training_steps};
 
 use crate::common::{placebench, text};
 
@@ -30,13 +30,13 @@ fn documented(source: &str) -> (Claims, Checked) {
 }
 
 /// Compares the groups of a run, which may be of a part of the suite, with those that the documentation keeps: all that
-/// have as many rows there, of which there must be `least` at least.
+/// have as many rows there. There must be at least `least` rows.
 fn same_groups(source: &str, run: &Path, least: usize) {
     let (claims, kept) = documented(source);
     let suite = Suite::read(&run.join("suite.toml")).unwrap();
     let found = Checked::new(&claims, &read_run(run).unwrap(), &training_steps(&suite)).unwrap();
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs();
-    let same = |a: &Group, b: &Group| {
+    let same = |a: &ClaimRatio, b: &ClaimRatio| {
         let (low, high) = a.interval.unwrap_or((a.value, a.value));
         let (kept_low, kept_high) = b.interval.unwrap_or((b.value, b.value));
         near(a.value, b.value) && near(low, kept_low) && near(high, kept_high)
@@ -83,7 +83,7 @@ fn the_page_of_reproductions_is_what_the_command_makes_of_the_kept_groups() {
     let part = |name: &str| {
         let (claims, checked) = documented(name);
         let suite = BuiltIn::find(name).unwrap().suite().unwrap();
-        Part { name: name.to_owned(), claims, checked, cells: Plan::new(suite).unwrap().cells.len() }
+        Part { name: name.to_owned(), claims, checked, cells: RunPlan::new(suite).unwrap().cells.len() }
     };
     let page = document(&SOURCES.map(part));
     let kept = documentation("REPRODUCTION.md");

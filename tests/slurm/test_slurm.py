@@ -160,7 +160,7 @@ class Slurm(unittest.TestCase):
 
     def begin(self, out, *arguments, suite=("s.toml",)):
         """Begins a run in shards and follows it in the background."""
-        command = [PLACEBENCH, "run", *suite, "--out", out, "--table", f"{out}.json", "--engine", "slurm"]
+        command = [PLACEBENCH, "run", *suite, "--out", out, "--table", f"{out}.json", "--launcher", "slurm"]
         command += ["--shards", "8", *arguments]
         following = subprocess.Popen(
             command, cwd=self.folder, env=self.cluster.environment, stdout=subprocess.DEVNULL,
@@ -197,7 +197,7 @@ class Slurm(unittest.TestCase):
         suite = shlex.split(os.environ.get("PLACEBENCH_SLURM_SUITE", "s.toml"))
         expected = self.one_process(*suite)
         result = self.placebench(
-            "run", *suite, "--out", "plain", "--table", "plain.json", "--engine", "slurm", "--shards", "8",
+            "run", *suite, "--out", "plain", "--table", "plain.json", "--launcher", "slurm", "--shards", "8",
             "--partition", "all", "--", "--time=60",
         )
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -212,7 +212,7 @@ class Slurm(unittest.TestCase):
         self.assertRegex(said, "submitted 1 of 8 shards")
 
     def test_more_shards_than_an_array_takes_are_refused_before_anything_is_submitted(self):
-        result = self.placebench("run", "s.toml", "--out", "many", "--engine", "slurm", "--shards", "9")
+        result = self.placebench("run", "s.toml", "--out", "many", "--launcher", "slurm", "--shards", "9")
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("an array has at most 8 tasks here (MaxArraySize), not 9: use --shards 8 or fewer", result.stderr)
         self.assertEqual(self.cluster.ask("squeue", "-h"), "")
@@ -243,7 +243,7 @@ class Slurm(unittest.TestCase):
     def test_c_ctrl_c_leaves_the_shards_running_and_another_process_follows_them(self):
         following = self.begin("left")
         wait_for("row", lambda: self.lines("left") > 0)
-        refused = self.placebench("run", "--resume", "left", "--engine", "slurm")
+        refused = self.placebench("run", "--resume", "left", "--launcher", "slurm")
         self.assertIn("has shards in Slurm already: follow them with", refused.stderr)
         following.send_signal(signal.SIGINT)
         _, said = following.communicate(timeout=30)
@@ -283,7 +283,7 @@ class Slurm(unittest.TestCase):
             ("graph", 4, "generate gnm(vertices=20000,edges=200000) --stream --shards 4"),
             ("collection", 3, "dataset scale --largest 1e4"),
         ]:
-            on_slurm = ["--engine", "slurm"] + (["--shards", "3"] if name == "collection" else [])
+            on_slurm = ["--launcher", "slurm"] + (["--shards", "3"] if name == "collection" else [])
             self.placebench(*command.split(), "--out", f"{name}-whole", check=True)
             result = self.placebench(*command.split(), "--out", name, *on_slurm, "--", "--time=5")
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -295,7 +295,7 @@ class Slurm(unittest.TestCase):
     def test_g_the_commands_of_the_tutorial(self):
         text = (DOCS / "TUTORIAL.md").read_text()
         section = text[text.index("## 10. ") : text.index("## 11. ")]
-        submit, shard = re.search("placebench run .* --engine slurm .*", section), re.search("placebench run .* --shard .*", section)
+        submit, shard = re.search("placebench run .* --launcher slurm .*", section), re.search("placebench run .* --shard .*", section)
         follow = "placebench run --follow cluster"
         self.assertIn(f"\n{follow}\n", section)
         study = self.folder / "study"

@@ -1,7 +1,7 @@
 //! Files of any size.
 
 use placebench_algorithms::Algorithm;
-use placebench_algorithms::partition::Request;
+use placebench_algorithms::partition::PartitionRequest;
 use placebench_algorithms::partition::registry::edge_partitioner;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg};
 use placebench_datasets::stream::{self, EdgeFile, RowFile, VertexStream};
@@ -25,7 +25,7 @@ pub(crate) fn edges(file: &str, blocks: u32, spec: &str) -> Outcome {
     let partitioner = edge_partitioner(&spec.parse()?)?;
     let mut edges = EdgeFile::open(file)?;
     let watch = Stopwatch::start();
-    let cut = partitioner.partition_edges(&mut edges, &Request::new(blocks, 0.03, 1), &mut |_| Ok(()))?;
+    let cut = partitioner.partition_edges(&mut edges, &PartitionRequest::new(blocks, 0.03, 1), &mut |_| Ok(()))?;
     let seconds = watch.seconds();
     let total: u64 = cut.edges_of_block.iter().sum();
     let speed = total as f64 / seconds / 1e6;
@@ -42,7 +42,7 @@ pub(crate) fn edges(file: &str, blocks: u32, spec: &str) -> Outcome {
 
 pub(crate) fn rows(file: &str, blocks: u32, name: &str) -> Outcome {
     let mut rows = RowFile::open(file)?;
-    let request = Request::new(blocks, 0.03, 1);
+    let request = PartitionRequest::new(blocks, 0.03, 1);
     let watch = Stopwatch::start();
     let partition = match name {
         "ldg" => Ldg::with_defaults().partition_stream(&mut rows, &request)?,

@@ -1,7 +1,7 @@
 //! Cuts and replication factors.
 
 use placebench_algorithms::partition::registry::{self, edge_partitioner};
-use placebench_algorithms::partition::{Request, quality};
+use placebench_algorithms::partition::{PartitionRequest, quality};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::EdgeList;
 
@@ -59,7 +59,7 @@ fn vertices(spec: &str, graph: &UndirectedGraph) -> Outcome {
     print!("{spec:36}");
     for blocks in BLOCKS {
         let partitioner = registry::partitioner(&spec.parse()?)?;
-        let (partition, seconds) = timed(|| partitioner.partition(graph, &Request::new(blocks, 0.03, 1)))?;
+        let (partition, seconds) = timed(|| partitioner.partition(graph, &PartitionRequest::new(blocks, 0.03, 1)))?;
         let speed = EDGES as f64 / seconds / 1e6;
         let (cut, imbalance) = (quality::edge_cut(graph, &partition), quality::imbalance(graph, &partition));
         print!("{cut:>12} {imbalance:.4} {speed:>6.1} M/s");
@@ -73,7 +73,7 @@ fn cut(spec: &str, scale: u32, edges: &[(u32, u32)], blocks: &[u32]) -> Outcome 
     for &blocks in blocks {
         let partitioner = edge_partitioner(&spec.parse()?)?;
         let mut stream = EdgeList::new(1 << scale, edges)?;
-        let request = Request::new(blocks, 0.03, 1);
+        let request = PartitionRequest::new(blocks, 0.03, 1);
         let (cut, seconds) = timed(|| partitioner.partition_edges(&mut stream, &request, &mut |_| Ok(())))?;
         let speed = edges.len() as f64 / seconds / 1e6;
         let evaluations =

@@ -40,7 +40,7 @@ pub(super) enum Next {
     Placement(Time),
     /// There is no further one.
     Exhausted,
-    /// So many nodes did not suffice.
+    /// This many nodes did not suffice.
     Paused,
 }
 

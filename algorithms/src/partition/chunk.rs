@@ -2,7 +2,7 @@
 
 use placebench_datasets::UndirectedGraph;
 
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// The order that [`Chunk`] cuts into ranges.
@@ -51,7 +51,7 @@ impl Algorithm for Chunk {
 }
 
 impl Partitioner for Chunk {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         request.check()?;
         let mut order: Vec<u32> = graph.vertices().collect();
         if self.order == ChunkOrder::Degree {
@@ -95,7 +95,8 @@ mod tests {
     fn ranges_are_equal_in_weight() {
         let edges = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1), (4, 5, 1)];
         let graph = UndirectedGraph::from_edges(6, edges.into_iter(), Some(vec![3, 1, 1, 1, 1, 2])).unwrap();
-        let chunk = |order, blocks| Chunk { order }.partition(&graph, &Request::new(blocks, 0.1, 0)).unwrap().block_of;
+        let chunk =
+            |order, blocks| Chunk { order }.partition(&graph, &PartitionRequest::new(blocks, 0.1, 0)).unwrap().block_of;
         assert_eq!(chunk(ChunkOrder::Natural, 3), [0, 1, 1, 1, 2, 2]);
         assert_eq!(chunk(ChunkOrder::Natural, 1), [0; 6]);
     }
@@ -104,7 +105,7 @@ mod tests {
     fn by_degree_hubs_come_first_and_lonely_vertices_last() {
         let edges = [(1, 0, 1), (1, 2, 1), (1, 3, 1), (0, 2, 1)];
         let graph = UndirectedGraph::from_edges(6, edges.into_iter(), None).unwrap();
-        let chunk = Chunk { order: ChunkOrder::Degree }.partition(&graph, &Request::new(3, 0.0, 0)).unwrap();
+        let chunk = Chunk { order: ChunkOrder::Degree }.partition(&graph, &PartitionRequest::new(3, 0.0, 0)).unwrap();
         assert_eq!(chunk.block_of, [0, 0, 1, 1, 2, 2]);
     }
 }

@@ -8,7 +8,7 @@ use super::multilevel::random::Random;
 use super::multilevel::refinement::fm::FmConfig;
 use super::multilevel::refinement::partitioned_graph::PartitionedGraph;
 use super::multilevel::refinement::{Effort, refine};
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// How [`FiducciaMattheyses`] comes to k blocks.
@@ -65,7 +65,7 @@ impl Algorithm for FiducciaMattheyses {
 }
 
 impl Partitioner for FiducciaMattheyses {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         let problem = Problem::new(graph, request, false)?;
         let block_of = match self.scheme {
             FmScheme::Direct => self.direct(&problem),
@@ -131,7 +131,7 @@ mod tests {
         for scheme in [FmScheme::Direct, FmScheme::Recursive] {
             for blocks in [2, 5, 8] {
                 let fm = FiducciaMattheyses { scheme, passes: 4 };
-                let request = Request::new(blocks, 0.05, 3);
+                let request = PartitionRequest::new(blocks, 0.05, 3);
                 assert_eq!(fm.partition(&narrow, &request), fm.partition(&wide, &request), "{scheme:?} {blocks}");
             }
         }

@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::total::Total;
 use crate::{Algorithm, Params, SpecError};
 
@@ -46,7 +46,7 @@ impl Algorithm for Hashing {
 const STOP_INTERVAL: usize = 1 << 14;
 
 impl Partitioner for Hashing {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         request.check()?;
         let mut order: Vec<u32> = graph.vertices().collect();
         order.shuffle(&mut Pcg64::seed_from_u64(request.seed));
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn blocks_are_even_and_the_seed_decides() {
         let graph = UndirectedGraph::from_edges(103, [].into_iter(), None).unwrap();
-        let blocks = |seed| Hashing.partition(&graph, &Request::new(4, 0.03, seed)).unwrap();
+        let blocks = |seed| Hashing.partition(&graph, &PartitionRequest::new(4, 0.03, seed)).unwrap();
         let mut weights = block_weights(&graph, &blocks(1));
         weights.sort_unstable();
         assert_eq!(weights, [25, 26, 26, 26]);
@@ -96,8 +96,8 @@ mod tests {
     fn weights_and_shares_are_kept() {
         let weights: Vec<u64> = (1..=200).collect();
         let graph = UndirectedGraph::from_edges(200, [].into_iter(), Some(weights)).unwrap();
-        assert!(imbalance(&graph, &Hashing.partition(&graph, &Request::new(8, 0.0, 3)).unwrap()) < 0.005);
-        let request = Request { shares: Some(vec![0.5, 0.0, 0.25, 0.25]), ..Request::new(4, 0.0, 3) };
+        assert!(imbalance(&graph, &Hashing.partition(&graph, &PartitionRequest::new(8, 0.0, 3)).unwrap()) < 0.005);
+        let request = PartitionRequest { shares: Some(vec![0.5, 0.0, 0.25, 0.25]), ..PartitionRequest::new(4, 0.0, 3) };
         let weights = block_weights(&graph, &Hashing.partition(&graph, &request).unwrap());
         for (weight, share) in weights.iter().zip([10050, 0, 5025, 5025]) {
             assert!(weight.abs_diff(share) <= 4, "{weights:?}");
@@ -107,8 +107,11 @@ mod tests {
     #[test]
     fn more_blocks_than_vertices_and_none_at_all() {
         let graph = UndirectedGraph::from_edges(2, [(0, 1, 1)].into_iter(), None).unwrap();
-        let blocks = Hashing.partition(&graph, &Request::new(5, 0.0, 0)).unwrap().block_of;
+        let blocks = Hashing.partition(&graph, &PartitionRequest::new(5, 0.0, 0)).unwrap().block_of;
         assert!(blocks[0] != blocks[1] && blocks.iter().all(|&block| block < 5));
-        assert!(matches!(Hashing.partition(&graph, &Request::new(0, 0.0, 0)), Err(PartitionError::Unsupported(_))));
+        assert!(matches!(
+            Hashing.partition(&graph, &PartitionRequest::new(0, 0.0, 0)),
+            Err(PartitionError::Unsupported(_))
+        ));
     }
 }

@@ -7,7 +7,7 @@ use metis::option::{Seed, UFactor};
 use placebench_datasets::UndirectedGraph;
 
 use super::unstoppable::{self, Unfinished};
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// Which of METIS's two ways to k blocks.
@@ -89,7 +89,7 @@ struct Task {
 impl Task {
     /// Sets vertices aside that weigh more than the largest block should, the heaviest first, each in a block of its own,
     /// those of the largest shares first. With no more vertices than blocks that is all of them; else a block is left.
-    fn set_aside(&mut self, graph: &UndirectedGraph, request: &Request, block_of: &mut [u32]) {
+    fn set_aside(&mut self, graph: &UndirectedGraph, request: &PartitionRequest, block_of: &mut [u32]) {
         let Self { vertices, blocks } = self;
         let heft = |vertex: &u32| Reverse((graph.vertex_weight(*vertex), Reverse(*vertex)));
         let mut heavy = vertices.clone();
@@ -124,7 +124,7 @@ impl Task {
     /// Whether METIS will not be left with a side to bisect that has no vertices. It evens out two sides only if they are off
     /// by more than three mean vertices, and moves of refinement may add some. Its first partition into k blocks is of a graph
     /// that may have as few as 30·k vertices.
-    fn is_safe(&self, graph: &UndirectedGraph, request: &Request) -> bool {
+    fn is_safe(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> bool {
         let weights = || self.vertices.iter().map(|&vertex| graph.vertex_weight(vertex));
         let total = weights().map(u128::from).sum::<u128>() as f64;
         let mean = total / self.vertices.len().min(30 * self.blocks.len()) as f64;
@@ -147,16 +147,16 @@ impl Task {
 }
 
 /// A block's share of the weight; 1 if all are equal.
-fn share(request: &Request, block: u32) -> f64 {
+fn share(request: &PartitionRequest, block: u32) -> f64 {
     request.shares.as_ref().map_or(1.0, |shares| shares[block as usize])
 }
 
-fn shares(request: &Request, blocks: &[u32]) -> f64 {
+fn shares(request: &PartitionRequest, blocks: &[u32]) -> f64 {
     blocks.iter().map(|&block| share(request, block)).sum()
 }
 
 impl Partitioner for Metis {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         request.check()?;
         let vertices = graph.vertex_count();
         if request.blocks > 1 && vertices > request.blocks as usize && graph.total_vertex_weight() == 0 {
@@ -180,7 +180,7 @@ impl Metis {
         &self,
         graph: &UndirectedGraph,
         mut task: Task,
-        request: &Request,
+        request: &PartitionRequest,
         block_of: &mut [u32],
     ) -> Result<(), PartitionError> {
         if task.blocks.len() > 1 {
@@ -220,7 +220,7 @@ impl Metis {
         asked: &[u32],
         parts: usize,
         targets: Option<Vec<f64>>,
-        request: &Request,
+        request: &PartitionRequest,
     ) -> Result<Vec<i32>, PartitionError> {
         let mut number = vec![None; graph.vertex_count()];
         for (new, &vertex) in asked.iter().enumerate() {
@@ -338,7 +338,8 @@ mod tests {
         let edges = (0..99u32).map(|vertex| (vertex, vertex + 1, 1));
         let graph = UndirectedGraph::from_edges(100, edges, None).unwrap();
         let deadline = Instant::now() + Duration::from_millis(50);
-        let request = Request { stop: StopToken::with_deadline(deadline), ..Request::new(4, 0.03, 0) };
+        let request =
+            PartitionRequest { stop: StopToken::with_deadline(deadline), ..PartitionRequest::new(4, 0.03, 0) };
         let _busy = METIS.lock().unwrap_or_else(PoisonError::into_inner);
         let metis = Metis { scheme: MetisScheme::Kway };
         assert_eq!(metis.partition(&graph, &request), Err(PartitionError::Stopped));

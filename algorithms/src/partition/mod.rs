@@ -1,6 +1,6 @@
 //! Partitioning: undirected weighted graphs into k blocks of bounded weight.
 //!
-//! A [`Partitioner`] sees an [`UndirectedGraph`](placebench_datasets::UndirectedGraph) and a [`Request`], and answers
+//! A [`Partitioner`] sees an [`UndirectedGraph`](placebench_datasets::UndirectedGraph) and a [`PartitionRequest`], and answers
 //! with a [`Partition`]; [`quality`] judges it without sharing code with any partitioner.
 
 mod chunk;
@@ -21,4 +21,4 @@ pub use hashing::Hashing;
 pub use level_slabs::LevelSlabs;
 pub use metis::{Metis, MetisScheme};
 pub use multilevel::{Coarsening, Multilevel, Objective, Preset};
-pub use partitioner::{Partition, PartitionError, Partitioner, Request};
+pub use partitioner::{Partition, PartitionError, PartitionRequest, Partitioner};

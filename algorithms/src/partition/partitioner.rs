@@ -9,12 +9,12 @@ use crate::StopToken;
 /// A partitioner is deterministic: the same graph, request and parameters give the same partition on any number of
 /// threads.
 pub trait Partitioner: Send + Sync {
-    /// A block for every vertex. Each block stays within [`Request::capacity`] unless the graph makes that impossible
+    /// A block for every vertex. Each block stays within [`PartitionRequest::capacity`] unless the graph makes that impossible
     /// (a vertex heavier than a block); the caller judges with [`quality::imbalance`](super::quality::imbalance).
     ///
     /// # Errors
     /// [`PartitionError::Stopped`] if the request's token stops it, [`PartitionError::Unsupported`] if it cannot handle the graph.
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError>;
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError>;
 
     /// As [`Partitioner::partition`], with the replication factor of those that divide the edges first: replicas of a vertex
     /// that has edges, before each vertex goes to one of them.
@@ -24,7 +24,7 @@ pub trait Partitioner: Send + Sync {
     fn partition_with_replicas(
         &self,
         graph: &UndirectedGraph,
-        request: &Request,
+        request: &PartitionRequest,
     ) -> Result<(Partition, Option<f64>), PartitionError> {
         Ok((self.partition(graph, request)?, None))
     }
@@ -32,7 +32,7 @@ pub trait Partitioner: Send + Sync {
 
 /// What is asked of a partitioner.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PartitionRequest {
     /// Number of blocks, at least 1. It may exceed the number of vertices: then some blocks stay empty.
     pub blocks: u32,
     /// Tolerated imbalance ε: a block may weigh (1 + ε) times its target.
@@ -45,7 +45,7 @@ pub struct Request {
     pub stop: StopToken,
 }
 
-impl Request {
+impl PartitionRequest {
     /// Equal blocks, and a token that never stops.
     pub fn new(blocks: u32, epsilon: f64, seed: u64) -> Self {
         Self { blocks, epsilon, shares: None, seed, stop: StopToken::default() }
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn a_block_may_weigh_its_share_and_epsilon_rounded_up() {
-        assert_eq!(Request::new(4, 0.03, 0).capacity(0, 1000), 258);
-        assert_eq!(Request::new(10, 0.0, 0).capacity(3, 1000), 100);
-        assert_eq!(Request::new(3, 0.0, 0).capacity(0, 10), 4);
-        let shares = Request { shares: Some(vec![0.75, 0.25]), ..Request::new(2, 0.1, 0) };
+        assert_eq!(PartitionRequest::new(4, 0.03, 0).capacity(0, 1000), 258);
+        assert_eq!(PartitionRequest::new(10, 0.0, 0).capacity(3, 1000), 100);
+        assert_eq!(PartitionRequest::new(3, 0.0, 0).capacity(0, 10), 4);
+        let shares = PartitionRequest { shares: Some(vec![0.75, 0.25]), ..PartitionRequest::new(2, 0.1, 0) };
         assert_eq!((shares.capacity(0, 100), shares.capacity(1, 100)), (83, 28));
     }
 }

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use super::streaming::{Adwise, ByMasters, Dbh, EdgePartitioner, Fennel, Greedy, Hdrf, Ldg, VertexStreamPartitioner};
 use super::{Chunk, FiducciaMattheyses, Hashing, LevelSlabs, Metis, Multilevel, Partitioner};
-use crate::algorithm::{Algorithm, Entry, Role, make};
+use crate::algorithm::{Algorithm, RegistryEntry, Role, make};
 use crate::{Spec, SpecError};
 
 /// The partitioners of vertices, in the order in which tables list them.
-pub static PARTITIONERS: LazyLock<Vec<Entry<dyn Partitioner>>> = LazyLock::new(|| {
+pub static PARTITIONERS: LazyLock<Vec<RegistryEntry<dyn Partitioner>>> = LazyLock::new(|| {
     vec![
         entry::<Multilevel>(),
         entry::<FiducciaMattheyses>(),
@@ -26,14 +26,14 @@ pub static PARTITIONERS: LazyLock<Vec<Entry<dyn Partitioner>>> = LazyLock::new(|
 });
 
 /// The partitioners of edges, in the order in which tables list them. Each is one of vertices too, by [`ByMasters`].
-pub static EDGE_PARTITIONERS: LazyLock<Vec<Entry<dyn EdgePartitioner>>> =
+pub static EDGE_PARTITIONERS: LazyLock<Vec<RegistryEntry<dyn EdgePartitioner>>> =
     LazyLock::new(|| vec![edge_entry::<Hdrf>(), edge_entry::<Dbh>(), edge_entry::<Greedy>(), edge_entry::<Adwise>()]);
 
 /// The partitioners of vertices that read a stream. Their parameter `order` is for graphs in memory: a file has its own.
-pub static STREAM_PARTITIONERS: LazyLock<Vec<Entry<dyn VertexStreamPartitioner>>> = LazyLock::new(|| {
+pub static STREAM_PARTITIONERS: LazyLock<Vec<RegistryEntry<dyn VertexStreamPartitioner>>> = LazyLock::new(|| {
     vec![
-        Entry::of::<Ldg>(|partitioner| Box::new(partitioner)),
-        Entry::of::<Fennel>(|partitioner| Box::new(partitioner)),
+        RegistryEntry::of::<Ldg>(|partitioner| Box::new(partitioner)),
+        RegistryEntry::of::<Fennel>(|partitioner| Box::new(partitioner)),
     ]
 });
 
@@ -52,12 +52,12 @@ impl Role for dyn EdgePartitioner {
     const LIST: &str = "partitioners";
 }
 
-fn entry<A: Algorithm + Partitioner + 'static>() -> Entry<dyn Partitioner> {
-    Entry::of::<A>(|partitioner| Box::new(partitioner))
+fn entry<A: Algorithm + Partitioner + 'static>() -> RegistryEntry<dyn Partitioner> {
+    RegistryEntry::of::<A>(|partitioner| Box::new(partitioner))
 }
 
-fn edge_entry<A: Algorithm + EdgePartitioner + 'static>() -> Entry<dyn EdgePartitioner> {
-    Entry::of::<A>(|partitioner| Box::new(partitioner))
+fn edge_entry<A: Algorithm + EdgePartitioner + 'static>() -> RegistryEntry<dyn EdgePartitioner> {
+    RegistryEntry::of::<A>(|partitioner| Box::new(partitioner))
 }
 
 /// Makes the partitioner of vertices that a spec names.

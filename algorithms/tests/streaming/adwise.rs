@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::Algorithm;
-use placebench_algorithms::partition::Request;
+use placebench_algorithms::partition::PartitionRequest;
 use placebench_algorithms::partition::streaming::{Adwise, Budget, EdgePartitioner, Lambda, Window};
 use placebench_datasets::stream::EdgeList;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ impl Model<'_> {
     }
 }
 
-fn model<'a>(vertices: u32, edges: &'a [(u32, u32)], request: &Request, lambda: Lambda) -> Model<'a> {
+fn model<'a>(vertices: u32, edges: &'a [(u32, u32)], request: &PartitionRequest, lambda: Lambda) -> Model<'a> {
     Model {
         edges,
         blocks: request.blocks,
@@ -150,7 +150,7 @@ fn model<'a>(vertices: u32, edges: &'a [(u32, u32)], request: &Request, lambda: 
     }
 }
 
-fn decide(adwise: &Adwise, vertices: u32, edges: &[(u32, u32)], request: &Request) -> (Vec<(u64, u32)>, u64) {
+fn decide(adwise: &Adwise, vertices: u32, edges: &[(u32, u32)], request: &PartitionRequest) -> (Vec<(u64, u32)>, u64) {
     let mut order = Vec::new();
     let mut stream = EdgeList::new(vertices, edges).unwrap();
     let cut = adwise.partition_edges(&mut stream, request, &mut |edge| {
@@ -180,7 +180,7 @@ proptest! {
         // All edges are candidates, or nothing that scores of these graphs differ by.
         threshold in prop_oneof![Just(f64::NEG_INFINITY), select(vec![0.123_456_7, -0.123_456_7, 0.765_432_1])],
     ) {
-        let request = Request::new(blocks, 0.1, 0);
+        let request = PartitionRequest::new(blocks, 0.1, 0);
         let adwise = Adwise { window: Window::Fixed(window), lambda, threshold, spotlight: 1 };
         let found = decide(&adwise, 25, &edges, &request);
         prop_assert_eq!(found, model(25, &edges, &request, lambda).run(threshold, |_, _, _| window));
@@ -192,7 +192,7 @@ proptest! {
         budget in prop_oneof![Just(1.0), Just(2.5), Just(6.0), Just(1000.0)],
         max in prop_oneof![Just(1usize), Just(8), Just(1000)],
     ) {
-        let request = Request::new(3, 0.1, 0);
+        let request = PartitionRequest::new(3, 0.1, 0);
         let window = Window::Adaptive { budget: Budget::Evaluations(budget), max };
         let adwise = Adwise { window, threshold: f64::NEG_INFINITY, ..Adwise::with_defaults() };
         let (order, _) = decide(&adwise, 25, &edges, &request);
@@ -226,7 +226,7 @@ proptest! {
     #[test]
     fn a_spotlight_is_its_instances_one_by_one(edges in edge_lists(), z in 2u32..5) {
         // Six blocks in parts, and edges in proportion.
-        let request = Request::new(6, 0.1, 0);
+        let request = PartitionRequest::new(6, 0.1, 0);
         let m = edges.len() as u64;
         let adwise = Adwise { window: Window::Fixed(5), threshold: f64::NEG_INFINITY, spotlight: z, ..Adwise::with_defaults() };
         let (order, _) = decide(&adwise, 25, &edges, &request);
@@ -235,7 +235,7 @@ proptest! {
             let (first, last) = (6 * index / z, 6 * (index + 1) / z);
             let (start, end) = (m * u64::from(first) / 6, m * u64::from(last) / 6);
             let part = &edges[start as usize..end as usize];
-            let mut alone = model(25, part, &Request::new(last - first, 0.1, 0), Lambda::Adaptive);
+            let mut alone = model(25, part, &PartitionRequest::new(last - first, 0.1, 0), Lambda::Adaptive);
             alone.capacity = request.capacity(0, m);
             let (order, _) = alone.run(f64::NEG_INFINITY, |_, _, _| 5);
             expected.extend(order.into_iter().map(|(edge, block)| (start + edge, first + block)));
@@ -249,7 +249,7 @@ fn quality_rises_with_the_budget_on_a_stream_with_locality() {
     let edges = rmat_distinct(11, 20_000, 5);
     let factor = |budget: u32| {
         let spec = format!("adwise(budget={budget})");
-        cut_list(&spec, 1 << 11, &edges, &Request::new(8, 0.03, 0)).1.replication_factor()
+        cut_list(&spec, 1 << 11, &edges, &PartitionRequest::new(8, 0.03, 0)).1.replication_factor()
     };
     let factors = [1, 4, 16, 64].map(factor);
     assert!(factors.is_sorted_by(|a, b| a > b), "{factors:?}");
@@ -260,7 +260,7 @@ fn the_budget_is_kept() {
     let edges = rmat_distinct(11, 20_000, 5);
     for budget in [1, 2, 10, 100] {
         let spec = format!("adwise(budget={budget})");
-        let spent = cut_list(&spec, 1 << 11, &edges, &Request::new(8, 0.03, 0)).1.evaluations.unwrap();
+        let spent = cut_list(&spec, 1 << 11, &edges, &PartitionRequest::new(8, 0.03, 0)).1.evaluations.unwrap();
         // The last window before the budget runs out may exceed it: one of 1024 at most.
         assert!(spent as f64 <= f64::from(budget) * 20_000.0 * 1.05 + 1024.0, "{spent} evaluations");
     }
@@ -271,7 +271,7 @@ fn lazy_traversal_scores_less_and_decides_nearly_as_well() {
     let edges = rmat_distinct(11, 20_000, 5);
     let run = |threshold: &str| {
         let spec = format!("adwise(window=32,threshold={threshold})");
-        let cut = cut_list(&spec, 1 << 11, &edges, &Request::new(8, 0.03, 0)).1;
+        let cut = cut_list(&spec, 1 << 11, &edges, &PartitionRequest::new(8, 0.03, 0)).1;
         (cut.evaluations.unwrap(), cut.replication_factor())
     };
     let (all, best) = run("-inf");
@@ -284,7 +284,7 @@ fn lazy_traversal_scores_less_and_decides_nearly_as_well() {
 fn a_budget_of_time_ends_in_time() {
     let edges = rmat_distinct(11, 20_000, 5);
     let mut stream = EdgeList::new(1 << 11, &edges).unwrap();
-    let request = Request::new(8, 0.03, 0);
+    let request = PartitionRequest::new(8, 0.03, 0);
     let cut = of_edges("adwise(latency=0)").partition_edges(&mut stream, &request, &mut |_| Ok(())).unwrap();
     // Without any time the window stays at one edge.
     assert_eq!(cut.evaluations, Some(20_000));

@@ -1,13 +1,18 @@
 //! The definitions of LDG, Fennel, HDRF and greedy once more, as slowly as they read.
 
-use placebench_algorithms::partition::Request;
+use placebench_algorithms::partition::PartitionRequest;
 use placebench_datasets::UndirectedGraph;
 use proptest::prelude::*;
 
 use super::{cut_list, of_vertices};
 
 /// Vertex by vertex in the order of ids, all blocks scored: (score, load, id) decides.
-fn by_score(graph: &UndirectedGraph, request: &Request, passes: u32, score: impl Fn(u64, u64, u64) -> f64) -> Vec<u32> {
+fn by_score(
+    graph: &UndirectedGraph,
+    request: &PartitionRequest,
+    passes: u32,
+    score: impl Fn(u64, u64, u64) -> f64,
+) -> Vec<u32> {
     let total = graph.total_vertex_weight();
     let mut block_of = vec![None; graph.vertex_count()];
     for _ in 0..passes {
@@ -38,7 +43,7 @@ fn by_score(graph: &UndirectedGraph, request: &Request, passes: u32, score: impl
 fn edge_by_edge(
     vertices: u32,
     edges: &[(u32, u32)],
-    request: &Request,
+    request: &PartitionRequest,
     mut prefer: impl FnMut((u32, u32), &[bool], &[bool], &[u64]) -> Vec<f64>,
 ) -> Vec<u32> {
     let blocks = request.blocks as usize;
@@ -60,7 +65,7 @@ fn edge_by_edge(
     answer
 }
 
-fn blocks_of(spec: &str, vertices: u32, edges: &[(u32, u32)], request: &Request) -> Vec<u32> {
+fn blocks_of(spec: &str, vertices: u32, edges: &[(u32, u32)], request: &PartitionRequest) -> Vec<u32> {
     cut_list(spec, vertices, edges, request).0.iter().map(|edge| edge.block).collect()
 }
 
@@ -75,7 +80,7 @@ proptest! {
         passes in 1u32..4,
     ) {
         let graph = UndirectedGraph::from_edges(40, edges.into_iter(), weights).unwrap();
-        let request = Request::new(blocks, 0.1, 0);
+        let request = PartitionRequest::new(blocks, 0.1, 0);
         let capacity = request.capacity(0, graph.total_vertex_weight()) as f64;
         let left = |load: u64| if capacity == 0.0 { 0.0 } else { 1.0 - load as f64 / capacity };
         let expected = by_score(&graph, &request, passes, |affinity, load, _| affinity as f64 * left(load));
@@ -102,7 +107,7 @@ proptest! {
         blocks in prop_oneof![1u32..7, Just(70)],
         lambda in prop_oneof![Just(0.0), Just(0.7), Just(1.0), Just(4.0)],
     ) {
-        let request = Request::new(blocks, 0.05, 0);
+        let request = PartitionRequest::new(blocks, 0.05, 0);
         let mut degrees = [0u32; 30];
         let expected = edge_by_edge(30, &edges, &request, |(a, b), on_a, on_b, sizes| {
             degrees[a as usize] += 1;
@@ -132,7 +137,7 @@ proptest! {
 fn dbh_puts_all_edges_of_a_leaf_s_hub_where_the_leaf_hashes_to() {
     // A star's leaves have degree 1 and their edges go where they hash to; the hub is everywhere.
     let edges: Vec<(u32, u32)> = (1..2001).map(|leaf| (0, leaf)).collect();
-    let request = Request::new(4, 0.2, 9);
+    let request = PartitionRequest::new(4, 0.2, 9);
     let (_, cut) = cut_list("dbh", 2001, &edges, &request);
     assert_eq!((cut.replicas.of(0).count(), cut.replicas.total()), (4, 2004));
     // A second edge of each leaf, to a second hub, goes the same way.
@@ -146,7 +151,7 @@ fn dbh_puts_all_edges_of_a_leaf_s_hub_where_the_leaf_hashes_to() {
 fn greedy_with_known_degrees_follows_the_end_with_more_edges_to_come() {
     // Edges (0, 1) and (2, 3) part the blocks; then (0, 2): 0 has one edge to come, 2 none.
     let edges = [(0, 1), (2, 3), (0, 2), (0, 3)];
-    let request = Request::new(2, 1.0, 0);
+    let request = PartitionRequest::new(2, 1.0, 0);
     assert_eq!(blocks_of("greedy(degrees=known)", 4, &edges, &request)[..3], [0, 1, 0]);
     let other = [(0, 1), (2, 3), (0, 2), (2, 1)];
     assert_eq!(blocks_of("greedy(degrees=known)", 4, &other, &request)[..3], [0, 1, 1]);

@@ -1,7 +1,7 @@
 //! Streams from files give what streams from memory give.
 
 use placebench_algorithms::Algorithm;
-use placebench_algorithms::partition::Request;
+use placebench_algorithms::partition::PartitionRequest;
 use placebench_algorithms::partition::streaming::{Fennel, Ldg, StreamError};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::format::FormatError;
@@ -24,7 +24,7 @@ fn a_file_of_rows_gives_what_the_graph_gives_in_that_order() {
         Some((0..u64::from(VERTICES)).map(|v| v % 4).collect()),
     );
     let graph = graph.unwrap();
-    let request = Request::new(6, 0.1, 4);
+    let request = PartitionRequest::new(6, 0.1, 4);
     for passes in [1, 3] {
         write_rows(&path, &mut GraphRows::natural(&graph)).unwrap();
         let mut file = RowFile::open(&path).unwrap();
@@ -47,7 +47,7 @@ fn files_of_edges_give_what_the_list_gives() {
     let (binary, text) = (folder.path().join("edges"), folder.path().join("edges.txt"));
     write_edges(&binary, VERTICES, edges.iter().copied()).unwrap();
     write_text_edges(&text, edges.iter().copied()).unwrap();
-    let request = Request::new(5, 0.1, 4);
+    let request = PartitionRequest::new(5, 0.1, 4);
     for spec in ["hdrf", "dbh", "greedy(degrees=known)", "adwise(budget=2)", "adwise(budget=2,spotlight=3)"] {
         let (assigned, expected) = cut_list(spec, VERTICES, &edges, &request);
         for (from, found) in [
@@ -65,7 +65,7 @@ fn what_is_kept_depends_on_vertices_and_window_not_on_edges() {
     let path = folder.path().join("edges");
     let memory = |spec: &str, edges: usize, blocks: u32| {
         write_edges(&path, VERTICES, rmat(12, 3).take(edges)).unwrap();
-        cut(spec, &mut EdgeFile::open(&path).unwrap(), &Request::new(blocks, 0.1, 0)).1.memory_bytes
+        cut(spec, &mut EdgeFile::open(&path).unwrap(), &PartitionRequest::new(blocks, 0.1, 0)).1.memory_bytes
     };
     let stream = 1 << 20;
     let (n, k) = (u64::from(VERTICES), 100);
@@ -87,14 +87,14 @@ fn a_sink_that_fails_and_a_file_that_breaks_end_the_run_with_their_error() {
     write_edges(&path, 9, [(0, 1), (1, 2), (2, 8)]).unwrap();
     for spec in ["hdrf", "adwise"] {
         let mut file = EdgeFile::open(&path).unwrap();
-        let full = of_edges(spec).partition_edges(&mut file, &Request::new(2, 1.0, 0), &mut |_| {
+        let full = of_edges(spec).partition_edges(&mut file, &PartitionRequest::new(2, 1.0, 0), &mut |_| {
             Err(FormatError::file("blocks", "the disk is full"))
         });
         assert_eq!(full.unwrap_err().to_string(), "blocks: the disk is full");
         let bare = folder.path().join("bare");
         std::fs::write(&bare, [7; 16]).unwrap();
         let mut broken = EdgeFile::open_bare(&bare, 9).unwrap();
-        let broken = of_edges(spec).partition_edges(&mut broken, &Request::new(2, 1.0, 0), &mut |_| Ok(()));
+        let broken = of_edges(spec).partition_edges(&mut broken, &PartitionRequest::new(2, 1.0, 0), &mut |_| Ok(()));
         assert!(matches!(broken, Err(StreamError::File(error)) if error.message().contains("only 9 vertices")));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use placebench_algorithms::StopToken;
 use placebench_algorithms::partition::registry::{EDGE_PARTITIONERS, edge_partitioner, partitioner};
 use placebench_algorithms::partition::streaming::StreamError;
-use placebench_algorithms::partition::{PartitionError, Request, quality};
+use placebench_algorithms::partition::{PartitionError, PartitionRequest, quality};
 use placebench_datasets::UndirectedGraph;
 use placebench_datasets::stream::EdgeList;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn edge_lists() -> impl Strategy<Value = (u32, Vec<(u32, u32)>)> {
     })
 }
 
-fn requests() -> impl Strategy<Value = Request> {
+fn requests() -> impl Strategy<Value = PartitionRequest> {
     let blocks = prop_oneof![2u32..9, Just(64), Just(65), Just(130)];
     let shares = proptest::option::of(1u32..5);
     (blocks, prop_oneof![Just(0.0), Just(0.03), Just(0.5)], any::<u64>(), shares).prop_map(
@@ -61,7 +61,7 @@ fn requests() -> impl Strategy<Value = Request> {
             // Shares 1, 1 + step, 1, 1 + step and so on, in proportion.
             let raw = step.map(|step| (0..blocks).map(|block| f64::from(1 + step * (block % 2))).collect::<Vec<_>>());
             let shares = raw.map(|raw| raw.iter().map(|share| share / raw.iter().sum::<f64>()).collect());
-            Request { shares, ..Request::new(blocks, epsilon, seed) }
+            PartitionRequest { shares, ..PartitionRequest::new(blocks, epsilon, seed) }
         },
     )
 }
@@ -139,7 +139,7 @@ proptest! {
 fn graphs_without_vertices_or_edges_are_no_trouble() {
     for spec in EDGES {
         for (vertices, edges) in [(0, vec![]), (5, vec![]), (1, vec![(0, 0); 9])] {
-            let (assigned, cut) = cut_list(spec, vertices, &edges, &Request::new(3, 0.0, 1));
+            let (assigned, cut) = cut_list(spec, vertices, &edges, &PartitionRequest::new(3, 0.0, 1));
             assert_eq!((assigned.len(), cut.replicas.vertex_count()), (edges.len(), vertices as usize), "{spec}");
             assert_eq!(cut.replication_factor(), if edges.is_empty() { 1.0 } else { 3.0 }, "{spec}");
         }
@@ -147,7 +147,7 @@ fn graphs_without_vertices_or_edges_are_no_trouble() {
     for spec in VERTICES {
         for vertices in [0, 1, 7] {
             let graph = UndirectedGraph::from_edges(vertices, [].into_iter(), None).unwrap();
-            let partition = of_vertices(spec).partition(&graph, &Request::new(3, 0.0, 1)).unwrap();
+            let partition = of_vertices(spec).partition(&graph, &PartitionRequest::new(3, 0.0, 1)).unwrap();
             let weights = quality::block_weights(&graph, &partition);
             assert!(weights.iter().all(|&weight| weight <= vertices.div_ceil(3) as u64), "{spec}");
         }
@@ -161,11 +161,11 @@ fn components_that_fit_are_not_cut() {
     let edges: Vec<(u32, u32)> = (0..4).flat_map(|index| clique(8 * index)).collect();
     let graph = UndirectedGraph::from_edges(32, edges.iter().map(|&(a, b)| (a, b, 1)), None).unwrap();
     for spec in ["ldg", "ldg(order=bfs)", "ldg(order=dfs,passes=2)"] {
-        let partition = of_vertices(spec).partition(&graph, &Request::new(4, 0.0, 0)).unwrap();
+        let partition = of_vertices(spec).partition(&graph, &PartitionRequest::new(4, 0.0, 0)).unwrap();
         assert_eq!(quality::edge_cut(&graph, &partition), 0, "{spec}");
     }
     for spec in ["hdrf(lambda=0.5)", "greedy"] {
-        assert_eq!(cut_list(spec, 32, &edges, &Request::new(4, 0.0, 0)).1.replication_factor(), 1.0, "{spec}");
+        assert_eq!(cut_list(spec, 32, &edges, &PartitionRequest::new(4, 0.0, 0)).1.replication_factor(), 1.0, "{spec}");
     }
 }
 
@@ -178,7 +178,7 @@ fn restreaming_a_random_order_cuts_less() {
     for name in ["ldg", "fennel"] {
         let cut = |passes: u32| {
             let spec = format!("{name}(order=random,passes={passes})");
-            quality::edge_cut(&grid, &of_vertices(&spec).partition(&grid, &Request::new(8, 0.03, 3)).unwrap())
+            quality::edge_cut(&grid, &of_vertices(&spec).partition(&grid, &PartitionRequest::new(8, 0.03, 3)).unwrap())
         };
         assert!(cut(10) * 3 < cut(1) * 2, "{name}: {} after one pass, {} after ten", cut(1), cut(10));
     }
@@ -188,7 +188,7 @@ fn restreaming_a_random_order_cuts_less() {
 fn who_is_asked_to_stop_stops() {
     let stop = StopToken::default();
     stop.stop();
-    let request = Request { stop, ..Request::new(2, 0.1, 0) };
+    let request = PartitionRequest { stop, ..PartitionRequest::new(2, 0.1, 0) };
     let graph = UndirectedGraph::from_edges(3, [(0, 1, 1)].into_iter(), None).unwrap();
     for spec in VERTICES {
         let answer = of_vertices(spec).partition(&graph, &request);
@@ -214,6 +214,7 @@ fn wrong_parameters_are_refused() {
         assert!(built.is_err(), "{spec}");
     }
     let mut edges = EdgeList::new(3, &[(0, 1)]).unwrap();
-    let wide = of_edges("adwise(spotlight=4)").partition_edges(&mut edges, &Request::new(3, 0.0, 0), &mut |_| Ok(()));
+    let wide =
+        of_edges("adwise(spotlight=4)").partition_edges(&mut edges, &PartitionRequest::new(3, 0.0, 0), &mut |_| Ok(()));
     assert!(wide.unwrap_err().to_string().contains("needs as many blocks, but there are 3"));
 }

@@ -7,7 +7,7 @@ mod laws;
 
 use placebench_algorithms::partition::registry::{self, edge_partitioner};
 use placebench_algorithms::partition::streaming::{AssignedEdge, EdgePartitioner, VertexCut};
-use placebench_algorithms::partition::{Partitioner, Request};
+use placebench_algorithms::partition::{PartitionRequest, Partitioner};
 use placebench_datasets::stream::{EdgeList, EdgeStream};
 
 fn of_edges(spec: &str) -> Box<dyn EdgePartitioner> {
@@ -19,7 +19,7 @@ fn of_vertices(spec: &str) -> Box<dyn Partitioner> {
 }
 
 /// All edges in the order of their assignment, and the cut.
-fn cut(spec: &str, stream: &mut dyn EdgeStream, request: &Request) -> (Vec<AssignedEdge>, VertexCut) {
+fn cut(spec: &str, stream: &mut dyn EdgeStream, request: &PartitionRequest) -> (Vec<AssignedEdge>, VertexCut) {
     let mut assigned = Vec::new();
     let mut sink = |edge| {
         assigned.push(edge);
@@ -29,6 +29,11 @@ fn cut(spec: &str, stream: &mut dyn EdgeStream, request: &Request) -> (Vec<Assig
     (assigned, cut)
 }
 
-fn cut_list(spec: &str, vertices: u32, edges: &[(u32, u32)], request: &Request) -> (Vec<AssignedEdge>, VertexCut) {
+fn cut_list(
+    spec: &str,
+    vertices: u32,
+    edges: &[(u32, u32)],
+    request: &PartitionRequest,
+) -> (Vec<AssignedEdge>, VertexCut) {
     cut(spec, &mut EdgeList::new(vertices, edges).unwrap(), request)
 }

@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Exact instances of at most so many ops.
+    /// Exact instances of at most `ops` ops.
     pub fn exact(ops: usize) -> Self {
         Self { ops, devices: 4, edges: 3 * ops, memory: true, exact: true }
     }

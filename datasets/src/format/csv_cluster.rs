@@ -21,7 +21,7 @@ use csv::StringRecord;
 use placebench_base::did_you_mean;
 
 use super::atomic::write_file;
-use super::csv_rows::{CsvRows, Row, csv_error};
+use super::csv_rows::{CsvRow, CsvRows, csv_error};
 use super::entry::{Format, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
@@ -106,7 +106,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
 }
 
 /// The link in row `device` to `other`, which must be there exactly above the diagonal.
-fn link(row: &Row<'_>, device: usize, other: usize, has_latency: bool) -> Result<Link, FormatError> {
+fn link(row: &CsvRow<'_>, device: usize, other: usize, has_latency: bool) -> Result<Link, FormatError> {
     let (rate, latency) = (format!("rate_{other}"), format!("latency_{other}"));
     if other > device {
         let what = format!("what is between devices {device} and {other}");

@@ -28,7 +28,7 @@ use std::path::Path;
 use csv::StringRecord;
 
 use super::atomic::write_file;
-use super::csv_rows::{CsvRows, Row, csv_error};
+use super::csv_rows::{CsvRow, CsvRows, csv_error};
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
@@ -123,7 +123,7 @@ pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGrap
     })
 }
 
-fn times(row: &Row<'_>) -> Result<[Option<f64>; 3], FormatError> {
+fn times(row: &CsvRow<'_>) -> Result<[Option<f64>; 3], FormatError> {
     let mut times = [None; 3];
     for (time, column) in times.iter_mut().zip(SECONDS) {
         *time = row.value(column)?;
@@ -140,7 +140,7 @@ struct Links {
 }
 
 impl Links {
-    fn read(&mut self, row: &Row<'_>, op: OpId) -> Result<(), FormatError> {
+    fn read(&mut self, row: &CsvRow<'_>, op: OpId) -> Result<(), FormatError> {
         for input in row.list("inputs") {
             let (source, port) = match (input.strip_prefix('^'), input.split_once(':')) {
                 (Some(source), _) => (source, None),

@@ -65,7 +65,7 @@ impl<'a, R: Read> CsvRows<'a, R> {
     }
 
     /// The next row, in the storage of `record`.
-    pub(crate) fn next<'r>(&'r mut self, record: &'r mut StringRecord) -> Result<Option<Row<'r>>, FormatError> {
+    pub(crate) fn next<'r>(&'r mut self, record: &'r mut StringRecord) -> Result<Option<CsvRow<'r>>, FormatError> {
         if !self.reader.read_record(record).map_err(|error| csv_error(self.path, error))? {
             return Ok(None);
         }
@@ -75,19 +75,19 @@ impl<'a, R: Read> CsvRows<'a, R> {
             let error = FormatError::at_line(self.path, line, format!("has {found}, but there are {expected} columns"));
             return Err(error.remedy("separate cells by ',' and quote those that contain one"));
         }
-        Ok(Some(Row { path: self.path, line, header: &self.header, record }))
+        Ok(Some(CsvRow { path: self.path, line, header: &self.header, record }))
     }
 }
 
 /// One row. Every fault that its methods report names its line.
-pub(crate) struct Row<'r> {
+pub(crate) struct CsvRow<'r> {
     path: &'r Path,
     pub(crate) line: u64,
     header: &'r [String],
     record: &'r StringRecord,
 }
 
-impl<'r> Row<'r> {
+impl<'r> CsvRow<'r> {
     /// A fault of this row.
     pub(crate) fn fault(&self, message: impl Display) -> FormatError {
         FormatError::at_line(self.path, self.line, message)

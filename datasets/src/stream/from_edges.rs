@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::row_file::RowWriter;
-use super::{EdgeStream, Row};
+use super::{EdgeStream, VertexRow};
 use crate::format::FormatError;
 
 /// Writes the rows of a graph that comes as edges, in the order of the vertices' ids, with no more than `memory_bytes`
@@ -34,7 +34,7 @@ pub fn write_rows_from_edges(
             for (vertex, &degree) in (first as u32..).zip(&degrees[first..last]) {
                 let (neighbours, others) = rest.split_at(degree as usize);
                 rest = others;
-                writer.row(out, Row { vertex, weight: 1, neighbours, edge_weights: None })?;
+                writer.row(out, VertexRow { vertex, weight: 1, neighbours, edge_weights: None })?;
             }
             first = last;
         }

@@ -1,7 +1,7 @@
 //! Streams of what is in memory already.
 
 use super::bytes::BATCH;
-use super::{EdgeStream, Row, VertexStream};
+use super::{EdgeStream, VertexRow, VertexStream};
 use crate::format::FormatError;
 use crate::{UndirectedError, UndirectedGraph};
 
@@ -45,7 +45,7 @@ impl VertexStream for GraphRows<'_> {
     }
 
     #[inline]
-    fn next_row(&mut self) -> Result<Option<Row<'_>>, FormatError> {
+    fn next_row(&mut self) -> Result<Option<VertexRow<'_>>, FormatError> {
         if self.next >= self.graph.vertex_count() {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl VertexStream for GraphRows<'_> {
         self.next += 1;
         let offsets = self.graph.offsets();
         let range = offsets.at(vertex as usize) as usize..offsets.at(vertex as usize + 1) as usize;
-        Ok(Some(Row {
+        Ok(Some(VertexRow {
             vertex,
             weight: self.graph.vertex_weight(vertex),
             neighbours: self.graph.neighbours(vertex),

@@ -33,7 +33,7 @@ use crate::format::FormatError;
 
 /// A vertex with its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct VertexRow<'a> {
     /// The vertex.
     pub vertex: u32,
     /// Its weight.
@@ -61,7 +61,7 @@ pub trait VertexStream {
     ///
     /// # Errors
     /// If the file behind the stream cannot be read, or is malformed.
-    fn next_row(&mut self) -> Result<Option<Row<'_>>, FormatError>;
+    fn next_row(&mut self) -> Result<Option<VertexRow<'_>>, FormatError>;
 
     /// Starts again from the first vertex.
     ///

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use placebench_base::nearest;
+use placebench_base::did_you_mean;
 use sha2::{Digest, Sha256};
 
 use super::edge_file::write_header;
@@ -36,10 +36,8 @@ impl EdgeFormat {
     pub fn named(name: &str) -> Result<Self, String> {
         let names = Self::ALL.map(|(_, name, _)| name);
         let found = Self::ALL.into_iter().find(|entry| entry.1 == name);
-        found.map(|entry| entry.0).ok_or_else(|| match nearest(name, names) {
-            Some(nearest) => format!("'{name}' is no format of streams: did you mean '{nearest}'?"),
-            None => format!("'{name}' is no format of streams: use {}", names.join(", ")),
-        })
+        let unknown = || format!("'{name}' is no format of streams: {}", did_you_mean(name, names));
+        found.map(|entry| entry.0).ok_or_else(unknown)
     }
 
     /// The format that a file's extension says.

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::bytes::{self, BUFFER};
-use super::{Row, VertexStream};
+use super::{VertexRow, VertexStream};
 use crate::Numbers;
 use crate::format::FormatError;
 use crate::format::atomic;
@@ -194,7 +194,7 @@ impl VertexStream for RowFile {
         self.header.edge_weight
     }
 
-    fn next_row(&mut self) -> Result<Option<Row<'_>>, FormatError> {
+    fn next_row(&mut self) -> Result<Option<VertexRow<'_>>, FormatError> {
         if self.rows == self.header.vertices {
             self.check_totals()?;
             return Ok(None);
@@ -215,7 +215,7 @@ impl VertexStream for RowFile {
         self.edge_weight +=
             if weighted { self.weights.iter().map(|&weight| u128::from(weight)).sum::<u128>() } else { degree.into() };
         let edge_weights = weighted.then_some(Numbers::Wide(&self.weights));
-        Ok(Some(Row { vertex, weight, neighbours: &self.neighbours, edge_weights }))
+        Ok(Some(VertexRow { vertex, weight, neighbours: &self.neighbours, edge_weights }))
     }
 
     fn rewind(&mut self) -> Result<(), FormatError> {
@@ -294,7 +294,7 @@ impl<'a> RowWriter<'a> {
         })
     }
 
-    pub(super) fn row(&mut self, out: &mut dyn Write, row: Row<'_>) -> Result<(), FormatError> {
+    pub(super) fn row(&mut self, out: &mut dyn Write, row: VertexRow<'_>) -> Result<(), FormatError> {
         let degree = row.neighbours.len() as u32;
         self.raw.clear();
         self.raw.extend(row.vertex.to_le_bytes());

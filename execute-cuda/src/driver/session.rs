@@ -15,7 +15,7 @@ use super::{Gpu, doing};
 use crate::clocks::Before;
 use crate::kernels::{Mark, Marks, Products};
 use crate::memory::MemoryPlan;
-use crate::plan::{Action, Activity, Plan};
+use crate::plan::{Action, Activity, CommandPlan};
 use crate::{CudaError, Step};
 
 /// How long a GPU may take to end once it was told to stop: no op spins from then on.
@@ -44,7 +44,7 @@ pub(crate) struct Session<'a> {
     gpus: &'a [Gpu],
     placed: &'a PlacedGraph<'a>,
     memory: MemoryPlan,
-    plan: Plan,
+    plan: CommandPlan,
     ops: Vec<Work>,
     send_nanoseconds: Vec<u64>,
     inputs: Vec<Entries>,
@@ -75,7 +75,7 @@ struct Origin {
 /// What a session executes.
 pub(crate) struct Job<'a> {
     pub(crate) placed: &'a PlacedGraph<'a>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: CommandPlan,
     pub(crate) memory: MemoryPlan,
     pub(crate) marks: Marks,
     /// The GPU of each device.

@@ -10,7 +10,7 @@ use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpSpec, PlacedGraph, Placement, splitmix64,
 };
 use placebench_execute_cuda::plan::order_of;
-use placebench_execute_cuda::{CudaError, CudaExecutor, CudaRun, Devices, Options};
+use placebench_execute_cuda::{CudaError, CudaExecutor, CudaOptions, CudaRun, Devices};
 use placebench_harness::execute::simulate::{ContentionFree, simulate};
 use placebench_harness::execute::{ExecutionError, Executor, Kernel, Order};
 use placebench_harness::timeline::Interval;
@@ -85,19 +85,19 @@ fn chain(kind: Kind) -> (Instance, Placement) {
     (Instance::new(builder.build().unwrap(), cluster).unwrap(), Placement::new(vec![DeviceId(0), DeviceId(1)]))
 }
 
-fn measure(options: Options, instance: &Instance, placement: &Placement) -> Result<CudaRun, CudaError> {
+fn measure(options: CudaOptions, instance: &Instance, placement: &Placement) -> Result<CudaRun, CudaError> {
     let placed = PlacedGraph::new(instance, placement);
     let order = order_of(&placed, &simulate(&placed, &Fifo, None, &ContentionFree).unwrap());
     CudaExecutor::new(options)?.measure(&placed, &order, &StopToken::default())
 }
 
-fn measure_chain(options: Options) -> Result<CudaRun, CudaError> {
+fn measure_chain(options: CudaOptions) -> Result<CudaRun, CudaError> {
     let (instance, placement) = chain(Kind::Gpu);
     measure(options, &instance, &placement)
 }
 
-fn virtual_devices(count: usize) -> Options {
-    Options { devices: Devices::Virtual(count), ..Options::default() }
+fn virtual_devices(count: usize) -> CudaOptions {
+    CudaOptions { devices: Devices::Virtual(count), ..CudaOptions::default() }
 }
 
 fn assert_close(at: Interval, start: f64, end: f64) {
@@ -108,7 +108,7 @@ fn assert_close(at: Interval, start: f64, end: f64) {
 fn virtual_devices_take_what_kernels_and_copies_take() {
     with_driver("virtual_devices_take_what_kernels_and_copies_take", &[], || {
         for graph in [false, true] {
-            let run = measure_chain(Options { graph, ..virtual_devices(2) }).unwrap();
+            let run = measure_chain(CudaOptions { graph, ..virtual_devices(2) }).unwrap();
             assert_eq!(run.steps.len(), 9);
             for step in &run.steps {
                 assert_close(step.ops[0], 0.0, 1e-3);
@@ -118,7 +118,7 @@ fn virtual_devices_take_what_kernels_and_copies_take() {
             }
             assert!((run.timeline.makespan() - 3.002e-3).abs() < 1e-9);
         }
-        let run = measure_chain(Options { seconds_per_unit: 2.0, ..virtual_devices(2) }).unwrap();
+        let run = measure_chain(CudaOptions { seconds_per_unit: 2.0, ..virtual_devices(2) }).unwrap();
         assert!((run.steps[0].makespan() - 6.002e-3).abs() < 1e-9);
         assert!((run.timeline.makespan() - 3.001e-3).abs() < 1e-9);
     });
@@ -129,11 +129,11 @@ fn clocks_of_two_gpus_are_brought_together() {
     with_driver("clocks_of_two_gpus_are_brought_together", &[("FAKE_GPUS", "2")], || {
         for graph in [false, true] {
             // The driver lets 2 µs pass when one GPU waits for another.
-            let run = measure_chain(Options { graph, ..Options::default() }).unwrap();
+            let run = measure_chain(CudaOptions { graph, ..CudaOptions::default() }).unwrap();
             assert_close(run.steps[0].transfers[0], 1e-3, 1.002e-3);
             assert_close(run.steps[0].ops[1], 1.004e-3, 3.004e-3);
         }
-        let executor = CudaExecutor::new(Options::default()).unwrap();
+        let executor = CudaExecutor::new(CudaOptions::default()).unwrap();
         assert_eq!(executor.hardware().to_string(), "Fake GPU 0; Fake GPU 1");
     });
 }
@@ -144,10 +144,10 @@ fn what_the_hardware_is_says_what_is_virtual_or_staged() {
     with_driver("what_the_hardware_is_says_what_is_virtual_or_staged", &settings, || {
         let executor = CudaExecutor::new(virtual_devices(3)).unwrap();
         assert_eq!(executor.hardware().to_string(), "3 virtual devices on Fake GPU 0");
-        let executor = CudaExecutor::new(Options::default()).unwrap();
+        let executor = CudaExecutor::new(CudaOptions::default()).unwrap();
         let ways = "; transfers from GPU 0 to 1 go through the host; transfers from GPU 1 to 0 go through the host";
         assert_eq!(executor.hardware().to_string(), format!("Fake GPU 0; Fake GPU 1{ways}"));
-        assert!(measure_chain(Options::default()).is_ok());
+        assert!(measure_chain(CudaOptions::default()).is_ok());
     });
 }
 
@@ -156,12 +156,12 @@ fn random_graphs_run_validly_on_gpus_and_virtual_devices() {
     let settings = [("FAKE_GPUS", "4")];
     with_driver("random_graphs_run_validly_on_gpus_and_virtual_devices", &settings, || {
         let mut runner = TestRunner::deterministic();
-        let once = Options { warm_ups: 0, repetitions: 2, seconds_per_unit: 1e-3, ..Options::default() };
+        let once = CudaOptions { warm_ups: 0, repetitions: 2, seconds_per_unit: 1e-3, ..CudaOptions::default() };
         for round in 0..60 {
             let (instance, placement) = placed_instances().new_tree(&mut runner).unwrap().current();
             let placed = PlacedGraph::new(&instance, &placement);
             let devices = if round % 2 == 0 { Devices::Visible } else { Devices::Virtual(4) };
-            let executor = CudaExecutor::new(Options { devices, graph: round % 4 < 2, ..once }).unwrap();
+            let executor = CudaExecutor::new(CudaOptions { devices, graph: round % 4 < 2, ..once }).unwrap();
             let order = Order { scheduler: &Fifo, plan: None };
             let timeline = executor.execute(&placed, order, &StopToken::default()).unwrap();
             let measurement = timeline.measurement().unwrap();
@@ -184,7 +184,7 @@ fn random_graphs_take_what_the_simulator_predicts() {
     let settings = [("FAKE_LATENCY_NS", "0"), ("FAKE_RATE", "0.001")];
     with_driver("random_graphs_take_what_the_simulator_predicts", &settings, || {
         let mut runner = TestRunner::deterministic();
-        let options = Options { warm_ups: 0, repetitions: 1, seconds_per_unit: 1e-3, ..virtual_devices(4) };
+        let options = CudaOptions { warm_ups: 0, repetitions: 1, seconds_per_unit: 1e-3, ..virtual_devices(4) };
         let mut equal = 0;
         for round in 0..100 {
             let (instance, placement) = placed_instances().new_tree(&mut runner).unwrap().current();
@@ -194,7 +194,7 @@ fn random_graphs_take_what_the_simulator_predicts() {
             let instance = Instance::new(instance.graph().clone(), cluster).unwrap();
             let placed = PlacedGraph::new(&instance, &placement);
             let predicted = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
-            let run = measure(Options { graph: round % 2 == 0, ..options }, &instance, &placement).unwrap();
+            let run = measure(CudaOptions { graph: round % 2 == 0, ..options }, &instance, &placement).unwrap();
             // A transfer that waits for another one of its pair may still be in time.
             let late = run.timeline.makespan() - predicted.makespan();
             assert!(late > -1e-3, "{} instead of {}", run.timeline.makespan(), predicted.makespan());
@@ -250,16 +250,16 @@ fn a_stop_ends_a_run_that_is_on_its_way() {
 #[test]
 fn clusters_that_do_not_fit_are_refused() {
     with_driver("clusters_that_do_not_fit_are_refused", &[], || {
-        let error = measure_chain(Options::default()).unwrap_err();
+        let error = measure_chain(CudaOptions::default()).unwrap_err();
         assert_eq!(error, CudaError::TooFewGpus { cluster: 2, gpus: 1 });
         assert_eq!(measure_chain(virtual_devices(1)).unwrap_err(), CudaError::TooFewVirtual { cluster: 2, asked: 1 });
         let (instance, placement) = chain(Kind::Cpu);
-        let error = measure(Options::default(), &instance, &placement).unwrap_err();
+        let error = measure(CudaOptions::default(), &instance, &placement).unwrap_err();
         assert_eq!(error, CudaError::NotGpu { device: "d0".to_owned(), kind: Kind::Cpu });
         assert!(measure(virtual_devices(2), &instance, &placement).is_ok());
-        let error = measure_chain(Options { seconds_per_unit: 1e7, ..virtual_devices(2) }).unwrap_err();
+        let error = measure_chain(CudaOptions { seconds_per_unit: 1e7, ..virtual_devices(2) }).unwrap_err();
         assert_eq!(error, CudaError::TooLong { task: "op 0".to_owned(), seconds: 1e4, most: 3600.0 });
-        let error = measure_chain(Options { kernel: Kernel::Compute, ..virtual_devices(2) }).map(|_| ());
+        let error = measure_chain(CudaOptions { kernel: Kernel::Compute, ..virtual_devices(2) }).map(|_| ());
         assert!(matches!(error, Err(CudaError::NoCublas | CudaError::Cublas(_))), "{error:?}");
     });
 }
@@ -267,9 +267,9 @@ fn clusters_that_do_not_fit_are_refused() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     for options in [
-        Options { seconds_per_unit: 0.0, ..Options::default() },
-        Options { seconds_per_unit: f64::NAN, ..Options::default() },
-        Options { repetitions: 0, ..Options::default() },
+        CudaOptions { seconds_per_unit: 0.0, ..CudaOptions::default() },
+        CudaOptions { seconds_per_unit: f64::NAN, ..CudaOptions::default() },
+        CudaOptions { repetitions: 0, ..CudaOptions::default() },
         virtual_devices(0),
     ] {
         assert!(matches!(CudaExecutor::new(options), Err(CudaError::Options(_))), "{options:?}");
@@ -293,7 +293,7 @@ fn a_driver_that_fails_ends_in_one_line() {
         with_driver(test, &[("FAKE_FAIL", function), ("WHAT", what)], || {
             let expected = std::env::var("WHAT").unwrap();
             let graph = expected.contains("captur");
-            let error = measure_chain(Options { graph, ..virtual_devices(2) }).unwrap_err();
+            let error = measure_chain(CudaOptions { graph, ..virtual_devices(2) }).unwrap_err();
             let text = format!("the CUDA driver could not {expected}: a fault of the tests");
             assert_eq!(error.to_string(), text);
         });
@@ -306,7 +306,7 @@ fn a_driver_that_fails_ends_in_one_line() {
 #[test]
 fn an_old_driver_is_refused() {
     with_driver("an_old_driver_is_refused", &[("FAKE_VERSION", "11020")], || {
-        let error = CudaExecutor::new(Options::default()).err().unwrap();
+        let error = CudaExecutor::new(CudaOptions::default()).err().unwrap();
         let text = "the CUDA driver is too old (it is for CUDA 11.2): install one for CUDA 11.4 or later";
         assert_eq!(error.to_string(), text);
     });
@@ -325,7 +325,7 @@ fn real_kernels_take_what_products_and_copies_take() {
         let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
         let placement = Placement::new(vec![DeviceId(0), DeviceId(1)]);
         for graph in [false, true] {
-            let options = Options { kernel: Kernel::Compute, graph, ..virtual_devices(2) };
+            let options = CudaOptions { kernel: Kernel::Compute, graph, ..virtual_devices(2) };
             let step = &measure(options, &instance, &placement).unwrap().steps[0];
             // 1 TFLOP/s; a copy of half of the bytes at 10 GB/s after 1 µs; the transfer.
             assert_close(step.ops[0], 0.0, 2e-6 + 1.5e-6);
@@ -342,7 +342,7 @@ fn real_kernels_take_what_products_and_copies_take() {
 #[test]
 fn a_machine_without_gpu_is_refused() {
     with_driver("a_machine_without_gpu_is_refused", &[("FAKE_GPUS", "0")], || {
-        assert_eq!(CudaExecutor::new(Options::default()).err(), Some(CudaError::NoGpu));
+        assert_eq!(CudaExecutor::new(CudaOptions::default()).err(), Some(CudaError::NoGpu));
     });
 }
 
@@ -350,7 +350,7 @@ fn a_machine_without_gpu_is_refused() {
 fn a_machine_without_driver_is_refused_in_one_line() {
     let nowhere = tempfile::tempdir().unwrap();
     run_child("a_machine_without_driver_is_refused_in_one_line", nowhere.path(), &[], || {
-        match CudaExecutor::new(Options::default()).err() {
+        match CudaExecutor::new(CudaOptions::default()).err() {
             Some(error @ CudaError::NoDriver) => assert_eq!(
                 error.to_string(),
                 "no CUDA driver was found (libcuda.so.1): install NVIDIA's driver, or use --executor threads"

@@ -6,16 +6,16 @@ use placebench_algorithms::Task;
 use placebench_datasets::{PlacedGraph, TensorId};
 use placebench_execute_cuda::kernels::{Mark, Marks};
 use placebench_execute_cuda::memory::MemoryPlan;
-use placebench_execute_cuda::plan::{Action, Activity, Command, Plan, Stream};
+use placebench_execute_cuda::plan::{Action, Activity, Command, CommandPlan, Stream};
 
-/// Executes a plan on so many hardware queues and answers with the order in which activities ended. `choose` picks one of so many
+/// Executes a plan on a number of hardware queues and answers with the order in which activities ended. `choose` picks one of so many
 /// queues that can go on.
 ///
 /// What is checked knows nothing of how plans are made: the edges of the graph, and marks in memory, which a task that starts
 /// too early does not find, and a tensor that lies in another's place destroys.
 pub(crate) fn execute(
     placed: &PlacedGraph<'_>,
-    plan: &Plan,
+    plan: &CommandPlan,
     memory: &MemoryPlan,
     hardware_queues: usize,
     mut choose: impl FnMut(usize) -> usize,

@@ -7,7 +7,7 @@ use placebench_datasets::{
 };
 use placebench_execute_cuda::CudaError;
 use placebench_execute_cuda::memory::{ALIGNMENT, MemoryPlan};
-use placebench_execute_cuda::plan::{Action, Activity, Plan, order_of};
+use placebench_execute_cuda::plan::{Action, Activity, CommandPlan, order_of};
 use placebench_harness::execute::simulate::{ContentionFree, simulate};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ proptest! {
         let mut random = SplitMix64::new(seed);
         let orders = [simulated_order(&placed, &Fifo), simulated_order(&placed, &Pct), random_order(&placed, &mut random)];
         for order in orders {
-            let plan = Plan::new(&placed, &order).unwrap();
+            let plan = CommandPlan::new(&placed, &order).unwrap();
             let memory = MemoryPlan::new(&placed, &order);
             check_apart(&placed, &memory, &order);
             for queues in [usize::MAX, 1, 2, 3] {
@@ -79,7 +79,7 @@ proptest! {
         let placed = PlacedGraph::new(&instance, &placement);
         prop_assume!(placed.transfer_count() > 0);
         let order = simulated_order(&placed, &Fifo);
-        let mut plan = Plan::new(&placed, &order).unwrap();
+        let mut plan = CommandPlan::new(&placed, &order).unwrap();
         plan.commands.retain(|command| !matches!(command.action, Action::Wait(_)));
         let memory = MemoryPlan::new(&placed, &order);
         // Copy streams come last: they go first here.
@@ -110,7 +110,7 @@ fn an_op_waits_once_for_the_last_arrival_from_each_device() {
     let (instance, placement) = two_devices();
     let placed = PlacedGraph::new(&instance, &placement);
     let order: Vec<Task> = instance.graph().op_ids().map(Task::Op).collect();
-    let plan = Plan::new(&placed, &order).unwrap();
+    let plan = CommandPlan::new(&placed, &order).unwrap();
     let text: Vec<String> = plan.commands.iter().map(|at| format!("{} {:?}", at.stream, at.action)).collect();
     let expected = [
         "0 Run(Task(Op(op0)))",
@@ -144,7 +144,7 @@ fn an_order_that_does_not_fit_the_graph_is_refused() {
         (vec![a, send, d, b, c], "a send or receive of op 0 stands in it, but takes no time"),
     ];
     for (order, fault) in orders {
-        let error = Plan::new(&placed, &order).unwrap_err();
+        let error = CommandPlan::new(&placed, &order).unwrap_err();
         assert_eq!(error, CudaError::Order(fault.to_owned()));
     }
     let cluster = instance.cluster().clone().with_send_ops(1.0).unwrap();
@@ -157,9 +157,9 @@ fn an_order_that_does_not_fit_the_graph_is_refused() {
         (vec![a, send, d, b, c], "op 2 stands before the send of its input op 1"),
     ];
     for (order, fault) in orders {
-        assert_eq!(Plan::new(&placed, &order).unwrap_err(), CudaError::Order(fault.to_owned()));
+        assert_eq!(CommandPlan::new(&placed, &order).unwrap_err(), CudaError::Order(fault.to_owned()));
     }
-    assert!(Plan::new(&placed, &[a, send, d, other, b, c]).is_ok());
+    assert!(CommandPlan::new(&placed, &[a, send, d, other, b, c]).is_ok());
 }
 
 #[test]

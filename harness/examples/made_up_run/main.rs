@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use placebench_harness::results::{Row, SCHEMA_VERSION, TableError, write_rows};
 use placebench_harness::runner::{Environment, RunFolder};
-use placebench_harness::suite::{Plan, Suite};
+use placebench_harness::suite::{RunPlan, Suite};
 use rows::{row, suite};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (folder, graphs) = (folder.ok_or(USAGE)?, graphs.ok_or(USAGE)?);
     let suite = Suite::parse(&suite(graphs), "made_up.toml")?;
     let text = suite.to_toml()?;
-    let plan = Plan::new(suite)?;
+    let plan = RunPlan::new(suite)?;
     let environment = environment();
     RunFolder::prepare(&folder, &text, &environment)?;
     let rows = plan.cells.iter().enumerate().map(|(index, &cell)| row(&plan, cell, index, changed));

@@ -1,7 +1,7 @@
 //! The suite and the rows of a run that is made up.
 
 use placebench_harness::results::{Row, Status};
-use placebench_harness::suite::{Cell, Plan};
+use placebench_harness::suite::{Cell, RunPlan};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -29,7 +29,7 @@ const PLACERS: [&str; 21] = [
     "scoring(alpha=2)",
 ];
 
-/// A suite of so many graphs: 2,520 rows each.
+/// A suite of that number of graphs: 2,520 rows each.
 pub(crate) fn suite(graphs: usize) -> String {
     let graph = |index: usize| format!("[[graph]]\npreset = \"laich1\"\nname = \"g{index:05}\"\n");
     format!(
@@ -41,7 +41,7 @@ pub(crate) fn suite(graphs: usize) -> String {
 
 /// A row with all columns that a simulated cell has. Placers and schedulers differ in their mean, graphs in their size.
 /// One in 1,000 failed; every `changed`th is 10 % longer.
-pub(crate) fn row(plan: &Plan, cell: Cell, index: usize, changed: Option<usize>) -> Row {
+pub(crate) fn row(plan: &RunPlan, cell: Cell, index: usize, changed: Option<usize>) -> Row {
     let group = &plan.groups[cell.group];
     let mut random = Pcg64::seed_from_u64(index as u64);
     let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();

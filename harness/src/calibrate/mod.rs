@@ -20,7 +20,7 @@ pub use run::measure;
 pub use settings::CalibrateSettings;
 pub use sharing::network_errors;
 
-use crate::compare::statistics::mean;
+use crate::statistics::mean;
 
 /// Why measurements make no cluster.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

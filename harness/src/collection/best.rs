@@ -5,7 +5,7 @@ use polars::prelude::*;
 
 use super::index::item_name;
 use crate::results::Row;
-use crate::suite::Plan;
+use crate::suite::RunPlan;
 
 /// The placer that proves what it finds.
 const EXACT: &str = "optimal";
@@ -15,7 +15,7 @@ const EXACT: &str = "optimal";
 ///
 /// # Errors
 /// If the data frame cannot be made.
-pub fn best_known(plan: &Plan, rows: &[Row]) -> PolarsResult<DataFrame> {
+pub fn best_known(plan: &RunPlan, rows: &[Row]) -> PolarsResult<DataFrame> {
     let mut found: Vec<(String, String, &Row, bool)> = Vec::new();
     for group in plan.used_groups() {
         let (graph, cluster) = (plan.suite.graphs[group.graph].label(), plan.suite.clusters[group.cluster].label());

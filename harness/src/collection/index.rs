@@ -4,7 +4,7 @@ use placebench_datasets::Properties;
 use polars::prelude::*;
 
 use crate::problem::{GraphEntry, Kinds};
-use crate::suite::{Group, Suite};
+use crate::suite::{CellGroup, Suite};
 
 /// What the index says of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +81,7 @@ pub fn index_frame(rows: &[IndexRow]) -> PolarsResult<DataFrame> {
 
 /// The names of a group's graph and cluster in the collection. A graph that differs by cluster has the cluster's name in its
 /// own; both have the repetition if there are several.
-pub fn item_name(suite: &Suite, group: &Group) -> (String, String) {
+pub fn item_name(suite: &Suite, group: &CellGroup) -> (String, String) {
     let (graph, cluster) = (&suite.graphs[group.graph], &suite.clusters[group.cluster]);
     let depends =
         graph.ccr.is_some() || suite.kinds(group.graph, group.cluster) != Kinds::default() || has_workers(graph);

@@ -18,13 +18,13 @@ mod index;
 mod scale;
 mod sums;
 
-use placebench_base::nearest;
+use placebench_base::{Listed, UnknownName, find};
 
 pub use best::best_known;
 pub use describe::{CollectionFacts, citation, croissant, licence, readme};
 pub use index::{IndexRow, index_frame, item_name};
 pub use scale::{ScaleItem, scale_items};
-pub use sums::{SUMS, Verdict, file_digests, verify, write_sums};
+pub use sums::{CollectionCheck, SUMS, file_digests, verify, write_sums};
 
 use crate::suite::{Suite, SuiteError};
 
@@ -74,19 +74,26 @@ pub const COLLECTIONS: [Collection; 7] = [
     Collection { name: "scale", title: "leveled, G(n, m) and R-MAT graphs of 10^4 to 10^9 edges", text: None },
 ];
 
+impl Listed for Collection {
+    const WHAT: &'static str = "collection";
+    const LIST: &'static str = "collections";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        self.title
+    }
+}
+
 impl Collection {
     /// The collection of a name.
     ///
     /// # Errors
-    /// One line with the nearest name.
-    pub fn named(name: &str) -> Result<&'static Self, String> {
-        let names = COLLECTIONS.iter().map(|collection| collection.name);
-        COLLECTIONS.iter().find(|collection| collection.name == name).ok_or_else(|| {
-            match nearest(name, names.clone()) {
-                Some(nearest) => format!("no collection is named '{name}': did you mean '{nearest}'?"),
-                None => format!("no collection is named '{name}': use {}", names.collect::<Vec<_>>().join(", ")),
-            }
-        })
+    /// If there is none.
+    pub fn named(name: &str) -> Result<&'static Self, UnknownName> {
+        find(&COLLECTIONS, name)
     }
 
     /// The suite, if it is made from one.
@@ -101,7 +108,7 @@ impl Collection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::Plan;
+    use crate::suite::RunPlan;
 
     #[test]
     fn every_collection_is_a_valid_suite_of_its_name() {
@@ -112,9 +119,9 @@ mod tests {
                 assert_eq!(suite.name, collection.name);
                 // A limit by the clock would leave a slow machine with fewer makespans.
                 assert_eq!(suite.time_limit_seconds, None, "{}", collection.name);
-                Plan::new(suite).unwrap();
+                RunPlan::new(suite).unwrap();
             }
         }
-        assert!(Collection::named("laich").unwrap_err().contains("did you mean 'laich2017'"));
+        assert!(Collection::named("laich").unwrap_err().to_string().contains("did you mean 'laich2017'"));
     }
 }

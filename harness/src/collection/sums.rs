@@ -11,7 +11,7 @@ pub const SUMS: &str = "SHA256SUMS";
 
 /// What became of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CollectionCheck {
     /// Files that are as they were.
     pub intact: usize,
     /// Files that are there with another content.
@@ -71,7 +71,7 @@ pub fn write_sums(folder: &Path, digests: &[(String, String)]) -> io::Result<()>
 ///
 /// # Errors
 /// The file that cannot be read, and why; a line of the digests that is none.
-pub fn verify(folder: &Path) -> Result<Verdict, (PathBuf, io::Error)> {
+pub fn verify(folder: &Path) -> Result<CollectionCheck, (PathBuf, io::Error)> {
     let path = folder.join(SUMS);
     let text = fs::read_to_string(&path).map_err(|error| (path.clone(), error))?;
     let mut expected = Vec::new();
@@ -86,7 +86,7 @@ pub fn verify(folder: &Path) -> Result<Verdict, (PathBuf, io::Error)> {
     }
     expected.sort_unstable();
     let found = file_digests(folder)?;
-    let mut verdict = Verdict::default();
+    let mut verdict = CollectionCheck::default();
     let digest_of = |name: &str| found.binary_search_by(|file| file.0.as_str().cmp(name)).ok().map(|at| &found[at].1);
     for &(name, digest) in &expected {
         match digest_of(name) {
@@ -116,7 +116,7 @@ mod tests {
         let digests = file_digests(folder.path()).unwrap();
         assert_eq!(digests.iter().map(|file| file.0.as_str()).collect::<Vec<_>>(), ["a.txt", "graphs/b", "graphs/c"]);
         write_sums(folder.path(), &digests).unwrap();
-        assert_eq!(verify(folder.path()).unwrap(), Verdict { intact: 3, ..Verdict::default() });
+        assert_eq!(verify(folder.path()).unwrap(), CollectionCheck { intact: 3, ..CollectionCheck::default() });
         fs::write(at("graphs/b"), "B").unwrap();
         fs::remove_file(at("a.txt")).unwrap();
         fs::write(at("new"), "").unwrap();

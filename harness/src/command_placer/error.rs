@@ -226,7 +226,7 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// The text, cut after so many characters.
+/// The text, cut after `most` characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -57,7 +57,7 @@ impl std::str::FromStr for InstanceFormat {
 
 /// What a program is asked for, beside the instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Request {
+pub struct PlacerRequest {
     /// Seed of all randomness.
     pub seed: u64,
     /// Seconds that it has.
@@ -84,7 +84,7 @@ pub struct WriteError {
 ///
 /// # Complexity
 /// O(ops + edges + devices²).
-pub fn write_instance(folder: &Path, instance: &Instance, request: &Request) -> Result<(), WriteError> {
+pub fn write_instance(folder: &Path, instance: &Instance, request: &PlacerRequest) -> Result<(), WriteError> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |source| WriteError { path, source }
@@ -123,7 +123,7 @@ fn write_table(path: &Path, table: PolarsResult<DataFrame>, format: InstanceForm
     out.flush()
 }
 
-fn facts(instance: &Instance, request: &Request) -> String {
+fn facts(instance: &Instance, request: &PlacerRequest) -> String {
     let (graph, cluster) = (instance.graph(), instance.cluster());
     let facts = serde_json::json!({
         "format": "placebench-instance",

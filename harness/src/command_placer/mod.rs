@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::process::{self, Ending, Limits};
 pub use error::{CommandError, Fault};
-pub use instance_folder::{InstanceFormat, Request, WriteError, write_instance};
+pub use instance_folder::{InstanceFormat, PlacerRequest, WriteError, write_instance};
 
 /// The exit code by which a program says that it found no feasible placement.
 pub const EXIT_INFEASIBLE: i32 = 3;
@@ -90,7 +90,8 @@ impl CommandPlacer {
         self.check().map_err(|reason| Fault::Description { reason })?;
         let scratch = tempfile::Builder::new().prefix("placebench-").tempdir().map_err(Fault::no_folder)?;
         let folder = std::path::absolute(scratch.path()).map_err(Fault::no_folder)?;
-        let request = Request { seed: context.seed, time_limit_seconds: self.time_limit_seconds, format: self.format };
+        let request =
+            PlacerRequest { seed: context.seed, time_limit_seconds: self.time_limit_seconds, format: self.format };
         write_instance(&folder, instance, &request).map_err(|error| Fault::no_folder(error.source))?;
         let mut command = self.command_on(&folder, context.seed)?;
         let limits = Limits {

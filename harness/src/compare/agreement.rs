@@ -3,14 +3,14 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::statistics::{mean, median, percentile_interval};
 use crate::execute::ExecutorName;
 use crate::execute::simulate::NETWORK_MODELS;
 use crate::results::{Row, Status};
+use crate::statistics::{mean, median, percentile_interval};
 
 /// A candidate (a placer with a scheduler) on one instance: what a simulation said, and what clocks said.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct CandidateTimes {
     /// The simulated makespan.
     pub predicted: f64,
     /// The median of the measured makespans.
@@ -89,14 +89,14 @@ pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
         let of_instance = || rows.iter().filter(is_measured).filter(|row| instance(row) == *own);
         for model in NETWORK_MODELS.iter().map(|model| model.name()) {
             let outcome = |row: &Row| {
-                Some(Outcome {
+                Some(CandidateTimes {
                     predicted: row.predictions.get(model)?.makespan?,
                     measured: row.makespan.filter(|&makespan| makespan > 0.0)?,
                     halves: [row.makespan_odd?, row.makespan_even?],
                     without_transfers: row.transfers == Some(0),
                 })
             };
-            let outcomes: Vec<Outcome> = of_instance().filter_map(outcome).collect();
+            let outcomes: Vec<CandidateTimes> = of_instance().filter_map(outcome).collect();
             if let Some(agreement) = Agreement::of(&outcomes) {
                 let (graph, cluster, network, executor, ..) = own.clone();
                 found.push(ModelAgreement { graph, cluster, network, executor, model, agreement });
@@ -122,19 +122,19 @@ impl Agreement {
     /// # Reference
     /// M. G. Kendall. "A New Measure of Rank Correlation." Biometrika 30, 1938, 81–93. A pair that the prediction ties
     /// counts as neither right nor wrong; a pair that noise ties is left out.
-    pub fn of(outcomes: &[Outcome]) -> Option<Self> {
+    pub fn of(outcomes: &[CandidateTimes]) -> Option<Self> {
         let all: Vec<usize> = (0..outcomes.len()).collect();
         let (decided_pairs, tau) = tau(outcomes, &all);
-        let error = |outcome: &Outcome, factor: f64| (factor * outcome.predicted / outcome.measured - 1.0).abs();
-        let (without, with): (Vec<Outcome>, Vec<Outcome>) =
+        let error = |outcome: &CandidateTimes, factor: f64| (factor * outcome.predicted / outcome.measured - 1.0).abs();
+        let (without, with): (Vec<CandidateTimes>, Vec<CandidateTimes>) =
             outcomes.iter().partition(|outcome| outcome.without_transfers);
         let ratios: Vec<f64> = without.iter().map(|outcome| outcome.measured / outcome.predicted).collect();
         let drift = median(&ratios).filter(|drift| drift.is_finite());
-        let halves: Vec<Outcome> = outcomes
+        let halves: Vec<CandidateTimes> = outcomes
             .iter()
             .map(|&outcome| {
                 let [odd, even] = outcome.halves;
-                Outcome { predicted: odd, measured: even, halves: [even; 2], ..outcome }
+                CandidateTimes { predicted: odd, measured: even, halves: [even; 2], ..outcome }
             })
             .collect();
         Some(Self {
@@ -151,8 +151,8 @@ impl Agreement {
 }
 
 /// The decided pairs among `drawn`, and τ over them. A candidate that was drawn twice is no pair.
-fn tau(outcomes: &[Outcome], drawn: &[usize]) -> (usize, Option<f64>) {
-    let noise = |outcome: &Outcome| (outcome.halves[0] - outcome.halves[1]).abs();
+fn tau(outcomes: &[CandidateTimes], drawn: &[usize]) -> (usize, Option<f64>) {
+    let noise = |outcome: &CandidateTimes| (outcome.halves[0] - outcome.halves[1]).abs();
     let (mut pairs, mut score) = (0usize, 0i64);
     for (position, &first) in drawn.iter().enumerate() {
         for &second in &drawn[..position] {
@@ -171,7 +171,7 @@ fn tau(outcomes: &[Outcome], drawn: &[usize]) -> (usize, Option<f64>) {
     (pairs, (pairs > 0).then(|| score as f64 / pairs as f64))
 }
 
-fn interval(outcomes: &[Outcome]) -> Option<(f64, f64)> {
+fn interval(outcomes: &[CandidateTimes]) -> Option<(f64, f64)> {
     let mut random = Pcg64::seed_from_u64(0);
     let mut found: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
@@ -187,10 +187,10 @@ fn interval(outcomes: &[Outcome]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn outcomes(values: &[(f64, f64)]) -> Vec<Outcome> {
+    fn outcomes(values: &[(f64, f64)]) -> Vec<CandidateTimes> {
         values
             .iter()
-            .map(|&(predicted, measured)| Outcome {
+            .map(|&(predicted, measured)| CandidateTimes {
                 predicted,
                 measured,
                 halves: [measured; 2],

@@ -9,11 +9,11 @@ use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::statistics::geometric_mean;
 use super::verdict::makespan_changes;
 use super::{ComparisonError, RunTable};
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, Standings};
 use crate::results::{Column, CsvTexts, Metric, Status, Table, lists, values};
+use crate::statistics::geometric_mean;
 
 /// A placer in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

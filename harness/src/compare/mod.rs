@@ -9,19 +9,18 @@ mod matching;
 mod quality;
 mod ranking;
 mod source;
-pub mod statistics;
 mod status;
 mod time;
 mod verdict;
 
-pub use agreement::{Agreement, ModelAgreement, Outcome, agreements};
+pub use agreement::{Agreement, CandidateTimes, ModelAgreement, agreements};
 pub use history::{History, HistoryError, HistoryLine};
 pub use quality::{CellChange, LEAST_REPETITIONS, MOST_CHANGES, QualityComparison, QualityGroup};
 pub use ranking::{Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
-pub use verdict::{Comparison, Options, Regression, Side};
+pub use verdict::{CompareOptions, Comparison, Regression, Side};
 
 use crate::results::CellKey;
 use crate::results::grid::GridError;

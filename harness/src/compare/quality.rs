@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::statistics::{descending, holm, mean, signed_rank};
 use super::time::LEAST_NOISE;
 use crate::execute::ExecutorName;
 use crate::results::grid::{Grid, GridBuilder, GridCell, GridError};
 use crate::results::{CellKey, Metric, cell_keys, values};
+use crate::statistics::{descending, holm, mean, signed_rank};
 
 /// A cell whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ pub struct CellChange {
     pub ratio: f64,
 }
 
-/// With fewer repetitions than this in either run, nothing is said of a measured cell. Of two runs of so many, by chance alone
+/// With fewer repetitions than this in either run, nothing is said of a measured cell. Of two runs with this few, by chance alone
 /// all of one are below all of the other in 2 of 252 cases; with the usual nine, in 2 of 48,620.
 pub const LEAST_REPETITIONS: u32 = 5;
 

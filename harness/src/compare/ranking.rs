@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use placebench_datasets::ROUNDING;
 use serde::Serialize;
 
-use super::statistics::{holm, mean, signed_rank};
 use super::{ComparisonError, RunTable};
 use crate::results::Metric;
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, Observation, Resampling, Standings};
+use crate::statistics::{holm, mean, signed_rank};
 
 /// What to rank, by what, over what.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::statistics::{descending, mean, median, t_exceeded};
 use crate::results::{Codes, Metric, values};
+use crate::statistics::{descending, mean, median, t_exceeded};
 
 /// What is timed: placing, by placer, and simulating, by scheduler.
 pub const TIMED: [Metric; 2] = [Metric::PlaceSeconds, Metric::SimulateSeconds];
@@ -18,7 +18,7 @@ pub const FALSE_ALARM: f64 = 0.01;
 /// layout of memory, the room's temperature) does not show in repetitions.
 pub const LEAST_NOISE: f64 = 1.05;
 
-/// The noise of all algorithms counts like so many degrees of freedom of an algorithm's own: with few repetitions an algorithm's
+/// The noise of all algorithms counts like this many degrees of freedom of an algorithm's own: with few repetitions an algorithm's
 /// own scatter says little, and one that is noisier than others must not be judged by them alone (a moderated t-statistic).
 const PRIOR_FREEDOM: f64 = 10.0;
 
@@ -265,7 +265,7 @@ impl Noise {
         (moderated.freedom > 0.0).then_some(moderated)
     }
 
-    /// Standard error of the median of so many log ratios; `None` without repetitions.
+    /// Standard error of the median of `pairs` log ratios; `None` without repetitions.
     fn error(&self, algorithm: &str, pairs: usize) -> Option<f64> {
         let Scatter { squares, freedom } = self.scatter(algorithm)?;
         let of_median = if pairs < 3 { 1.0 } else { MEDIAN_TO_MEAN };

@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::matching::{Matching, cells, nothing_in_common};
 use super::quality::{LEAST_REPETITIONS, QualityCounts, is_measured, is_repeated};
-use super::statistics::descending;
 use super::time::{TIMED, TimeComparison, Timed};
 use super::{
     CellChange, ComparisonError, Effect, QualityComparison, RunTable, StatusChange, TimeChange, environment_differences,
 };
 use crate::results::{CellKey, Metric, Status, Table, cell_keys, values};
+use crate::statistics::descending;
 
 /// What to compare, and what counts as a regression. Limits are factors, new / old.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct CompareOptions {
     /// The metrics to compare.
     pub metrics: Vec<Metric>,
     /// How much a cell's metric may grow.
@@ -35,7 +35,7 @@ pub struct Options {
     pub all_cells: bool,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self {
             metrics: vec![Metric::Makespan],
@@ -135,7 +135,7 @@ impl Comparison {
     ///
     /// # Complexity
     /// O(n log n) in the number of rows.
-    pub fn new(old: &RunTable, new: &RunTable, options: &Options) -> Result<Self, ComparisonError> {
+    pub fn new(old: &RunTable, new: &RunTable, options: &CompareOptions) -> Result<Self, ComparisonError> {
         let metrics: BTreeSet<Metric> = options.metrics.iter().copied().chain(TIMED).collect();
         let metrics: Vec<Metric> = metrics.into_iter().collect();
         let mut comparison = Self {
@@ -196,7 +196,7 @@ impl Comparison {
         !self.regressions.is_empty()
     }
 
-    fn judge(&self, options: &Options) -> Vec<Regression> {
+    fn judge(&self, options: &CompareOptions) -> Vec<Regression> {
         let lost = self.status_changes.iter().filter(|change| change.effect == Effect::Regression);
         let mut found: Vec<Regression> = lost.cloned().map(Regression::Status).collect();
         if options.all_cells {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use placebench_base::nearest;
+use placebench_base::did_you_mean;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Settings of executors that measure. The simulator has none.
@@ -107,10 +107,7 @@ macro_rules! words {
                 let all = [$(Self::$variant),*];
                 all.into_iter().find(|word| word.name() == text).ok_or_else(|| {
                     let words = all.map(Self::name);
-                    match nearest(text, words) {
-                        Some(nearest) => format!("unknown {} '{text}': did you mean '{nearest}'?", $what),
-                        None => format!("unknown {} '{text}': use {}", $what, words.join(" or ")),
-                    }
+                    format!("unknown {} '{text}': {}", $what, did_you_mean(text, words))
                 })
             }
         }
@@ -220,7 +217,7 @@ mod tests {
     fn words_are_told_from_typos() {
         assert_eq!("compute".parse(), Ok(Kernel::Compute));
         assert_eq!("tpc".parse::<Transport>().unwrap_err(), "unknown transport 'tpc': did you mean 'tcp'?");
-        assert_eq!("mpi".parse::<Transport>().unwrap_err(), "unknown transport 'mpi': use memory or tcp");
+        assert_eq!("mpi".parse::<Transport>().unwrap_err(), "unknown transport 'mpi': use one of memory, tcp");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use placebench_base::nearest;
+use placebench_base::did_you_mean;
 use polars::prelude::*;
 use serde::Deserialize;
 
@@ -112,9 +112,9 @@ impl FromStr for Column {
 
     fn from_str(name: &str) -> Result<Self, UnknownColumn> {
         let found = Self::ALL.into_iter().find(|column| column.name() == name);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            UnknownColumn { name: name.to_owned(), remedy: remedy(name, &names) }
+        found.ok_or_else(|| UnknownColumn {
+            name: name.to_owned(),
+            remedy: did_you_mean(name, Self::ALL.map(Self::name)),
         })
     }
 }
@@ -127,12 +127,4 @@ pub struct UnknownColumn {
     pub name: String,
     /// What to write instead.
     pub remedy: String,
-}
-
-/// The nearest name, or all of them.
-pub(super) fn remedy(name: &str, known: &[&str]) -> String {
-    match nearest(name, known.iter().copied()) {
-        Some(nearest) => format!("did you mean '{nearest}'?"),
-        None => format!("use one of {}", known.join(", ")),
-    }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use placebench_base::did_you_mean;
 use polars::prelude::*;
 use serde::Deserialize;
 
-use super::column::remedy;
 use super::{Column, Table, UnknownColumn};
 
 /// The rows that have, in each column named, one of the values listed; all rows if no column is named.
@@ -120,8 +120,8 @@ impl Filter {
                     }
                     known.sort_unstable();
                     known.dedup();
-                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                    let (column, remedy) = (column.title(), remedy(value, &known));
+                    let remedy = did_you_mean(value, known.iter().map(String::as_str));
+                    let column = column.title();
                     return Err(FilterError::Value { column, value: value.clone(), remedy });
                 }
             }

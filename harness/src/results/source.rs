@@ -17,7 +17,7 @@ use super::{Row, TableError};
 /// Rows of a group in the files that we write: they are read together.
 pub(super) const GROUP_ROWS: usize = 1 << 16;
 
-/// Rows in memory, or in a Parquet file of which only what is asked for is read.
+/// Rows in memory, or in a Parquet file, from which only what is asked for is read.
 pub(super) enum Source {
     /// All columns of [`Row`].
     Frame(DataFrame),

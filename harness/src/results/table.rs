@@ -17,10 +17,10 @@ use crate::problem::Kinds;
 pub const CELL: [&str; 10] =
     ["suite", "graph", "cluster", "kinds", "network", "executor", "placer", "scheduler", "repetition", "seed"];
 
-/// Rows of a part of a table: the columns of a query over so many take some ten MB.
+/// Rows of a part of a table: the columns of a query over them take some ten MB.
 const PART_ROWS: usize = 1 << 18;
 
-/// Rows, in memory or in a Parquet file of which queries read the columns that they need. The columns are those of
+/// Rows, in memory or in a Parquet file, from which queries read the columns that they need. The columns are those of
 /// [`Row`], and three that follow from them:
 ///
 /// - `row`: the number of the row, from 0; it stays the same when rows are filtered out;
@@ -90,7 +90,7 @@ impl Table {
         Self { steps: Arc::new(steps.clone()), ..self.clone() }
     }
 
-    /// The table with other parts: each of at least so many rows, but for the last.
+    /// The table with other parts: each of at least `rows` rows, but for the last.
     #[must_use]
     pub fn in_parts_of(&self, rows: usize) -> Self {
         Self { part_rows: rows, ..self.clone() }
@@ -273,7 +273,7 @@ impl Table {
         Ok(distinct.names().iter().map(|name| name.to_string()).collect())
     }
 
-    /// The parts of several tables together, in the order of graphs and clusters, of which none is in two parts. A part has a
+    /// The parts of several tables together, in the order of graphs and clusters, none in two parts. A part has a
     /// table for each, in the order of `tables`.
     pub fn aligned(tables: &[&Self]) -> Vec<Vec<Self>> {
         let mut blocks: BTreeMap<(&str, &str), Vec<Vec<&Block>>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use super::folder::{RESULTS, read_environment, read_suite};
 use super::folder_error::FolderError;
 use super::journal::{Lines, PartHeader, is_part, journals, parse};
 use crate::results::{Row, Status, write_rows};
-use crate::suite::{CellName, Plan, Positions, Shard};
+use crate::suite::{CellName, Positions, RunPlan, Shard};
 
 /// The cells of a plan that have a row in a journal of a run folder: of each cell the first complete one, the journals in the
 /// order of their names.
@@ -19,7 +19,7 @@ use crate::suite::{CellName, Plan, Positions, Shard};
 /// 16 bytes a cell; reading is linear in the bytes of the journals, each read once.
 pub struct Finished<'a> {
     folder: PathBuf,
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     positions: Positions<'a>,
     run: PartHeader,
     /// Journals by their number in a [`Location`].
@@ -44,7 +44,7 @@ impl<'a> Finished<'a> {
     ///
     /// # Errors
     /// If the folder is no run folder.
-    pub fn new(folder: &Path, plan: &'a Plan) -> Result<Self, FolderError> {
+    pub fn new(folder: &Path, plan: &'a RunPlan) -> Result<Self, FolderError> {
         let run = PartHeader::new(&read_suite(folder)?.0, &read_environment(folder)?);
         Ok(Self {
             folder: folder.to_owned(),
@@ -114,7 +114,7 @@ impl<'a> Finished<'a> {
         self.done == self.rows.len()
     }
 
-    /// Whether the cell with this index in [`Plan::cells`] is.
+    /// Whether the cell with this index in [`RunPlan::cells`] is.
     pub fn has(&self, cell: usize) -> bool {
         self.rows[cell].is_some()
     }
@@ -189,12 +189,12 @@ mod tests {
         preset = "laich7"
     "#;
 
-    fn plan() -> Plan {
-        Plan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap()
+    fn plan() -> RunPlan {
+        RunPlan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap()
     }
 
     /// The row of a cell as attempt `by` would have it.
-    fn row(plan: &Plan, cell: usize, by: f64) -> Row {
+    fn row(plan: &RunPlan, cell: usize, by: f64) -> Row {
         Row { status: "ok".into(), place_seconds: Some(by), ..plan.request(plan.cells[cell]).blank_row() }
     }
 
@@ -202,7 +202,7 @@ mod tests {
         RunFolder::open(path, SUITE, &environment(), shard).unwrap()
     }
 
-    fn finished<'a>(path: &Path, plan: &'a Plan) -> Finished<'a> {
+    fn finished<'a>(path: &Path, plan: &'a RunPlan) -> Finished<'a> {
         let mut finished = Finished::new(path, plan).unwrap();
         finished.update(None, |_, _| ()).unwrap();
         finished

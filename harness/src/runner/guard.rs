@@ -12,7 +12,7 @@ pub const CELL_THREAD: &str = "placebench-cell";
 
 /// How guarded work ended.
 #[derive(Debug, PartialEq)]
-pub(super) enum Outcome<T> {
+pub(super) enum Guarded<T> {
     /// It returned.
     Done(T),
     /// It returned, but after its limit.
@@ -37,7 +37,7 @@ pub(super) fn guarded<T: Send + 'static>(
     limit: Option<Duration>,
     run_stop: &StopToken,
     work: impl FnOnce(StopToken) -> T + Send + 'static,
-) -> Outcome<T> {
+) -> Guarded<T> {
     let deadline = limit.map(|limit| Instant::now() + limit);
     let token = deadline.map_or_else(|| run_stop.clone(), |deadline| run_stop.until(deadline));
     let (sender, receiver) = channel();
@@ -47,27 +47,27 @@ pub(super) fn guarded<T: Send + 'static>(
         let _ = sender.send(result.map_err(|payload| panic_message(payload.as_ref())));
     });
     if let Err(error) = spawned {
-        return Outcome::Panicked(format!("cannot start a thread: {error}"));
+        return Guarded::Panicked(format!("cannot start a thread: {error}"));
     }
     let mut asked_to_stop = None::<Instant>;
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Ok(value)) => {
                 let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                return if late { Outcome::Late(value) } else { Outcome::Done(value) };
+                return if late { Guarded::Late(value) } else { Guarded::Done(value) };
             }
-            Ok(Err(message)) => return Outcome::Panicked(message),
-            Err(RecvTimeoutError::Disconnected) => return Outcome::Panicked("the thread vanished".to_owned()),
+            Ok(Err(message)) => return Guarded::Panicked(message),
+            Err(RecvTimeoutError::Disconnected) => return Guarded::Panicked("the thread vanished".to_owned()),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if run_stop.is_stopped() {
             let since = *asked_to_stop.get_or_insert_with(Instant::now);
             if since.elapsed() > GRACE {
-                return Outcome::Stopped;
+                return Guarded::Stopped;
             }
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline + GRACE) {
-            return Outcome::TimedOut;
+            return Guarded::TimedOut;
         }
     }
 }
@@ -85,17 +85,17 @@ mod tests {
     #[test]
     fn a_panic_becomes_its_message() {
         let outcome = guarded::<()>(None, &StopToken::default(), |_| panic!("index {} is out of bounds", 7));
-        assert_eq!(outcome, Outcome::Panicked("index 7 is out of bounds".to_owned()));
+        assert_eq!(outcome, Guarded::Panicked("index 7 is out of bounds".to_owned()));
     }
 
     #[test]
     fn work_that_ignores_its_deadline_is_abandoned() {
-        let outcome: Outcome<()> = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |_| {
+        let outcome: Guarded<()> = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |_| {
             loop {
                 thread::park();
             }
         });
-        assert_eq!(outcome, Outcome::TimedOut);
+        assert_eq!(outcome, Guarded::TimedOut);
     }
 
     #[test]
@@ -106,11 +106,11 @@ mod tests {
             }
             thread::sleep(Duration::from_millis(2));
         });
-        assert_eq!(outcome, Outcome::Late(()));
+        assert_eq!(outcome, Guarded::Late(()));
     }
 
     #[test]
     fn work_in_time_returns_its_value() {
-        assert_eq!(guarded(Some(Duration::from_secs(60)), &StopToken::default(), |_| 42), Outcome::Done(42));
+        assert_eq!(guarded(Some(Duration::from_secs(60)), &StopToken::default(), |_| 42), Guarded::Done(42));
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use placebench_datasets::format::sha256;
 
 use super::folder_error::FolderError;
-use crate::suite::{PlacerEntry, Plan};
+use crate::suite::{PlacerEntry, RunPlan};
 
 /// The SHA-256 of each file that the cells of a plan depend on, by its path: graphs (of a graph folder every file in it),
 /// clusters, and what the commands of placers name, the program itself and every argument that is a file. What programs
@@ -18,7 +18,7 @@ use crate::suite::{PlacerEntry, Plan};
 ///
 /// # Complexity
 /// O(bytes of all files).
-pub fn input_digests(plan: &Plan) -> Result<BTreeMap<String, String>, FolderError> {
+pub fn input_digests(plan: &RunPlan) -> Result<BTreeMap<String, String>, FolderError> {
     let mut files: Vec<PathBuf> = Vec::new();
     for group in plan.used_groups() {
         let (graph, cluster) = (&plan.suite.graphs[group.graph], &plan.suite.clusters[group.cluster]);

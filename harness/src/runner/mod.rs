@@ -30,8 +30,8 @@ pub use replay::{MeasuredCell, replay, replay_within};
 
 use crate::request::{Answer, CellRequest, Prepared, failed};
 use crate::results::{Row, Status};
-use crate::suite::{Cell, Group, Plan};
-use guard::{Outcome, guarded};
+use crate::suite::{Cell, CellGroup, RunPlan};
+use guard::{Guarded, guarded};
 
 /// Watches a run as it goes on; called from several threads.
 pub trait Observer: Sync {
@@ -41,7 +41,7 @@ pub trait Observer: Sync {
     /// A cell ended, well or not.
     fn cell(&self, ok: bool);
 
-    /// So many shards of the run are running, and so many wait.
+    /// How many shards of the run are running, and how many wait.
     fn shards(&self, _running: usize, _waiting: usize) {}
 
     /// Something that the person who waits should know.
@@ -85,7 +85,7 @@ impl RunOutcome {
 /// # Errors
 /// The first error of `record`.
 pub fn run<E: Send>(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     done: impl Fn(usize) -> bool,
     stop: &StopToken,
     observer: &dyn Observer,
@@ -114,7 +114,7 @@ pub fn run<E: Send>(
 
 /// Threads for the searches, if any is to run: as many as run cells, but not the same, since those wait for their cells.
 /// Without them, which only a lack of threads causes, searches use the global ones.
-fn search_pool(plan: &Plan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
+fn search_pool(plan: &RunPlan, jobs: &[Vec<Job>]) -> Option<Arc<ThreadPool>> {
     let searches = jobs.iter().flatten().any(|job| plan.placers[job[0].placer].1.uses_objective());
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(rayon::current_num_threads())
@@ -127,7 +127,7 @@ type Job = Vec<Cell>;
 
 /// The missing cells that are `wanted`, by group. Those that belong `together` are a job, in the order of its first.
 fn missing_jobs(
-    plan: &Plan,
+    plan: &RunPlan,
     done: impl Fn(usize) -> bool,
     wanted: impl Fn(&Cell) -> bool,
     together: impl Fn(Cell, Cell) -> bool,
@@ -147,17 +147,17 @@ fn missing_jobs(
 }
 
 /// Whether two cells of a group get the same placement: one that was searched for under another network model is not it.
-fn shares_placement(plan: &Plan, a: Cell, b: Cell) -> bool {
+fn shares_placement(plan: &RunPlan, a: Cell, b: Cell) -> bool {
     a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.uses_objective())
 }
 
 /// Whether the placements of two measured cells of a group take turns.
-fn takes_turns(plan: &Plan, a: Cell, b: Cell) -> bool {
+fn takes_turns(plan: &RunPlan, a: Cell, b: Cell) -> bool {
     plan.executors[a.executor].takes_turns && (a.executor, a.network) == (b.executor, b.network)
 }
 
 fn run_group<E: Send>(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     jobs: &[Job],
     pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
@@ -168,19 +168,19 @@ fn run_group<E: Send>(
     }
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
-        Outcome::Done(Ok(prepared)) | Outcome::Late(Ok(prepared)) => {
+        Guarded::Done(Ok(prepared)) | Guarded::Late(Ok(prepared)) => {
             jobs.par_iter().try_for_each(|job| run_job(plan, &prepared, job, pool, stop, keep))
         }
-        Outcome::Stopped => Ok(()),
-        Outcome::Done(Err(message)) | Outcome::Late(Err(message)) => {
+        Guarded::Stopped => Ok(()),
+        Guarded::Done(Err(message)) | Guarded::Late(Err(message)) => {
             fail_all(plan, jobs, Status::Error, &message, keep)
         }
-        Outcome::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
-        Outcome::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready in time", keep),
+        Guarded::Panicked(message) => fail_all(plan, jobs, Status::Panicked, &message, keep),
+        Guarded::TimedOut => fail_all(plan, jobs, Status::TimedOut, "the graph was not ready in time", keep),
     }
 }
 
-fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<Result<Prepared, String>> {
+fn make_instance(plan: &Arc<RunPlan>, group: &CellGroup, stop: &StopToken) -> Guarded<Result<Prepared, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |stop| {
         let problem = plan.problem(&group).map_err(|error| error.to_string())?;
@@ -189,7 +189,7 @@ fn make_instance(plan: &Arc<Plan>, group: &Group, stop: &StopToken) -> Outcome<R
 }
 
 fn run_job<E>(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     prepared: &Prepared,
     job: &[Cell],
     pool: Option<&Arc<ThreadPool>>,
@@ -217,13 +217,13 @@ fn run_job<E>(
     };
     let describe = |cell: Cell| prepared.blank_row(&plan.request(cell));
     match guarded(limit, stop, work) {
-        Outcome::Done(None) | Outcome::Stopped => Ok(()),
-        Outcome::Done(Some(rows)) => rows.into_iter().try_for_each(keep),
-        Outcome::Panicked(message) => {
+        Guarded::Done(None) | Guarded::Stopped => Ok(()),
+        Guarded::Done(Some(rows)) => rows.into_iter().try_for_each(keep),
+        Guarded::Panicked(message) => {
             job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::Panicked, &message)))
         }
         // A placer that was stopped may have reported more about it than the limit.
-        Outcome::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
+        Guarded::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
             // Programs say what their limit was.
             let named = |error: String| match error.starts_with("stopped") {
                 true => format!("{error}; {}", limit_text(plan)),
@@ -231,7 +231,7 @@ fn run_job<E>(
             };
             rows.into_iter().map(|row| Row { error: row.error.map(named), ..row }).try_for_each(keep)
         }
-        Outcome::Late(_) | Outcome::TimedOut => {
+        Guarded::Late(_) | Guarded::TimedOut => {
             let message = format!("not done in time; {}", limit_text(plan));
             job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::TimedOut, &message)))
         }
@@ -258,12 +258,12 @@ fn kept(answer: Answer) -> Option<Row> {
     (!answer.is_stopped()).then_some(answer.row)
 }
 
-fn limit_text(plan: &Plan) -> String {
+fn limit_text(plan: &RunPlan) -> String {
     format!("the suite's time_limit_seconds is {}", plan.suite.time_limit_seconds.unwrap_or_default())
 }
 
 fn fail_all<E>(
-    plan: &Plan,
+    plan: &RunPlan,
     jobs: &[Job],
     status: Status,
     message: &str,

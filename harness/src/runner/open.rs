@@ -8,9 +8,9 @@ use super::folder::{RESULTS, check_is_run, read_suite};
 use super::folder_error::FolderError;
 use super::journal::{journals, rows_of};
 use crate::results::{Row, Table, TableBuilder, TableError};
-use crate::suite::Plan;
+use crate::suite::RunPlan;
 
-/// Opens the table of a run, of which queries read what they need. The rows of an unfinished run are read from the journals,
+/// Opens the table of a run. Queries read from it what they need. The rows of an unfinished run are read from the journals,
 /// if they are many into a temporary file: of each cell the first, in the order of the suite. If this version cannot read
 /// the suite, in the order of the journals.
 ///
@@ -27,7 +27,7 @@ pub fn open_run(path: &Path) -> Result<Table, FolderError> {
         return Ok(Table::open(&results)?);
     }
     let mut table = TableBuilder::new();
-    match read_suite(path)?.1.ok().and_then(|suite| Plan::new(suite).ok()) {
+    match read_suite(path)?.1.ok().and_then(|suite| RunPlan::new(suite).ok()) {
         Some(plan) => {
             let mut finished = Finished::new(path, &plan)?;
             finished.update(None, |_, _| ())?;
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_rows_of_an_unfinished_run_are_in_the_order_of_the_suite_and_not_in_memory() {
         let folder = tempfile::tempdir().unwrap();
-        let plan = Plan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap();
+        let plan = RunPlan::new(Suite::parse(SUITE, "s.toml").unwrap()).unwrap();
         let run = RunFolder::open(folder.path(), SUITE, &environment(), None).unwrap();
         let row = |cell: Cell, seconds: f64| Row {
             status: Status::Ok.name().into(),

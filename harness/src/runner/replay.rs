@@ -8,29 +8,34 @@ use std::time::Duration;
 use placebench_algorithms::StopToken;
 use placebench_datasets::{Instance, PlacedGraph, Placement};
 
-use super::guard::{Outcome, guarded};
+use super::guard::{Guarded, guarded};
 use crate::MeasuredTimeline;
 use crate::evaluate::Evaluation;
 use crate::execute::simulate::{Simulator, simulate};
 use crate::execute::{Replay, order_of};
-use crate::suite::{Cell, Plan};
+use crate::suite::{Cell, RunPlan};
 use crate::timeline::Timeline;
 
 /// As [`replay`], but a panic or a placer that takes too long is an error, too.
 ///
 /// # Errors
 /// One line that says what went wrong: the placer refuses, panics, or is not done within `limit`.
-pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: Duration) -> Result<Evaluation, String> {
+pub fn replay_within(
+    plan: &Arc<RunPlan>,
+    cell: Cell,
+    instance: &Instance,
+    limit: Duration,
+) -> Result<Evaluation, String> {
     let (plan, instance) = (Arc::clone(plan), instance.clone());
     let work = move |stop: StopToken| replay(&plan, cell, &instance, &stop);
     match guarded(Some(limit), &StopToken::default(), work) {
-        Outcome::Done(result) | Outcome::Late(result) => result,
-        Outcome::Panicked(message) => Err(format!("panicked: {message}")),
-        Outcome::TimedOut | Outcome::Stopped => Err(format!("not done within {} s", limit.as_secs_f64())),
+        Guarded::Done(result) | Guarded::Late(result) => result,
+        Guarded::Panicked(message) => Err(format!("panicked: {message}")),
+        Guarded::TimedOut | Guarded::Stopped => Err(format!("not done within {} s", limit.as_secs_f64())),
     }
 }
 
-/// Places and simulates a cell again, on the instance of its group ([`Plan::problem`]). The outcome is that of the run, byte
+/// Places and simulates a cell again, on the instance of its group ([`RunPlan::problem`]). The outcome is that of the run, byte
 /// for byte, as long as the version of placebench is the same; of a measured cell it is the simulation whose order was
 /// executed. Every choice of a device is recorded, unless the placer decides during the run. There are no ratios to
 /// reference values.
@@ -40,7 +45,7 @@ pub fn replay_within(plan: &Arc<Plan>, cell: Cell, instance: &Instance, limit: D
 ///
 /// # Complexity
 /// That of the cell.
-pub fn replay(plan: &Plan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
+pub fn replay(plan: &RunPlan, cell: Cell, instance: &Instance, stop: &StopToken) -> Result<Evaluation, String> {
     let request = plan.request(cell);
     let simulator = Simulator { record_choices: true, ..Simulator::new(request.network) };
     request.evaluate_on(&simulator, instance, stop).map_err(|error| error.to_string())
@@ -58,14 +63,14 @@ pub struct MeasuredCell {
 }
 
 impl MeasuredCell {
-    /// What the folder of a run keeps of a cell, on the instance of the cell's group ([`Plan::problem`]).
+    /// What the folder of a run keeps of a cell, on the instance of the cell's group ([`RunPlan::problem`]).
     ///
     /// # Errors
     /// One line, if the folder keeps nothing of the cell, or what it keeps is of another instance.
     ///
     /// # Complexity
     /// That of a simulation.
-    pub fn read(run: &Path, plan: &Plan, cell: Cell, instance: &Instance) -> Result<Self, String> {
+    pub fn read(run: &Path, plan: &RunPlan, cell: Cell, instance: &Instance) -> Result<Self, String> {
         let (placement, measured) = MeasuredTimeline::read(run, &plan.key(cell))?.restore(instance)?;
         let placed = PlacedGraph::new(instance, &placement);
         let replay = Replay { order: order_of(&placed, &measured) };
@@ -99,7 +104,7 @@ mod tests {
             preset = "laich7"
             send_ops = 10.0
         "#;
-        let plan = Arc::new(Plan::new(Suite::parse(text, "small.toml").unwrap()).unwrap());
+        let plan = Arc::new(RunPlan::new(Suite::parse(text, "small.toml").unwrap()).unwrap());
         let rows = Mutex::new(Vec::new());
         let keep = |row: &Row| {
             rows.lock().unwrap().push(row.clone());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use placebench_base::nearest;
+use placebench_base::did_you_mean;
 
 use super::{Suite, SuiteError};
 
@@ -53,18 +53,17 @@ impl Suite {
     /// # Errors
     /// If there is none, with the nearest name that there is; as [`Suite::read`].
     pub fn named(name: &str) -> Result<Self, SuiteError> {
-        let known = || BUILT_IN.iter().map(|suite| suite.name);
-        let unknown = |remedy: String| Err(SuiteError::Unknown { name: name.to_owned(), remedy });
         match BuiltIn::find(name) {
             Some(built_in) => built_in.suite(),
             None if Path::new(name).exists() => Self::read(Path::new(name)),
             None if name.ends_with(".toml") => {
                 Err(SuiteError::Io { path: name.to_owned(), reason: "no such file".to_owned() })
             }
-            None => match nearest(name, known()) {
-                Some(nearest) => unknown(format!("did you mean '{nearest}'?")),
-                None => unknown(format!("give a suite file or one of {}", known().collect::<Vec<_>>().join(", "))),
-            },
+            None => {
+                let remedy = did_you_mean(name, BUILT_IN.iter().map(|suite| suite.name));
+                let remedy = format!("{remedy}{}", if remedy.ends_with('?') { "" } else { ", or a suite file" });
+                Err(SuiteError::Unknown { name: name.to_owned(), remedy })
+            }
         }
     }
 }
@@ -73,7 +72,7 @@ impl Suite {
 mod tests {
     use super::*;
     use crate::problem::Kinds;
-    use crate::suite::Plan;
+    use crate::suite::RunPlan;
     use placebench_datasets::MemoryRule;
 
     #[test]
@@ -100,7 +99,7 @@ mod tests {
                 let read = if cluster.label().ends_with("_memory") { MemoryRule::Unlimited } else { memory };
                 assert_eq!(cluster.memory, read, "{name}");
             }
-            let plan = Plan::new(suite(name)).unwrap();
+            let plan = RunPlan::new(suite(name)).unwrap();
             assert!(plan.cells.iter().all(|&cell| plan.key(cell).kinds == Kinds::AsGiven), "{name}");
         }
     }
@@ -108,7 +107,7 @@ mod tests {
     #[test]
     fn built_in_suites_say_where_accelerators_alone_run_what_they_can() {
         for built_in in BUILT_IN {
-            let plan = Plan::new(built_in.suite().unwrap()).unwrap();
+            let plan = RunPlan::new(built_in.suite().unwrap()).unwrap();
             for group in &plan.groups {
                 let said = plan.suite.clusters[group.cluster].kinds.unwrap_or(Kinds::AsGiven);
                 assert_eq!(plan.suite.kinds(group.graph, group.cluster), said, "{}: {group:?}", built_in.name);

@@ -51,7 +51,7 @@ fn known_columns() -> String {
 
 /// One graph on one cluster in one repetition: what shares an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct CellGroup {
     /// Index into [`Suite::graphs`].
     pub graph: usize,
     /// Index into [`Suite::clusters`].
@@ -65,20 +65,20 @@ pub struct Group {
 /// One execution: a group, a placer, a network model, a scheduler, an executor. Ordered as in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// Index into [`Plan::groups`].
+    /// Index into [`RunPlan::groups`].
     pub group: usize,
-    /// Index into [`Plan::placers`].
+    /// Index into [`RunPlan::placers`].
     pub placer: usize,
-    /// Index into [`Plan::networks`].
+    /// Index into [`RunPlan::networks`].
     pub network: usize,
-    /// Index into [`Plan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
+    /// Index into [`RunPlan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
     pub scheduler: Option<usize>,
-    /// Index into [`Plan::executors`].
+    /// Index into [`RunPlan::executors`].
     pub executor: usize,
 }
 
 /// A suite with its names resolved and its cells listed.
-pub struct Plan {
+pub struct RunPlan {
     /// The suite.
     pub suite: Suite,
     /// Placers as tables print them: by name, else with their specs as written.
@@ -90,13 +90,13 @@ pub struct Plan {
     /// Executors.
     pub executors: Vec<&'static ExecutorEntry>,
     /// All groups: graphs, then clusters, then repetitions.
-    pub groups: Vec<Group>,
+    pub groups: Vec<CellGroup>,
     /// All cells that the suite selects: groups, then placers, then networks, then schedulers, then executors.
     pub cells: Vec<Cell>,
 }
 
-impl Plan {
-    /// Resolves a suite. Where it leaves open on which kinds of devices the ops of a graph may run, [`Plan::suite`] says
+impl RunPlan {
+    /// Resolves a suite. Where it leaves open on which kinds of devices the ops of a graph may run, [`RunPlan::suite`] says
     /// what the graph's own rule is: a run whose files are gone can still be read.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Plan {
     }
 
     /// The groups that have cells, in order.
-    pub fn used_groups(&self) -> impl Iterator<Item = &Group> {
+    pub fn used_groups(&self) -> impl Iterator<Item = &CellGroup> {
         let mut used = vec![false; self.groups.len()];
         self.cells.iter().for_each(|cell| used[cell.group] = true);
         self.groups.iter().zip(used).filter(|(_, used)| *used).map(|(group, _)| group)
@@ -207,7 +207,7 @@ impl Plan {
                 }
                 for repetition in 0..entry.repetitions.unwrap_or(self.suite.repetitions) {
                     let seed = self.suite.seed.wrapping_add(u64::from(repetition));
-                    self.groups.push(Group { graph, cluster, repetition, seed });
+                    self.groups.push(CellGroup { graph, cluster, repetition, seed });
                 }
             }
         }
@@ -243,7 +243,7 @@ impl Plan {
     ///
     /// # Errors
     /// If a file is gone or cannot be read, or graph and cluster do not fit together.
-    pub fn problem(&self, group: &Group) -> Result<Problem, ProblemError> {
+    pub fn problem(&self, group: &CellGroup) -> Result<Problem, ProblemError> {
         Problem::new(&self.suite.graphs[group.graph], &self.suite.clusters[group.cluster], group.seed)
     }
 
@@ -315,15 +315,15 @@ mod tests {
         placer = "heft(average=speed)"
     "#;
 
-    fn plan(filter: &str) -> Result<Plan, PlanError> {
+    fn plan(filter: &str) -> Result<RunPlan, PlanError> {
         let line = if filter.is_empty() { String::new() } else { format!("where = \"{filter}\"") };
-        Plan::new(Suite::parse(&SUITE.replace("WHERE", &line), "s.toml").unwrap())
+        RunPlan::new(Suite::parse(&SUITE.replace("WHERE", &line), "s.toml").unwrap())
     }
 
     #[test]
     fn a_filter_keeps_the_cells_whose_rows_a_table_of_the_whole_run_would_keep() {
         let whole = plan("").unwrap();
-        let keys = |plan: &Plan| plan.cells.iter().map(|&cell| plan.key(cell)).collect::<Vec<_>>();
+        let keys = |plan: &RunPlan| plan.cells.iter().map(|&cell| plan.key(cell)).collect::<Vec<_>>();
         let all = keys(&whole);
         let kept = |filter: &str, keep: &dyn Fn(&CellKey) -> bool| {
             let expected: Vec<CellKey> = all.iter().filter(|key| keep(key)).cloned().collect();
@@ -340,7 +340,7 @@ mod tests {
         });
         kept("seed=1", &|key| key.seed == 1);
         assert_eq!(keys(&plan("suite=small cluster=laich7").unwrap()), all);
-        let used = |plan: &Plan| (plan.used_groups().count(), plan.used_placer_entries().count());
+        let used = |plan: &RunPlan| (plan.used_groups().count(), plan.used_placer_entries().count());
         assert_eq!(used(&whole), (3, 1));
         assert_eq!(used(&plan("graph=laich1 placer=cats").unwrap()), (1, 0));
     }

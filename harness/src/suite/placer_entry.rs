@@ -26,7 +26,7 @@ pub enum PlacerEntry {
 }
 
 /// A placer that only the program that runs the suite can call, as `placebench.run` in Python does: see
-/// [`Plan::provide`](super::Plan::provide).
+/// [`RunPlan::provide`](super::RunPlan::provide).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionPlacer {
     /// Name in tables.

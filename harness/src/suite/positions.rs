@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use placebench_algorithms::ONLINE;
 use serde::Deserialize;
 
-use super::{Cell, Plan};
+use super::{Cell, RunPlan};
 use crate::results::CellKey;
 
 /// What a line of a journal says about its cell: enough to find it, without the metrics.
@@ -40,7 +40,7 @@ fn simulate() -> Cow<'static, str> {
 
 /// Finds the cells of a plan by what rows call them. It needs memory for the names and groups, not for the cells.
 pub struct Positions<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     graphs: HashMap<String, usize>,
     clusters: HashMap<String, usize>,
     placers: HashMap<&'a str, usize>,
@@ -52,15 +52,16 @@ pub struct Positions<'a> {
 }
 
 impl<'a> Positions<'a> {
-    /// Of a plan, or of what is left of it after [`Plan::keep_shard`].
+    /// Of a plan, or of what is left of it after [`RunPlan::keep_shard`].
     ///
     /// # Complexity
     /// O(names + groups).
-    pub fn new(plan: &'a Plan) -> Self {
+    pub fn new(plan: &'a RunPlan) -> Self {
         fn numbered<T: std::hash::Hash + Eq>(names: impl Iterator<Item = T>) -> HashMap<T, usize> {
             names.enumerate().map(|(index, name)| (name, index)).collect()
         }
-        let group = |(index, group): (usize, &super::Group)| ((group.graph, group.cluster, group.repetition), index);
+        let group =
+            |(index, group): (usize, &super::CellGroup)| ((group.graph, group.cluster, group.repetition), index);
         Self {
             plan,
             graphs: numbered(plan.suite.graphs.iter().map(|graph| graph.label())),
@@ -89,7 +90,7 @@ impl<'a> Positions<'a> {
         })
     }
 
-    /// The index of a cell in [`Plan::cells`]; `None` if the plan has no such cell.
+    /// The index of a cell in [`RunPlan::cells`]; `None` if the plan has no such cell.
     ///
     /// # Complexity
     /// O(log cells).
@@ -138,7 +139,7 @@ mod tests {
             preset = "tiny3"
         "#;
         for shard in [None, Some(Shard { index: 2, count: 3 })] {
-            let mut plan = Plan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
+            let mut plan = RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
             shard.into_iter().for_each(|shard| plan.keep_shard(shard));
             let positions = Positions::new(&plan);
             let place = |line: &str| positions.of(&serde_json::from_str(line).unwrap());

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use super::{Group, Plan};
+use super::{CellGroup, RunPlan};
 
 /// One of the parts that a suite is cut into: `3/8` is the third of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ impl FromStr for Shard {
     }
 }
 
-impl Plan {
+impl RunPlan {
     /// The shard of each group, from 1 to `count`; 0 for groups without cells.
     ///
     /// Groups are ordered by a hash of their graph, cluster, repetition and seed, then dealt in turn: the same suite gives
@@ -68,7 +68,7 @@ impl Plan {
     }
 
     fn hash(&self, group: usize) -> [u8; 32] {
-        let Group { graph, cluster, repetition, seed } = self.groups[group];
+        let CellGroup { graph, cluster, repetition, seed } = self.groups[group];
         let (graph, cluster) = (self.suite.graphs[graph].label(), self.suite.clusters[cluster].label());
         Sha256::digest(format!("{graph}\0{cluster}\0{repetition}\0{seed}")).into()
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::suite::{Cell, Suite};
 
-    fn plan() -> Plan {
+    fn plan() -> RunPlan {
         let text = r#"
             name = "s"
             repetitions = 5
@@ -96,7 +96,7 @@ mod tests {
             [[cluster]]
             preset = "tiny3"
         "#;
-        Plan::new(Suite::parse(text, "s.toml").unwrap()).unwrap()
+        RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use placebench_algorithms::fairness::{Exception, Law};
-use placebench_algorithms::{Entry, Placer, Scheduler, Spec, StopToken, registry};
+use placebench_algorithms::{Placer, RegistryEntry, Scheduler, Spec, StopToken, registry};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpSpec};
 use placebench_harness::evaluate::Evaluator;
 use placebench_harness::execute::simulate::{ContentionFree, Simulator};
@@ -23,7 +23,7 @@ struct Contender {
 }
 
 fn contenders() -> Vec<Contender> {
-    let contender = |entry: &'static Entry<dyn Placer>| {
+    let contender = |entry: &'static RegistryEntry<dyn Placer>| {
         let mut spec = Spec { name: entry.name.clone(), params: Vec::new() };
         for (param, value) in [("budget", "40"), ("trials", "20"), ("nodes", "200000")] {
             if entry.params().iter().any(|known| known.name == param) {

@@ -1,7 +1,7 @@
 //! Confidence intervals by resampling, the same at every call.
 
 use placebench_datasets::SplitMix64;
-use placebench_harness::compare::statistics::{bootstrap, percentile_interval};
+use placebench_harness::statistics::{bootstrap, percentile_interval};
 
 /// What an interval of its own leaves out on each side: 95 % confidence.
 const TAIL: f64 = 0.025;

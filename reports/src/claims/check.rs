@@ -13,7 +13,7 @@ use super::{Claim, Repetitions};
 ///
 /// Numbers are rounded to nine digits, so that what differs by rounding alone is equal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
+pub struct ClaimRatio {
     /// The values of the columns of `each`, and which of the values listed are compared.
     pub label: String,
     /// The ratio, a geometric mean over repetitions; or the correlation.
@@ -30,12 +30,12 @@ pub struct Group {
 }
 
 /// A group before it is known how many there are.
-type Sampled = (Group, Resamples);
+type Sampled = (ClaimRatio, Resamples);
 
 /// Groups with their intervals.
-fn with_intervals(sampled: Vec<Sampled>) -> Vec<Group> {
+fn with_intervals(sampled: Vec<Sampled>) -> Vec<ClaimRatio> {
     let count = sampled.len();
-    let group = |(group, resamples): Sampled| Group {
+    let group = |(group, resamples): Sampled| ClaimRatio {
         interval: resamples.interval(1),
         joint_interval: resamples.interval(count),
         ..group
@@ -52,8 +52,8 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// The mean of groups and its 95 % confidence interval over groups; `geometric`, or arithmetic.
-pub(super) fn mean_interval(groups: &[Group], geometric: bool) -> (Option<f64>, Option<(f64, f64)>) {
-    let scaled = |group: &Group| vec![if geometric { group.value.ln() } else { group.value }];
+pub(super) fn mean_interval(groups: &[ClaimRatio], geometric: bool) -> (Option<f64>, Option<(f64, f64)>) {
+    let scaled = |group: &ClaimRatio| vec![if geometric { group.value.ln() } else { group.value }];
     let back = |value: f64| rounded(if geometric { value.exp() } else { value });
     let mean = |groups: &[Vec<f64>]| {
         let values = groups.iter().flatten();
@@ -68,11 +68,11 @@ impl Claim {
     /// The groups of the claim in the order of labels; rows that are not `ok` do not count.
     ///
     /// # Complexity
-    /// O(rows + pairs) a resample, of which there are 1000.
+    /// O(rows + pairs) a resample. There are 1000 resamples.
     ///
     /// # Errors
     /// If Polars refuses.
-    pub fn groups(&self, table: &Table) -> PolarsResult<Vec<Group>> {
+    pub fn groups(&self, table: &Table) -> PolarsResult<Vec<ClaimRatio>> {
         let Some(metric) = self.metric else { return Ok(Vec::new()) };
         match self.correlates_with {
             None => self.ratios(metric, table),
@@ -103,7 +103,7 @@ impl Claim {
             / reference.mean().over(["graph", "cluster", "scheduler", "network", "executor", "repetition"])?)
     }
 
-    fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
+    fn ratios(&self, metric: Metric, table: &Table) -> PolarsResult<Vec<ClaimRatio>> {
         let sides = [
             self.numerator_takes.sides(&self.numerator),
             if self.denominator.is_empty() { Vec::new() } else { self.denominator_takes.sides(&self.denominator) },
@@ -160,7 +160,7 @@ impl Claim {
     }
 
     /// For each group the correlation of two metrics over its cells, each the mean over the cell's repetitions.
-    fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<Group>> {
+    fn correlations(&self, metric: Metric, other: Metric, table: &Table) -> PolarsResult<Vec<ClaimRatio>> {
         let cell = ["graph", "cluster", "placer", "scheduler", "network", "executor"];
         let frame = table
             .lazy()?
@@ -186,7 +186,7 @@ impl Claim {
         let group = |(label, (cells, rows)): (String, (Vec<(f64, f64)>, usize))| {
             let (value, samples) = (correlation(&cells)?, cells.len());
             let resamples = Resamples::new(&[cells], |groups| correlation(&groups[0]));
-            Some((Group { label, value, interval: None, joint_interval: None, rows, samples }, resamples))
+            Some((ClaimRatio { label, value, interval: None, joint_interval: None, rows, samples }, resamples))
         };
         Ok(with_intervals(groups.into_iter().filter_map(group).collect()))
     }
@@ -212,7 +212,7 @@ impl Samples {
         let rows = logs.iter().map(|(_, (_, rows))| rows).sum();
         let group = |label: String, log: f64, resamples: Resamples, rows: usize, samples: usize| {
             let value = rounded(log.exp());
-            let group = Group { label, value, interval: None, joint_interval: None, rows, samples };
+            let group = ClaimRatio { label, value, interval: None, joint_interval: None, rows, samples };
             (group, resamples.map(|log| rounded(log.exp())))
         };
         match repetitions {
@@ -269,7 +269,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Outcome;
+    use crate::claims::ClaimOutcome;
     use crate::summary::tests::{rows, table};
 
     fn claim(text: &str) -> Claim {
@@ -295,7 +295,7 @@ mod tests {
         // On b one of two repetitions failed.
         assert_eq!(groups.iter().map(|group| group.samples).collect::<Vec<_>>(), [2, 2, 1, 1]);
         assert_eq!(groups.iter().map(|group| group.rows).sum::<usize>(), 12);
-        assert_eq!(claim.judge(&groups).outcome, Outcome::Holds);
+        assert_eq!(claim.judge(&groups).outcome, ClaimOutcome::Holds);
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
         let groups = claim.groups(&Table::new(&rows).unwrap()).unwrap();
         let found: Vec<_> = groups.iter().map(|group| (group.label.as_str(), group.value)).collect();
         assert_eq!(found, [("a fifo", 1.0), ("a pct", 2.0)]);
-        assert_eq!(claim.judge(&groups).outcome, Outcome::Fails);
+        assert_eq!(claim.judge(&groups).outcome, ClaimOutcome::Fails);
     }
 
     #[test]
@@ -346,7 +346,7 @@ mod tests {
         );
         let groups = claim.groups(&Table::new(&rows).unwrap()).unwrap();
         assert!(groups.iter().all(|group| group.value == 1.0 && group.interval.is_none()), "{groups:?}");
-        assert_eq!(claim.judge(&groups).outcome, Outcome::Fails);
+        assert_eq!(claim.judge(&groups).outcome, ClaimOutcome::Fails);
     }
 
     #[test]
@@ -359,9 +359,9 @@ mod tests {
         let text = "where = {scheduler = ['pct']}\nnumerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\n\
                     each = ['graph']\nbelow = 1";
         let outcome = |claim: &Claim| claim.judge(&claim.groups(&table).unwrap()).outcome;
-        assert_eq!(outcome(&claim(text)), Outcome::Fails);
+        assert_eq!(outcome(&claim(text)), ClaimOutcome::Fails);
         let some = claim(&format!("{text}\nrepetitions = 'some'"));
-        assert_eq!(outcome(&some), Outcome::Holds);
+        assert_eq!(outcome(&some), ClaimOutcome::Holds);
         let labels: Vec<String> = some.groups(&table).unwrap().into_iter().map(|group| group.label).collect();
         assert_eq!(labels, ["a #0", "a #1", "b #0"]);
         // The spread of random is 3 on a, that of heft 1.
@@ -402,6 +402,6 @@ mod tests {
         let groups = claim(text).groups(&Table::new(&rows).unwrap()).unwrap();
         assert_eq!(groups[0].value, rounded((2.0f64 * 2.2).sqrt()));
         assert_eq!(groups[0].interval, Some((2.0, 2.2)));
-        assert_eq!(claim(text).judge(&groups).outcome, Outcome::Fails);
+        assert_eq!(claim(text).judge(&groups).outcome, ClaimOutcome::Fails);
     }
 }

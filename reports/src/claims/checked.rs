@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use placebench_harness::results::Row;
 use polars::prelude::{PolarsError, PolarsResult};
 
-use super::{Claims, Group, Outcome, Standing, Verdict};
+use super::{ClaimOutcome, ClaimRatio, ClaimVerdict, Claims, Standing};
 
 /// The groups of every claim under every reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// For each reading, for each claim.
-    pub groups: Vec<Vec<Vec<Group>>>,
+    pub groups: Vec<Vec<Vec<ClaimRatio>>>,
 }
 
 /// Why a file of groups cannot be used.
@@ -53,13 +53,14 @@ impl Checked {
     }
 
     /// The verdicts on a claim, one a reading.
-    pub fn verdicts(&self, claims: &Claims, claim: usize) -> Vec<Verdict> {
+    pub fn verdicts(&self, claims: &Claims, claim: usize) -> Vec<ClaimVerdict> {
         self.groups.iter().map(|groups| claims.claims[claim].judge(&groups[claim])).collect()
     }
 
     /// How a claim stands under all readings.
     pub fn standing(&self, claims: &Claims, claim: usize) -> Standing {
-        let outcomes: Vec<Outcome> = self.verdicts(claims, claim).into_iter().map(|verdict| verdict.outcome).collect();
+        let outcomes: Vec<ClaimOutcome> =
+            self.verdicts(claims, claim).into_iter().map(|verdict| verdict.outcome).collect();
         Standing::of(&outcomes)
     }
 
@@ -69,7 +70,7 @@ impl Checked {
         let mut text = format!("{HEADER}\n");
         for claim in 0..claims.claims.len() {
             for (reading, groups) in claims.readings.iter().zip(&self.groups) {
-                for Group { label, value, interval, joint_interval, rows, samples } in &groups[claim] {
+                for ClaimRatio { label, value, interval, joint_interval, rows, samples } in &groups[claim] {
                     let ends = |interval: &Option<(f64, f64)>| match interval {
                         Some((low, high)) => format!("{low}\t{high}"),
                         None => "\t".to_owned(),
@@ -111,7 +112,7 @@ impl Checked {
             };
             let (interval, joint_interval) = (interval(low, high)?, interval(joint_low, joint_high)?);
             let (value, rows, samples) = (float(value)?, count(rows)?, count(samples)?);
-            groups[position][index].push(Group {
+            groups[position][index].push(ClaimRatio {
                 label: label.to_owned(),
                 value,
                 interval,
@@ -129,7 +130,7 @@ pub(super) mod tests {
     use super::*;
     use crate::summary::tests::rows;
 
-    /// Two readings, network models, under the second of which random is twice as slow; two claims.
+    /// Two readings, network models; under the second, random is twice as slow. Two claims.
     pub(crate) fn example() -> (Claims, Checked) {
         let mut rows = rows();
         let mut slow = rows.clone();
@@ -159,11 +160,11 @@ pub(super) mod tests {
         assert_eq!(text.lines().nth(5), Some("1\tB\ta fifo\t4\t\t\t\t\t4\t2"), "{text}");
         assert_eq!(Checked::from_tsv(&claims, &text, "f").unwrap(), checked);
         let outcomes: Vec<_> = checked.verdicts(&claims, 0).into_iter().map(|verdict| verdict.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Holds, Outcome::Fails]);
+        assert_eq!(outcomes, [ClaimOutcome::Holds, ClaimOutcome::Fails]);
         assert_eq!(checked.standing(&claims, 0), Standing::DependsOnReading);
         assert_eq!(checked.standing(&claims, 1), Standing::CannotBeTested);
         let reason = checked.verdicts(&claims, 1).remove(0).outcome;
-        assert_eq!(reason, Outcome::CannotBeTested("no accuracy".into()));
+        assert_eq!(reason, ClaimOutcome::CannotBeTested("no accuracy".into()));
     }
 
     #[test]

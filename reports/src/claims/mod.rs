@@ -2,7 +2,7 @@
 //!
 //! A claim compares a metric of two selections of rows, pair by pair: rows agree in the columns of `each` and in the
 //! repetition, and differ in what `numerator` and `denominator` say. Each combination of `each`, and of the values that
-//! `numerator` and `denominator` list, is a [`Group`] with one ratio, the geometric mean over its repetitions; the claim
+//! `numerator` and `denominator` list, is a [`ClaimRatio`] with one ratio, the geometric mean over its repetitions; the claim
 //! holds if enough groups are on the right side of the limit.
 //!
 //! A claim that one metric follows another (`correlates_with`) needs no numerator and denominator: each group gives the
@@ -24,13 +24,13 @@ use std::collections::BTreeMap;
 use placebench_harness::results::{Column, Filter, Metric};
 use serde::Deserialize;
 
-pub use check::Group;
+pub use check::ClaimRatio;
 pub use checked::{Checked, CheckedError};
 pub use document::{Part, document};
 pub use print::claims_markdown;
 pub(crate) use print::{claims_table, counts};
 pub use records::{ClaimRecord, ClaimsDocument, ReadingRecord, VerdictRecord};
-pub use verdict::{Outcome, Standing, Verdict};
+pub use verdict::{ClaimOutcome, ClaimVerdict, Standing};
 
 /// The claims of one source.
 #[derive(Clone, Debug, Deserialize)]
@@ -169,7 +169,7 @@ impl Taken {
 
     fn of(self, values: &[f64]) -> Option<f64> {
         match self {
-            Self::Each => placebench_harness::compare::statistics::geometric_mean(values.iter().copied()),
+            Self::Each => placebench_harness::statistics::geometric_mean(values.iter().copied()),
             Self::Least => values.iter().copied().reduce(f64::min),
             Self::Most => values.iter().copied().reduce(f64::max),
         }

@@ -1,7 +1,7 @@
 //! Claims and verdicts as Markdown.
 
-use super::{Checked, Claim, Claims, Group, Outcome, Standing, Verdict};
-use crate::export::Table;
+use super::{Checked, Claim, ClaimOutcome, ClaimRatio, ClaimVerdict, Claims, Standing};
+use crate::export::TextTable;
 
 /// The longest line of prose.
 const WIDTH: usize = 118;
@@ -52,7 +52,7 @@ impl Claim {
 }
 
 /// The least and the most of the groups.
-fn range(groups: &[Group]) -> String {
+fn range(groups: &[ClaimRatio]) -> String {
     let values = || groups.iter().map(|group| group.value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     match groups {
@@ -64,14 +64,15 @@ fn range(groups: &[Group]) -> String {
 }
 
 /// A group with its interval.
-fn group_text(Group { label, value, interval, .. }: &Group) -> String {
+fn group_text(ClaimRatio { label, value, interval, .. }: &ClaimRatio) -> String {
     let interval = interval.map(|(low, high)| format!(" ({} to {})", number(low), number(high))).unwrap_or_default();
     format!("{label} {}{interval}", number(*value)).trim_start().to_owned()
 }
 
 /// Readings, verdicts and what explains them, as Markdown.
 pub fn claims_markdown(claims: &Claims, checked: &Checked) -> String {
-    let verdicts: Vec<Vec<Verdict>> = (0..claims.claims.len()).map(|claim| checked.verdicts(claims, claim)).collect();
+    let verdicts: Vec<Vec<ClaimVerdict>> =
+        (0..claims.claims.len()).map(|claim| checked.verdicts(claims, claim)).collect();
     let mut text = readings(claims, &verdicts);
     text.push_str(&format!("\n{}\n\n", wrapped(&counts(claims, checked), "")));
     text.push_str(&table(claims, checked));
@@ -104,13 +105,14 @@ pub(crate) fn counts(claims: &Claims, checked: &Checked) -> String {
 }
 
 /// The readings, and how many claims hold under each.
-fn readings(claims: &Claims, verdicts: &[Vec<Verdict>]) -> String {
+fn readings(claims: &Claims, verdicts: &[Vec<ClaimVerdict>]) -> String {
     let mut text = String::from(
         "| reading | what is read how | holds ✓ | does not hold ✗ | not decided ? |\n|---|---|--:|--:|--:|\n",
     );
     for (index, reading) in claims.readings.iter().enumerate() {
-        let count = |wanted: Outcome| verdicts.iter().filter(|verdicts| verdicts[index].outcome == wanted).count();
-        let (holds, fails, open) = (count(Outcome::Holds), count(Outcome::Fails), count(Outcome::NotDecided));
+        let count = |wanted: ClaimOutcome| verdicts.iter().filter(|verdicts| verdicts[index].outcome == wanted).count();
+        let (holds, fails, open) =
+            (count(ClaimOutcome::Holds), count(ClaimOutcome::Fails), count(ClaimOutcome::NotDecided));
         text.push_str(&format!("| {} | {} | {holds} | {fails} | {open} |\n", reading.name, reading.text));
     }
     text
@@ -118,17 +120,17 @@ fn readings(claims: &Claims, verdicts: &[Vec<Verdict>]) -> String {
 
 /// A claim a row, a reading a column, as Markdown.
 fn table(claims: &Claims, checked: &Checked) -> String {
-    let Table { header, rows } = claims_table(claims, checked);
+    let TextTable { header, rows } = claims_table(claims, checked);
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule = format!("|--:|{}\n", "---|".repeat(header.len() - 1));
     [line(&header), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }
 
 /// A claim a row, a reading a column.
-pub(crate) fn claims_table(claims: &Claims, checked: &Checked) -> Table {
+pub(crate) fn claims_table(claims: &Claims, checked: &Checked) -> TextTable {
     let readings = claims.readings.iter().map(|reading| reading.name.as_str());
     let header = ["#", "where", "claim", "expected", "source"].into_iter().chain(readings).chain(["verdict"]);
-    let mut table = Table::new(header);
+    let mut table = TextTable::new(header);
     for (index, claim) in claims.claims.iter().enumerate() {
         let verdicts = checked.verdicts(claims, index);
         let printed = claim.printed.clone().unwrap_or_default();
@@ -148,13 +150,13 @@ pub(crate) fn claims_table(claims: &Claims, checked: &Checked) -> Table {
 }
 
 /// How a claim stands, in words.
-fn standing(standing: Standing, verdicts: &[Verdict]) -> String {
-    let holds = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Holds).count();
+fn standing(standing: Standing, verdicts: &[ClaimVerdict]) -> String {
+    let holds = verdicts.iter().filter(|verdict| verdict.outcome == ClaimOutcome::Holds).count();
     match standing {
         Standing::Holds => "holds".to_owned(),
         Standing::DependsOnReading => format!("holds under {holds} of {}", verdicts.len()),
         Standing::DoesNotHold => "does not hold".to_owned(),
-        Standing::CannotBeTested if verdicts.iter().any(|verdict| verdict.outcome == Outcome::NotDecided) => {
+        Standing::CannotBeTested if verdicts.iter().any(|verdict| verdict.outcome == ClaimOutcome::NotDecided) => {
             "not decided".to_owned()
         }
         Standing::CannotBeTested => "cannot be tested".to_owned(),
@@ -162,14 +164,15 @@ fn standing(standing: Standing, verdicts: &[Verdict]) -> String {
 }
 
 /// For each claim that does not hold under every reading: why not.
-fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<Verdict>]) -> String {
+fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<ClaimVerdict>]) -> String {
     let mut text = String::new();
     for (index, claim) in claims.claims.iter().enumerate() {
         let mut item = format!("- **{}.**", index + 1);
-        let open = verdicts[index].iter().position(|v| matches!(v.outcome, Outcome::Fails | Outcome::NotDecided));
+        let open =
+            verdicts[index].iter().position(|v| matches!(v.outcome, ClaimOutcome::Fails | ClaimOutcome::NotDecided));
         if let Some(reading) = open {
             let (groups, verdict) = (&checked.groups[reading][index], &verdicts[index][reading]);
-            let not_within: Vec<&Group> = groups.iter().filter(|group| !claim.is_within(group)).collect();
+            let not_within: Vec<&ClaimRatio> = groups.iter().filter(|group| !claim.is_within(group)).collect();
             let name = if claims.readings.len() > 1 { &claims.readings[reading].name } else { "" };
             let verdict = verdict.outcome.words();
             item.push_str(&format!(" {verdict}{}{name}: ", if name.is_empty() { "" } else { " under " }));
@@ -180,7 +183,9 @@ fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<Verdict>]) -> Str
             item.push_str(&shown.join(", "));
             let rest = not_within.len().saturating_sub(SHOWN);
             item.push_str(&if rest > 0 { format!(" and {rest} more.") } else { ".".to_owned() });
-        } else if let Some(Outcome::CannotBeTested(reason)) = verdicts[index].first().map(|verdict| &verdict.outcome) {
+        } else if let Some(ClaimOutcome::CannotBeTested(reason)) =
+            verdicts[index].first().map(|verdict| &verdict.outcome)
+        {
             item.push_str(&format!(" cannot be tested: {reason}."));
         } else {
             continue;

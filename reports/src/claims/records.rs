@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Checked, Claims, Group, Outcome};
+use super::{Checked, ClaimOutcome, ClaimRatio, Claims};
 
 /// All claims of a source, checked under every reading.
 #[derive(Clone, Debug, Serialize)]
@@ -51,7 +51,7 @@ pub struct VerdictRecord<'a> {
     /// Why it cannot be tested.
     pub reason: Option<String>,
     /// Each ratio or correlation that counts, with its interval.
-    pub groups: &'a [Group],
+    pub groups: &'a [ClaimRatio],
 }
 
 impl<'a> ClaimsDocument<'a> {
@@ -64,7 +64,7 @@ impl<'a> ClaimsDocument<'a> {
                 reading: &reading.name,
                 outcome: outcome.words(),
                 reason: match outcome {
-                    Outcome::CannotBeTested(reason) => Some(reason),
+                    ClaimOutcome::CannotBeTested(reason) => Some(reason),
                     _ => None,
                 },
                 groups: &groups[claim],

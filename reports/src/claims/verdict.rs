@@ -1,11 +1,11 @@
 //! What becomes of a claim: its groups against its limits.
 
-use super::check::{Group, mean_interval};
+use super::check::{ClaimRatio, mean_interval};
 use super::{Claim, Repetitions};
 
 /// What became of a claim under a reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ClaimOutcome {
     /// Enough ratios are within the limits, with their intervals.
     Holds,
     /// Too few can be.
@@ -16,7 +16,7 @@ pub enum Outcome {
     CannotBeTested(String),
 }
 
-impl Outcome {
+impl ClaimOutcome {
     /// The verdict in words.
     pub fn words(&self) -> &'static str {
         match self {
@@ -53,14 +53,14 @@ pub enum Standing {
 
 impl Standing {
     /// Of the outcomes under each reading.
-    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a ClaimOutcome>) -> Self {
         let (mut holds, mut fails, mut open) = (false, false, false);
         for outcome in outcomes {
             match outcome {
-                Outcome::Holds => holds = true,
-                Outcome::Fails => fails = true,
-                Outcome::NotDecided => open = true,
-                Outcome::CannotBeTested(_) => {}
+                ClaimOutcome::Holds => holds = true,
+                ClaimOutcome::Fails => fails = true,
+                ClaimOutcome::NotDecided => open = true,
+                ClaimOutcome::CannotBeTested(_) => {}
             }
         }
         match (holds, fails, open) {
@@ -74,7 +74,7 @@ impl Standing {
 
 /// How a claim fared under a reading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct ClaimVerdict {
     /// Mean of the ratios: geometric, of correlations arithmetic.
     pub mean: Option<f64>,
     /// Ratios that are within the limits with their intervals.
@@ -82,7 +82,7 @@ pub struct Verdict {
     /// Ratios whose intervals do not reach the limits.
     pub outside: usize,
     /// The verdict.
-    pub outcome: Outcome,
+    pub outcome: ClaimOutcome,
 }
 
 /// Where a number with its interval lies.
@@ -106,13 +106,13 @@ impl Claim {
     ///
     /// # Complexity
     /// O(groups); for a claim about an average 1000 times that.
-    pub fn judge(&self, groups: &[Group]) -> Verdict {
+    pub fn judge(&self, groups: &[ClaimRatio]) -> ClaimVerdict {
         let needed = match self.repetitions {
             Repetitions::Some => 1.0,
             _ => self.share * groups.len() as f64,
         };
-        let count = |wanted: Place, interval: fn(&Group) -> Option<(f64, f64)>| {
-            let place = |group: &&Group| self.place(interval(group).unwrap_or((group.value, group.value)));
+        let count = |wanted: Place, interval: fn(&ClaimRatio) -> Option<(f64, f64)>| {
+            let place = |group: &&ClaimRatio| self.place(interval(group).unwrap_or((group.value, group.value)));
             groups.iter().filter(|group| place(group) == wanted).count()
         };
         let all = needed >= groups.len() as f64;
@@ -122,24 +122,24 @@ impl Claim {
         let outcome = match (mean, self.on_average) {
             (None, _) => {
                 let nothing = || "the run has no rows to compare".to_owned();
-                Outcome::CannotBeTested(self.cannot_be_tested.clone().unwrap_or_else(nothing))
+                ClaimOutcome::CannotBeTested(self.cannot_be_tested.clone().unwrap_or_else(nothing))
             }
             (Some(mean), true) => match self.place(interval.unwrap_or((mean, mean))) {
-                Place::Within => Outcome::Holds,
-                Place::Across => Outcome::NotDecided,
-                Place::Outside => Outcome::Fails,
+                Place::Within => ClaimOutcome::Holds,
+                Place::Across => ClaimOutcome::NotDecided,
+                Place::Outside => ClaimOutcome::Fails,
             },
             (Some(_), false) => match (within as f64 >= needed, ((groups.len() - outside) as f64) < needed) {
-                (true, _) => Outcome::Holds,
-                (false, true) => Outcome::Fails,
-                (false, false) => Outcome::NotDecided,
+                (true, _) => ClaimOutcome::Holds,
+                (false, true) => ClaimOutcome::Fails,
+                (false, false) => ClaimOutcome::NotDecided,
             },
         };
-        Verdict { mean, within, outside, outcome }
+        ClaimVerdict { mean, within, outside, outcome }
     }
 
     /// Whether a group is within the limits with its interval.
-    pub(super) fn is_within(&self, group: &Group) -> bool {
+    pub(super) fn is_within(&self, group: &ClaimRatio) -> bool {
         self.place(group.interval.unwrap_or((group.value, group.value))) == Place::Within
     }
 
@@ -163,32 +163,32 @@ mod tests {
         toml::from_str(&format!("figure = '1'\ntext = 't'\nmetric = 'makespan'\n{text}")).unwrap()
     }
 
-    fn group(value: f64, interval: Option<(f64, f64)>) -> Group {
-        Group { label: String::new(), value, interval, joint_interval: interval, rows: 2, samples: 1 }
+    fn group(value: f64, interval: Option<(f64, f64)>) -> ClaimRatio {
+        ClaimRatio { label: String::new(), value, interval, joint_interval: interval, rows: 2, samples: 1 }
     }
 
     #[test]
     fn one_interval_of_many_must_be_further_outside_to_decide_but_not_further_within() {
-        let joint = |value, interval, joint| Group { joint_interval: Some(joint), ..group(value, Some(interval)) };
+        let joint = |value, interval, joint| ClaimRatio { joint_interval: Some(joint), ..group(value, Some(interval)) };
         let outcome =
-            |text: &str, group: Group| claim(text).judge(&[group, joint(2.0, (1.9, 2.1), (1.8, 2.2))]).outcome;
-        assert_eq!(outcome("above = 1", joint(1.2, (1.1, 1.3), (0.9, 1.4))), Outcome::Holds);
-        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 1.1))), Outcome::NotDecided);
-        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 0.95))), Outcome::Fails);
+            |text: &str, group: ClaimRatio| claim(text).judge(&[group, joint(2.0, (1.9, 2.1), (1.8, 2.2))]).outcome;
+        assert_eq!(outcome("above = 1", joint(1.2, (1.1, 1.3), (0.9, 1.4))), ClaimOutcome::Holds);
+        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 1.1))), ClaimOutcome::NotDecided);
+        assert_eq!(outcome("above = 1", joint(0.8, (0.7, 0.9), (0.6, 0.95))), ClaimOutcome::Fails);
         // One of two suffices, and might be within by chance.
         let half = "below = 1\nshare = 0.5";
-        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 1.1))), Outcome::NotDecided);
-        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 0.95))), Outcome::Holds);
+        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 1.1))), ClaimOutcome::NotDecided);
+        assert_eq!(outcome(half, joint(0.8, (0.7, 0.9), (0.6, 0.95))), ClaimOutcome::Holds);
     }
 
     #[test]
     fn a_verdict_that_its_interval_contradicts_is_not_decided() {
         let outcome = |value, interval| claim("above = 1").judge(&[group(value, Some(interval))]).outcome;
-        assert_eq!(outcome(1.2, (1.1, 1.3)), Outcome::Holds);
-        assert_eq!(outcome(1.2, (0.9, 1.5)), Outcome::NotDecided);
-        assert_eq!(outcome(0.8, (0.6, 1.1)), Outcome::NotDecided);
-        assert_eq!(outcome(0.8, (0.7, 0.9)), Outcome::Fails);
-        assert_eq!(claim("above = 1").judge(&[group(1.0, None)]).outcome, Outcome::Fails);
+        assert_eq!(outcome(1.2, (1.1, 1.3)), ClaimOutcome::Holds);
+        assert_eq!(outcome(1.2, (0.9, 1.5)), ClaimOutcome::NotDecided);
+        assert_eq!(outcome(0.8, (0.6, 1.1)), ClaimOutcome::NotDecided);
+        assert_eq!(outcome(0.8, (0.7, 0.9)), ClaimOutcome::Fails);
+        assert_eq!(claim("above = 1").judge(&[group(1.0, None)]).outcome, ClaimOutcome::Fails);
         assert_eq!(claim("above = 1").judge(&[]).outcome.words(), "cannot be tested");
     }
 
@@ -196,27 +196,27 @@ mod tests {
     fn every_group_counts_unless_the_claim_says_almost_some_or_on_average() {
         let groups = [group(2.0, None), group(3.0, None), group(0.5, None), group(4.0, None)];
         let outcome = |text: &str| claim(text).judge(&groups).outcome;
-        assert_eq!(outcome("above = 1"), Outcome::Fails);
-        assert_eq!(outcome("above = 1\nshare = 0.75"), Outcome::Holds);
-        assert_eq!(outcome("below = 1\nrepetitions = 'some'"), Outcome::Holds);
-        assert_eq!(outcome("above = 5\nrepetitions = 'some'"), Outcome::Fails);
+        assert_eq!(outcome("above = 1"), ClaimOutcome::Fails);
+        assert_eq!(outcome("above = 1\nshare = 0.75"), ClaimOutcome::Holds);
+        assert_eq!(outcome("below = 1\nrepetitions = 'some'"), ClaimOutcome::Holds);
+        assert_eq!(outcome("above = 5\nrepetitions = 'some'"), ClaimOutcome::Fails);
         // The geometric mean is 1.86, and resampled groups reach from 0.5 to 4.
-        assert_eq!(outcome("above = 0.4\non_average = true"), Outcome::Holds);
-        assert_eq!(outcome("above = 1.5\non_average = true"), Outcome::NotDecided);
-        assert_eq!(outcome("above = 4.5\non_average = true"), Outcome::Fails);
+        assert_eq!(outcome("above = 0.4\non_average = true"), ClaimOutcome::Holds);
+        assert_eq!(outcome("above = 1.5\non_average = true"), ClaimOutcome::NotDecided);
+        assert_eq!(outcome("above = 4.5\non_average = true"), ClaimOutcome::Fails);
     }
 
     #[test]
     fn one_group_across_the_limit_leaves_every_open_and_one_outside_decides() {
         let across = group(1.1, Some((0.9, 1.2)));
-        assert_eq!(claim("above = 1").judge(&[group(2.0, None), across.clone()]).outcome, Outcome::NotDecided);
-        assert_eq!(claim("above = 1").judge(&[group(0.5, None), across]).outcome, Outcome::Fails);
+        assert_eq!(claim("above = 1").judge(&[group(2.0, None), across.clone()]).outcome, ClaimOutcome::NotDecided);
+        assert_eq!(claim("above = 1").judge(&[group(0.5, None), across]).outcome, ClaimOutcome::Fails);
     }
 
     #[test]
     fn a_claim_stands_by_its_outcomes_under_all_readings() {
-        let [holds, fails, open] = [Outcome::Holds, Outcome::Fails, Outcome::NotDecided];
-        let none = Outcome::CannotBeTested(String::new());
+        let [holds, fails, open] = [ClaimOutcome::Holds, ClaimOutcome::Fails, ClaimOutcome::NotDecided];
+        let none = ClaimOutcome::CannotBeTested(String::new());
         assert_eq!(Standing::of([&holds, &none]), Standing::Holds);
         assert_eq!(Standing::of([&holds, &open]), Standing::DependsOnReading);
         assert_eq!(Standing::of([&fails, &holds]), Standing::DependsOnReading);

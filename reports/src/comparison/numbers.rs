@@ -4,7 +4,7 @@ use placebench_base::significant::{bytes_text, time_text};
 use placebench_harness::compare::CellChange;
 use placebench_harness::results::{Content, Metric};
 
-/// A factor with four decimals, or so many that it is not 1; `1` only if it is exactly that.
+/// A factor with four decimals, or more until it differs from 1; `1` only if it is exactly that.
 pub(crate) fn factor(ratio: f64) -> String {
     if ratio == 1.0 {
         return "1".to_owned();

@@ -4,17 +4,17 @@ use placebench_harness::compare::{Gap, Ranking};
 use placebench_harness::results::grid::Candidates;
 
 use super::numbers::{counted, factor, probability};
-use crate::export::Table;
+use crate::export::TextTable;
 use crate::terminal::aligned;
 
 /// The table of a ranking: a row a candidate, the best first.
-pub fn ranking_table(ranking: &Ranking) -> Table {
+pub fn ranking_table(ranking: &Ranking) -> TextTable {
     let candidate = match ranking.by {
         Candidates::Placer => "placer",
         Candidates::Scheduler => "scheduler",
         Candidates::Pair => "placer + scheduler",
     };
-    let mut table = Table::new([candidate, "mean", "low", "high", "mean rank", "wins", "p to first (Holm)"]);
+    let mut table = TextTable::new([candidate, "mean", "low", "high", "mean rank", "wins", "p to first (Holm)"]);
     for entry in &ranking.entries {
         table.push([
             entry.name.clone(),

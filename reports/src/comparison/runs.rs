@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use placebench_datasets::is_equal;
 use placebench_harness::compare::{
-    CellChange, Comparison, Effect, Options, QualityComparison, QualityGroup, Regression, Side, TimeChange,
+    CellChange, CompareOptions, Comparison, Effect, QualityComparison, QualityGroup, Regression, Side, TimeChange,
     TimeComparison,
 };
 use placebench_harness::results::{CellKey, Metric};
 use serde::Serialize;
 
 use super::numbers::{counted, factor, probability, seconds, values};
-use crate::export::Table;
+use crate::export::TextTable;
 use crate::html::{escape, grid};
 use crate::terminal::aligned;
 
@@ -37,7 +37,7 @@ pub struct ComparisonDocument<'a> {
     pub comparison: &'a Comparison,
 }
 
-/// The limits of [`Options`].
+/// The limits of [`CompareOptions`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Limits {
     max_cell: f64,
@@ -50,8 +50,8 @@ pub struct Limits {
 
 impl<'a> ComparisonDocument<'a> {
     /// A comparison with the options that made it.
-    pub fn new(comparison: &'a Comparison, options: &Options) -> Self {
-        let &Options { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, .. } = options;
+    pub fn new(comparison: &'a Comparison, options: &CompareOptions) -> Self {
+        let &CompareOptions { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, .. } = options;
         let limits = Limits { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells };
         Self { is_regression: comparison.is_regression(), limits, comparison }
     }
@@ -79,7 +79,7 @@ impl Style {
         }
     }
 
-    fn table(self, table: &Table) -> String {
+    fn table(self, table: &TextTable) -> String {
         match self {
             Self::Text => aligned(table),
             Self::Markdown => table.to_markdown() + "\n",
@@ -203,7 +203,7 @@ fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> S
     if total.equal == total.cells {
         return heading + &style.item(&format!("the same in all {}, bit by bit", counted(total.cells, "cell")));
     }
-    let mut table = Table::new(["placer", "cells", "better", "equal", "worse", "mean", "worst", "p", "p (Holm)"]);
+    let mut table = TextTable::new(["placer", "cells", "better", "equal", "worse", "mean", "worst", "p", "p (Holm)"]);
     let (changed, same): (Vec<&QualityGroup>, Vec<_>) =
         quality.placers.iter().partition(|group| group.equal < group.cells);
     for (name, group) in changed.iter().map(|group| (group.name.as_str(), *group)).chain([("all", total)]) {
@@ -249,7 +249,7 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
     };
     let ratio = factor(times.mean_ratio);
     let mut text = style.heading(&format!("{what}, new / old: {ratio} in the mean over all"));
-    let mut table = Table::new([algorithm, "old", "new", "mean", "noise", "verdict"]);
+    let mut table = TextTable::new([algorithm, "old", "new", "mean", "noise", "verdict"]);
     for change in times.algorithms.iter().take(limit) {
         let verdict = match change.noise {
             None => "no repetitions to judge by",

@@ -6,7 +6,7 @@ use placebench_harness::results::Metric;
 use serde::Serialize;
 
 use super::numbers::counted;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 use crate::figure::{Curve, Estimate, Quantity, TrendLines, Unit};
 use crate::terminal::aligned;
 
@@ -91,8 +91,8 @@ impl Trend {
     }
 
     /// The values: a row a placer, a column a run.
-    pub fn table(&self) -> Table {
-        let mut table = Table::new(["placer"].into_iter().map(str::to_owned).chain(self.runs.iter().cloned()));
+    pub fn table(&self) -> TextTable {
+        let mut table = TextTable::new(["placer"].into_iter().map(str::to_owned).chain(self.runs.iter().cloned()));
         for placer in &self.placers {
             let values = placer.values.iter().map(|value| value.map(number_text).unwrap_or_default());
             table.push([placer.placer.clone()].into_iter().chain(values));
@@ -164,8 +164,8 @@ impl Trend {
         text + "\n"
     }
 
-    fn overview(&self) -> Table {
-        let mut table = Table::new(["placer", "runs", "first", "least", "most", "before", "last"]);
+    fn overview(&self) -> TextTable {
+        let mut table = TextTable::new(["placer", "runs", "first", "least", "most", "before", "last"]);
         for placer in self.placers.iter().filter(|placer| self.is_shown(placer)) {
             let values = || placer.values.iter().flatten().copied();
             let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| self.number(value));

@@ -2,9 +2,9 @@
 
 use placebench_harness::results::CsvTexts;
 
-use super::Table;
+use super::TextTable;
 
-pub(super) fn write(table: &Table, texts: CsvTexts) -> String {
+pub(super) fn write(table: &TextTable, texts: CsvTexts) -> String {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for record in std::iter::once(&table.header).chain(&table.rows) {
         // Writing to memory cannot fail, and records of any length are allowed.
@@ -19,7 +19,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_whatever_the_names_hold() {
-        let mut table = Table::new(["placer", "value"]);
+        let mut table = TextTable::new(["placer", "value"]);
         table.push(["fennel(gamma=1.5,load=\"x\")", "1.25"]);
         table.push(["two\nlines", ""]);
         table.push(["=cmd|' /C calc'!A0", "-1.5"]);

@@ -2,9 +2,9 @@
 
 use placebench_base::printable;
 
-use super::Table;
+use super::TextTable;
 
-pub(super) fn write(table: &Table, caption: &str, label: &str) -> String {
+pub(super) fn write(table: &TextTable, caption: &str, label: &str) -> String {
     let columns: String = table.numeric_columns().iter().map(|&right| if right { 'r' } else { 'l' }).collect();
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_shown() {
-        let mut table = Table::new(["a\u{1b}[2Jb"]);
+        let mut table = TextTable::new(["a\u{1b}[2Jb"]);
         table.push(["two\nlines"]);
         let text = table.to_latex("", "");
         assert!(text.contains("a\\textbackslash{}u\\{1b\\}[2Jb") && text.contains("two lines"), "{text}");
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn every_special_character_is_escaped_and_the_rules_are_those_of_booktabs() {
-        let mut table = Table::new(["name", "share"]);
+        let mut table = TextTable::new(["name", "share"]);
         table.push(["batch_split & \\x{y}~^#$", "50%"]);
         let text = table.to_latex("100% of_all", "tab:a_b%");
         assert!(

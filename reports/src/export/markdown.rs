@@ -2,9 +2,9 @@
 
 use placebench_base::printable;
 
-use super::Table;
+use super::TextTable;
 
-pub(super) fn write(table: &Table) -> String {
+pub(super) fn write(table: &TextTable) -> String {
     let escape = |text: &String| {
         let plain = text.replace(['\n', '\r'], " ");
         let plain = printable(&plain).replace('\\', "\\\\").replace('|', "\\|");
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_shown_and_html_is_text() {
-        let mut table = Table::new(["a\u{1b}b"]);
+        let mut table = TextTable::new(["a\u{1b}b"]);
         table.push(["<img src=x>"]);
         table.push(["[a](b) `c"]);
         let text = table.to_markdown();
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_numbers_to_the_right_and_bars_are_escaped() {
-        let mut table = Table::new(["placer", "n"]);
+        let mut table = TextTable::new(["placer", "n"]);
         table.push(["a|b", "1"]);
         table.push(["heft", "12.5"]);
         assert_eq!(

@@ -14,7 +14,7 @@ pub(crate) use latex::{escape as latex_text, float as latex_float};
 ///
 /// Numbers are written before they get here, so that all formats show the same digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct TextTable {
     /// Names of the columns.
     pub header: Vec<String>,
     /// The rows; a missing cell is an empty text.
@@ -59,7 +59,7 @@ impl FromStr for TextFormat {
     }
 }
 
-impl Table {
+impl TextTable {
     /// A table without rows.
     pub fn new<T: Into<String>>(header: impl IntoIterator<Item = T>) -> Self {
         Self { header: header.into_iter().map(Into::into).collect(), rows: Vec::new() }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_short_row_is_filled_and_a_long_one_cut() {
-        let mut table = Table::new(["a", "b"]);
+        let mut table = TextTable::new(["a", "b"]);
         table.push(["1"]);
         table.push(["1", "2", "3"]);
         assert_eq!(table.rows, [["1", ""], ["1", "2"]]);

@@ -2,7 +2,7 @@
 
 use super::font;
 pub use super::step::Step;
-use crate::export::Table;
+use crate::export::TextTable;
 
 /// A colour; all but [`Color::Rgb`] follow the theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,17 +241,17 @@ pub struct Drawing {
     /// Everything visible, back to front.
     pub items: Vec<Item>,
     /// The figure's data, as the CSV beside it has them.
-    pub table: Table,
+    pub table: TextTable,
 }
 
 impl Drawing {
     /// An empty drawing; its height is set when everything has been laid out.
-    pub(crate) fn new(width: f64, theme: Theme, title: String, table: Table) -> Self {
+    pub(crate) fn new(width: f64, theme: Theme, title: String, table: TextTable) -> Self {
         Self { width, height: 0.0, theme, title, items: Vec::new(), table }
     }
 
     /// The figure's data: header and rows of the CSV beside it.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &TextTable {
         &self.table
     }
 

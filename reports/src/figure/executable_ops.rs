@@ -8,7 +8,7 @@ use super::look::Look;
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// How many ops a device could choose from at each of its decisions: a line a device. Of many decisions, each point is the
 /// mean of equally many; of more devices than panels can hold, the median and the range over devices are shown.
@@ -63,8 +63,8 @@ impl ExecutableOps {
 }
 
 impl Figure for ExecutableOps {
-    fn table(&self) -> Table {
-        let mut table = Table::new(["device", "decision", "share_of_decisions", "executable_ops", "least", "most"]);
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new(["device", "decision", "share_of_decisions", "executable_ops", "least", "most"]);
         for (name, points) in self.curves() {
             for (decision, share, value) in points {
                 let numbers = [decision, share, value.mean, value.low, value.high].map(number_text);

@@ -11,7 +11,7 @@ use super::look::Look;
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::{AXIS, Style};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// A row a device, a bar for each op, white where it idles; how busy it was stands at the right. Bars have the colours of the
 /// groups of ops that take most time, thin lines are transfers. Several runs stand below each other over one axis.
@@ -132,14 +132,14 @@ const THINNEST: f64 = 0.4;
 const UNSEEN: f64 = 0.2;
 
 impl Figure for Gantt {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let unit = self.unit.name();
         let times = [format!("start_{unit}"), format!("end_{unit}")];
         let names = ["device".to_owned(), "task".into(), "what".into()];
         let header =
             names.into_iter().chain(self.grouped_by.as_ref().map(|group| group.replace(' ', "_"))).chain(times);
         let several = self.runs.len() > 1;
-        let mut table = Table::new(several.then(|| "run".to_owned()).into_iter().chain(header));
+        let mut table = TextTable::new(several.then(|| "run".to_owned()).into_iter().chain(header));
         for run in &self.runs {
             for device in &run.devices {
                 for task in &device.tasks {

@@ -11,7 +11,7 @@ use super::marker::Marker;
 use super::quantity::Quantity;
 use super::scale::Scale;
 use super::style::{AXIS, EDGE, Style, WHISKER};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// One bar a group and series: algorithms under schedulers, say. With one series, each bar has the look of its group.
 ///
@@ -52,10 +52,10 @@ const RIM: Stroke = Stroke::solid(Paint { opacity: 0.75, ..Paint::PAPER }, 1.7);
 const THINNEST: f64 = 3.0;
 
 impl Figure for GroupedBars {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let quantity = self.quantity.column();
         let header = [&*self.group, &*self.one_series, &quantity, "standard_deviation", "count"];
-        let mut table = Table::new(header);
+        let mut table = TextTable::new(header);
         for (group, series, bar) in self.listed() {
             let value = bar.value;
             let number =

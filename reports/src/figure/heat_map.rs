@@ -6,7 +6,7 @@ use super::drawing::{Anchor, Area, Color, Datum, Drawing, Item, Paint, Shape, St
 use super::font;
 use super::quantity::Quantity;
 use super::style::{AXIS, EDGE, Style};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// Rows × columns of ratios to the best, from 1: the best cells are as pale as the page, the worse ones the louder. The
 /// number stands in the cell where it fits.
@@ -37,7 +37,7 @@ pub struct HeatCell {
     pub key: String,
 }
 
-/// What is so many times the best, or more, is as loud as it gets; a factor, not a difference, is a step. The summary of a
+/// From this many times the best on, a colour is as loud as it gets; a factor, not a difference, is a step. The summary of a
 /// report has the same colours (`LOUDEST` in `sections.js`).
 const LOUDEST: f64 = 8.0;
 /// The opacity of the loudest cell: its number can still be read.
@@ -45,8 +45,8 @@ const MOST_OPAQUE: f64 = 0.85;
 const EDGE_OF_CELL: Stroke = Stroke::solid(Paint::ink(0.14), 0.3);
 
 impl Figure for HeatMap {
-    fn table(&self) -> Table {
-        let mut table = Table::new([self.row.clone(), self.column.clone(), self.quantity.column()]);
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new([self.row.clone(), self.column.clone(), self.quantity.column()]);
         for (row, cells) in self.rows.iter().zip(&self.cells) {
             for (column, cell) in self.columns.iter().zip(cells) {
                 table.push([row.clone(), column.clone(), cell.value.map_or_else(String::new, number_text)]);

@@ -7,7 +7,7 @@ use super::grouped_bars::{Bar, GroupedBars};
 use super::quantity::Quantity;
 use super::scale::Scale;
 use super::style::Style;
-use crate::export::Table;
+use crate::export::TextTable;
 
 /// How many things have which size: bins 1, 2, 3–4, 5–8, … , each twice as wide as the one before; counts that span more
 /// than a factor of a hundred are on a logarithmic axis. Empty bins have no bar.
@@ -54,10 +54,10 @@ impl Histogram {
 }
 
 impl Figure for Histogram {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let table = self.bars().table();
         // Counts are exact: they have no deviation, and are no means of several.
-        Table { header: table.header[..3].to_vec(), rows: table.rows.iter().map(|row| row[..3].to_vec()).collect() }
+        TextTable { header: table.header[..3].to_vec(), rows: table.rows.iter().map(|row| row[..3].to_vec()).collect() }
     }
 
     fn draw(&self, style: &Style) -> Drawing {

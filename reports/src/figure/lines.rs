@@ -11,7 +11,7 @@ use super::look::Look;
 use super::quantity::Quantity;
 use super::scale::Scale;
 use super::style::{Style, WHISKER};
-use crate::export::Table;
+use crate::export::TextTable;
 
 /// A line through points.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct LinePlot<'a> {
     /// Lines in pale grey behind, all of one entry in the legend.
     pub(crate) others: Vec<Line>,
     pub(crate) spread: Spread,
-    pub(crate) table: Table,
+    pub(crate) table: TextTable,
 }
 
 /// The most lines in one panel.

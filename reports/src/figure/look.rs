@@ -56,7 +56,7 @@ impl Look {
 
     /// The looks of the algorithms of a figure. Those of the registry look the same in every figure; others (a placer with
     /// parameters, a program) get the looks that are the least like those before them in the figure, by a hash of their names
-    /// among equals: the same in all figures of the same algorithms. Names none of which is an algorithm's (graphs, say) get
+    /// among equals: the same in all figures of the same algorithms. If no name is an algorithm's (graphs, say), they get
     /// looks in their order.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Vec<Self> {
         let known = registry::placer_names();

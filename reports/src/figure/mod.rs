@@ -81,7 +81,7 @@ pub use sweep::{Curve, Scaling, Sweep};
 pub use tex::TexError;
 pub use trend::TrendLines;
 
-use crate::export::Table;
+use crate::export::TextTable;
 
 /// A figure's data, which can be drawn and listed.
 pub trait Figure {
@@ -92,7 +92,7 @@ pub trait Figure {
     fn draw(&self, style: &Style) -> Drawing;
 
     /// Its data: what the CSV beside it holds.
-    fn table(&self) -> Table;
+    fn table(&self) -> TextTable;
 
     /// Why it says nothing, so that a report of many figures leaves it out; `None` if it says something.
     fn says_nothing(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use super::Figure;
 use super::axis::draw_note;
 use super::drawing::Drawing;
 use super::style::Style;
-use crate::export::Table;
+use crate::export::TextTable;
 use crate::marks::MARK;
 
 /// A figure with a note below it that explains its marks, in lines as wide as the figure. A figure that shows no mark has
@@ -25,7 +25,7 @@ impl Figure for Noted {
         drawing
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         self.figure.table()
     }
 

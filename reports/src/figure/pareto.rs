@@ -9,9 +9,9 @@ use super::point_labels::{around, place_labels};
 use super::quantity::Quantity;
 use super::scale::Scale;
 use super::style::Style;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
-/// Algorithms by time and result, of both of which less is better; a line joins those that no other beats in both.
+/// Algorithms by time and result, both better when smaller; a line joins those that no other beats in both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pareto {
     /// One line above the figure; may be empty.
@@ -39,7 +39,7 @@ pub struct ParetoPoint {
 
 const FRONT: Stroke = Stroke { paint: Paint::ink(0.8), width: 0.8, dash: &[3.0, 1.5] };
 const LEADER: Stroke = Stroke::solid(Paint::ink(0.6), 0.35);
-/// The result is on a logarithmic axis if the worst is more than so many times the best.
+/// The result is on a logarithmic axis if the worst is more than this many times the best.
 const LINEAR_UP_TO: f64 = 5.0;
 
 impl Pareto {
@@ -72,10 +72,10 @@ impl Pareto {
 }
 
 impl Figure for Pareto {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let front = self.front();
         let mut table =
-            Table::new(["algorithm".to_owned(), self.time.column(), self.quality.column(), "on_front".into()]);
+            TextTable::new(["algorithm".to_owned(), self.time.column(), self.quality.column(), "on_front".into()]);
         for (index, point) in self.points.iter().enumerate() {
             let on_front = if front.contains(&index) { "yes" } else { "no" };
             table.push([point.name.clone(), number_text(point.time), number_text(point.quality), on_front.to_owned()]);

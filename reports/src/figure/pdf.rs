@@ -247,7 +247,7 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::export::Table;
+    use crate::export::TextTable;
     use crate::figure::{Anchor, Theme};
 
     /// The drawing operators of a page.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn drawing() -> Drawing {
-        let mut drawing = Drawing::new(100.0, Theme::Light, "über 1 & 2".into(), Table::new(["a"]));
+        let mut drawing = Drawing::new(100.0, Theme::Light, "über 1 & 2".into(), TextTable::new(["a"]));
         drawing.height = 50.0;
         let paint = Paint::ink(0.5);
         drawing.add(Shape::Rect { area: Area::new(10.0, 20.0, 30.0, 5.0), fill: Some(paint), stroke: None });

@@ -8,7 +8,7 @@ use super::look::Look;
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 use crate::marks::unmarked;
 
 /// The performance profiles of algorithms: a line rises to the share of the instances on which the algorithm is within a
@@ -32,8 +32,8 @@ pub struct PerformanceProfile {
 const LARGEST_FACTOR: f64 = 10.0;
 
 impl Figure for PerformanceProfile {
-    fn table(&self) -> Table {
-        let mut table = Table::new(["algorithm", "factor", "share"]);
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new(["algorithm", "factor", "share"]);
         for (name, ratios, failed) in &self.profiles {
             for (factor, share) in thinned(corners(ratios, *failed)) {
                 table.push([name.clone(), number_text(factor), number_text(share)]);

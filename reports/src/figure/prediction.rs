@@ -9,7 +9,7 @@ use super::point_labels::{around, place_labels};
 use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 use crate::scores::distinct;
 
 /// Candidates by predicted and measured makespan, on one logarithmic scale for both axes; on the diagonal the prediction
@@ -45,10 +45,10 @@ const MEDIAN: usize = 1;
 const LARGEST: usize = 2;
 
 impl Figure for Prediction {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let columns = ["predicted", "measured least", "measured median", "measured largest"];
         let columns = columns.map(|name| Quantity::new(name, self.unit.clone()).column());
-        let mut table = Table::new(["placer".to_owned()].into_iter().chain(columns));
+        let mut table = TextTable::new(["placer".to_owned()].into_iter().chain(columns));
         for point in &self.points {
             let mut row = vec![point.name.clone(), number_text(point.predicted)];
             row.extend(point.measured.iter().map(|&value| number_text(value)));

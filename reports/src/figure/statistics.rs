@@ -48,7 +48,7 @@ pub fn ranks_of(results: &[Option<f64>]) -> Vec<f64> {
 }
 
 impl RankTest {
-    /// Compares algorithms: `results` has one list an instance, with one result an algorithm, of which less is better;
+    /// Compares algorithms: `results` has one list an instance, with one result an algorithm (smaller is better);
     /// `None` where it failed. `alpha` is the probability of seeing a difference where there is none: 0.05.
     ///
     /// `None` with fewer than two algorithms or two instances.
@@ -106,7 +106,7 @@ impl RankTest {
         self.p() < alpha && most - least > self.critical_difference
     }
 
-    /// Groups of algorithms no two of which differ by more than the critical difference, none within another: indices by
+    /// Groups of algorithms that do not differ by more than the critical difference, none within another: indices by
     /// ascending rank. Groups of one are left out.
     pub fn cliques(&self) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.ranks.len()).collect();
@@ -152,7 +152,7 @@ pub fn nemenyi_quantile(algorithms: usize, alpha: f64) -> f64 {
     (low + high) / 2.0 / std::f64::consts::SQRT_2
 }
 
-/// The probability that the range of so many standard normal numbers is below `range`:
+/// The probability that the range of `count` standard normal numbers is below `range`:
 /// k ∫ φ(z) (Φ(z) − Φ(z − range))^(k−1) dz, by Simpson's rule.
 fn studentized_range(range: f64, count: usize) -> f64 {
     let normal = Normal::standard();

@@ -8,7 +8,7 @@ use super::look::Look;
 use super::quantity::Quantity;
 use super::scale::Scale;
 use super::style::{ScaleChoice, Style};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// A line: a metric against a number.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ const LINEAR_UP_TO: f64 = 50.0;
 const NUMBERS_LINEAR_UP_TO: f64 = 15.0;
 
 impl Figure for Sweep {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         table(&self.parameter, &self.quantity, &self.curves)
     }
 
@@ -63,7 +63,7 @@ impl Figure for Sweep {
 }
 
 impl Figure for Scaling {
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         table(&self.devices, &self.quantity, &self.curves)
     }
 
@@ -72,9 +72,9 @@ impl Figure for Scaling {
     }
 }
 
-fn table(x: &Quantity, y: &Quantity, curves: &[Curve]) -> Table {
+fn table(x: &Quantity, y: &Quantity, curves: &[Curve]) -> TextTable {
     let mut table =
-        Table::new(["series".to_owned(), x.column(), y.column(), "standard_deviation".into(), "count".into()]);
+        TextTable::new(["series".to_owned(), x.column(), y.column(), "standard_deviation".into(), "count".into()]);
     for curve in curves {
         for (number, value, _) in &curve.points {
             let numbers = [*number, value.mean, value.deviation()].map(number_text);
@@ -91,7 +91,7 @@ fn draw<'a>(
     curves: &[Curve],
     spread: Spread,
     style: &Style,
-    table: Table,
+    table: TextTable,
 ) -> LinePlot<'a> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();

@@ -139,12 +139,12 @@ fn steps_text(steps: &[Step]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::Table;
+    use crate::export::TextTable;
     use crate::figure::Area;
 
     #[test]
     fn a_picture_has_its_shapes_at_their_places_and_its_texts_as_tex_reads_them() {
-        let mut drawing = Drawing::new(100.0, Theme::Light, "50 % \\input{x}\nof".into(), Table::new(["a"]));
+        let mut drawing = Drawing::new(100.0, Theme::Light, "50 % \\input{x}\nof".into(), TextTable::new(["a"]));
         drawing.height = 40.0;
         let edge = Stroke { dash: &[4.0, 1.6], ..Stroke::solid(Paint::INK, 0.5) };
         drawing.add(Shape::Rect {

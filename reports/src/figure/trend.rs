@@ -8,7 +8,7 @@ use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::style::Style;
 use super::sweep::Curve;
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// A number over the runs of a history. A value stays until the next run, so lines are steps; a change is a dot.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +22,8 @@ pub struct TrendLines {
 }
 
 impl Figure for TrendLines {
-    fn table(&self) -> Table {
-        let mut table = Table::new(["series".to_owned(), "run".to_owned(), self.quantity.column()]);
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new(["series".to_owned(), "run".to_owned(), self.quantity.column()]);
         for curve in &self.curves {
             for (run, value, _) in &curve.points {
                 table.push([curve.name.clone(), number_text(*run), number_text(value.mean)]);
@@ -56,7 +56,7 @@ impl Figure for TrendLines {
     }
 }
 
-/// The points of a line, of which the first, the last and those that differ from the one before stand for something.
+/// The points of a line. The first, the last and those that differ from the one before stand for something.
 fn points(curve: &Curve, quantity: &Quantity) -> Vec<Point> {
     let last = curve.points.len().saturating_sub(1);
     let point = |(index, (run, value, key)): (usize, &(f64, super::Estimate, String))| {

@@ -50,7 +50,7 @@ fn value_text(value: &Value, content: Content) -> String {
     }
 }
 
-/// A number with at most so many significant digits, in its shortest form.
+/// A number with at most `digits` significant digits, in its shortest form.
 pub(super) fn number_text(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return "null".to_owned();

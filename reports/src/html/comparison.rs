@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use placebench_harness::compare::{
-    Comparison, ComparisonError, Effect, History, HistoryError, Options, QualityComparison, QualityGroup, RunTable,
+    CompareOptions, Comparison, ComparisonError, Effect, History, HistoryError, QualityComparison, QualityGroup,
+    RunTable,
 };
 use placebench_harness::results::{Column, Metric, Status};
 use polars::prelude::{Expr, PolarsResult, col, lit};
@@ -12,7 +13,7 @@ use super::escape::{escape, fill};
 use super::{HINTS, STYLE, grid};
 use crate::Trend;
 use crate::comparison::{comparison_html, counted, factor, probability};
-use crate::export::Table;
+use crate::export::TextTable;
 use crate::figure::{Figure, Style};
 
 const PAGE: &str = include_str!("assets/comparison.html");
@@ -30,7 +31,7 @@ pub const MOST_RUNS: usize = 60;
 ///
 /// # Complexity
 /// O(n log n) in the rows of each run.
-pub fn comparison_report(runs: &[RunTable], options: &Options) -> Result<String, HistoryError> {
+pub fn comparison_report(runs: &[RunTable], options: &CompareOptions) -> Result<String, HistoryError> {
     let Some((old, later)) = runs.split_first() else { return Ok(String::new()) };
     let compared: Vec<Comparison> =
         later.iter().map(|new| Comparison::new(old, new, options)).collect::<Result<_, ComparisonError>>()?;
@@ -64,8 +65,8 @@ fn is_ok() -> Expr {
     col("status").eq(lit(Status::Ok.name()))
 }
 
-fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> PolarsResult<Table> {
-    let mut table = Table::new([
+fn runs_table(runs: &[RunTable], compared: &[Comparison]) -> PolarsResult<TextTable> {
+    let mut table = TextTable::new([
         "run",
         "started",
         "commit",
@@ -243,8 +244,8 @@ mod tests {
         }
         other.push(Row { placer: "<new>".into(), ..rows()[0].clone() });
         let runs = [old, run("bb", worse), run("ccc", other)];
-        let html = comparison_report(&runs, &Options::default()).unwrap();
-        assert_eq!(html, comparison_report(&runs, &Options::default()).unwrap());
+        let html = comparison_report(&runs, &CompareOptions::default()).unwrap();
+        assert_eq!(html, comparison_report(&runs, &CompareOptions::default()).unwrap());
         assert!(!html.contains("{{") && !html.contains("<new>") && html.contains("&lt;new&gt;"));
         // heft has four cells on a and four on b: 1.21 on half of them is 1.1 in the mean.
         assert!(html.contains("1.1000 (4 worse, 0 better of 8 cells"), "by placer");
@@ -254,7 +255,7 @@ mod tests {
             &runs,
             &runs[1..]
                 .iter()
-                .map(|new| Comparison::new(&runs[0], new, &Options::default()).unwrap())
+                .map(|new| Comparison::new(&runs[0], new, &CompareOptions::default()).unwrap())
                 .collect::<Vec<_>>(),
         )
         .unwrap();
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(table.rows[1][4..], ["16", "2", "4", "0", "0", "0", "0", "0"]);
         assert_eq!(table.rows[2][4..], ["17", "4", "0", "12", "2", "0", "1", "0"]);
         assert!(html.contains("2026-11-22T01:00:00Z"), "dates of the history");
-        let same = comparison_report(&[runs[0].clone(), runs[0].clone()], &Options::default()).unwrap();
+        let same = comparison_report(&[runs[0].clone(), runs[0].clone()], &CompareOptions::default()).unwrap();
         assert!(same.contains("2 placers the same in every cell of every run"), "nothing changed");
     }
 }

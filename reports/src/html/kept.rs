@@ -28,7 +28,7 @@ pub(super) struct Kept {
     numbers: Vec<u32>,
     /// By placer, then by scenario of the summary: the number of the row that stands for them.
     entries: Vec<Vec<Option<u32>>>,
-    /// Scenarios that the summary shows: the first so many.
+    /// How many instances the summary shows: the first ones.
     pub(super) scenarios: usize,
     /// Rows of the table.
     pub(super) of: usize,

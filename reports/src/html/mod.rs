@@ -20,9 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use placebench_harness::results::grid::GridError;
-use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, Table};
+use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, TextTable};
 use placebench_harness::runner::Environment;
-use placebench_harness::suite::Plan;
+use placebench_harness::suite::RunPlan;
 use polars::prelude::PolarsResult;
 use serde_json::json;
 
@@ -43,11 +43,11 @@ pub struct ReportInput {
     /// The run folder as commands should name it; what it keeps of measured cells is read there.
     pub folder: String,
     /// The rows, in the suite's order.
-    pub table: Table,
+    pub table: TextTable,
     /// The text of the suite as run.
     pub suite_text: String,
     /// The suite with its names resolved, or one line that says why this version of placebench cannot.
-    pub plan: Result<Arc<Plan>, String>,
+    pub plan: Result<Arc<RunPlan>, String>,
     /// Where and how the run was made.
     pub environment: Environment,
     /// Which cells get a timeline.
@@ -178,19 +178,21 @@ pub fn html_report(input: &ReportInput) -> Result<Report, GridError> {
 }
 
 /// How far off predictions are: a table, or nothing if nothing was measured.
-fn agreement(table: &Table) -> PolarsResult<String> {
+fn agreement(table: &TextTable) -> PolarsResult<String> {
     let rows = agreement_cells(table)?;
     if rows.is_empty() {
         return Ok(String::new());
     }
-    let table =
-        export::Table { header: HEADER.map(str::to_owned).to_vec(), rows: rows.into_iter().map(Vec::from).collect() };
+    let table = export::TextTable {
+        header: HEADER.map(str::to_owned).to_vec(),
+        rows: rows.into_iter().map(Vec::from).collect(),
+    };
     let (table, explanation) = (grid(&table), escape(EXPLANATION));
     Ok(format!("<h3>How far off predictions are</h3>\n{table}<p class=\"note\">{explanation}</p>\n"))
 }
 
 /// A table of texts that scrolls sideways where it is too wide.
-pub(crate) fn grid(table: &export::Table) -> String {
+pub(crate) fn grid(table: &export::TextTable) -> String {
     let numeric = table.numeric_columns();
     let line = |cells: &[String], tag: &str| {
         let cell = |(text, &number): (&String, &bool)| {

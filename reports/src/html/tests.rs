@@ -159,7 +159,7 @@ fn a_large_run_says_what_its_page_leaves_out_and_carries_failures_and_the_best()
     more.iter_mut().chain(&mut rows).for_each(|row| row.time_unit = "EU".into());
     more.iter_mut().for_each(|row| row.graph.push_str("_b"));
     rows.extend(more);
-    assert!(data(&html_report(&input(rows.clone())).unwrap().html)["rows"] == 20_000, "so many are all there");
+    assert!(data(&html_report(&input(rows.clone())).unwrap().html)["rows"] == 20_000, "all of them are there");
     // One more, which fails, and is the last.
     let failed = Row { status: "error".into(), error: Some("why".into()), makespan: None, ..rows[0].clone() };
     rows.push(Row { graph: "late".into(), ..failed });
@@ -214,6 +214,6 @@ fn a_run_that_is_not_finished_and_one_that_failed_say_so() {
     "#;
     let suite = placebench_harness::suite::Suite::parse(text, "small.toml").unwrap();
     let mut input = input(rows()[..3].to_vec());
-    input.plan = Ok(Arc::new(Plan::new(suite).unwrap()));
+    input.plan = Ok(Arc::new(RunPlan::new(suite).unwrap()));
     assert!(html_report(&input).unwrap().html.contains("unfinished: 3 of 12 cells, none failed"));
 }

@@ -13,7 +13,7 @@ use placebench_datasets::{Instance, PlacedGraph};
 use placebench_harness::results::Row;
 use placebench_harness::results::grid::{Grid, Standings, ascending};
 use placebench_harness::runner::{MeasuredCell, replay_within};
-use placebench_harness::suite::{Cell, Plan, Positions};
+use placebench_harness::suite::{Cell, Positions, RunPlan};
 use serde_json::json;
 
 use super::strips::strips;
@@ -52,7 +52,7 @@ pub(super) struct Made {
 /// Makes the timelines of those of the [`candidates`] that fit in `bytes`.
 pub(super) fn make(
     choice: Timelines,
-    plan: Option<&Arc<Plan>>,
+    plan: Option<&Arc<RunPlan>>,
     (folder, rows): (&Path, &[Row]),
     candidates: Vec<usize>,
     bytes: usize,
@@ -133,7 +133,7 @@ fn seconds_of(row: &Row) -> f64 {
 
 /// Runs the chosen cells again and condenses their timelines; the outcomes are in the order of `chosen`.
 fn replay_all(
-    plan: &Arc<Plan>,
+    plan: &Arc<RunPlan>,
     (folder, rows): (&Path, &[Row]),
     chosen: &[(usize, Cell)],
 ) -> Vec<(usize, Result<String, String>)> {
@@ -173,7 +173,7 @@ fn replay_all(
     chosen.iter().zip(outcomes).filter_map(|(&(row, _), outcome)| Some((row, outcome?))).collect()
 }
 
-fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<String, String> {
+fn one(plan: &Arc<RunPlan>, row: &Row, cell: Cell, instance: &Instance) -> Result<String, String> {
     if plan.suite.placer_entries.iter().any(|entry| entry.name() == row.placer && entry.spec().is_none()) {
         return Err("the placer is a program of its own, which a report does not start".to_owned());
     }
@@ -189,7 +189,7 @@ fn one(plan: &Arc<Plan>, row: &Row, cell: Cell, instance: &Instance) -> Result<S
 }
 
 /// What was measured above what was predicted, over one axis: `{"span": time, "measured": strips, "predicted": strips}`.
-fn measured(folder: &Path, plan: &Plan, cell: Cell, instance: &Instance) -> Result<String, String> {
+fn measured(folder: &Path, plan: &RunPlan, cell: Cell, instance: &Instance) -> Result<String, String> {
     let MeasuredCell { placement, measured, predicted } = MeasuredCell::read(folder, plan, cell, instance)?;
     let placed = PlacedGraph::new(instance, &placement);
     let span = measured.makespan().max(predicted.makespan());

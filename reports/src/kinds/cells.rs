@@ -12,7 +12,7 @@ use placebench_harness::problem::ProblemError;
 use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{CELL, CellKey, Metric, Table, cell_keys};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
-use placebench_harness::suite::{Cell, PlacerEntry, Plan, PlanError, Suite};
+use placebench_harness::suite::{Cell, PlacerEntry, PlanError, RunPlan, Suite};
 use polars::prelude::*;
 
 use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
@@ -25,7 +25,7 @@ pub enum CellsError {
     Folder(#[from] FolderError),
     /// The suite names an algorithm that does not exist.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    RunPlan(#[from] PlanError),
     /// A graph cannot be made.
     #[error(transparent)]
     Problem(#[from] ProblemError),
@@ -51,7 +51,7 @@ pub enum CellsError {
 /// A cell of a run, to draw a figure of it.
 pub(super) struct CellRun<'a> {
     run: &'a Path,
-    plan: &'a Arc<Plan>,
+    plan: &'a Arc<RunPlan>,
     cell: Cell,
     key: CellKey,
     instance: Instance,
@@ -118,7 +118,7 @@ pub(super) fn of_cells(
     wanted: &[String],
     draw: CellFigure,
 ) -> Result<Vec<NamedFigure>, CellsError> {
-    let plan = Arc::new(Plan::new(read_suite(run)?.1?)?);
+    let plan = Arc::new(RunPlan::new(read_suite(run)?.1?)?);
     let cells: Vec<Cell> = match wanted.is_empty() {
         true => best_cell(&plan, table)?.into_iter().collect(),
         false => wanted.iter().map(|wanted| find_cell(&plan, wanted)).collect::<Result<_, _>>()?,
@@ -162,7 +162,7 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
 }
 
 /// The cell of the least makespan on the first graph with a result, among placers that are no programs.
-fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
+fn best_cell(plan: &RunPlan, table: &Table) -> PolarsResult<Option<Cell>> {
     let best_first = SortMultipleOptions::default().with_maintain_order(true);
     // The first part with a result has the first graph.
     let mut sorted = DataFrame::empty();
@@ -187,7 +187,7 @@ fn best_cell(plan: &Plan, table: &Table) -> PolarsResult<Option<Cell>> {
 }
 
 /// The first repetition of the cell with a name.
-fn find_cell(plan: &Plan, wanted: &str) -> Result<Cell, CellsError> {
+fn find_cell(plan: &RunPlan, wanted: &str) -> Result<Cell, CellsError> {
     let names = |cell: Cell| {
         let CellKey { graph, cluster, placer, scheduler, executor, .. } = plan.key(cell);
         let plain = [format!("{graph}/{placer}/{scheduler}"), format!("{graph}@{cluster}/{placer}/{scheduler}")];

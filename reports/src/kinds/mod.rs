@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
+use placebench_base::did_you_mean;
 use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{Metric, Table};
 use polars::prelude::PolarsResult;
@@ -198,7 +199,7 @@ static KINDS: [About; 12] = {
 
 /// No kind of figure has that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kind of figure '{0}'")]
+#[error("unknown kind of figure '{0}': {remedy}", remedy = did_you_mean(.0, FigureKind::all().map(FigureKind::name)))]
 pub struct UnknownFigure(pub String);
 
 impl FromStr for FigureKind {
@@ -211,7 +212,7 @@ impl FromStr for FigureKind {
 
 impl FigureKind {
     /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
         KINDS.iter().map(|about| about.kind)
     }
 

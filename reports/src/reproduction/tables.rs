@@ -1,20 +1,20 @@
 //! Tables of the properties of graphs, and of a metric of graphs on clusters.
 
 use placebench_generator::{GraphParams, generate_leveled};
-use placebench_harness::compare::statistics::mean;
 use placebench_harness::results::{self, Column, Metric, Status};
+use placebench_harness::statistics::mean;
 use placebench_harness::suite::Suite;
 use polars::prelude::{Expr, PolarsError, col, lit};
 
 use super::{Figures, TableEntry, grouped};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 
 /// The properties of those of a table's graphs that the suite has, as the first repetition makes them.
 ///
 /// # Errors
 /// If a graph cannot be made.
-pub(super) fn properties(entry: &TableEntry, suite: &Suite) -> Result<Table, String> {
-    let mut table = Table::new([
+pub(super) fn properties(entry: &TableEntry, suite: &Suite) -> Result<TextTable, String> {
+    let mut table = TextTable::new([
         "graph",
         "nodes",
         "edges",
@@ -72,7 +72,7 @@ pub(super) fn metric_table(
     entry: &TableEntry,
     metric: Metric,
     rows: &results::Table,
-) -> Result<Table, String> {
+) -> Result<TextTable, String> {
     let polars = |error: PolarsError| error.to_string();
     let listed = entry.graphs.iter().map(|graph| col("graph").eq(lit(graph.as_str()))).reduce(Expr::or);
     let rows = rows.filter(listed.unwrap_or_else(|| lit(false))).map_err(polars)?;
@@ -87,7 +87,7 @@ pub(super) fn metric_table(
         Ok(mean(group.values.iter().copied()))
     };
     let mut table =
-        Table::new(std::iter::once("graph".to_owned()).chain(clusters.iter().map(|name| figures.label(name))));
+        TextTable::new(std::iter::once("graph".to_owned()).chain(clusters.iter().map(|name| figures.label(name))));
     for graph in &entry.graphs {
         let mut row = vec![figures.label(graph)];
         for cluster in &clusters {
@@ -112,11 +112,11 @@ fn three_digits(value: f64) -> String {
     number_text((value / unit).round() * unit)
 }
 
-fn without_empty_columns(table: Table) -> Table {
+fn without_empty_columns(table: TextTable) -> TextTable {
     let kept: Vec<usize> =
         (0..table.header.len()).filter(|&column| table.rows.iter().any(|row| !row[column].is_empty())).collect();
     let pick = |row: &[String]| kept.iter().map(|&column| row[column].clone()).collect::<Vec<_>>();
-    let mut result = Table::new(pick(&table.header));
+    let mut result = TextTable::new(pick(&table.header));
     table.rows.iter().for_each(|row| result.push(pick(row)));
     result
 }
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    fn made(graphs: &[&str]) -> Table {
+    fn made(graphs: &[&str]) -> TextTable {
         let suite = BuiltIn::find("laich2017").unwrap().suite().unwrap();
         let graphs = graphs.iter().map(|&graph| graph.to_owned()).collect();
         properties(&entry(graphs, None), &suite).unwrap()

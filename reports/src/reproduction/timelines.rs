@@ -4,7 +4,7 @@ use placebench_algorithms::StopToken;
 use placebench_datasets::PlacedGraph;
 use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
 use placebench_harness::runner::replay;
-use placebench_harness::suite::Plan;
+use placebench_harness::suite::RunPlan;
 use polars::prelude::col;
 
 use super::Panel;
@@ -17,7 +17,7 @@ use crate::figure::{Drawing, Figure, Style, executable_ops, gantt};
 /// If rows are of several cells, or the cell fails.
 pub(super) fn timeline(
     panel: &Panel,
-    plan: &Plan,
+    plan: &RunPlan,
     table: &Table,
     title: String,
     style: &Style,

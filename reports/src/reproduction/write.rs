@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use placebench_harness::results::{self, Column};
-use placebench_harness::suite::{Plan, Suite};
+use placebench_harness::suite::{RunPlan, Suite};
 
 use polars::prelude::{col, lit};
 
 use super::{FigureEntry, Figures, Panel, ReproductionError};
 use super::{bars, curves, tables, timelines};
 use crate::FigureKind;
-use crate::export::{Table, TextFormat};
+use crate::export::{TextFormat, TextTable};
 use crate::figure::{Drawing, Figure, Style};
 
 /// Why a figure or table is missing that others of the suite could make.
@@ -35,13 +35,13 @@ pub struct Outputs {
     /// In the order of the source, figures first.
     pub made: Vec<Made>,
     /// Tables of metrics with their captions.
-    pub tables: Vec<(String, Table)>,
+    pub tables: Vec<(String, TextTable)>,
 }
 
 impl Outputs {
     /// The list as Markdown: number, caption, files or the reason why there are none.
     pub fn to_markdown(&self) -> String {
-        let mut table = Table::new(["number", "caption", "files"]);
+        let mut table = TextTable::new(["number", "caption", "files"]);
         for made in &self.made {
             let files = match &made.files {
                 Ok(files) => files.join(", "),
@@ -66,7 +66,7 @@ pub fn write_figures(
     suite: &Suite,
     folder: &Path,
 ) -> Result<Outputs, ReproductionError> {
-    let plan = Plan::new(suite.clone())
+    let plan = RunPlan::new(suite.clone())
         .map_err(|error| ReproductionError::Panel { figure: "all".to_owned(), reason: error.to_string() })?;
     create(folder)?;
     let table = &table.filter(figures.only.expr())?;
@@ -92,7 +92,7 @@ pub fn write_figures(
     for entry in &figures.tables {
         let refused = |reason| ReproductionError::Table { table: entry.number.clone(), reason };
         let mut files = Vec::new();
-        let mut save = |table: &Table, under: &str| {
+        let mut save = |table: &TextTable, under: &str| {
             let name = PathBuf::from(under).join(format!("table-{}", entry.number)).display().to_string();
             for (format, extension) in
                 [(TextFormat::Markdown, "md"), (TextFormat::Latex, "tex"), (TextFormat::Csv, "csv")]
@@ -122,7 +122,7 @@ pub fn write_figures(
                 }
             }
         }
-        let (number, caption) = (format!("Table {}", entry.number), entry.caption.clone());
+        let (number, caption) = (format!("TextTable {}", entry.number), entry.caption.clone());
         let files = if files.is_empty() { Err(NOTHING.to_owned()) } else { Ok(files) };
         outputs.made.push(Made { number, caption, files });
     }
@@ -132,7 +132,7 @@ pub fn write_figures(
 
 struct Maker<'a> {
     figures: &'a Figures,
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     /// The rows under one network model.
     table: results::Table,
     folder: &'a Path,

@@ -11,10 +11,10 @@ use placebench::algorithms::StopToken;
 use placebench::datasets::stream::EdgeFormat;
 use placebench::generator::stream::StreamProperties;
 use placebench::generator::{Described, GraphParams, StreamError, StreamParams, Streamed, Tally};
-use placebench::harness::engine::{Followed, Items};
+use placebench::harness::shards::{Followed, Items};
 
 use super::{Answer, Args, Checked, answer, parameters, resized};
-use crate::cmd::engine::Following;
+use crate::cmd::launcher::Following;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
 use crate::output::{Form, shown};
 use crate::progress::Progress;
@@ -30,7 +30,7 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow
     let format = format.map_err(|error| anyhow!("--format: {error}"))?;
     let of_file = EdgeFormat::of_path(out).filter(|_| !out.is_dir());
     let graph = match of_file {
-        Some(_) if args.shards.is_some() || args.shard.is_some() || args.engine.engine.is_some() => {
+        Some(_) if args.shards.is_some() || args.shard.is_some() || args.launcher.launcher.is_some() => {
             bail!("{}: parts are files in a folder: give --out a name without an extension", out.display())
         }
         Some(said) if format.is_some_and(|format| format != said) => {
@@ -43,9 +43,9 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow
             Streamed::folder(params, args.seed, format.unwrap_or(EdgeFormat::Parquet), parts, out)?
         }
     };
-    args.engine.check()?;
+    args.launcher.check()?;
     graph.prepare(args.force)?;
-    if args.engine.engine.is_some() && !on_engine(args, what, out, &graph)? {
+    if args.launcher.launcher.is_some() && !on_launcher(args, what, out, &graph)? {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let all = 1..=graph.manifest().parts;
@@ -82,8 +82,8 @@ pub(super) fn execute(args: &Args, what: &str, out: &Path, form: Form) -> anyhow
     answer.print(form, &words)
 }
 
-/// Has an engine make the parts, each a shard; `false` if Ctrl-C stopped it.
-fn on_engine(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow::Result<bool> {
+/// Has a launcher make the parts, each a shard; `false` if Ctrl-C stopped it.
+fn on_launcher(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow::Result<bool> {
     let parts = graph.manifest().parts;
     let folder = std::path::absolute(out).context("the current folder is gone")?;
     let folder = folder.to_str().ok_or_else(|| anyhow!("{}: is not Unicode", out.display()))?;
@@ -95,7 +95,7 @@ fn on_engine(args: &Args, what: &str, out: &Path, graph: &Streamed) -> anyhow::R
     let (stop, progress) = (StopToken::default(), Progress::of("parts", false));
     let _heeded = stop_on_ctrl_c(&stop)?;
     let following = Following { threads: threads(args), stop: &stop, progress: &progress };
-    let followed = args.engine.fill(out, &out.join("jobs"), arguments, parts, &mut work, &following)?;
+    let followed = args.launcher.fill(out, &out.join("jobs"), arguments, parts, &mut work, &following)?;
     Ok(followed == Followed::Complete)
 }
 

@@ -1,6 +1,6 @@
 //! What `partition` answers for programs.
 
-use placebench::algorithms::partition::{Partition, Request, quality};
+use placebench::algorithms::partition::{Partition, PartitionRequest, quality};
 use placebench::base::process::peak_rss_bytes;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// A partition of the vertices of a graph in memory.
-    pub(super) fn of(input: &Input, partition: &Partition, request: &Request) -> Self {
+    pub(super) fn of(input: &Input, partition: &Partition, request: &PartitionRequest) -> Self {
         let graph = input.graph();
         let weights = quality::block_weights(graph, partition);
         let (least, largest) = (weights.iter().min().copied(), weights.iter().max().copied());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use placebench::algorithms::partition::{Partition, Request, quality};
+use placebench::algorithms::partition::{Partition, PartitionRequest, quality};
 use placebench::base::process::peak_rss_bytes;
 use placebench::base::significant::bytes_text;
 use placebench::datasets::is_less;
@@ -31,7 +31,7 @@ pub(super) struct Report {
 
 impl Report {
     /// The report for programs.
-    pub(super) fn answer(&self, input: &Input, partition: &Partition, request: &Request) -> Answer {
+    pub(super) fn answer(&self, input: &Input, partition: &Partition, request: &PartitionRequest) -> Answer {
         Answer {
             algorithm: self.algorithm.clone(),
             replication_factor: self.replication,
@@ -44,7 +44,12 @@ impl Report {
     }
 
     /// The report.
-    pub(super) fn text(&self, input: &Input, partition: &Partition, request: &Request) -> anyhow::Result<String> {
+    pub(super) fn text(
+        &self,
+        input: &Input,
+        partition: &Partition,
+        request: &PartitionRequest,
+    ) -> anyhow::Result<String> {
         let graph = input.graph();
         let amount = |value: u64| match input.bytes {
             true => format!("{value} ({})", bytes_text(value as f64)),

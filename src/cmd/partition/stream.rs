@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use placebench::algorithms::partition::streaming::{AssignedEdge, StreamError, VertexCut};
-use placebench::algorithms::partition::{Request, registry};
+use placebench::algorithms::partition::{PartitionRequest, registry};
 use placebench::algorithms::{Spec, StopToken};
 use placebench::base::printable;
 use placebench::base::process::peak_rss_bytes;
@@ -42,8 +42,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn new(graph: &str, request: &Request, form: Form) -> Self {
-        let &Request { blocks, epsilon, seed, .. } = request;
+    fn new(graph: &str, request: &PartitionRequest, form: Form) -> Self {
+        let &PartitionRequest { blocks, epsilon, seed, .. } = request;
         let answer = Answer { graph: graph.to_owned(), blocks, epsilon, seed, ..Answer::default() };
         let mut figures = Self { text: String::new(), answer, form, aside: false };
         figures.line("graph", format!("{graph} (stream)"));
@@ -61,7 +61,7 @@ impl Figures {
         self.line("edges", edges);
     }
 
-    fn by(&mut self, spec: &Spec, request: &Request) {
+    fn by(&mut self, spec: &Spec, request: &PartitionRequest) {
         self.answer.algorithm = Some(spec.to_string());
         self.line("partitioned by", format!("{spec} into {} blocks", request.blocks));
     }
@@ -115,13 +115,14 @@ pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<Ex
     if let Some(partition) = &args.evaluate {
         let blocks =
             args.blocks.ok_or_else(|| anyhow!("-k is missing: say how many blocks the partition has, as in -k 8"))?;
-        let request = Request::new(blocks, args.epsilon, args.seed);
+        let request = PartitionRequest::new(blocks, args.epsilon, args.seed);
         let figures = Figures::new(&shown(path), &request, form);
         return evaluate(&mut *open(args, path)?, path, partition, blocks, figures);
     }
     let blocks = args.blocks.unwrap_or(1);
     let spec = &with_passes(args, spec)?;
-    let request = Request { stop: StopToken::default(), ..Request::new(blocks, args.epsilon, args.seed) };
+    let request =
+        PartitionRequest { stop: StopToken::default(), ..PartitionRequest::new(blocks, args.epsilon, args.seed) };
     request.check()?;
     stop_on_ctrl_c(&request.stop)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -181,7 +182,7 @@ fn edges(
     args: &Args,
     path: &Path,
     spec: &Spec,
-    request: &Request,
+    request: &PartitionRequest,
     output: &Path,
     mut figures: Figures,
 ) -> anyhow::Result<()> {
@@ -249,7 +250,7 @@ fn vertices(
     args: &Args,
     path: &Path,
     spec: &Spec,
-    request: &Request,
+    request: &PartitionRequest,
     output: &Path,
     mut figures: Figures,
 ) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use placebench_datasets::UndirectedGraph;
 
 pub(crate) use line::Line;
 
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Params, SpecError};
 
 /// Cuts the natural order into contiguous ranges within their capacities, so that the weights of the edges across the borders
@@ -47,7 +47,7 @@ impl Algorithm for LevelSlabs {
 }
 
 impl Partitioner for LevelSlabs {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         Self::split(graph, request, usize::MAX)
     }
 }
@@ -55,7 +55,11 @@ impl Partitioner for LevelSlabs {
 impl LevelSlabs {
     /// The best split, if it looks at no more than `most` places for borders. Else blocks that are filled one after the other
     /// as far as possible.
-    pub(crate) fn split(graph: &UndirectedGraph, request: &Request, most: usize) -> Result<Partition, PartitionError> {
+    pub(crate) fn split(
+        graph: &UndirectedGraph,
+        request: &PartitionRequest,
+        most: usize,
+    ) -> Result<Partition, PartitionError> {
         request.check()?;
         let blocks = used_blocks(graph, request);
         let capacities: Vec<u64> = blocks.iter().map(|&(capacity, _)| capacity).collect();
@@ -69,7 +73,7 @@ impl LevelSlabs {
 }
 
 /// The capacities of the blocks, with their numbers: no more blocks than vertices, those of the largest capacities.
-fn used_blocks(graph: &UndirectedGraph, request: &Request) -> Vec<(u64, u32)> {
+fn used_blocks(graph: &UndirectedGraph, request: &PartitionRequest) -> Vec<(u64, u32)> {
     let (most, total) = (graph.vertex_count().max(1), graph.total_vertex_weight());
     let mut blocks: Vec<(u64, u32)> =
         (0..request.blocks).map(|block| (request.capacity(block, total), block)).collect();
@@ -86,7 +90,7 @@ mod tests {
     use super::*;
 
     fn slabs(graph: &UndirectedGraph, blocks: u32, epsilon: f64) -> Vec<u32> {
-        LevelSlabs.partition(graph, &Request::new(blocks, epsilon, 0)).unwrap().block_of
+        LevelSlabs.partition(graph, &PartitionRequest::new(blocks, epsilon, 0)).unwrap().block_of
     }
 
     #[test]
@@ -94,7 +98,7 @@ mod tests {
         // The best slabs of nine blocks are those of the three blocks that may weigh most; of equal ones, the earliest border.
         let graph = UndirectedGraph::from_edges(3, [(0, 1, 5), (1, 2, 1)].into_iter(), None).unwrap();
         let shares = Some(vec![0.05, 0.3, 0.0, 0.05, 0.25, 0.05, 0.25, 0.0, 0.05]);
-        let request = Request { shares, ..Request::new(9, 0.4, 0) };
+        let request = PartitionRequest { shares, ..PartitionRequest::new(9, 0.4, 0) };
         assert_eq!(LevelSlabs.partition(&graph, &request).unwrap().block_of, [4, 4, 6]);
         assert_eq!(slabs(&graph, 1_000_000, 0.03), [0, 1, 2]);
     }
@@ -104,7 +108,7 @@ mod tests {
         let weights = [9, 9, 1, 9, 9, 2, 9];
         let edges = (0..7).map(|at| (at, at + 1, weights[at as usize]));
         let graph = UndirectedGraph::from_edges(8, edges, None).unwrap();
-        let split = |most| LevelSlabs::split(&graph, &Request::new(3, 0.2, 0), most).unwrap().block_of;
+        let split = |most| LevelSlabs::split(&graph, &PartitionRequest::new(3, 0.2, 0), most).unwrap().block_of;
         assert_eq!(split(0), [0, 0, 0, 0, 1, 1, 1, 1]);
         assert_eq!(split(100), slabs(&graph, 3, 0.2));
     }
@@ -126,7 +130,7 @@ mod tests {
         let edges = [(0, 3, 2), (1, 4, 7), (2, 3, 5), (3, 4, 1), (4, 6, 3), (5, 6, 4), (2, 7, 1)];
         let graph = UndirectedGraph::from_edges(8, edges.into_iter(), Some(vec![1, 2, 1, 3, 1, 1, 2, 1])).unwrap();
         let line = Line::new(&graph);
-        let request = Request::new(3, 0.3, 0);
+        let request = PartitionRequest::new(3, 0.3, 0);
         let capacity = request.capacity(0, graph.total_vertex_weight());
         let mut least = u64::MAX;
         for a in 0..=8 {

@@ -19,7 +19,7 @@ use self::problem::Problem;
 use self::refinement::volume::lower_volume;
 pub use self::settings::Preset;
 use self::solver::Solver;
-use super::{Partition, PartitionError, Partitioner, Request};
+use super::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Named, Params, SpecError};
 
 /// What the partitioner minimises.
@@ -133,7 +133,7 @@ impl Algorithm for Multilevel {
 }
 
 impl Partitioner for Multilevel {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         let problem = Problem::new(graph, request, self.acyclic)?;
         let mut settings = self.preset.settings();
         if self.coarsening == Coarsening::Matching {

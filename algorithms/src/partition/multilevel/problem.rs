@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 use super::graph::{EARLIER, Graph, LATER};
 use super::weights::{MOST_BLOCKS, Scale};
-use crate::partition::{Partition, PartitionError, Request};
+use crate::partition::{Partition, PartitionError, PartitionRequest};
 
 /// A graph and a request as the levels see them.
 pub(crate) struct Problem<'a> {
     pub(crate) original: &'a UndirectedGraph,
-    pub(crate) request: &'a Request,
+    pub(crate) request: &'a PartitionRequest,
     /// The working graph.
     pub(crate) graph: Graph<'a>,
     /// For each block, the weight that it may have.
@@ -36,7 +36,7 @@ impl<'a> Problem<'a> {
     /// If `directed`, each edge leads from the lower to the higher number.
     pub(crate) fn new(
         original: &'a UndirectedGraph,
-        request: &'a Request,
+        request: &'a PartitionRequest,
         directed: bool,
     ) -> Result<Self, PartitionError> {
         request.check()?;
@@ -129,8 +129,8 @@ impl<'a> Problem<'a> {
 
 /// The least weight that the tolerated imbalance adds to a block, at least 1. An isolated vertex that weighs no more finds
 /// room at the end.
-fn lightest_slack(request: &Request, total: u64) -> u64 {
-    let even = Request { epsilon: 0.0, ..request.clone() };
+fn lightest_slack(request: &PartitionRequest, total: u64) -> u64 {
+    let even = PartitionRequest { epsilon: 0.0, ..request.clone() };
     let slack = |block| request.capacity(block, total).saturating_sub(even.capacity(block, total));
     (0..request.blocks).map(slack).min().unwrap_or(0).max(1)
 }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_lies_in_memory_as_needed_is_not_copied() {
-        let request = Request::new(4, 0.03, 1);
+        let request = PartitionRequest::new(4, 0.03, 1);
         let (narrow, wide) = (band(20), band(1 << 32));
         let problem = Problem::new(&narrow, &request, false).unwrap();
         assert!(matches!(problem.graph.edge_weights, Weights::Narrow(Cow::Borrowed(_))));
@@ -222,7 +222,7 @@ mod tests {
     fn weights_whose_sum_takes_too_many_bits_are_scaled_in_a_copy() {
         let most = u64::MAX / 4;
         let graph = band(most);
-        let request = Request::new(2, 0.03, 1);
+        let request = PartitionRequest::new(2, 0.03, 1);
         let problem = Problem::new(&graph, &request, false).unwrap();
         assert!(!is_borrowed(&problem.graph.edge_weights));
         let heaviest = problem.graph.edges(5).map(|(_, weight)| weight).max();
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn more_blocks_than_a_word_can_name_are_refused() {
         let graph = band(20);
-        let request = Request::new(MOST_BLOCKS + 1, 0.03, 1);
+        let request = PartitionRequest::new(MOST_BLOCKS + 1, 0.03, 1);
         assert!(matches!(Problem::new(&graph, &request, false), Err(PartitionError::Unsupported(_))));
     }
 }

@@ -6,7 +6,7 @@ use placebench_datasets::stream::EdgeStream;
 
 use super::degrees::{DegreeSource, Degrees};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut, edge_pass};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge in the block that its end of lower degree hashes to, so that the hubs are replicated.
@@ -21,7 +21,7 @@ use crate::{Algorithm, Params, SpecError};
 /// Of ends of equal degree, the lower id. The hash depends on the request's seed.
 ///
 /// # Deviations
-/// Degrees may also be those so far: then the stream is read once. If the block is full, with [`Request::capacity`] of the
+/// Degrees may also be those so far: then the stream is read once. If the block is full, with [`PartitionRequest::capacity`] of the
 /// edges, the edge goes to that of the other end, and if that is full too, to the least loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dbh {
@@ -43,7 +43,7 @@ impl EdgePartitioner for Dbh {
     fn partition_edges(
         &self,
         stream: &mut dyn EdgeStream,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError> {
         let degrees = Degrees::new(stream, self.degrees, &request.stop)?;
@@ -66,7 +66,7 @@ struct BlockHash {
 }
 
 impl BlockHash {
-    fn new(request: &Request) -> Self {
+    fn new(request: &PartitionRequest) -> Self {
         let sum = |sum: &mut f64, share: &f64| {
             *sum += share;
             Some(*sum)
@@ -92,15 +92,15 @@ mod tests {
 
     #[test]
     fn hashes_fill_blocks_in_proportion() {
-        let count = |request: &Request| {
+        let count = |request: &PartitionRequest| {
             let hash = BlockHash::new(request);
             let mut counts = vec![0; request.blocks as usize];
             (0..40_000).for_each(|vertex| counts[hash.block(vertex)] += 1);
             counts
         };
         // Standard deviations are below 100.
-        assert!(count(&Request::new(4, 0.0, 5)).iter().all(|&count: &i32| (count - 10_000).abs() < 500));
-        let shares = Request { shares: Some(vec![0.7, 0.0, 0.3]), ..Request::new(3, 0.0, 5) };
+        assert!(count(&PartitionRequest::new(4, 0.0, 5)).iter().all(|&count: &i32| (count - 10_000).abs() < 500));
+        let shares = PartitionRequest { shares: Some(vec![0.7, 0.0, 0.3]), ..PartitionRequest::new(3, 0.0, 5) };
         let counts = count(&shares);
         assert!((counts[0] - 28_000i32).abs() < 500 && counts[1] == 0);
     }

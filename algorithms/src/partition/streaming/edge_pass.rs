@@ -8,7 +8,7 @@ use super::degrees::Degrees;
 use super::error::{StreamError, check};
 use super::loads::BlockLoads;
 use super::{AssignedEdge, Replicas, VertexCut};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 
 /// What a rule sees.
 pub(super) struct State {
@@ -20,7 +20,7 @@ pub(super) struct State {
 /// Sends each edge of a stream to the block that `choose` names, or if that is full or none, to the least loaded with room.
 pub(super) fn partition(
     stream: &mut dyn EdgeStream,
-    request: &Request,
+    request: &PartitionRequest,
     degrees: Degrees,
     sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     mut choose: impl FnMut(&mut State, u32, u32) -> Option<usize>,

@@ -6,7 +6,7 @@ use placebench_datasets::stream::VertexStream;
 use super::loads::BlockLoads;
 use super::vertex_pass::{self, Rule, passes};
 use super::{StreamError, StreamOrder};
-use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::partition::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts each vertex where most of its neighbours are, less the marginal cost of the block's load.
@@ -29,7 +29,7 @@ use crate::{Algorithm, Params, SpecError};
 /// α = √k · m / n^1.5 for γ = 1.5 as in the paper, and m · k^(γ − 1) / n^γ in general. There is no standard for weights:
 /// here m is the weight of all edges, n and |P| are weights of vertices, and a vertex pays the marginal cost times its own
 /// weight, which is that of as many unit vertices, to first order. With shares, |P| is relative to the block's share.
-/// The paper's ν is 1 + ε: no block exceeds [`Request::capacity`], as in [`Ldg`](super::Ldg). α stays
+/// The paper's ν is 1 + ε: no block exceeds [`PartitionRequest::capacity`], as in [`Ldg`](super::Ldg). α stays
 /// the same in all passes, since the capacity is strict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fennel {
@@ -61,7 +61,7 @@ impl Fennel {
     pub fn partition_stream(
         &self,
         stream: &mut (impl VertexStream + ?Sized),
-        request: &Request,
+        request: &PartitionRequest,
     ) -> Result<Partition, StreamError> {
         let (n, m) = (stream.total_vertex_weight() as f64, stream.total_edge_weight() as f64);
         let alpha =
@@ -72,7 +72,7 @@ impl Fennel {
 }
 
 impl Partitioner for Fennel {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         request.check()?;
         let order = self.order.vertices(graph, request.seed);
         let mut stream = vertex_pass::rows(graph, order.as_deref());
@@ -113,7 +113,7 @@ mod tests {
         // −1.0607 in block 0: block 1. 3 (neighbours 0, 2): 1 − 1.0607 in block 0, 1 − 1.0607 · √2 in block 1: block 0.
         let edges = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1)];
         let graph = UndirectedGraph::from_edges(4, edges.into_iter(), None).unwrap();
-        let partition = Fennel::with_defaults().partition(&graph, &Request::new(2, 1.0, 0)).unwrap();
+        let partition = Fennel::with_defaults().partition(&graph, &PartitionRequest::new(2, 1.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 1, 0]);
     }
 
@@ -121,7 +121,8 @@ mod tests {
     fn scaling_all_weights_changes_nothing() {
         let edges = |scale| (0..400u32).map(move |i| (i % 40, (i * i + 7 * i + 3) % 40, scale));
         let graph = |edge, vertex| UndirectedGraph::from_edges(40, edges(edge), Some(vec![vertex; 40])).unwrap();
-        let blocks = |graph| Fennel::with_defaults().partition(&graph, &Request::new(4, 0.1, 0)).unwrap().block_of;
+        let blocks =
+            |graph| Fennel::with_defaults().partition(&graph, &PartitionRequest::new(4, 0.1, 0)).unwrap().block_of;
         assert_eq!(blocks(graph(1, 1)), blocks(graph(16, 1)));
         assert_eq!(blocks(graph(1, 1)), blocks(graph(1, 16)));
     }

@@ -5,7 +5,7 @@ use placebench_datasets::stream::EdgeStream;
 
 use super::degrees::{DegreeSource, Degrees};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut, edge_pass};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge in the least loaded block that replicates both of its ends, or else one of them.
@@ -26,7 +26,7 @@ use crate::{Algorithm, Params, SpecError};
 /// # Deviations
 /// A stream does not know the edges to come: in rule 2 the blocks of both ends are then eligible, as in PowerGraph's own
 /// code. With known degrees the rule is as printed, ends with as many edges to come sharing it. A full block, with
-/// [`Request::capacity`] of the edges, is not eligible.
+/// [`PartitionRequest::capacity`] of the edges, is not eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greedy {
     /// Whether rule 2 does without the number of edges to come, or knows it from reading the stream twice.
@@ -47,7 +47,7 @@ impl EdgePartitioner for Greedy {
     fn partition_edges(
         &self,
         stream: &mut dyn EdgeStream,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError> {
         let degrees = match self.degrees {

@@ -6,7 +6,7 @@ use placebench_datasets::stream::EdgeStream;
 use super::degrees::{DegreeSource, Degrees};
 use super::edge_pass::{self, State};
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts an edge where its ends have replicas already, preferably that of lower degree, weighed against balance.
@@ -26,7 +26,7 @@ use crate::{Algorithm, Params, SpecError};
 ///
 /// # Deviations
 /// The paper's ε in the balance term is 1, as in its authors' code. λ is no more than a preference, so that a full block, with
-/// [`Request::capacity`] of the edges, is passed over. Sizes are relative to the blocks' shares.
+/// [`PartitionRequest::capacity`] of the edges, is passed over. Sizes are relative to the blocks' shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hdrf {
     /// Weight of balance, at least 0. Above 1 it can outweigh replicas.
@@ -50,7 +50,7 @@ impl EdgePartitioner for Hdrf {
     fn partition_edges(
         &self,
         stream: &mut dyn EdgeStream,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError> {
         let degrees = Degrees::new(stream, self.degrees, &request.stop)?;

@@ -6,7 +6,7 @@ use placebench_datasets::stream::VertexStream;
 use super::loads::BlockLoads;
 use super::vertex_pass::{self, Rule, passes};
 use super::{StreamError, StreamOrder};
-use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::partition::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Params, SpecError};
 
 /// Puts each vertex where most of its neighbours are, weighed by how empty the block is.
@@ -26,7 +26,7 @@ use crate::{Algorithm, Params, SpecError};
 /// The least loaded block, then the lowest id.
 ///
 /// # Deviations
-/// C is [`Request::capacity`], ⌈(1 + ε) · W / k⌉, and no block exceeds it, the vertex's own weight included, as long as any
+/// C is [`PartitionRequest::capacity`], ⌈(1 + ε) · W / k⌉, and no block exceeds it, the vertex's own weight included, as long as any
 /// block has room; a vertex for which none has goes to the least loaded. That cannot happen if no vertex weighs more
 /// than ε · W / k, nor with unit weights. Vertices and edges have weights. The load is relative to a block's share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,14 +56,14 @@ impl Ldg {
     pub fn partition_stream(
         &self,
         stream: &mut (impl VertexStream + ?Sized),
-        request: &Request,
+        request: &PartitionRequest,
     ) -> Result<Partition, StreamError> {
         vertex_pass::partition(stream, request, self.passes, &RoomLeft)
     }
 }
 
 impl Partitioner for Ldg {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         request.check()?;
         let order = self.order.vertices(graph, request.seed);
         let mut stream = vertex_pass::rows(graph, order.as_deref());
@@ -99,7 +99,7 @@ mod tests {
         // two neighbours in the full block 0, and goes to 1.
         let edges = [(0, 2, 1), (1, 3, 1), (4, 0, 1), (4, 1, 1), (5, 0, 1), (5, 2, 1)];
         let graph = UndirectedGraph::from_edges(6, edges.into_iter(), None).unwrap();
-        let partition = Ldg::with_defaults().partition(&graph, &Request::new(2, 0.0, 0)).unwrap();
+        let partition = Ldg::with_defaults().partition(&graph, &PartitionRequest::new(2, 0.0, 0)).unwrap();
         assert_eq!(partition.block_of, [0, 1, 0, 1, 0, 1]);
     }
 }

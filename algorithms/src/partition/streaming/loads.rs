@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::block_set;
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 
 /// Load and capacity of each block, with the least loaded at hand.
 ///
@@ -30,7 +30,7 @@ pub(super) struct BlockLoads {
 
 impl BlockLoads {
     /// Empty blocks that may hold what a request allows of `total`.
-    pub(super) fn new(request: &Request, total: u64) -> Self {
+    pub(super) fn new(request: &PartitionRequest, total: u64) -> Self {
         let capacity = (0..request.blocks).map(|block| request.capacity(block, total)).collect();
         let scale = match &request.shares {
             None => vec![1.0; request.blocks as usize],
@@ -40,7 +40,7 @@ impl BlockLoads {
     }
 
     /// Empty blocks. Only those in `range` may hold anything.
-    pub(super) fn within(request: &Request, range: Range<u32>, total: u64) -> Self {
+    pub(super) fn within(request: &PartitionRequest, range: Range<u32>, total: u64) -> Self {
         let mut this = Self::new(request, total);
         for block in (0..request.blocks).filter(|block| !range.contains(block)) {
             this.capacity[block as usize] = 0;
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn the_tournament_knows_the_least_loaded_whatever_the_number_of_blocks() {
         for blocks in [1, 2, 3, 7, 8, 33] {
-            let mut loads = BlockLoads::new(&Request::new(blocks, 0.5, 0), 10_000);
+            let mut loads = BlockLoads::new(&PartitionRequest::new(blocks, 0.5, 0), 10_000);
             let mut state = 7u64;
             for _ in 0..500 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn blocks_fill_by_their_shares_and_close_when_full() {
-        let request = Request { shares: Some(vec![0.5, 0.0, 0.25, 0.25]), ..Request::new(4, 0.0, 0) };
+        let request = PartitionRequest { shares: Some(vec![0.5, 0.0, 0.25, 0.25]), ..PartitionRequest::new(4, 0.0, 0) };
         let mut loads = BlockLoads::new(&request, 8);
         for _ in 0..8 {
             let block = loads.least_with_room(1);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn only_blocks_of_the_range_are_open() {
-        let mut loads = BlockLoads::within(&Request::new(6, 0.0, 0), 2..4, 10);
+        let mut loads = BlockLoads::within(&PartitionRequest::new(6, 0.0, 0), 2..4, 10);
         assert_eq!(loads.open(), [0b1100]);
         for _ in 0..10 {
             loads.add(loads.least(), 1);

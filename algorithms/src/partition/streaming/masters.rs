@@ -5,7 +5,7 @@ use placebench_datasets::stream::{EdgeList, EdgeStream, GraphEdges};
 
 use super::loads::BlockLoads;
 use super::{AssignedEdge, EdgePartitioner, StreamError, StreamOrder, order};
-use crate::partition::{Partition, PartitionError, Partitioner, Request};
+use crate::partition::{Partition, PartitionError, PartitionRequest, Partitioner};
 use crate::{Algorithm, Params, SpecError};
 
 /// The replicas of each vertex, its master first: that with the most of its edges, then of the lowest id. A vertex without
@@ -73,13 +73,13 @@ impl Masters {
         }
     }
 
-    /// A block for each vertex: the best of its replicas that has room within [`Request::capacity`], and if none has, or
+    /// A block for each vertex: the best of its replicas that has room within [`PartitionRequest::capacity`], and if none has, or
     /// there is none, the least loaded block with room. The heaviest vertices choose first, among equals those with edges,
     /// then the lowest id.
     ///
     /// # Complexity
     /// O(vertices · log vertices + replicas + vertices · log blocks).
-    pub fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Partition {
+    pub fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Partition {
         let mut order: Vec<u32> = graph.vertices().collect();
         order.sort_by_key(|&vertex| (std::cmp::Reverse(graph.vertex_weight(vertex)), self.of(vertex).is_empty()));
         let mut loads = BlockLoads::new(request, graph.total_vertex_weight());
@@ -131,7 +131,7 @@ impl<P: EdgePartitioner + Algorithm> Algorithm for ByMasters<P> {
 }
 
 impl<P: EdgePartitioner> ByMasters<P> {
-    fn assigned(&self, graph: &UndirectedGraph, request: &Request) -> Result<Vec<AssignedEdge>, StreamError> {
+    fn assigned(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Vec<AssignedEdge>, StreamError> {
         let mut assigned = Vec::with_capacity(graph.edge_count());
         let mut partition = |stream: &mut dyn EdgeStream| {
             self.edges.partition_edges(stream, request, &mut |edge| {
@@ -158,14 +158,14 @@ impl<P: EdgePartitioner> ByMasters<P> {
 }
 
 impl<P: EdgePartitioner> Partitioner for ByMasters<P> {
-    fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
         self.partition_with_replicas(graph, request).map(|(partition, _)| partition)
     }
 
     fn partition_with_replicas(
         &self,
         graph: &UndirectedGraph,
-        request: &Request,
+        request: &PartitionRequest,
     ) -> Result<(Partition, Option<f64>), PartitionError> {
         request.check()?;
         let assigned = self.assigned(graph, request)?;
@@ -200,10 +200,10 @@ mod tests {
         assert_eq!(masters.of(3), [1, 2]);
         let graph = UndirectedGraph::from_edges(5, list.iter().map(|&(a, b, _)| (a, b, 1)), None).unwrap();
         // Room for two: 0 and 1 on their master 1, 2 and 3 on their other replica 2, 4 without edges on the empty 0.
-        assert_eq!(masters.partition(&graph, &Request::new(3, 0.0, 0)).block_of, [1, 1, 2, 2, 0]);
+        assert_eq!(masters.partition(&graph, &PartitionRequest::new(3, 0.0, 0)).block_of, [1, 1, 2, 2, 0]);
         // The heavy vertex 3 fills its master 1 first. 0 and 1, which are nowhere else, go where least is: to 0, then to 2.
         let heavy =
             UndirectedGraph::from_edges(5, list.iter().map(|&(a, b, _)| (a, b, 1)), Some(vec![1, 1, 1, 3, 0])).unwrap();
-        assert_eq!(masters.partition(&heavy, &Request::new(3, 0.5, 0)).block_of, [0, 2, 2, 1, 0]);
+        assert_eq!(masters.partition(&heavy, &PartitionRequest::new(3, 0.5, 0)).block_of, [0, 2, 2, 1, 0]);
     }
 }

@@ -4,21 +4,21 @@ use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::{EdgeStream, VertexStream};
 
 use super::{Fennel, Ldg, Replicas, StreamError};
-use crate::partition::{Partition, Request};
+use crate::partition::{Partition, PartitionRequest};
 
 /// Divides the edges of a graph into blocks; a vertex with edges in several blocks is replicated there.
 ///
 /// Each edge has weight 1. The same stream, request and parameters give the same answer.
 pub trait EdgePartitioner: Send + Sync {
     /// Hands each edge to `sink` once its block is decided, which is not always in the order of the stream, and answers with
-    /// the replicas. No block gets more than [`Request::capacity`] of the number of edges.
+    /// the replicas. No block gets more than [`PartitionRequest::capacity`] of the number of edges.
     ///
     /// # Errors
     /// If the stream or the sink fails, or the request's token stops it.
     fn partition_edges(
         &self,
         stream: &mut dyn EdgeStream,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError>;
 }
@@ -29,17 +29,29 @@ pub trait VertexStreamPartitioner: Send + Sync {
     ///
     /// # Errors
     /// If the stream fails, or the request's token stops it.
-    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError>;
+    fn partition_stream(
+        &self,
+        stream: &mut dyn VertexStream,
+        request: &PartitionRequest,
+    ) -> Result<Partition, StreamError>;
 }
 
 impl VertexStreamPartitioner for Ldg {
-    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError> {
+    fn partition_stream(
+        &self,
+        stream: &mut dyn VertexStream,
+        request: &PartitionRequest,
+    ) -> Result<Partition, StreamError> {
         Self::partition_stream(self, stream, request)
     }
 }
 
 impl VertexStreamPartitioner for Fennel {
-    fn partition_stream(&self, stream: &mut dyn VertexStream, request: &Request) -> Result<Partition, StreamError> {
+    fn partition_stream(
+        &self,
+        stream: &mut dyn VertexStream,
+        request: &PartitionRequest,
+    ) -> Result<Partition, StreamError> {
         Self::partition_stream(self, stream, request)
     }
 }

@@ -1,12 +1,12 @@
 //! What LDG and Fennel share: vertices come one by one, and each goes to the block of the best score that has room.
 
-use placebench_datasets::stream::{GraphRows, Row, VertexStream};
+use placebench_datasets::stream::{GraphRows, VertexRow, VertexStream};
 use placebench_datasets::{Numbers, UndirectedGraph};
 
 use super::block_set::{blocks_in, words};
 use super::error::{StreamError, check};
 use super::loads::BlockLoads;
-use crate::partition::{Partition, Request};
+use crate::partition::{Partition, PartitionRequest};
 use crate::{Params, SpecError};
 
 /// Vertices between two looks at the stop token.
@@ -34,7 +34,7 @@ pub(super) trait Rule {
 /// O(vertices · log blocks + edges) a pass; 4 bytes a vertex and 40 a block.
 pub(super) fn partition(
     stream: &mut (impl VertexStream + ?Sized),
-    request: &Request,
+    request: &PartitionRequest,
     passes: u32,
     rule: &impl Rule,
 ) -> Result<Partition, StreamError> {
@@ -75,7 +75,7 @@ struct State {
 }
 
 impl State {
-    fn new(vertices: usize, request: &Request, total_weight: u64, rule: &impl Rule) -> Self {
+    fn new(vertices: usize, request: &PartitionRequest, total_weight: u64, rule: &impl Rule) -> Self {
         let loads = BlockLoads::new(request, total_weight);
         let blocks = request.blocks as usize;
         Self {
@@ -95,7 +95,7 @@ impl State {
     }
 
     #[inline]
-    fn place(&mut self, row: Row<'_>, rule: &impl Rule) {
+    fn place(&mut self, row: VertexRow<'_>, rule: &impl Rule) {
         match row.edge_weights {
             None => row.neighbours.iter().for_each(|&neighbour| self.touch(neighbour, 1)),
             Some(Numbers::Narrow(weights)) => {

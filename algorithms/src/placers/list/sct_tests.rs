@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-/// Ops of those costs, and edges that carry so many bytes, on two devices of speed 1 and rate 1.
+/// Ops of those costs, and edges with those bytes, on two devices of speed 1 and rate 1.
 fn instance(costs: &[f64], edges: &[(u32, u32, u64)]) -> Instance {
     let mut builder = GraphBuilder::default();
     for (op, &cost) in costs.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::{PlaceContext, PlaceError};
 /// More blocks than this keep their order: what they exchange would fill a matrix of gigabytes.
 const MOST_BLOCKS: usize = 1024;
 
-/// So many orders are tried one by one; beyond, swaps improve the first until none helps.
+/// Up to this many orders are tried one by one; beyond, swaps improve the first until none helps.
 const MOST_ORDERS: u64 = 40_320;
 
 /// Most terms added up in the search by swaps.

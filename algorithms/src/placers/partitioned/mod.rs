@@ -9,8 +9,8 @@ use self::mapping::{Blocks, map_blocks};
 use self::shares::targets;
 use super::repair;
 use crate::fairness::{Assumption, Exception, Law};
-use crate::partition::{PartitionError, Partitioner, Request};
-use crate::{Decision, Entry, Params, PlaceContext, PlaceError, Placer, SpecError};
+use crate::partition::{PartitionError, PartitionRequest, Partitioner};
+use crate::{Decision, Params, PlaceContext, PlaceError, Placer, RegistryEntry, SpecError};
 
 /// Places by partitioning: one block a device, as heavy as what the device can do in the same time as the others.
 ///
@@ -58,7 +58,7 @@ impl Partitioned {
     ///
     /// # Errors
     /// If a value is not what its parameter takes.
-    pub fn new(partitioner: &Entry<dyn Partitioner>, params: &mut Params) -> Result<Self, SpecError> {
+    pub fn new(partitioner: &RegistryEntry<dyn Partitioner>, params: &mut Params) -> Result<Self, SpecError> {
         let epsilon = "by how much a block may exceed its device's share";
         let vertex_weight = "what a unit weighs: work, count (of ops) or memory";
         let edge_weight = "what an edge weighs: bytes, time or count";
@@ -85,10 +85,10 @@ impl Placer for Partitioned {
         let wanted: Vec<DeviceId> = if blocks < 2 {
             targets.devices.iter().copied().cycle().take(units.count()).collect()
         } else {
-            let request = Request {
+            let request = PartitionRequest {
                 shares: Some(targets.shares.clone()),
                 stop: context.stop.clone(),
-                ..Request::new(blocks as u32, self.epsilon, context.seed)
+                ..PartitionRequest::new(blocks as u32, self.epsilon, context.seed)
             };
             let partition = self.partitioner.partition(view.graph(), &request).map_err(|error| match error {
                 PartitionError::Stopped => PlaceError::Stopped,
@@ -117,7 +117,7 @@ mod tests {
     struct Ranges;
 
     impl Partitioner for Ranges {
-        fn partition(&self, graph: &UndirectedGraph, request: &Request) -> Result<Partition, PartitionError> {
+        fn partition(&self, graph: &UndirectedGraph, request: &PartitionRequest) -> Result<Partition, PartitionError> {
             let shares = request.shares.clone().unwrap();
             let total = graph.total_vertex_weight() as f64;
             let (mut block, mut filled) = (0, 0.0);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::schema::{self, HEADER_FILE, Table, edges, ops, tensors};
+use super::schema::{self, HEADER_FILE, TableSchema, edges, ops, tensors};
 use super::table_read::{Batch, Cells, Source, TableReader};
 use crate::columns::GraphColumns;
 use crate::format::header::HeaderFile;
@@ -36,7 +36,7 @@ pub fn read_native(path: impl AsRef<Path>) -> Result<(GraphHeader, DataflowGraph
     }
     let header_path = folder.join(HEADER_FILE);
     let header = std::fs::read(&header_path).map_err(|error| FormatError::io(&header_path, error))?;
-    let sources = |table: &Table, digest: Option<&str>| {
+    let sources = |table: &TableSchema, digest: Option<&str>| {
         let path = folder.join(table.file);
         let open = || File::open(&path).map_err(|error| FormatError::io(&path, error));
         if let Some(digest) = digest {
@@ -77,7 +77,7 @@ impl NativeBytes<'_> {
     /// As [`read_native`], but for files that are missing.
     pub fn read(&self, name: impl AsRef<Path>) -> Result<(GraphHeader, DataflowGraph), FormatError> {
         let folder = name.as_ref();
-        let sources = |table: &Table, digest: Option<&str>| {
+        let sources = |table: &TableSchema, digest: Option<&str>| {
             let bytes = match table.file {
                 file if file == schema::OPS.file => self.ops,
                 file if file == schema::TENSORS.file => self.tensors,
@@ -103,11 +103,11 @@ impl NativeBytes<'_> {
 fn read(
     folder: &Path,
     header: &[u8],
-    sources: impl Fn(&Table, Option<&str>) -> Result<Source, FormatError>,
+    sources: impl Fn(&TableSchema, Option<&str>) -> Result<Source, FormatError>,
 ) -> Result<(GraphHeader, DataflowGraph), FormatError> {
     let header_path = folder.join(HEADER_FILE);
     let header = HeaderFile::parse(&header_path, header)?;
-    let open = |table: &'static Table, digest: Option<&String>, count: u64| {
+    let open = |table: &'static TableSchema, digest: Option<&String>, count: u64| {
         let reader = TableReader::open(&folder.join(table.file), sources(table, digest.map(String::as_str))?, table)?;
         if reader.row_count != count {
             let message = format!("has {}, but graph.toml counts {count}", counted(reader.row_count, "row"));

@@ -47,12 +47,12 @@ pub(crate) const fn optional(name: &'static str, content: Content, packing: Pack
 
 /// A table: its file and its columns.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TableSchema {
     pub(crate) file: &'static str,
     pub(crate) columns: &'static [Column],
 }
 
-pub(super) const OPS: Table = Table {
+pub(super) const OPS: TableSchema = TableSchema {
     file: "ops.parquet",
     columns: &[
         required("ops", Content::Double, Packing::Dictionary),
@@ -81,7 +81,7 @@ pub(super) mod ops {
     pub(in super::super) const LAYER: usize = 9;
 }
 
-pub(super) const TENSORS: Table = Table {
+pub(super) const TENSORS: TableSchema = TableSchema {
     file: "tensors.parquet",
     columns: &[
         required("producer", Content::Unsigned(32), Packing::Delta),
@@ -97,7 +97,7 @@ pub(super) mod tensors {
     pub(in super::super) const BYTES: usize = 2;
 }
 
-pub(super) const EDGES: Table = Table {
+pub(super) const EDGES: TableSchema = TableSchema {
     file: "edges.parquet",
     columns: &[
         required("source", Content::Unsigned(32), Packing::Delta),

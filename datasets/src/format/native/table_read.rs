@@ -10,7 +10,7 @@ use placebench_base::did_you_mean;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::schema::{Content, Table};
+use super::schema::{Content, TableSchema};
 use crate::format::{FormatError, contain};
 
 /// Rows in memory at a time.
@@ -124,14 +124,14 @@ pub(crate) struct Batch {
 pub(crate) struct TableReader {
     pub(crate) path: PathBuf,
     file: Box<dyn FileReader>,
-    table: &'static Table,
+    table: &'static TableSchema,
     /// Where the file has each column of the schema.
     positions: Vec<Option<usize>>,
     pub(crate) row_count: u64,
 }
 
 impl TableReader {
-    pub(crate) fn open(path: &Path, source: Source, table: &'static Table) -> Result<Self, FormatError> {
+    pub(crate) fn open(path: &Path, source: Source, table: &'static TableSchema) -> Result<Self, FormatError> {
         let file = decoded(path, || -> Result<Box<dyn FileReader>, ParquetError> {
             Ok(match source {
                 Source::File(file) => Box::new(SerializedFileReader::new(file)?),

@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use sha2::{Digest, Sha256};
 
-use super::schema::{Column, Content, Packing, Table};
+use super::schema::{Column, Content, Packing, TableSchema};
 use crate::format::FormatError;
 use crate::format::atomic::PartialFolder;
 use crate::format::sha256::hex;
@@ -115,7 +115,7 @@ impl TableWriter {
     /// rows.
     pub(super) fn create(
         folder: &PartialFolder,
-        table: &'static Table,
+        table: &'static TableSchema,
         include: impl Fn(usize) -> bool,
         group_rows: usize,
     ) -> Result<Self, FormatError> {

@@ -9,9 +9,9 @@ use super::tensor::{Tensor, elements};
 pub(super) enum Cost {
     /// Nothing is computed or moved: another view of the same data, or a constant.
     Nothing,
-    /// So many operations for each element that it writes to its first output.
+    /// This number of operations for each element of its first output.
     Written(f64),
-    /// So many operations for each element of its first input.
+    /// This number of operations for each element of its first input.
     Read(f64),
     /// A formula.
     Formula(fn(&Call<'_>, &[Tensor]) -> f64),

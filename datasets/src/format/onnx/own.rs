@@ -15,7 +15,7 @@ use std::path::Path;
 use prost::Message;
 
 use super::proto::{
-    AttributeProto, Dimension, Entry, GraphProto, ModelProto, NodeProto, OperatorSetId, Size, TensorShapeProto,
+    AttributeProto, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetId, Size, StringEntry, TensorShapeProto,
     TensorType, TypeProto, ValueInfoProto,
 };
 use super::tensor::Element;
@@ -79,7 +79,7 @@ pub(super) fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) ->
         }
     }
     let metadata = values::of_header(path, header)?;
-    let metadata = metadata.into_iter().map(|(key, value)| Entry { key: key.to_owned(), value: value.text() });
+    let metadata = metadata.into_iter().map(|(key, value)| StringEntry { key: key.to_owned(), value: value.text() });
     let model = ModelProto {
         ir_version: IR_VERSION,
         producer_name: OWN.to_owned(),

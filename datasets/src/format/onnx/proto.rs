@@ -15,7 +15,7 @@ pub(super) struct ModelProto {
     #[prost(message, repeated, tag = "8")]
     pub(super) opset_import: Vec<OperatorSetId>,
     #[prost(message, repeated, tag = "14")]
-    pub(super) metadata_props: Vec<Entry>,
+    pub(super) metadata_props: Vec<StringEntry>,
     #[prost(message, repeated, tag = "25")]
     pub(super) functions: Vec<FunctionProto>,
 }
@@ -29,7 +29,7 @@ pub(super) struct OperatorSetId {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Entry {
+pub(super) struct StringEntry {
     #[prost(string, tag = "1")]
     pub(super) key: String,
     #[prost(string, tag = "2")]

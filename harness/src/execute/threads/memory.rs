@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) const DEVICE_PRIORITY: u8 = 20;
 pub(super) const COURIER_PRIORITY: u8 = 10;
 
-/// Devices as threads, each of which follows its order.
+/// Devices as threads. Each follows its order.
 pub(super) struct InMemory<'a> {
     pub(super) program: &'a Program,
     pub(super) kernels: Kernels,

@@ -36,7 +36,7 @@ use kernel::Kernels;
 use memory::InMemory;
 use payload::Payload;
 use program::{Program, RunTimes, time_scale};
-use tcp::{Options, OverSockets};
+use tcp::{OverSockets, TcpOptions};
 use tensors::Tensors;
 use transport::{Fault, Run, Session};
 
@@ -61,7 +61,7 @@ const PAYLOAD_SEED: u64 = 0x706c_6163_6562;
 /// of ops, nor contention for memory or for the network. The kernel `compute` uses the cores for real.
 ///
 /// # Memory
-/// The bytes of all transfers, each of which has a buffer of its own, and those of the largest once more: once, or over
+/// The bytes of all transfers (each has a buffer of its own), and those of the largest once more: once, or over
 /// sockets in each process. With the kernel `compute` 16 MiB a device.
 #[derive(Clone)]
 pub struct Threads {
@@ -170,7 +170,7 @@ impl Threads {
             (Transport::Tcp, _) => {
                 let devices = placed.instance().cluster().devices();
                 let names = devices.iter().map(|device| device.name.clone()).collect();
-                let options = Options {
+                let options = TcpOptions {
                     program,
                     names,
                     hosts,

@@ -3,10 +3,10 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Tensors begin at one of so many places.
+/// The number of places where a tensor may begin.
 const PLACES: u64 = 4093;
 
-/// Random bytes, of which each tensor is a part. Processes that know the seed have the same.
+/// Random bytes; each tensor is a part of them. Processes that know the seed have the same.
 pub(super) struct Payload {
     bytes: Vec<u8>,
 }

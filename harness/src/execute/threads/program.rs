@@ -51,7 +51,7 @@ pub(super) fn time_scale(placed: &PlacedGraph<'_>, mean_op_seconds: f64) -> f64 
 }
 
 impl Program {
-    /// The program of an order, with so many real seconds a time unit.
+    /// The program of an order. A time unit lasts `time_scale` real seconds.
     ///
     /// # Complexity
     /// O(ops + edges · log transfers of an op).

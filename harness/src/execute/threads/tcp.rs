@@ -39,7 +39,7 @@ const PATIENCE_SECONDS: f64 = 15.0;
 const PINGS: usize = 50;
 
 /// What a session is made from.
-pub(super) struct Options<'a> {
+pub(super) struct TcpOptions<'a> {
     pub(super) program: &'a Program,
     /// Names of the devices, for messages.
     pub(super) names: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) struct Options<'a> {
 
 /// Devices as processes.
 pub(super) struct OverSockets<'a> {
-    options: Options<'a>,
+    options: TcpOptions<'a>,
     workers: Vec<Worker>,
     reports: Receiver<(usize, Result<Report, String>)>,
     runs: u32,
@@ -88,7 +88,7 @@ struct Worker {
 
 impl<'a> OverSockets<'a> {
     /// Starts the processes, or calls those that were started by hand, and gives each its job.
-    pub(super) fn new(options: Options<'a>, stop: &StopToken) -> Result<Self, Fault> {
+    pub(super) fn new(options: TcpOptions<'a>, stop: &StopToken) -> Result<Self, Fault> {
         let devices = options.program.devices.len();
         let other = |error: io::Error| Fault::Other(error.to_string());
         if !options.hosts.is_empty() && options.hosts.len() != devices {

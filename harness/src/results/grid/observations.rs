@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::{Grid, GridInstance, Standings};
-use crate::compare::statistics::percentile_interval;
+use crate::statistics::percentile_interval;
 
 /// Share of the resampled means beyond each end of an interval: 95 % confidence.
 const TAIL: f64 = 0.025;

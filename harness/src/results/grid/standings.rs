@@ -7,7 +7,7 @@ use placebench_datasets::is_equal;
 use serde::Serialize;
 
 use super::{Grid, GridCell, ascending};
-use crate::compare::statistics;
+use crate::statistics;
 
 /// What stands against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -12,7 +12,7 @@ use super::quantity::{Quantity, Unit};
 use super::scale::Scale;
 use super::statistics::RankTest;
 use super::style::{AXIS, Style};
-use crate::export::{Table, number_text};
+use crate::export::{TextTable, number_text};
 use crate::marks::unmarked;
 
 /// Mean ranks of algorithms on a line, the best first; bars join those that are not told apart. Where the line has too little
@@ -106,8 +106,8 @@ impl CriticalDifference {
 }
 
 impl Figure for CriticalDifference {
-    fn table(&self) -> Table {
-        let mut table = Table::new(["algorithm", "mean_rank", "critical_difference", "holm_p_against_best"]);
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new(["algorithm", "mean_rank", "critical_difference", "holm_p_against_best"]);
         for index in self.order() {
             let holm = self.test.holm[index].map_or_else(String::new, number_text);
             let numbers = [self.test.ranks[index], self.test.critical_difference].map(number_text);

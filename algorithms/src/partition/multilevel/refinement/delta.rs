@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::gain_cache::{Change, Connection, GainUpdate, Row, Target, best_moves, connection_to};
+use super::gain_cache::{Change, Connection, GainRow, GainUpdate, Target, best_moves, connection_to};
 use super::partitioned_graph::PartitionedGraph;
 use super::search::{Limits, Search, View};
 use crate::partition::multilevel::pool::{Pool, written_zeros};
@@ -195,7 +195,7 @@ impl DeltaView<'_, '_, '_> {
 
     /// The row of a vertex, to be changed.
     #[inline]
-    fn row_mut(&mut self, slot: u32) -> Row<'_> {
+    fn row_mut(&mut self, slot: u32) -> GainRow<'_> {
         let (partition, Delta { slots, connections, .. }) = (self.partition, &mut *self.delta);
         let slot = &mut slots[slot as usize];
         if slot.row_start == SHARED {
@@ -211,14 +211,14 @@ impl DeltaView<'_, '_, '_> {
                 // All neighbours were in the vertex's own block.
                 None => {
                     let is_dense = room == partition.blocks();
-                    let mut row = Row { connections: own, len: &mut slot.row_len, is_dense };
+                    let mut row = GainRow { connections: own, len: &mut slot.row_len, is_dense };
                     let block = partition.block_of[slot.vertex as usize];
                     row.fill(partition.graph, slot.vertex, |_| block);
                 }
             }
         }
         let is_dense = slot.row_len as usize == partition.blocks();
-        Row { connections: &mut connections[slot.row_start as usize..], len: &mut slot.row_len, is_dense }
+        GainRow { connections: &mut connections[slot.row_start as usize..], len: &mut slot.row_len, is_dense }
     }
 }
 

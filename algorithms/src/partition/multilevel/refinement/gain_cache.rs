@@ -41,14 +41,14 @@ impl Connection {
 
 /// The connections of a vertex. A dense row has a place for each block; any other lists the blocks that the vertex has edges
 /// into, which are fewer.
-pub(crate) struct Row<'c> {
-    /// With room for all connections that there can be; what lies behind is not touched, but by [`Row::fill`].
+pub(crate) struct GainRow<'c> {
+    /// With room for all connections that there can be; what lies behind is not touched, but by [`GainRow::fill`].
     pub(crate) connections: &'c mut [Connection],
     pub(crate) len: &'c mut u32,
     pub(crate) is_dense: bool,
 }
 
-impl Row<'_> {
+impl GainRow<'_> {
     /// Makes the row of a vertex anew. `block_of` names the blocks of its neighbours.
     #[inline]
     pub(crate) fn fill(&mut self, graph: &Graph<'_>, vertex: u32, block_of: impl Fn(u32) -> u32) {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::gain_cache::{Change, Connection, GainUpdate, Row, Target, best_moves, connection_to};
+use super::gain_cache::{Change, Connection, GainRow, GainUpdate, Target, best_moves, connection_to};
 use crate::partition::multilevel::graph::Graph;
 
 /// Where a vertex's row begins, and how long it is.
@@ -73,7 +73,7 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         let is_dense = room == self.blocks();
         let place = &mut self.rows[vertex as usize];
         place.start = start as u32;
-        let mut row = Row { connections: &mut self.connections[start..], len: &mut place.len, is_dense };
+        let mut row = GainRow { connections: &mut self.connections[start..], len: &mut place.len, is_dense };
         row.fill(self.graph, vertex, |neighbour| self.block_of[neighbour as usize]);
     }
 
@@ -202,7 +202,8 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
             return None;
         }
         let is_dense = place.len as usize == blocks;
-        let mut row = Row { connections: &mut self.connections[place.start as usize..], len: &mut place.len, is_dense };
+        let mut row =
+            GainRow { connections: &mut self.connections[place.start as usize..], len: &mut place.len, is_dense };
         Some(row.follow(from, to, weight))
     }
 
@@ -288,7 +289,7 @@ fn fill_rows(
             place.start += before;
             let (own, behind) = std::mem::take(&mut connections).split_at_mut(room(vertex));
             connections = behind;
-            let mut row = Row { is_dense: own.len() == blocks, connections: own, len: &mut place.len };
+            let mut row = GainRow { is_dense: own.len() == blocks, connections: own, len: &mut place.len };
             row.fill(graph, vertex, |neighbour| block_of[neighbour as usize]);
         }
     });

@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::score::Shared;
 use super::settings::{Adwise, Budget, Lambda, Window};
 use super::window::{Slot, WindowEdges};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 
 /// What the instances add up to.
 pub(super) struct Totals {
@@ -78,7 +78,7 @@ pub(super) struct Part {
 }
 
 impl<'a> Instance<'a> {
-    pub(super) fn new(settings: &'a Adwise, request: &Request, shared: &'a mut Shared, part: Part) -> Self {
+    pub(super) fn new(settings: &'a Adwise, request: &PartitionRequest, shared: &'a mut Shared, part: Part) -> Self {
         shared.forget_degrees();
         let now = Instant::now();
         let spending = match settings.window {
@@ -113,7 +113,7 @@ impl<'a> Instance<'a> {
     pub(super) fn run(
         &mut self,
         reader: &mut Reader<'_>,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<(), StreamError> {
         loop {

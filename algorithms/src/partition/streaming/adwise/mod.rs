@@ -10,7 +10,7 @@ use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::EdgeStream;
 
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
-use crate::partition::Request;
+use crate::partition::PartitionRequest;
 use instance::{Instance, Part, Totals};
 use reader::Reader;
 use score::Shared;
@@ -20,7 +20,7 @@ impl EdgePartitioner for Adwise {
     fn partition_edges(
         &self,
         stream: &mut dyn EdgeStream,
-        request: &Request,
+        request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
     ) -> Result<VertexCut, StreamError> {
         let z = self.spotlight.max(1);
@@ -55,7 +55,7 @@ fn first_block(blocks: u32, instances: u32, index: u32) -> u32 {
 }
 
 /// How many of the edges belong to the blocks before `block`.
-fn before(request: &Request, block: u32, edges: u64) -> u64 {
+fn before(request: &PartitionRequest, block: u32, edges: u64) -> u64 {
     match &request.shares {
         None => (u128::from(edges) * u128::from(block) / u128::from(request.blocks)) as u64,
         Some(shares) => {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn instances_get_the_edges_that_their_blocks_have_room_for() {
         let shares: Vec<f64> = [1.0, 4.0, 1.0, 4.0, 1.0, 4.0].map(|share| share / 15.0).to_vec();
-        let request = Request { shares: Some(shares), ..Request::new(6, 0.0, 0) };
+        let request = PartitionRequest { shares: Some(shares), ..PartitionRequest::new(6, 0.0, 0) };
         let room = |blocks: std::ops::Range<u32>| blocks.map(|block| request.capacity(block, 240)).sum::<u64>();
         assert_eq!((before(&request, 3, 240), room(0..3), room(3..6)), (96, 96, 144));
         assert_eq!((before(&request, 0, 240), before(&request, 6, 240)), (0, 240));

@@ -42,7 +42,7 @@ use crate::{Algorithm, Params, SpecError};
 /// The paper's budget is a time; here it is a number of evaluations g(e, ·), the same on every machine, unless
 /// [`Budget::Latency`] is asked for. λ begins at 1, sizes are relative to the blocks' shares, the constant that keeps B's
 /// denominator from 0 is 1, degrees are those of the edges that have entered the window. A full block, with
-/// [`Request::capacity`](crate::partition::Request::capacity) of the edges, is passed over. The instances of a spotlight share no state, and run one after the other: what
+/// [`PartitionRequest::capacity`](crate::partition::PartitionRequest::capacity) of the edges, is passed over. The instances of a spotlight share no state, and run one after the other: what
 /// they decide is what they would decide side by side. Their parts of the stream are in proportion to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adwise {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use placebench_algorithms::StopToken;
 
-use super::{Engine, EngineError, LiveShard, Work};
+use super::{Launcher, LauncherError, LiveShard, Work};
 use crate::runner::Observer;
 
 /// How following ended.
@@ -25,7 +25,7 @@ pub enum Followed {
 /// A shard that ends so often in a row without having finished anything is not started again: it would go on like that.
 const MOST_BARREN_STARTS: u32 = 3;
 
-/// A shard that is gone in so many looks in a row is started again. Not in the first: on a network file system the last rows
+/// A shard that is gone in this many looks in a row is started again. Not in the first: on a network file system the last rows
 /// of a shard may appear after its end.
 const LOOKS: u32 = 2;
 
@@ -46,17 +46,17 @@ struct Known {
 /// finished, until all is.
 ///
 /// # Errors
-/// If the engine fails, a shard ends three times in a row without finishing anything, or the files are those of other
-/// work. An engine that does not answer is asked again, as long as something is finished, and [`Engine::patience`] longer.
+/// If the launcher fails, a shard ends three times in a row without finishing anything, or the files are those of other
+/// work. A launcher that does not answer is asked again, as long as something is finished, and [`Launcher::patience`] longer.
 ///
 /// # Complexity
 /// Of a run, a look takes time linear in the number of journals and in what they have grown by.
 pub fn follow(
-    engine: &mut dyn Engine,
+    launcher: &mut dyn Launcher,
     work: &mut dyn Work,
     stop: &StopToken,
     observer: &dyn Observer,
-) -> Result<Followed, EngineError> {
+) -> Result<Followed, LauncherError> {
     let mut known: Vec<Known> = work.items().into_iter().map(|missing| Known { missing, ..Known::default() }).collect();
     let cells: usize = known.iter().map(|shard| shard.missing).sum();
     let mut done = 0;
@@ -66,12 +66,12 @@ pub fn follow(
     })?;
     observer.begin(cells, done);
     let mut answered = true;
-    // When the engine last answered, or something was finished.
+    // When the launcher last answered, or something was finished.
     let mut heard = Instant::now();
     loop {
-        // The engine first: what a shard wrote before it ended is then seen below.
-        let live = match engine.live() {
-            Err(EngineError::Unreachable { program, reason }) => {
+        // The launcher first: what a shard wrote before it ended is then seen below.
+        let live = match launcher.live() {
+            Err(LauncherError::Unreachable { program, reason }) => {
                 if std::mem::replace(&mut answered, false) {
                     observer.note(&format!("{program} does not answer ({reason}); asking again"));
                 }
@@ -96,25 +96,25 @@ pub fn follow(
                 (answered, heard) = (true, Instant::now());
                 let running = live.iter().filter(|shard| shard.running).count();
                 observer.shards(running, live.len() - running);
-                start_lost(engine, &mut known, &live, observer)?;
+                start_lost(launcher, &mut known, &live, observer)?;
             }
-            Err((program, reason)) if heard.elapsed() >= engine.patience() => {
-                let seconds = engine.patience().as_secs();
-                return Err(EngineError::Silent { program, reason, seconds });
+            Err((program, reason)) if heard.elapsed() >= launcher.patience() => {
+                let seconds = launcher.patience().as_secs();
+                return Err(LauncherError::Silent { program, reason, seconds });
             }
             Err(_) => {}
         }
-        sleep(engine.pause());
+        sleep(launcher.pause());
     }
 }
 
 /// Starts the shards that have work left and are not alive.
 fn start_lost(
-    engine: &mut dyn Engine,
+    launcher: &mut dyn Launcher,
     known: &mut [Known],
     live: &[LiveShard],
     observer: &dyn Observer,
-) -> Result<(), EngineError> {
+) -> Result<(), LauncherError> {
     let mut alive = vec![false; known.len()];
     for shard in live {
         // An array of another number of shards may be left from before.
@@ -137,15 +137,15 @@ fn start_lost(
         let shard = &mut known[index as usize - 1];
         let barren = if shard.at_start == Some(shard.missing) { shard.barren + 1 } else { 0 };
         if barren >= MOST_BARREN_STARTS {
-            let last_words = engine.last_words(index);
-            return Err(EngineError::GaveUp { shard: index, times: barren, last_words });
+            let last_words = launcher.last_words(index);
+            return Err(LauncherError::GaveUp { shard: index, times: barren, last_words });
         }
         shard.barren = barren;
     }
     let again = known[lost[0] as usize - 1].at_start.is_some();
-    match engine.start(&lost) {
+    match launcher.start(&lost) {
         // Once it has answered, it will again.
-        Err(EngineError::Unreachable { .. }) if again => return Ok(()),
+        Err(LauncherError::Unreachable { .. }) if again => return Ok(()),
         started => {
             if let Some(note) = started? {
                 observer.note(&note);
@@ -164,22 +164,22 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::engine::Items;
     use crate::runner::Silent;
+    use crate::shards::Items;
 
-    /// An engine whose controller is gone.
+    /// A launcher whose controller is gone.
     struct Gone {
         asked: u32,
     }
 
-    impl Engine for Gone {
-        fn start(&mut self, _: &[u32]) -> Result<Option<String>, EngineError> {
+    impl Launcher for Gone {
+        fn start(&mut self, _: &[u32]) -> Result<Option<String>, LauncherError> {
             Ok(None)
         }
 
-        fn live(&mut self) -> Result<Vec<LiveShard>, EngineError> {
+        fn live(&mut self) -> Result<Vec<LiveShard>, LauncherError> {
             self.asked += 1;
-            Err(EngineError::Unreachable { program: "squeue", reason: "nobody there".into() })
+            Err(LauncherError::Unreachable { program: "squeue", reason: "nobody there".into() })
         }
 
         fn last_words(&self, _: u32) -> Option<String> {
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_never_answers_again_ends_the_wait() {
-        let mut engine = Gone { asked: 0 };
+    fn a_launcher_that_never_answers_again_ends_the_wait() {
+        let mut launcher = Gone { asked: 0 };
         let error =
-            follow(&mut engine, &mut Items::new(vec![1], 1, |_| false), &StopToken::default(), &Silent).unwrap_err();
+            follow(&mut launcher, &mut Items::new(vec![1], 1, |_| false), &StopToken::default(), &Silent).unwrap_err();
         assert_eq!(error.to_string(), "squeue has not answered for 0 s: nobody there");
-        assert!(engine.asked > 2, "asked {} times", engine.asked);
+        assert!(launcher.asked > 2, "asked {} times", launcher.asked);
     }
 }

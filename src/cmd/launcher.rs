@@ -1,48 +1,48 @@
-//! `--engine`: work in shards, on this machine or a cluster.
+//! `--launcher`: work in shards, on this machine or a cluster.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
-use placebench::harness::engine::{
-    Cells, Costs, Engine, Followed, Local, MOST_SHARDS, ShardJob, Slurm, Work, engine_name, follow,
-};
 use placebench::harness::runner::open_run;
-use placebench::harness::suite::Plan;
+use placebench::harness::shards::{
+    Cells, Costs, Followed, Launcher, Local, MOST_SHARDS, ShardJob, Slurm, Work, follow, launcher_name,
+};
+use placebench::harness::suite::RunPlan;
 
 use crate::progress::Progress;
 
 /// Arguments of verbs that work in shards.
 #[derive(clap::Args, Clone, Default)]
-pub(crate) struct OnEngine {
+pub(crate) struct OnLauncher {
     /// Works in shards: local (processes on this machine) or slurm (a job array).
-    #[arg(long, value_name = "NAME", value_parser = engine_name)]
-    pub(super) engine: Option<&'static str>,
+    #[arg(long, value_name = "NAME", value_parser = launcher_name)]
+    pub(super) launcher: Option<&'static str>,
 
     /// slurm: the partition to run in.
-    #[arg(long, value_name = "NAME", requires = "engine")]
+    #[arg(long, value_name = "NAME", requires = "launcher")]
     pub(super) partition: Option<String>,
 
     /// slurm: any options of sbatch, as in '-- --time=60 --cpus-per-task=4'; a shard has a thread for each CPU of its task.
-    #[arg(last = true, value_name = "SBATCH OPTIONS", requires = "engine")]
+    #[arg(last = true, value_name = "SBATCH OPTIONS", requires = "launcher")]
     pub(super) sbatch: Vec<String>,
 }
 
 /// Arguments of verbs that run suites.
 #[derive(clap::Args, Clone, Default)]
-pub(crate) struct EngineArgs {
+pub(crate) struct LauncherArgs {
     #[command(flatten)]
-    pub(super) on: OnEngine,
+    pub(super) on: OnLauncher,
 
     /// Number of shards [default: of a suite, as many as last half a minute or more, judged by rows of earlier runs].
-    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) shards: Option<u32>,
 }
 
 /// Into how many shards a suite is cut where nothing is known of its times.
 const UNKNOWN_SHARDS: u32 = 8;
 
-/// The engine that takes options of sbatch.
+/// The launcher that takes options of sbatch.
 const SLURM: &str = "slurm";
 
 /// Who follows the shards, and how.
@@ -52,28 +52,28 @@ pub(super) struct Following<'a> {
     pub(super) progress: &'a Progress,
 }
 
-impl OnEngine {
+impl OnLauncher {
     /// Refuses what does not go together, before anything is written.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if !self.is_slurm() && (self.partition.is_some() || !self.sbatch.is_empty()) {
-            bail!("--partition and options after -- are for --engine slurm");
+            bail!("--partition and options after -- are for --launcher slurm");
         }
         Ok(())
     }
 
     fn is_slurm(&self) -> bool {
-        self.engine == Some(SLURM)
+        self.launcher == Some(SLURM)
     }
 
     /// Runs the shards of a job to the end, or until Ctrl-C.
     fn run(&self, job: &ShardJob, work: &mut dyn Work, following: &Following<'_>) -> anyhow::Result<Followed> {
         let partition = self.partition.iter().map(|name| format!("--partition={name}"));
         let options: Vec<String> = partition.chain(self.sbatch.iter().cloned()).collect();
-        let mut engine: Box<dyn Engine> = match self.is_slurm() {
+        let mut launcher: Box<dyn Launcher> = match self.is_slurm() {
             true => Box::new(Slurm::new(job, &options)?),
             false => Box::new(Local::new(job, following.threads)),
         };
-        finish(&mut *engine, work, following)
+        finish(&mut *launcher, work, following)
     }
 
     /// Has shards of this program fill a folder: `arguments`, with `--shard I/N --threads T` behind them, makes one. The
@@ -106,9 +106,9 @@ fn here() -> anyhow::Result<(PathBuf, PathBuf)> {
     Ok((program, std::env::current_dir().context("the current folder is gone")?))
 }
 
-impl EngineArgs {
+impl LauncherArgs {
     /// Runs the shards of a prepared run folder to the end, or until Ctrl-C.
-    pub(super) fn run(&self, plan: &Plan, folder: &Path, following: &Following<'_>) -> anyhow::Result<Followed> {
+    pub(super) fn run(&self, plan: &RunPlan, folder: &Path, following: &Following<'_>) -> anyhow::Result<Followed> {
         let folder = std::path::absolute(folder).context("the current folder is gone")?;
         if self.on.is_slurm()
             && let Ok((mut before, _)) = Slurm::reopen(&folder)
@@ -120,7 +120,7 @@ impl EngineArgs {
         let count = self.count(plan, &folder, following.progress);
         let goes_on = match self.on.is_slurm() {
             true => Slurm::follows(&folder),
-            false => format!("placebench run --resume {} --engine local", folder.display()),
+            false => format!("placebench run --resume {} --launcher local", folder.display()),
         };
         let (program, directory) = here()?;
         let mut work = Cells::new(&folder, plan, count)?;
@@ -128,7 +128,7 @@ impl EngineArgs {
     }
 
     /// Number of shards: never more than there are graphs to make.
-    fn count(&self, plan: &Plan, folder: &Path, progress: &Progress) -> u32 {
+    fn count(&self, plan: &RunPlan, folder: &Path, progress: &Progress) -> u32 {
         let groups = plan.used_groups().count();
         let most = u32::try_from(groups).unwrap_or(u32::MAX).max(1);
         if let Some(shards) = self.shards {
@@ -155,21 +155,21 @@ impl EngineArgs {
 }
 
 /// Goes on with a run that Slurm runs already.
-pub(super) fn follow_slurm(folder: &Path, plan: &Plan, following: &Following<'_>) -> anyhow::Result<Followed> {
+pub(super) fn follow_slurm(folder: &Path, plan: &RunPlan, following: &Following<'_>) -> anyhow::Result<Followed> {
     let folder = std::path::absolute(folder).context("the current folder is gone")?;
     if !folder.join("jobs/slurm.toml").exists() {
         let folder = folder.display();
         bail!("{folder}: was not submitted to Slurm: go on with 'placebench run --resume {folder}'");
     }
-    let (mut engine, job) = Slurm::reopen(&folder)?;
-    finish(&mut engine, &mut Cells::new(&folder, plan, job.count)?, following)
+    let (mut launcher, job) = Slurm::reopen(&folder)?;
+    finish(&mut launcher, &mut Cells::new(&folder, plan, job.count)?, following)
 }
 
-fn finish(engine: &mut dyn Engine, work: &mut dyn Work, following: &Following<'_>) -> anyhow::Result<Followed> {
-    let followed = follow(engine, work, following.stop, following.progress);
+fn finish(launcher: &mut dyn Launcher, work: &mut dyn Work, following: &Following<'_>) -> anyhow::Result<Followed> {
+    let followed = follow(launcher, work, following.stop, following.progress);
     following.progress.finish();
     if !matches!(followed, Ok(Followed::Complete)) {
-        eprintln!("{}", engine.leave());
+        eprintln!("{}", launcher.leave());
     }
     Ok(followed?)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 
 use crate::results::{Status, Table, values};
-use crate::suite::Plan;
+use crate::suite::RunPlan;
 
 /// Shards last at least this long, in seconds: starting one costs a tenth of a second to some seconds, and a graph that
 /// cells of two shards need is made twice.
@@ -83,7 +83,7 @@ impl Costs {
     ///
     /// # Complexity
     /// O(cells · log names).
-    pub fn seconds(&self, plan: &Plan) -> Option<f64> {
+    pub fn seconds(&self, plan: &RunPlan) -> Option<f64> {
         let (place_all, simulate_all) = (self.place_all.get()?, self.simulate_all.get().unwrap_or_default());
         let labels: Vec<String> = plan.suite.graphs.iter().map(|graph| graph.label()).collect();
         let (mut total, mut last) = (0.0, None);
@@ -101,7 +101,7 @@ impl Costs {
         Some(total)
     }
 
-    /// Into how many shards to cut work of so many seconds on one thread.
+    /// Into how many shards to cut work that takes `seconds` on one thread.
     pub fn shards(seconds: f64, groups: usize) -> u32 {
         let most = groups.clamp(1, MOST_SHARDS as usize);
         (seconds / LEAST_SHARD_SECONDS).floor().clamp(1.0, most as f64) as u32
@@ -135,7 +135,7 @@ mod tests {
             [[cluster]]
             preset = "laich7"
         "#;
-        let plan = Plan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
+        let plan = RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
         let rows = [
             row("laich1", "heft", "pct", Some(1.0), Some(0.25)),
             row("laich1", "heft", "fifo", Some(1.0), Some(0.75)),

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Up to so many pairs the signed-rank test counts all sign patterns; beyond, the normal approximation is as good.
+/// Up to this number of pairs the signed-rank test counts all sign patterns; beyond, the normal approximation is as good.
 pub const EXACT_PAIRS: usize = 50;
 
 /// The largest first.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::EngineError;
+use super::LauncherError;
 use crate::results::Status;
 use crate::runner::Finished;
-use crate::suite::Plan;
+use crate::suite::RunPlan;
 
 /// What the shards of a job do.
 pub trait Work {
@@ -16,12 +16,12 @@ pub trait Work {
     ///
     /// # Errors
     /// If the files cannot be read, or are those of something else.
-    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), EngineError>;
+    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), LauncherError>;
 }
 
 /// The cells of a run.
 pub struct Cells<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     finished: Finished<'a>,
     /// By group.
     shards: Vec<u32>,
@@ -33,7 +33,7 @@ impl<'a> Cells<'a> {
     ///
     /// # Errors
     /// If there is no run.
-    pub fn new(folder: &Path, plan: &'a Plan, count: u32) -> Result<Self, EngineError> {
+    pub fn new(folder: &Path, plan: &'a RunPlan, count: u32) -> Result<Self, LauncherError> {
         Ok(Self { finished: Finished::new(folder, plan)?, shards: plan.shards_of_groups(count), plan, count })
     }
 }
@@ -45,13 +45,13 @@ impl Work for Cells<'_> {
         items
     }
 
-    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), EngineError> {
+    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), LauncherError> {
         let shard = |cell: usize| self.shards[self.plan.cells[cell].group] as usize - 1;
         Ok(self.finished.update(None, |cell, status| finished(shard(cell), status == Some(Status::Ok)))?)
     }
 }
 
-/// Items of which each is finished when its file is there: parts of a graph.
+/// Items that are each finished when their file is there: parts of a graph.
 pub struct Items<F> {
     /// The shard of each item, from 1.
     shards: Vec<u32>,
@@ -74,7 +74,7 @@ impl<F: FnMut(usize) -> bool> Work for Items<F> {
         items
     }
 
-    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), EngineError> {
+    fn look(&mut self, finished: &mut dyn FnMut(usize, bool)) -> Result<(), LauncherError> {
         for (item, known) in self.known.iter_mut().enumerate() {
             if !*known && (self.is_finished)(item) {
                 *known = true;

@@ -1,9 +1,9 @@
-//! Engines: where the shards of a job are run, and how they are followed to the end.
+//! Launchers: where the shards of a job are run, and how they are followed to the end.
 //!
-//! An engine starts processes that run `placebench … --shard I/N` somewhere, and knows which of them are alive. Nothing
+//! A launcher starts processes that run `placebench … --shard I/N` somewhere, and knows which of them are alive. Nothing
 //! else is asked of it. What is finished stands in files ([`Work`]): rows in a run folder, parts of a graph. So a shard that
 //! is killed, lost with its node, or runs twice costs time and nothing else: a shard that is neither alive nor finished is
-//! started again. Another engine is one file with [`Engine`] and a line in [`ENGINES`].
+//! started again. Another launcher is one file with [`Launcher`] and a line in [`LAUNCHERS`].
 
 mod allocation;
 mod cost;
@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use placebench_base::nearest;
+use placebench_base::{Listed, UnknownName, find};
 
 pub use allocation::{expand_node_list, task_addresses};
 pub use cost::{Costs, LEAST_SHARD_SECONDS, MOST_SHARDS};
@@ -40,7 +40,7 @@ pub struct ShardJob {
     pub arguments: Vec<String>,
     /// Number of shards.
     pub count: u32,
-    /// The folder in which an engine keeps what it needs: scripts, what shards print. Absolute.
+    /// The folder in which a launcher keeps what it needs: scripts, what shards print. Absolute.
     pub jobs: PathBuf,
     /// The command that goes on when nobody follows any more.
     pub goes_on: String,
@@ -54,10 +54,10 @@ impl ShardJob {
     }
 }
 
-/// Where a run folder has what engines keep.
+/// Where a run folder has what launchers keep.
 const JOBS: &str = "jobs";
 
-/// A shard that was started and has not ended, as far as the engine knows.
+/// A shard that was started and has not ended, as far as the launcher knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveShard {
     /// Which one, from 1.
@@ -67,18 +67,18 @@ pub struct LiveShard {
 }
 
 /// Runs shards.
-pub trait Engine {
+pub trait Launcher {
     /// Starts these shards, from 1, now or when there is room. Returns what the person who waits may want to know, if anything.
     ///
     /// # Errors
-    /// [`EngineError::Unreachable`] if it may work later, others if it will not.
-    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, EngineError>;
+    /// [`LauncherError::Unreachable`] if it may work later, others if it will not.
+    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, LauncherError>;
 
     /// The shards that are alive.
     ///
     /// # Errors
-    /// As [`Engine::start`].
-    fn live(&mut self) -> Result<Vec<LiveShard>, EngineError>;
+    /// As [`Launcher::start`].
+    fn live(&mut self) -> Result<Vec<LiveShard>, LauncherError>;
 
     /// The last that a shard printed, if it left anything.
     fn last_words(&self, shard: u32) -> Option<String>;
@@ -86,7 +86,7 @@ pub trait Engine {
     /// How long to wait between two looks.
     fn pause(&self) -> Duration;
 
-    /// How long to ask an engine that does not answer, while no cell is finished either.
+    /// How long to ask a launcher that does not answer, while no cell is finished either.
     fn patience(&self) -> Duration {
         Duration::from_secs(600)
     }
@@ -95,27 +95,47 @@ pub trait Engine {
     fn leave(&mut self) -> String;
 }
 
-/// The engines: name and one line about each.
-pub const ENGINES: [(&str, &str); 2] = [
-    ("local", "processes on this machine"),
-    ("slurm", "a job array of Slurm, on the nodes of a cluster with a shared file system"),
+/// The launchers.
+pub static LAUNCHERS: [LauncherEntry; 2] = [
+    LauncherEntry { name: "local", summary: "processes on this machine" },
+    LauncherEntry {
+        name: "slurm",
+        summary: "a job array of Slurm, on the nodes of a cluster with a shared file system",
+    },
 ];
 
-/// Checks the name of an engine.
+/// A line of [`LAUNCHERS`].
+pub struct LauncherEntry {
+    /// Unique name.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+}
+
+impl Listed for LauncherEntry {
+    const WHAT: &'static str = "launcher";
+    const LIST: &'static str = "launchers";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        self.summary
+    }
+}
+
+/// Checks the name of a launcher.
 ///
 /// # Errors
-/// One line with the nearest name.
-pub fn engine_name(name: &str) -> Result<&'static str, String> {
-    let names = ENGINES.map(|(name, _)| name);
-    names.into_iter().find(|&known| known == name).ok_or_else(|| match nearest(name, names) {
-        Some(nearest) => format!("unknown engine '{name}': did you mean '{nearest}'?"),
-        None => format!("unknown engine '{name}': use {}", names.join(" or ")),
-    })
+/// If there is none.
+pub fn launcher_name(name: &str) -> Result<&'static str, UnknownName> {
+    find(&LAUNCHERS, name).map(|launcher| launcher.name)
 }
 
 /// Why shards cannot be run.
 #[derive(Debug, thiserror::Error)]
-pub enum EngineError {
+pub enum LauncherError {
     /// The file system says no.
     #[error("{}: {source}", path.display())]
     Io {
@@ -124,7 +144,7 @@ pub enum EngineError {
         /// Why.
         source: io::Error,
     },
-    /// A program of the engine says no.
+    /// A program of the launcher says no.
     #[error("{program}: {reason}")]
     Program {
         /// The program.
@@ -132,7 +152,7 @@ pub enum EngineError {
         /// Why.
         reason: String,
     },
-    /// The engine does not answer, but may later.
+    /// The launcher does not answer, but may later.
     #[error("{program} does not answer: {reason}")]
     Unreachable {
         /// The program.
@@ -140,7 +160,7 @@ pub enum EngineError {
         /// Why.
         reason: String,
     },
-    /// The engine did not answer for long, and no cell was finished meanwhile.
+    /// The launcher did not answer for long, and no cell was finished meanwhile.
     #[error("{program} has not answered for {}: {reason}", seconds_text(*seconds))]
     Silent {
         /// The program.
@@ -170,9 +190,9 @@ fn seconds_text(seconds: u64) -> String {
 }
 
 /// An error of the file system at a path.
-fn io_at(path: &Path) -> impl FnOnce(io::Error) -> EngineError {
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> LauncherError {
     let path = path.to_owned();
-    move |source| EngineError::Io { path, source }
+    move |source| LauncherError::Io { path, source }
 }
 
 /// The last line of a file that is not empty.

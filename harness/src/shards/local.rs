@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{Engine, EngineError, LiveShard, ShardJob, io_at, last_line};
+use super::{Launcher, LauncherError, LiveShard, ShardJob, io_at, last_line};
 
 /// Runs shards as child processes, as many at once as there are slots. They end when nobody follows.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Local {
         self.job.jobs.join(format!("local_{shard}.log"))
     }
 
-    fn spawn(&self, shard: u32) -> Result<Child, EngineError> {
+    fn spawn(&self, shard: u32) -> Result<Child, LauncherError> {
         let jobs = &self.job.jobs;
         fs::create_dir_all(jobs).map_err(io_at(jobs))?;
         let log = self.log(shard);
@@ -69,13 +69,13 @@ impl Local {
     }
 }
 
-impl Engine for Local {
-    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, EngineError> {
+impl Launcher for Local {
+    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, LauncherError> {
         self.waiting.extend(shards);
         Ok(None)
     }
 
-    fn live(&mut self) -> Result<Vec<LiveShard>, EngineError> {
+    fn live(&mut self) -> Result<Vec<LiveShard>, LauncherError> {
         self.running.retain_mut(|(_, child)| matches!(child.try_wait(), Ok(None)));
         while self.running.len() < self.slots
             && let Some(shard) = self.waiting.pop_front()

@@ -12,7 +12,7 @@ use std::time::Duration;
 use placebench_datasets::format::{sha256, write_whole};
 use serde::{Deserialize, Serialize};
 
-use super::{Engine, EngineError, JOBS, LiveShard, ShardJob, io_at, last_line};
+use super::{JOBS, Launcher, LauncherError, LiveShard, ShardJob, io_at, last_line};
 
 /// Submits job arrays with `sbatch` and asks `squeue` about them. They go on when nobody follows.
 ///
@@ -48,14 +48,14 @@ impl Slurm {
     /// Writes the script of the shards, and what is needed to go on following. Nothing is submitted yet.
     ///
     /// # Errors
-    /// If Slurm takes no array of so many shards, the files cannot be written, or a path is not Unicode.
-    pub fn new(job: &ShardJob, options: &[String]) -> Result<Self, EngineError> {
+    /// If Slurm takes no array of that many shards, the files cannot be written, or a path is not Unicode.
+    pub fn new(job: &ShardJob, options: &[String]) -> Result<Self, LauncherError> {
         if let Some(most) = most_shards().filter(|&most| job.count > most) {
             let reason = format!(
                 "an array has at most {most} tasks here (MaxArraySize), not {}: use --shards {most} or fewer",
                 job.count
             );
-            return Err(EngineError::Program { program: "sbatch", reason });
+            return Err(LauncherError::Program { program: "sbatch", reason });
         }
         let ShardJob { program, directory, folder, count, jobs, goes_on, .. } = job.clone();
         let saved = Saved { program, directory, shards: count, options: options.to_vec() };
@@ -70,11 +70,11 @@ impl Slurm {
     ///
     /// # Errors
     /// If no run in the folder was ever submitted to Slurm.
-    pub fn reopen(folder: &Path) -> Result<(Self, ShardJob), EngineError> {
+    pub fn reopen(folder: &Path) -> Result<(Self, ShardJob), LauncherError> {
         let jobs = folder.join(JOBS);
         let path = jobs.join(SAVED);
         let text = fs::read_to_string(&path).map_err(io_at(&path))?;
-        let saved: Saved = toml::from_str(&text).map_err(|error| EngineError::Io {
+        let saved: Saved = toml::from_str(&text).map_err(|error| LauncherError::Io {
             path: path.clone(),
             source: std::io::Error::other(error.message().to_owned()),
         })?;
@@ -90,7 +90,7 @@ impl Slurm {
         text.lines().map(str::trim).filter(|node| !node.is_empty()).map(str::to_owned).collect()
     }
 
-    fn sbatch(&self, shards: &[u32], exclude: &BTreeSet<String>) -> Result<String, EngineError> {
+    fn sbatch(&self, shards: &[u32], exclude: &BTreeSet<String>) -> Result<String, LauncherError> {
         // Of two lists Slurm takes the last.
         let (options, mut without) = excluded(&self.saved.options);
         without.extend(exclude.iter().cloned());
@@ -116,15 +116,15 @@ impl Slurm {
     }
 }
 
-impl Engine for Slurm {
-    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, EngineError> {
+impl Launcher for Slurm {
+    fn start(&mut self, shards: &[u32]) -> Result<Option<String>, LauncherError> {
         let failed = self.failed_nodes();
         let id = self.sbatch(shards, &failed).map_err(|error| match error {
-            EngineError::Program { program, reason } if !failed.is_empty() => {
+            LauncherError::Program { program, reason } if !failed.is_empty() => {
                 let nodes = failed.iter().cloned().collect::<Vec<_>>().join(", ");
                 let words = shards.iter().find_map(|&shard| self.last_words(shard));
                 let words = words.map(|words| format!("; there they said: {words}")).unwrap_or_default();
-                EngineError::Program {
+                LauncherError::Program {
                     program,
                     reason: format!("{reason} (without {nodes}, where shards failed{words})"),
                 }
@@ -147,7 +147,7 @@ impl Engine for Slurm {
         )))
     }
 
-    fn live(&mut self) -> Result<Vec<LiveShard>, EngineError> {
+    fn live(&mut self) -> Result<Vec<LiveShard>, LauncherError> {
         let mut command = Command::new("squeue");
         // -r: a line for each task of an array. Tasks that have ended are not listed.
         let printed = output("squeue", command.args(["-h", "-r", "-o", "%K %t", "--name", &self.name]))?;
@@ -204,7 +204,7 @@ fn most_in(config: &str) -> Option<u32> {
 }
 
 /// What one task of the array runs.
-fn script(job: &ShardJob) -> Result<String, EngineError> {
+fn script(job: &ShardJob) -> Result<String, LauncherError> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let path = |path: &Path| path.to_str().map(quoted).ok_or_else(|| not_unicode(path));
     let (program, directory) = (path(&job.program)?, path(&job.directory)?);
@@ -230,11 +230,11 @@ fn job_name(folder: &Path) -> String {
     format!("placebench-{}", &digest[..12.min(digest.len())])
 }
 
-fn not_unicode(path: &Path) -> EngineError {
+fn not_unicode(path: &Path) -> LauncherError {
     io_at(path)(std::io::Error::other("Slurm needs paths in Unicode"))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), EngineError> {
+fn write(path: &Path, text: &str) -> Result<(), LauncherError> {
     write_whole(
         path,
         |source| io_at(path)(source),
@@ -243,8 +243,8 @@ fn write(path: &Path, text: &str) -> Result<(), EngineError> {
 }
 
 /// What a program prints.
-fn output(program: &'static str, command: &mut Command) -> Result<String, EngineError> {
-    let output = command.env("LC_ALL", "C").output().map_err(|error| EngineError::Program {
+fn output(program: &'static str, command: &mut Command) -> Result<String, LauncherError> {
+    let output = command.env("LC_ALL", "C").output().map_err(|error| LauncherError::Program {
         program,
         reason: format!("cannot be run ({error}): is Slurm installed here, and on the path?"),
     })?;
@@ -253,8 +253,8 @@ fn output(program: &'static str, command: &mut Command) -> Result<String, Engine
     }
     let reason = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(match UNREACHABLE.iter().any(|words| reason.contains(words)) {
-        true => EngineError::Unreachable { program, reason },
-        false => EngineError::Program { program, reason },
+        true => LauncherError::Unreachable { program, reason },
+        false => LauncherError::Program { program, reason },
     })
 }
 
