@@ -1,6 +1,6 @@
 //! Aligned tables for a terminal of 100 columns.
 
-use comfy_table::{CellAlignment, ContentArrangement, TextTable, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_base::significant::{bytes_text, significant, time_text};
 use placebench_harness::results::{Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
@@ -163,13 +163,13 @@ fn blocks(summary: &Summary) -> Vec<Vec<usize>> {
     blocks
 }
 
-pub(crate) fn new_table() -> TextTable {
-    let mut table = TextTable::new();
+pub(crate) fn new_table() -> Table {
+    let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
 
-pub(crate) fn finish(table: &mut TextTable) -> String {
+pub(crate) fn finish(table: &mut Table) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if index > 0 {

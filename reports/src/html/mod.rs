@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use placebench_harness::results::grid::GridError;
-use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, TextTable};
+use placebench_harness::results::{Column, Filter, SCHEMA_VERSION, Table};
 use placebench_harness::runner::Environment;
 use placebench_harness::suite::RunPlan;
 use polars::prelude::PolarsResult;
@@ -43,7 +43,7 @@ pub struct ReportInput {
     /// The run folder as commands should name it; what it keeps of measured cells is read there.
     pub folder: String,
     /// The rows, in the suite's order.
-    pub table: TextTable,
+    pub table: Table,
     /// The text of the suite as run.
     pub suite_text: String,
     /// The suite with its names resolved, or one line that says why this version of placebench cannot.
@@ -178,7 +178,7 @@ pub fn html_report(input: &ReportInput) -> Result<Report, GridError> {
 }
 
 /// How far off predictions are: a table, or nothing if nothing was measured.
-fn agreement(table: &TextTable) -> PolarsResult<String> {
+fn agreement(table: &Table) -> PolarsResult<String> {
     let rows = agreement_cells(table)?;
     if rows.is_empty() {
         return Ok(String::new());
