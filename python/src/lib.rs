@@ -11,6 +11,7 @@ mod file;
 mod graph;
 mod instance;
 mod interrupt;
+mod job;
 mod names;
 mod partition;
 mod place;

@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use placebench::algorithms::StopToken;
-use placebench::environment;
 use placebench::harness::results::{Filter, Row};
-use placebench::harness::runner::{
-    self, Environment, Finished, FolderError, Observer, RunFolder, RunState, input_digests, read_run, read_suite,
-};
+use placebench::harness::runner::{FolderError, read_run, read_suite};
 use placebench::harness::suite::{PlacerEntry, RunPlan, Suite, SuiteError};
 use pyo3::prelude::*;
 
 use crate::definition::toml_of;
 use crate::fault::fault;
 use crate::interrupt::wait;
+use crate::job::{Counter, Job};
 use crate::placer::{PythonPlacer, Raised};
 use crate::results::Results;
 
@@ -41,11 +38,7 @@ pub(crate) fn run(
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Py<Results>> {
-    let mut suite = match (name, definition) {
-        (_, Some(json)) => of_definition(json)?,
-        (Some(name), None) => Suite::named(&name.to_string_lossy()).map_err(fault)?,
-        (None, None) => return Err(fault("give a suite: a name, a file or a dictionary")),
-    };
+    let mut suite = suite_of(name, definition)?;
     if let Some(repetitions) = repetitions {
         suite.repetitions = repetitions;
         suite.graphs.iter_mut().for_each(|graph| graph.repetitions = None);
@@ -54,31 +47,14 @@ pub(crate) fn run(
     if let Some(only) = only {
         suite.only = only.parse::<Filter>().map_err(|error| fault(format!("where: {error}")))?;
     }
+
     let mut plan = RunPlan::new(suite).map_err(fault)?;
     let toml = plan.suite.to_toml().map_err(|_| fault("the suite has a path that is not Unicode"))?;
-    let mut digests = BTreeMap::new();
-    for (name, function, digest) in functions {
-        digests.insert(format!("the function of placer {name}"), digest);
-        plan.provide(&name, Box::new(PythonPlacer::new(name.clone(), function, Raised::default())));
-    }
-    let missing = plan.used_placer_entries().find_map(|entry| match entry {
-        PlacerEntry::Function(placer) if !digests.contains_key(&format!("the function of placer {}", placer.name)) => {
-            Some(format!(
-                "the placer '{}' is the function {}: hand the function itself to run",
-                placer.name, placer.function
-            ))
-        }
-        _ => None,
-    });
-    if let Some(message) = missing {
-        return Err(fault(message));
-    }
+    let digests = provide(&mut plan, functions)?;
     let plan = Arc::new(plan);
+    let job = Job { plan: Arc::clone(&plan), toml, digests, out: out.clone(), threads: threads.unwrap_or(0) };
+
     let (stop, counter) = (StopToken::default(), Arc::new(Counter::default()));
-    let work = {
-        let (plan, stop, counter, out) = (Arc::clone(&plan), stop.clone(), Arc::clone(&counter), out.clone());
-        move || in_pool(&plan, &toml, digests, out.as_deref(), threads.unwrap_or(0), &stop, &counter)
-    };
     let mut told = None;
     let mut tell = |_: Python<'_>| -> PyResult<()> {
         let now = counter.now();
@@ -87,6 +63,10 @@ pub(crate) fn run(
             progress.call1(now)?;
         }
         Ok(())
+    };
+    let work = {
+        let (stop, counter) = (stop.clone(), Arc::clone(&counter));
+        move || job.run(&stop, &counter)
     };
     let rows = wait(py, &stop, &mut tell, work)?.map_err(fault)?;
     tell(py)?;
@@ -103,6 +83,15 @@ pub(crate) fn read_results(py: Python<'_>, folder: PathBuf) -> PyResult<Py<Resul
     Results::new(py, rows, suite, Some(folder))
 }
 
+/// The suite that a person names, or the one of a dictionary.
+fn suite_of(name: Option<PathBuf>, definition: Option<&str>) -> PyResult<Suite> {
+    match (name, definition) {
+        (_, Some(json)) => of_definition(json),
+        (Some(name), None) => Suite::named(&name.to_string_lossy()).map_err(fault),
+        (None, None) => Err(fault("give a suite: a name, a file or a dictionary")),
+    }
+}
+
 /// The suite of a dictionary. Paths are relative to the working directory.
 fn of_definition(json: &str) -> PyResult<Suite> {
     let text = toml_of(json, PLACE)?;
@@ -114,93 +103,24 @@ fn of_definition(json: &str) -> PyResult<Suite> {
     })
 }
 
-/// How far a run is.
-#[derive(Default)]
-struct Counter {
-    done: AtomicUsize,
-    cells: AtomicUsize,
-}
-
-impl Counter {
-    /// Cells that are done, and all.
-    fn now(&self) -> (usize, usize) {
-        (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed))
+/// Gives the plan its placers that are Python functions. Answers with the digests of their code, by what a run folder calls
+/// them.
+fn provide(plan: &mut RunPlan, functions: Vec<Function>) -> PyResult<BTreeMap<String, String>> {
+    let key = |placer: &str| format!("the function of placer {placer}");
+    let mut digests = BTreeMap::new();
+    for (name, function, digest) in functions {
+        digests.insert(key(&name), digest);
+        plan.provide(&name, Box::new(PythonPlacer::new(name.clone(), function, Raised::default())));
     }
-}
-
-impl Observer for Counter {
-    fn begin(&self, cells: usize, done: usize) {
-        self.cells.store(cells, Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
-    }
-
-    fn cell(&self, _: bool) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Runs a plan on that number of threads (0: one a core), in a folder or in memory.
-fn in_pool(
-    plan: &Arc<RunPlan>,
-    toml: &str,
-    digests: BTreeMap<String, String>,
-    out: Option<&Path>,
-    threads: usize,
-    stop: &StopToken,
-    counter: &Counter,
-) -> Result<Vec<Row>, String> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| format!("cannot start threads, use fewer: {error}"))?;
-    let mut inputs = input_digests(plan).map_err(|error| error.to_string())?;
-    inputs.extend(digests);
-    let environment = environment(pool.current_num_threads(), inputs);
-    pool.install(|| match out {
-        Some(path) => in_folder(plan, toml, &environment, path, stop, counter),
-        None => Ok(in_memory(plan, &environment, stop, counter)),
-    })
-}
-
-/// Runs a plan and keeps the rows, in the suite's order.
-fn in_memory(plan: &Arc<RunPlan>, environment: &Environment, stop: &StopToken, counter: &Counter) -> Vec<Row> {
-    let positions: BTreeMap<_, usize> = plan.cells.iter().enumerate().map(|(at, &cell)| (plan.key(cell), at)).collect();
-    let kept: Mutex<Vec<(usize, Row)>> = Mutex::default();
-    let keep = |row: &Row| -> Result<(), std::convert::Infallible> {
-        let row = environment.sign(row.clone());
-        let at = positions.get(&row.key()).copied().unwrap_or(usize::MAX);
-        kept.lock().unwrap_or_else(PoisonError::into_inner).push((at, row));
-        Ok(())
-    };
-    let Ok(_) = runner::run(plan, |_| false, stop, counter, keep);
-    let mut rows = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    rows.sort_by_key(|&(at, _)| at);
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-/// Runs a plan in a folder, or what is missing there.
-fn in_folder(
-    plan: &Arc<RunPlan>,
-    toml: &str,
-    environment: &Environment,
-    path: &Path,
-    stop: &StopToken,
-    counter: &Counter,
-) -> Result<Vec<Row>, String> {
-    if let Some(RunState::Complete) = RunFolder::state(path, toml, environment) {
-        return Err(format!(
-            "{}: holds a complete run of this suite: read it with read_results, choose another folder with out, or delete it",
-            path.display()
-        ));
-    }
-    let run = || -> Result<Vec<Row>, FolderError> {
-        let folder = RunFolder::open(path, toml, environment, None)?;
-        let mut finished = Finished::new(path, plan)?;
-        finished.update(None, |_, _| ())?;
-        let outcome = runner::run(plan, |cell| finished.has(cell), stop, counter, |row| folder.append(row))?;
-        if outcome.is_complete() {
-            finished.update(None, |_, _| ())?;
-            finished.write_table()?;
+    for entry in plan.used_placer_entries() {
+        if let PlacerEntry::Function(placer) = entry
+            && !digests.contains_key(&key(&placer.name))
+        {
+            let (name, function) = (&placer.name, &placer.function);
+            return Err(fault(format!(
+                "the placer '{name}' is the function {function}: hand the function itself to run"
+            )));
         }
-        read_run(path)
-    };
-    run().map_err(|error| error.to_string())
+    }
+    Ok(digests)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use placebench::datasets::{Instance, PlacedGraph};
+use placebench::datasets::PlacedGraph;
 use placebench::harness::execute::simulate::simulate;
 use placebench::harness::execute::{Replay, order_of};
 use placebench::harness::results::CsvTexts;
@@ -13,13 +13,22 @@ use placebench::harness::trace::{write_chrome_trace, write_chrome_traces};
 use super::Args;
 use crate::output::write_file;
 
+/// Writes the files that the arguments name: placement, timeline, trace.
+pub(super) fn write_files(args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
+    if let Some(path) = &args.placement {
+        write_file(path, |out| write_placement(out, placed, args.csv.texts()))?;
+    }
+    if let Some(path) = &args.timeline {
+        write_file(path, |out| write_timeline(out, timeline, placed, args.csv.texts()))?;
+    }
+    if let Some(path) = &args.trace {
+        write_trace(path, args, timeline, placed)?;
+    }
+    Ok(())
+}
+
 /// Writes the timeline for a trace viewer; a measured one above what was predicted for its order.
-pub(super) fn write_trace(
-    path: &Path,
-    args: &Args,
-    timeline: &Timeline,
-    placed: &PlacedGraph<'_>,
-) -> anyhow::Result<()> {
+fn write_trace(path: &Path, args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
     if timeline.measurement().is_none() {
         return write_file(path, |out| write_chrome_trace(timeline, placed, out));
     }
@@ -29,14 +38,9 @@ pub(super) fn write_trace(
     write_file(path, |out| write_chrome_traces(&[(measured, timeline), (&name, &predicted)], placed, out))
 }
 
-pub(super) fn write_placement(
-    out: &mut impl Write,
-    instance: &Instance,
-    placed: &PlacedGraph<'_>,
-    texts: CsvTexts,
-) -> std::io::Result<()> {
+fn write_placement(out: &mut impl Write, placed: &PlacedGraph<'_>, texts: CsvTexts) -> std::io::Result<()> {
     let quoted = |text: &str| quoted(&texts.cell(text));
-    let (graph, cluster) = (instance.graph(), instance.cluster());
+    let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     writeln!(out, "op,name,device")?;
     for op in graph.op_ids() {
         let device = &cluster.device(placed.device_of(op)).name;
@@ -45,15 +49,14 @@ pub(super) fn write_placement(
     Ok(())
 }
 
-pub(super) fn write_timeline(
+fn write_timeline(
     out: &mut impl Write,
     timeline: &Timeline,
     placed: &PlacedGraph<'_>,
-    instance: &Instance,
     texts: CsvTexts,
 ) -> std::io::Result<()> {
     let quoted = |text: &str| quoted(&texts.cell(text));
-    let (graph, cluster) = (instance.graph(), instance.cluster());
+    let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
     let name = |device| quoted(&cluster.device(device).name);
     writeln!(out, "what,op,name,device,to,bytes,start,finish")?;
     for op in graph.op_ids() {
