@@ -66,7 +66,7 @@ class Graph:
     ) -> Graph:
         """A graph of edge arrays: edge i goes from op ``sources[i]`` to op ``targets[i]``; ops are numbered from 0.
 
-        ``costs`` has one entry for each op, in operations. With ``output_bytes`` each op has one output of so many bytes, which all of
+        ``costs`` has one entry for each op, in operations. With ``output_bytes`` each op has one output of that many bytes, which all of
         its edges carry; with ``edge_bytes`` each edge carries a tensor of its own; with neither, edges only order their ops.
         Arrays of 32- or 64-bit integers, and of 64-bit floats, are read where they are. ``colocated`` names pairs of ops that have to
         share a device.

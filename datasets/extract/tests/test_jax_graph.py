@@ -148,7 +148,7 @@ class Costs(unittest.TestCase):
             )
             equation = self.one(convolve, shape(2, 9, 9, 4), shape(3, 3, 4 // groups, 6))
             self.assertEqual(costs.operations(equation), 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4 // groups))
-            # The compiler counts the same, of which it knows nothing from us.
+            # The compiler counts the same, without knowing our numbers.
             compiled = jax.jit(convolve).lower(shape(2, 9, 9, 4), shape(3, 3, 4 // groups, 6)).compile()
             self.assertEqual(compiled.cost_analysis()["flops"], costs.operations(equation))
 

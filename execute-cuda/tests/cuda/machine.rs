@@ -8,8 +8,8 @@ use placebench_execute_cuda::kernels::{Mark, Marks};
 use placebench_execute_cuda::memory::MemoryPlan;
 use placebench_execute_cuda::plan::{Action, Activity, Command, CommandPlan, Stream};
 
-/// Executes a plan on a number of hardware queues and answers with the order in which activities ended. `choose` picks one of so many
-/// queues that can go on.
+/// Executes a plan on a number of hardware queues and answers with the order in which activities ended. `choose` gets the
+/// number of queues that can go on and picks one.
 ///
 /// What is checked knows nothing of how plans are made: the edges of the graph, and marks in memory, which a task that starts
 /// too early does not find, and a tensor that lies in another's place destroys.

@@ -4,7 +4,7 @@ The event `calibration` is that of `jax_calibrate.py`, without graphs: the extra
 it runs on. Instead `devices` have `op_overhead_seconds`, what an op costs beside its kernel. `equations` are products of
 matrices, which compute, and sums of vectors, which read and write memory.
 
-Everything is a difference of two steps, one of which lacks what is measured: what a step costs by itself drops out.
+Everything is a difference of two steps; one lacks what is measured: what a step costs by itself drops out.
 """
 
 import os

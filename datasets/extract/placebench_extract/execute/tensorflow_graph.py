@@ -100,7 +100,7 @@ def _number(key, text):
 
 
 def _file(path):
-    """A GraphDef of which nothing but the graph is known: made-up values for placeholders and variables.
+    """A GraphDef with nothing known but the graph: made-up values for placeholders and variables.
 
     Floating-point variables are uniform in [0, 0.1), placeholders in [0, 1); all other numbers are 0, a valid index.
     """
@@ -162,7 +162,7 @@ def _read(path):
 
 
 def _initial(path, op, seed):
-    """A value for a variable of which only type and shape are known."""
+    """A value for a variable with only type and shape known."""
     kind = tf.dtypes.as_dtype(op.get_attr("dtype")).base_dtype
     shape = tf.TensorShape(op.get_attr("shape"))
     if not shape.is_fully_defined():

@@ -45,7 +45,7 @@ class Channel:
             raise Closed(str(error)) from None
 
     def receive(self, largest=0):
-        """A message and its bytes, of which there may be `largest`."""
+        """A message and its bytes, at most `largest`."""
         length, after = HEADER.unpack(receive_exactly(self.connection, bytearray(HEADER.size)))
         if length > LARGEST_MESSAGE or after > largest:
             raise Closed(f"a message of {length} + {after} bytes, which is too long")

@@ -57,7 +57,7 @@ function distinct(name) {
   return [...new Set(COLUMNS[name])].filter((value) => value !== null);
 }
 
-// Numbers for people: three significant digits, or so many as the caller wants; with a power of ten far from 1.
+// Numbers for people: three significant digits, or as many as the caller wants; with a power of ten far from 1.
 
 function significant(value, digits = 3) {
   if (value === 0) return "0";
