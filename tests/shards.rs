@@ -308,7 +308,7 @@ fn a_graph_is_made_in_shards_of_which_one_is_killed_and_is_the_graph_of_one_proc
     let child = start(folder.path(), &on_launcher);
     let pid = wait_for(|| pid_of_shard(&out, "3/6"));
     // On a busy machine it may have ended by now.
-    drop(Command::new("kill").args(["-9", &pid]).status().unwrap());
+    let _ended = Command::new("kill").args(["-9", &pid]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     let stderr = text(&output.stderr);
     assert!(output.status.success() && stderr.contains("6/6 parts"), "{stderr}");
