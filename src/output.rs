@@ -6,9 +6,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use placebench::base::{io_reason, printable};
 use placebench::datasets::format::write_whole;
+use placebench::harness::results::TableFormat;
 use serde::Serialize;
 
 /// How a verb answers on standard output. Progress and remarks are lines on standard error either way.
@@ -127,11 +128,37 @@ pub(crate) fn shortened(text: &str) -> String {
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
+/// Files that a run consists of: no answer is written over them.
+const OF_A_RUN: [&str; 4] = ["environment.toml", "suite.toml", "cells.jsonl", "results.parquet"];
+
+/// Refuses to write an answer over a file of a run.
+fn check_place(path: &Path) -> anyhow::Result<()> {
+    let is_of_run = path.file_name().is_some_and(|name| OF_A_RUN.iter().any(|own| name == *own));
+    if is_of_run && path.with_file_name(OF_A_RUN[0]).is_file() {
+        bail!("{}: belongs to a run: write to another file", path.display());
+    }
+    Ok(())
+}
+
+/// Refuses a place where no table of rows can be written, before anything is computed.
+pub(crate) fn check_table(path: &Path) -> anyhow::Result<()> {
+    if TableFormat::of_path(path).is_none() {
+        bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            bail!("{}: there is no folder {}: make it first", path.display(), folder.display())
+        }
+        _ => check_place(path),
+    }
+}
+
 /// Writes a file beside its place, then moves it there, so that nobody meets half of it.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
+    check_place(path)?;
     write_whole(path, |error| error, write).with_context(|| path.display().to_string())
 }
 

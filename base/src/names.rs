@@ -9,6 +9,9 @@
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let name = name.to_lowercase();
     let length = name.chars().count();
+    if length == 0 {
+        return None;
+    }
     known
         .into_iter()
         .filter_map(|candidate| {
@@ -49,6 +52,7 @@ mod tests {
         assert_eq!(nearest("simulated_annealing", ["heft", "mite"]), None);
         assert_eq!(nearest("PBTXX", ["pb", "pbtxt"]), Some("pbtxt".to_owned()));
         assert_eq!(nearest("gml", ["el", "graph"]), None, "two of three letters are wrong");
+        assert_eq!(nearest("", ["gml", "el"]), None, "nothing is the beginning of everything");
         assert_eq!(nearest(&"x".repeat(1_000_000), ["heft"; 100]), None);
     }
 

@@ -3,6 +3,7 @@
 use placebench_base::significant::significant;
 use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{Metric, Table};
+use placebench_harness::statistics::mean;
 
 use crate::scores::{Scores, Sort};
 use crate::terminal::{WIDTH, finish, new_table};
@@ -35,7 +36,7 @@ pub struct Profile {
     pub ratios: Vec<f64>,
     /// Instances on which it has none.
     pub failed: usize,
-    /// Mean seconds to place.
+    /// Mean seconds to place, over the instances on which it has a result.
     pub place_seconds: Option<f64>,
 }
 
@@ -48,7 +49,7 @@ impl Profiles {
     /// # Complexity
     /// That of the grid.
     pub fn new(table: &Table, metric: Metric) -> Result<Self, GridError> {
-        Ok(Self::of(&Scores::new(table, metric, &[], Sort::Mean)?))
+        Ok(Self::of(&Scores::new(table, metric, &[Metric::PlaceSeconds], Sort::Mean)?))
     }
 
     /// The profiles of the placers of some scores, in their order.
@@ -63,7 +64,7 @@ impl Profiles {
             Profile {
                 placer: scores.placers[placer].clone(),
                 failed: instances.len() - ratios.len(),
-                place_seconds: scores.seconds(placer).mean(),
+                place_seconds: mean(instances.iter().filter_map(|&instance| scores.seconds(placer, instance))),
                 ratios,
             }
         };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use placebench_base::did_you_mean;
 use placebench_harness::results::grid::{
-    Candidates, DROP_FAILING, Grid, GridCell, GridError, GridInstance, InstanceKey, PlaceSeconds, Standings,
+    Candidates, DROP_FAILING, Grid, GridCell, GridError, GridInstance, InstanceKey, Standings,
 };
 use placebench_harness::results::{Metric, Table};
 
@@ -125,11 +125,9 @@ impl Scores {
         self.grid.by_network().into_iter().map(|(network, grid)| (network, Self::of(grid, sort))).collect()
     }
 
-    /// Seconds to place.
-    pub(crate) fn seconds(&self, placer: usize) -> PlaceSeconds {
-        let cells = self.grid.instances.iter().flat_map(|instance| &instance.cells);
-        let own = cells.filter(|cell| cell.placer as usize == self.listed[placer]);
-        own.fold(PlaceSeconds::default(), |sum, cell| sum.and(&cell.seconds))
+    /// Mean seconds to place an instance; `None` if any draw has none, or the scores were made without them.
+    pub(crate) fn seconds(&self, placer: usize, instance: usize) -> Option<f64> {
+        self.grid.other(self.best(placer, instance)?, Metric::PlaceSeconds)
     }
 
     /// The cells of a placer on an instance, one a scheduler.

@@ -95,11 +95,13 @@ impl Summary {
                 scheduler: grid.schedulers[best.scheduler as usize].clone(),
                 makespan: best.mean()?,
                 time_unit: here.time_unit.clone(),
-                slr: best.other(0),
-                gap: best.other(1),
-                traffic_bytes: best.other(2),
-                place_seconds: best.other(3),
-                busiest_share: best.other(4).map(|imbalance| imbalance / f64::from(here.devices)),
+                slr: grid.other(best, Metric::Slr),
+                gap: grid.other(best, Metric::Gap),
+                traffic_bytes: grid.other(best, Metric::TrafficBytes),
+                place_seconds: grid.other(best, Metric::PlaceSeconds),
+                busiest_share: grid
+                    .other(best, Metric::LoadImbalance)
+                    .map(|imbalance| imbalance / f64::from(here.devices)),
             })
         };
         let columns = 0..grid.instances.len();

@@ -98,7 +98,13 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn options(&self) -> CompareOptions {
         CompareOptions {
-            metrics: self.metrics.clone(),
+            metrics: self
+                .metrics
+                .iter()
+                .enumerate()
+                .filter(|(at, own)| !self.metrics[..*at].contains(own))
+                .map(|(_, &own)| own)
+                .collect(),
             max_cell: self.max_cell,
             max_mean: self.max_mean,
             max_time: (!self.ignore.contains(&Ignored::Time)).then_some(self.max_time),

@@ -153,7 +153,15 @@ struct LeftOut {
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
-    let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
+    let mut kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
+    // A kind that is named twice is drawn once.
+    let mut seen = Vec::new();
+    kinds.retain(|kind| {
+        !seen.contains(kind) && {
+            seen.push(*kind);
+            true
+        }
+    });
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let style = match args.width {
@@ -176,7 +184,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let answer = Answer { folder: shown(&folder), figures, left_out };
     form.print(&answer, || {
         let figures = answer.figures.iter().map(|figure| format!("{}\n    {}\n", figure.name, figure.caption));
-        format!("{}{} figures in {}\n", figures.collect::<String>(), answer.figures.len(), answer.folder)
+        let count = answer.figures.len();
+        let noun = if count == 1 { "figure" } else { "figures" };
+        format!("{}{count} {noun} in {}\n", figures.collect::<String>(), answer.folder)
     })?;
     // Nobody asked for one kind of all: that it cannot be drawn is a remark.
     let asked = !args.kind.is_empty();

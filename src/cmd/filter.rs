@@ -5,14 +5,21 @@ use std::path::Path;
 use anyhow::bail;
 use placebench::harness::compare::RunTable;
 use placebench::harness::results::{Filter, Table};
-use placebench::harness::runner::open_run;
+use placebench::harness::runner::{RunState, open_run, table_of};
+
+use crate::output::complain;
+
+/// What is said of a run that is not complete.
+pub(crate) fn unfinished(run: &Path) -> String {
+    format!("{}: is unfinished: some of its cells are missing", run.display())
+}
 
 /// The option `--where`.
 #[derive(clap::Args, Default)]
 pub(crate) struct Where {
-    /// Only rows with these values, as in 'placer=heft,peft graph=nmt network=one_port': suite, graph, cluster, network,
-    /// placer (without or with its parameters), placer_spec (as the suite writes it), scheduler, repetition, seed or
-    /// status.
+    /// Only rows with these values, as in 'placer=heft,peft graph=nmt network=one_port': suite, graph, cluster, kinds,
+    /// network, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler,
+    /// repetition, seed or status.
     #[arg(long = "where", value_name = "FILTER")]
     filters: Vec<Filter>,
 }
@@ -60,6 +67,9 @@ impl Where {
         let table = open_run(run)?;
         if table.height() == 0 {
             bail!("{}: has no finished cell to show", run.display());
+        }
+        if table_of(run).1 == RunState::Unfinished {
+            complain(&unfinished(run));
         }
         self.of(table)
     }

@@ -19,12 +19,12 @@ use placebench::harness::execute::simulate::{NetworkModel, network_model};
 use placebench::harness::execute::{EXECUTORS, ExecuteSettings, ExecutorEntry, Notify};
 use placebench::harness::problem::Kinds;
 use placebench::harness::request::{Answer, Prepared, silent};
-use placebench::harness::results::{Row, Status, Table, TableFormat, save_table};
+use placebench::harness::results::{Row, Status, Table, save_table};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, shown};
+use crate::output::{Form, check_table, shown};
 use asked::Asked;
 use describe::describe;
 use files::write_files;
@@ -139,7 +139,7 @@ const LONGEST_LIMIT: f64 = 1e9;
 /// Places what the arguments name, executes it, and prints and writes what came of it.
 pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Form) -> anyhow::Result<ExitCode> {
     // What is wrong with the arguments is said before anything is read or computed.
-    check_table(executing.table)?;
+    check_files(args, executing.table)?;
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
     if let Some(folder) = &args.write_instance {
@@ -175,13 +175,20 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     Ok(ExitCode::SUCCESS)
 }
 
-fn check_table(table: Option<&Path>) -> anyhow::Result<()> {
-    match table {
-        Some(path) if TableFormat::of_path(path).is_none() => {
-            bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display())
-        }
-        _ => Ok(()),
+/// Refuses a table of an unknown kind, and a file that would be written over the graph or another of the files.
+fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
+    if let Some(path) = table {
+        check_table(path)?;
     }
+    let written = [&args.placement, &args.timeline, &args.trace].map(Option::as_deref);
+    let mut seen = vec![Path::new(&args.graph), Path::new(&args.cluster)];
+    for path in written.into_iter().chain([table]).flatten() {
+        if seen.contains(&path) {
+            bail!("{}: is named twice: write to another file", path.display());
+        }
+        seen.push(path);
+    }
+    Ok(())
 }
 
 /// How long the cell may take; `None` for as long as it takes.

@@ -12,8 +12,8 @@ use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 
 use super::compare::bad_input;
 use super::csv::CsvArgs;
-use super::filter::Where;
-use crate::output::Form;
+use super::filter::{Where, unfinished};
+use crate::output::{Form, complain};
 
 const EXAMPLES: &str = "\
 An instance is a graph on a cluster under a network model (and placed by one placer, where schedulers are ranked); its
@@ -118,7 +118,13 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
 }
 
 fn rank(args: &Args) -> anyhow::Result<Ranking> {
+    if let Some(at) = (1..args.runs.len()).find(|&at| args.runs[..at].contains(&args.runs[at])) {
+        bail!("{}: is named twice: name each run once", args.runs[at].display());
+    }
     let mut runs = args.runs.iter().map(|path| RunTable::read(path)).collect::<Result<Vec<_>, _>>()?;
+    for (path, _) in args.runs.iter().zip(&runs).filter(|(_, run)| run.unfinished) {
+        complain(&unfinished(path));
+    }
     args.only.keep(&mut runs)?;
     let options = RankOptions {
         by: match args.by {
@@ -138,7 +144,14 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
             .first()
             .map(|gap| format!(" ({} lacks a result on {} of {})", gap.name, gap.lacking(), ranking.instances));
         let most = most.unwrap_or_default();
-        bail!("no instance that all candidates finish{most}: use a smaller --drop-failing, or --where");
+        if ranking.gaps.is_empty() {
+            bail!("the best is 0 on every instance, so there are no ratios: use another --metric, or --where");
+        }
+        let remedy = match ranking.gaps.iter().all(|gap| gap.dropped) {
+            true => "none is left, use a larger --drop-failing, or --where",
+            false => "use a smaller --drop-failing, or --where",
+        };
+        bail!("no instance that all candidates finish{most}: {remedy}");
     }
     Ok(ranking)
 }

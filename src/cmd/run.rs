@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::environment;
-use placebench::harness::results::{Filter, Metric, Row, Status, Table, TableFormat, save_table};
+use placebench::harness::results::{Filter, Metric, Row, Status, Table, save_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, open_run, read_suite, run,
 };
@@ -23,7 +23,7 @@ use serde::Serialize;
 use super::csv::CsvArgs;
 use super::launcher::{Following, LauncherArgs, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, complain, print, shown, wrap};
+use crate::output::{Form, check_table, complain, print, shown, wrap};
 use crate::progress::Progress;
 
 /// What `run --help` ends with.
@@ -265,10 +265,8 @@ pub(super) struct Finished {
 
 /// Runs, resumes or follows a suite, or runs a shard of it.
 pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
-    if let Some(path) = &args.table
-        && TableFormat::of_path(path).is_none()
-    {
-        bail!("{}: unknown kind of table: use .csv, .json or .parquet", path.display());
+    if let Some(path) = &args.table {
+        check_table(path)?;
     }
     args.launcher.on.check()?;
     let existing = args.resume.as_ref().or(args.follow.as_ref());

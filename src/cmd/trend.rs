@@ -153,7 +153,7 @@ fn runs_in(folder: &Path) -> anyhow::Result<Vec<RunTable>> {
         }
     }
     if runs.is_empty() {
-        bail!("{}: holds no complete run", folder.display());
+        bail!("{}: has no folder of a complete run: give the folder above the runs", folder.display());
     }
     Ok(runs)
 }

@@ -189,7 +189,7 @@ fn lines_of_suite(suite: &str, run: &RunTable, reference: &RunTable) -> Result<V
     let line = |(index, placer): (usize, &String)| {
         let own = counts.get(placer).copied().unwrap_or_default();
         let change = changes.placers.iter().find(|group| group.name == *placer);
-        let gap = |place: usize| standings.cell(&grid, index, place)?.other(0).filter(|&gap| gap > 0.0);
+        let gap = |place: usize| grid.other(standings.cell(&grid, index, place)?, Metric::Gap).filter(|&gap| gap > 0.0);
         HistoryLine {
             date: run.date.clone().unwrap_or_default(),
             commit: run.commit().unwrap_or_default().to_owned(),

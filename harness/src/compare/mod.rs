@@ -39,6 +39,14 @@ pub enum ComparisonError {
     /// The table library refuses.
     #[error(transparent)]
     Table(#[from] polars::error::PolarsError),
+    /// Cells that went well have no makespan.
+    #[error("{run}: {rows} rows are ok, but their makespan is missing or below 0: make the table again")]
+    NoMakespan {
+        /// The run.
+        run: String,
+        /// How many rows.
+        rows: u32,
+    },
     /// No cell is in both runs.
     #[error("{old} and {new} have no cell in common: {reason}")]
     NothingInCommon {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::time::LEAST_NOISE;
 use crate::execute::ExecutorName;
 use crate::results::grid::{Grid, GridBuilder, GridCell, GridError};
-use crate::results::{CellKey, Metric, cell_keys, values};
+use crate::results::{CellKey, Metric, Status, cell_keys, values};
 use crate::statistics::{descending, holm, mean, signed_rank};
 
 /// A cell whose value changed.
@@ -128,7 +128,7 @@ pub struct QualityGroup {
     pub p_holm: Option<f64>,
 }
 
-/// A metric over the matched cells so far. All of them are `ok` and of one problem in both runs.
+/// A metric over the matched cells so far. All of them are of one problem in both runs.
 pub(super) struct QualityCounts {
     metric: Metric,
     total: QualityGroup,
@@ -163,15 +163,20 @@ impl QualityCounts {
             total: QualityGroup::default(),
             placers: BTreeMap::new(),
             graphs: BTreeMap::new(),
-            grids: [GridBuilder::new(metric, 0), GridBuilder::new(metric, 0)],
+            grids: [GridBuilder::new(metric, &[]), GridBuilder::new(metric, &[])],
             changes: Vec::new(),
             more_changes: 0,
         }
     }
 
-    /// Adds matched cells. A change of a measured cell within the noise is none.
+    /// Adds matched cells of one problem. A change of a measured cell within the noise is none. A cell that failed in either
+    /// run counts only as a draw that its placer lacks.
     pub(super) fn add(&mut self, pairs: &DataFrame) -> PolarsResult<()> {
-        let compared = compared(pairs, self.metric)?;
+        let draws = compared(pairs, self.metric)?;
+        for (grid, side) in self.grids.iter_mut().zip(["old", "new"]) {
+            grid.add(0, &grid_rows(&draws, side)?)?;
+        }
+        let compared = draws.lazy().filter(col("old").is_not_null()).collect()?;
         let [placers, graphs] = ["placer", "graph"].map(|name| values::<String>(&compared, name));
         let [old, new] = ["old", "new"].map(|name| values::<f64>(&compared, name));
         let (placers, graphs, old, new) = (placers?, graphs?, old?, new?);
@@ -179,9 +184,6 @@ impl QualityCounts {
             self.total.count(old[row], new[row]);
             self.placers.entry(placer).or_default().count(old[row], new[row]);
             self.graphs.entry(graph).or_default().count(old[row], new[row]);
-        }
-        for (grid, side) in self.grids.iter_mut().zip(["old", "new"]) {
-            grid.add(0, &grid_rows(&compared, side)?)?;
         }
         for change in changes(&compared)? {
             self.total.note(&change);
@@ -248,31 +250,34 @@ impl QualityCounts {
     }
 }
 
-/// The cells with a value in both runs: the columns of pairs, `old`, `new` and `ratio`.
+/// The columns of pairs, `old`, `new` and `ratio`: null unless the cell has a value in both runs, and they can be compared.
 fn compared(pairs: &DataFrame, metric: Metric) -> PolarsResult<DataFrame> {
-    let (old, new) = (col("old"), col("new"));
-    let ratio = when(old.clone().eq(new.clone())).then(lit(1.0)).otherwise(new.clone() / old.clone());
-    let both = pairs
-        .clone()
-        .lazy()
-        .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
-        .filter(old.is_not_null().and(new.is_not_null()));
-    let both = match noise_of(metric) {
-        Noise::None => both,
-        Noise::Unknown => both.filter(is_measured().not()),
+    let (old, new) = (col(metric.column()), col(format!("{}_new", metric.column())));
+    let ok = |status: &str| col(status).eq(lit(Status::Ok.name()));
+    let comparable = match noise_of(metric) {
+        Noise::None => lit(true),
+        Noise::Unknown => is_measured().not(),
+        Noise::OfMakespan => is_measured().not().or(is_repeated()),
+    };
+    let both = old.clone().is_not_null().and(new.clone().is_not_null()).and(ok("status")).and(ok("status_new"));
+    let is_compared = both.and(comparable).fill_null(lit(false));
+    let only_compared = |value: Expr| when(is_compared.clone()).then(value).otherwise(lit(NULL));
+    let draws = pairs.clone().lazy();
+    let draws = draws.with_columns([only_compared(old).alias("old"), only_compared(new).alias("new")]);
+    let draws = match noise_of(metric) {
         Noise::OfMakespan => {
             let kept = is_measured().not().or(is_beyond_noise());
-            let new = when(kept).then(col("new")).otherwise(col("old")).alias("new");
-            both.filter(is_measured().not().or(is_repeated())).with_column(new)
+            draws.with_column(when(kept).then(col("new")).otherwise(col("old")).alias("new"))
         }
+        Noise::None | Noise::Unknown => draws,
     };
-    both.with_column(ratio.alias("ratio")).collect()
+    let ratio = when(col("old").eq(col("new"))).then(lit(1.0)).otherwise(col("new") / col("old"));
+    draws.with_column(ratio.alias("ratio")).collect()
 }
 
 /// The values of one side as rows of a grid.
 fn grid_rows(compared: &DataFrame, side: &str) -> PolarsResult<DataFrame> {
-    let nothing = lit(NULL).cast(DataType::Float64);
-    let columns = GridBuilder::columns([col(side), nothing].into_iter());
+    let columns = GridBuilder::columns([col(side)].into_iter());
     let missing = [
         lit(NULL).cast(DataType::String).alias("assumptions_broken"),
         lit(NULL).cast(DataType::String).alias("placer_spec"),

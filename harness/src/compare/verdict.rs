@@ -159,14 +159,14 @@ impl Comparison {
         for part in Table::aligned(&[&old.table, &new.table]) {
             let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &metrics, options.any_suite));
             let Matching { pairs, only_old, only_new } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
-            let Both { other, same } = both_ok(&pairs)?;
+            let Both { other, same, draws } = both_ok(&pairs)?;
             comparison.matched += pairs.height();
             comparison.compared += same.height();
             comparison.status_changes.extend(StatusChange::all(&pairs)?);
             comparison.only_old.extend(only_old);
             comparison.only_new.extend(only_new);
             comparison.other_problems.extend(cell_keys(&other)?);
-            quality.iter_mut().try_for_each(|counts| counts.add(&same))?;
+            quality.iter_mut().try_for_each(|counts| counts.add(&draws))?;
             times.iter_mut().try_for_each(|times| times.add(&same))?;
             once += same.lazy().filter(is_measured().and(is_repeated().not())).collect()?.height();
         }
@@ -233,9 +233,17 @@ impl Comparison {
 }
 
 impl Side {
-    fn new(run: &RunTable) -> PolarsResult<Self> {
-        let ok = col("status").eq(lit(Status::Ok.name())).sum().alias("ok");
-        let ok = run.table.by_part(|rows| Ok(rows.select([ok.clone()])))?;
+    fn new(run: &RunTable) -> Result<Self, ComparisonError> {
+        let ok = col("status").eq(lit(Status::Ok.name()));
+        // What is no number is not at least 0 either.
+        let has_makespan = col("makespan").gt_eq(lit(0.0)).and(col("makespan").is_not_nan()).fill_null(lit(false));
+        let without = ok.clone().and(has_makespan.not()).sum().alias("without");
+        let counts = [ok.sum().alias("ok"), without];
+        let ok = run.table.by_part(|rows| Ok(rows.select(counts.clone())))?;
+        let without = values::<u32>(&ok, "without")?.into_iter().sum();
+        if without > 0 {
+            return Err(ComparisonError::NoMakespan { run: run.name.clone(), rows: without });
+        }
         Ok(Self {
             name: run.name.clone(),
             date: run.date.clone(),
@@ -246,20 +254,27 @@ impl Side {
     }
 }
 
-/// Matched cells that are `ok` in both runs.
+/// Matched cells.
 struct Both {
-    /// Those whose problem is not the same in both.
+    /// Those that are `ok` in both runs, and whose problem is not the same in both.
     other: DataFrame,
-    /// Those whose makespans compare.
+    /// Those that are `ok` in both runs, and whose makespans compare.
     same: DataFrame,
+    /// Those of one problem, however they end: the draws that both runs have.
+    draws: DataFrame,
 }
 
 fn both_ok(pairs: &DataFrame) -> PolarsResult<Both> {
     let ok = |name: &str| col(name).eq(lit(Status::Ok.name()));
     let same = PROBLEM.map(|name| col(name).eq(col(format!("{name}_new")))).into_iter().reduce(Expr::and);
     let same = same.unwrap_or_else(|| lit(true));
-    let both = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
-    Ok(Both { other: both.clone().filter(same.clone().not()).collect()?, same: both.filter(same).collect()? })
+    let both_ok = ok("status").and(ok("status_new"));
+    let of = |passes: Expr| pairs.clone().lazy().filter(passes).collect();
+    Ok(Both {
+        other: of(both_ok.clone().and(same.clone().not()))?,
+        same: of(both_ok.and(same.clone()))?,
+        draws: of(same)?,
+    })
 }
 
 /// How makespans changed, as [`Comparison::new`] has it; nothing in common is no error.
@@ -268,7 +283,7 @@ pub(super) fn makespan_changes(old: &RunTable, new: &RunTable) -> Result<Quality
     for part in Table::aligned(&[&old.table, &new.table]) {
         let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &[Metric::Makespan], false));
         let Matching { pairs, .. } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
-        counts.add(&both_ok(&pairs)?.same)?;
+        counts.add(&both_ok(&pairs)?.draws)?;
     }
     Ok(counts.compared()?)
 }

@@ -38,8 +38,12 @@ impl Commands {
     /// The parts for a run in a folder.
     pub(super) fn new(folder: &str, suite: &Suite) -> Self {
         let argument = |option: &str, name: String, alone: Option<String>| {
-            let in_run = format!("{option}{}", quoted(&name));
-            Argument { name, alone: alone.map(|alone| format!("{option}{alone}")), in_run }
+            // A value that begins with a dash looks like an option unless it follows a sign of equality.
+            let with = |value: String| match value.starts_with('-') && !option.is_empty() {
+                true => format!("{}={value}", option.trim_end()),
+                false => format!("{option}{value}"),
+            };
+            Argument { in_run: with(quoted(&name)), name, alone: alone.map(with) }
         };
         let named = suite.placer_entries.iter().map(|entry| (entry.name().to_owned(), entry.spec().map(quoted)));
         let placers = suite.placers.iter().map(|spec| (spec.clone(), Some(quoted(spec)))).chain(named);

@@ -1,6 +1,8 @@
 //! Figures that compare placers: bars, heat map, profiles, Pareto, ranks.
 
 use super::words::{capitalised, plural};
+use placebench_harness::statistics::geometric_mean;
+
 use crate::Profiles;
 use crate::figure::{
     Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
@@ -126,9 +128,10 @@ impl Scores {
 
     pub(super) fn pareto(&self) -> Vec<NamedFigure> {
         let point = |placer: usize| {
+            let seconds = self.standings.common.iter().filter_map(|&here| self.seconds(placer, here));
             Some(ParetoPoint {
                 name: self.shown[placer].clone(),
-                time: self.seconds(placer).geometric_mean()?,
+                time: geometric_mean(seconds.filter(|&seconds| seconds > 0.0))?,
                 quality: self.mean(placer)?,
                 key: self.placers[placer].clone(),
             })

@@ -256,7 +256,7 @@ impl FigureKind {
         if !self.is_of_rows() {
             return Ok(Vec::new());
         }
-        Ok(self.of_scores(&Scores::new(table, metric, &[], sort)?, table)?)
+        Ok(self.of_scores(&Scores::new(table, metric, &[Metric::PlaceSeconds], sort)?, table)?)
     }
 
     /// [`FigureKind::of_rows`] with the scores of the table.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use placebench::algorithms::{Placer, Spec, registry};
+use placebench::base::did_you_mean;
 use placebench::harness::command_placer::CommandPlacer;
 use placebench::harness::execute::ExecutorName;
 use placebench::harness::problem::{ClusterEntry, GraphEntry, Problem};
@@ -57,7 +58,8 @@ impl Asked {
         let suite = read_suite(folder)?.1?;
         let position = |what: &str, name: &str, names: Vec<String>| {
             names.iter().position(|known| known == name).ok_or_else(|| {
-                anyhow!("{}: the suite has no {what} '{name}', but {}", folder.display(), names.join(", "))
+                let remedy = did_you_mean(name, names.iter().map(String::as_str));
+                anyhow!("{}: the suite has no {what} '{name}': {remedy}", folder.display())
             })
         };
         let graph = position("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;

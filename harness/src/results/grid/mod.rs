@@ -32,6 +32,8 @@ use super::Metric;
 pub struct Grid {
     /// The metric that candidates are judged by.
     pub metric: Metric,
+    /// The metrics that it keeps the means of besides.
+    others: Vec<Metric>,
     /// Instances, in the order of the rows.
     pub instances: Vec<GridInstance>,
     /// Placers as tables print them, in the order of the rows.
@@ -91,10 +93,10 @@ pub struct GridCell {
     pub of_repetition_0: Option<u32>,
     /// Why it has no value: index into the grid's reasons.
     why: Option<u32>,
-    /// Sums of other metrics over the draws, and how many values they are of.
+    /// Whether a draw is ok and yet has no value.
+    is_undefined: bool,
+    /// Sums of the grid's other metrics over the draws, and how many values they are of.
     others: Box<[(f64, u32)]>,
-    /// Seconds to place.
-    pub seconds: PlaceSeconds,
 }
 
 impl GridCell {
@@ -112,12 +114,6 @@ impl GridCell {
     pub fn mean(&self) -> Option<f64> {
         Some(self.values()?.iter().sum::<f64>() / self.values.len() as f64)
     }
-
-    /// The mean of another metric over the draws, by its number in what the grid was asked for; `None` if any draw has none.
-    pub fn other(&self, metric: usize) -> Option<f64> {
-        let (sum, count) = self.others[metric];
-        (count as usize == self.values.len()).then(|| sum / f64::from(count))
-    }
 }
 
 impl Grid {
@@ -129,7 +125,7 @@ impl Grid {
     /// The instances under each network model as a grid of their own, with the placers that ran there; in the order of the
     /// rows.
     pub fn by_network(self) -> Vec<(String, Self)> {
-        let Self { metric, instances, placers, specs, schedulers, assumptions_broken, reasons, .. } = self;
+        let Self { metric, others, instances, placers, specs, schedulers, assumptions_broken, reasons, .. } = self;
         let mut networks: Vec<(String, Vec<GridInstance>)> = Vec::new();
         for instance in instances {
             match networks.iter_mut().find(|(network, _)| *network == instance.key.network) {
@@ -146,6 +142,7 @@ impl Grid {
             cells.for_each(|cell| cell.placer = there.partition_point(|&own| own < cell.placer as usize) as u32);
             let grid = Self {
                 metric,
+                others: others.clone(),
                 instances,
                 placers: there.iter().map(|&placer| placers[placer].clone()).collect(),
                 specs: there.iter().map(|&placer| specs[placer].clone()).collect(),
@@ -157,6 +154,18 @@ impl Grid {
             (network, grid)
         };
         networks.into_iter().map(grid).collect()
+    }
+
+    /// The mean of another metric over the draws of a cell; `None` if any draw has none, or the grid was not made with it.
+    pub fn other(&self, cell: &GridCell, metric: Metric) -> Option<f64> {
+        let (sum, count) = cell.others[self.others.iter().position(|&own| own == metric)?];
+        (count as usize == cell.values.len()).then(|| sum / f64::from(count))
+    }
+
+    /// Whether the metric says nothing on an instance: more of it is better, and a cell that went well has no
+    /// value, since its makespan is 0.
+    pub(super) fn is_undefined(&self, instance: usize) -> bool {
+        self.metric.more_is_better() && self.instances[instance].cells.iter().any(|cell| cell.is_undefined)
     }
 
     /// A value turned so that less is better.
@@ -186,47 +195,6 @@ impl Grid {
             best.into_iter().map(|found| found.map(|(_, index)| index)).collect()
         };
         self.instances.iter().map(of_instance).collect()
-    }
-}
-
-/// Seconds to place.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PlaceSeconds {
-    sum: f64,
-    count: u32,
-    /// Of those above 0: the sum of the logarithms, and their number.
-    logarithms: f64,
-    positive: u32,
-}
-
-impl PlaceSeconds {
-    fn add(&mut self, seconds: f64) {
-        self.sum += seconds;
-        self.count += 1;
-        if seconds > 0.0 {
-            self.logarithms += seconds.ln();
-            self.positive += 1;
-        }
-    }
-
-    /// These and others.
-    pub fn and(self, other: &Self) -> Self {
-        Self {
-            sum: self.sum + other.sum,
-            count: self.count + other.count,
-            logarithms: self.logarithms + other.logarithms,
-            positive: self.positive + other.positive,
-        }
-    }
-
-    /// `None` of none.
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
-    }
-
-    /// Of those above 0; `None` if there are none.
-    pub fn geometric_mean(&self) -> Option<f64> {
-        (self.positive > 0).then(|| (self.logarithms / f64::from(self.positive)).exp())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::{DataFrame, Expr, PolarsError, PolarsResult, col, polars_err};
 
-use super::{Draw, Grid, GridCell, GridInstance, InstanceKey, PlaceSeconds};
+use super::{Draw, Grid, GridCell, GridInstance, InstanceKey};
 use crate::results::{CellKey, Codes, Column, Metric, Status, Table, values};
 
 /// Why tables have no grid.
@@ -48,8 +48,8 @@ impl Grid {
     /// One pass over the rows. Memory: 8 bytes a row and about 150 for each candidate on each instance; 16 more a row while
     /// rows are read.
     pub fn of_runs(tables: &[(&str, &Table)], metric: Metric, others: &[Metric]) -> Result<Self, GridError> {
-        let mut builder = GridBuilder::new(metric, others.len());
-        let values = [&[metric, Metric::PlaceSeconds], others].concat().into_iter().map(Metric::expr);
+        let mut builder = GridBuilder::new(metric, others);
+        let values = [&[metric], others].concat().into_iter().map(Metric::expr);
         let columns = GridBuilder::columns(values);
         for (number, (_, table)) in (0..).zip(tables) {
             for part in table.parts() {
@@ -80,8 +80,8 @@ struct InstanceSoFar {
 /// Makes a grid from rows that come in parts.
 pub(crate) struct GridBuilder {
     metric: Metric,
-    /// How many metrics it keeps the means of.
-    others: usize,
+    /// The metrics that it keeps the means of besides.
+    others: Vec<Metric>,
     /// Of the columns [`INSTANCE`].
     names: [Codes; INSTANCE.len()],
     placers: Codes,
@@ -99,10 +99,10 @@ pub(crate) struct GridBuilder {
 }
 
 impl GridBuilder {
-    pub(crate) fn new(metric: Metric, others: usize) -> Self {
+    pub(crate) fn new(metric: Metric, others: &[Metric]) -> Self {
         Self {
             metric,
-            others,
+            others: others.to_vec(),
             names: Default::default(),
             placers: Codes::default(),
             specs: Vec::new(),
@@ -118,8 +118,8 @@ impl GridBuilder {
         }
     }
 
-    /// The columns that [`GridBuilder::add`] needs. `values` are those of the metric that candidates are judged by, of the
-    /// seconds to place, and of the other metrics.
+    /// The columns that [`GridBuilder::add`] needs. `values` are those of the metric that candidates are judged by,
+    /// and of the other metrics.
     pub(crate) fn columns(values: impl Iterator<Item = Expr>) -> Vec<Expr> {
         let names = ["placer", "scheduler", "status", "assumptions_broken", "row", "repetition", "seed", "time_unit"];
         let numbers = ["devices", "ops", "edges", "lower_bound"];
@@ -144,7 +144,7 @@ impl GridBuilder {
         let (rows, repetitions) = (values::<u32>(frame, "row")?, values::<u32>(frame, "repetition")?);
         let (seeds, bounds) = (values::<u64>(frame, "seed")?, values::<Option<f64>>(frame, "lower_bound")?);
         let (ops, edges) = (values::<u64>(frame, "ops")?, values::<u64>(frame, "edges")?);
-        let metrics = (0..self.others + 2)
+        let metrics = (0..=self.others.len())
             .map(|index| values::<Option<f64>>(frame, &format!("value {index}")))
             .collect::<PolarsResult<Vec<_>>>()?;
         let (units, devices) = (frame.column("time_unit")?.str()?, frame.column("devices")?.u32()?);
@@ -200,8 +200,8 @@ impl GridBuilder {
                     first_failed: None,
                     of_repetition_0: None,
                     why: None,
-                    others: vec![(0.0, 0); self.others].into(),
-                    seconds: PlaceSeconds::default(),
+                    is_undefined: false,
+                    others: vec![(0.0, 0); self.others.len()].into(),
                 };
                 instance.cells.push(CellSoFar { cell, rows: Vec::new() });
                 instance.cells.len() as u32 - 1
@@ -211,6 +211,8 @@ impl GridBuilder {
             rows.push((draw, run, value.unwrap_or(f64::NAN)));
             if Some(status) != ok {
                 cell.first_failed.get_or_insert(number);
+            } else if value.is_none() {
+                cell.is_undefined = true;
             }
             if value.is_none() && cell.why.is_none() {
                 let reason = if Some(status) == ok { &no_value } else { &**self.statuses.name(status) };
@@ -219,10 +221,7 @@ impl GridBuilder {
             if value.is_some() && repetitions[row] == 0 {
                 cell.of_repetition_0.get_or_insert(number);
             }
-            if let Some(seconds) = metrics[1][row] {
-                cell.seconds.add(seconds);
-            }
-            for (other, metric) in cell.others.iter_mut().zip(&metrics[2..]) {
+            for (other, metric) in cell.others.iter_mut().zip(&metrics[1..]) {
                 if let Some(value) = metric[row] {
                     *other = (other.0 + value, other.1 + 1);
                 }
@@ -268,6 +267,7 @@ impl GridBuilder {
         };
         Ok(Grid {
             metric: self.metric,
+            others: self.others,
             instances,
             placers: texts(&self.placers),
             specs: self.specs.iter().map(|&spec| self.all_specs.name(spec).to_string()).collect(),

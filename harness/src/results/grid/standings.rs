@@ -47,7 +47,7 @@ pub struct Standings {
     pub instances: usize,
     /// Places that count in the means, in the order of their names.
     pub common: Vec<usize>,
-    /// Places left out of the means because the best value is 0.
+    /// Places left out of the means because the best value is 0, or the best makespan is and the metric is not defined.
     pub zeros: usize,
     /// Geometric mean of each candidate's ratios over the common places; `None` if it takes no part, or there are none.
     pub means: Vec<Option<f64>>,
@@ -96,7 +96,9 @@ impl Standings {
             .clone()
             .map(|place| all.clone().map(|own| Some(grid.loss(self.cell(grid, own, place)?.mean()?))).collect())
             .collect();
-        let is_run = |place: &usize| losses[*place].iter().any(Option::is_some);
+        let is_undefined: Vec<bool> = self.places.iter().map(|&(instance, _)| grid.is_undefined(instance)).collect();
+        let has_values = |place: &usize| losses[*place].iter().any(Option::is_some);
+        let is_run = |place: &usize| has_values(place) && !is_undefined[*place];
         self.instances = places.clone().filter(is_run).count();
         self.lacking = all
             .clone()
@@ -104,7 +106,10 @@ impl Standings {
             .collect();
         let most = drop_failing * self.instances as f64;
         self.takes_part = self.lacking.iter().map(|&lacking| self.instances > 0 && lacking as f64 <= most).collect();
-        self.ratios = losses.iter().map(|losses| ratios(losses)).collect();
+        let none = vec![None; self.candidates.len()];
+        let row =
+            |(losses, &undefined): (&Vec<Option<f64>>, &bool)| if undefined { none.clone() } else { ratios(losses) };
+        self.ratios = losses.iter().zip(&is_undefined).map(row).collect();
         let participants: Vec<usize> = all.clone().filter(|&own| self.takes_part[own]).collect();
         let has_all = |row: &[Option<f64>]| participants.iter().all(|&own| row[own].is_some());
         self.common =
@@ -115,11 +120,10 @@ impl Standings {
             (&grid.instances[instance].key, placer.map(|placer| &grid.placers[placer]))
         };
         self.common.sort_by(|a, b| name(a).cmp(&name(b)));
-        self.zeros = places
-            .clone()
-            .filter(is_run)
-            .filter(|&place| has_all(&losses[place]) && !has_all(&self.ratios[place]))
-            .count();
+        let is_zero = |&place: &usize| {
+            is_undefined[place] || is_run(&place) && has_all(&losses[place]) && !has_all(&self.ratios[place])
+        };
+        self.zeros = places.clone().filter(is_zero).count();
         let mean = |own: usize| {
             let ratios = self.common.iter().filter_map(|&place| self.ratios[place][own]);
             self.takes_part[own].then(|| geometric_mean(ratios)).flatten()
@@ -175,7 +179,8 @@ impl Standings {
     pub fn reasons(&self, grid: &Grid, candidate: usize) -> BTreeMap<String, usize> {
         let mut reasons = BTreeMap::new();
         for (place, row) in self.cells.iter().enumerate() {
-            if row[candidate].is_none() && row.iter().any(Option::is_some) {
+            let is_undefined = grid.is_undefined(self.places[place].0);
+            if row[candidate].is_none() && row.iter().any(Option::is_some) && !is_undefined {
                 *reasons.entry(self.reason(grid, candidate, place).to_owned()).or_default() += 1;
             }
         }

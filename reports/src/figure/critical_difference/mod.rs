@@ -107,7 +107,7 @@ impl CriticalDifference {
 
 impl Figure for CriticalDifference {
     fn table(&self) -> TextTable {
-        let mut table = TextTable::new(["algorithm", "mean_rank", "critical_difference", "holm_p_against_best"]);
+        let mut table = TextTable::new(["algorithm", "mean_rank", "critical_difference", "holm_p_of_mean_rank"]);
         for index in self.order() {
             let holm = self.test.holm[index].map_or_else(String::new, number_text);
             let numbers = [self.test.ranks[index], self.test.critical_difference].map(number_text);
