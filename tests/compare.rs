@@ -169,7 +169,7 @@ fn a_ranking_comes_in_several_formats_and_says_what_it_left_out() {
     assert_refused(folder, &["rank", "fails.csv", "--drop-failing", "1"], "mite lacks a result on 1 of 1");
     let text = said(folder, 0, &["rank", "fails.csv"]);
     assert!(text.contains("dropped: mite on 1 of 1 (1 infeasible)"), "{text}");
-    assert_refused(folder, &["rank", "a", "a"], "a and a: has more than one row");
+    assert_refused(folder, &["rank", "a", "a"], "a: is named twice: name each run once");
     assert_refused(folder, &["rank", "a", "--where", "graph=x"], "no row has graph 'x': use one of convnet");
 }
 

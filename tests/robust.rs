@@ -171,6 +171,31 @@ fn messages_name_the_place_and_the_remedy() {
 }
 
 #[test]
+fn no_file_is_written_over_another_and_what_is_named_twice_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str], expected: &str| assert_one_line_error(&placebench(folder.path(), args), expected);
+    let run = ["run", "--where", "graph=lstm_lm placer=heft,random", "--quiet", "--out", "run"];
+    assert!(placebench(folder.path(), &run).status.success());
+    let before = fs::read(folder.path().join("run/results.parquet")).unwrap();
+    refused(
+        &["table", "run", "-o", "run/results.parquet"],
+        "run/results.parquet: belongs to a run: write to another file",
+    );
+    refused(&["report", "run", "--out", "run/suite.toml"], "run/suite.toml: belongs to a run");
+    assert_eq!(fs::read(folder.path().join("run/results.parquet")).unwrap(), before);
+    refused(&["place", "lstm_lm", "--placement", "a.csv", "--timeline", "a.csv"], "a.csv: is named twice");
+    assert!(placebench(folder.path(), &["convert", "lstm_lm", "g.graphml"]).status.success());
+    refused(&["place", "g.graphml", "--trace", "g.graphml"], "g.graphml: is named twice");
+    refused(&["run", "--table", "nowhere/t.csv", "--out", "other"], "there is no folder nowhere: make it first");
+    assert!(!folder.path().join("other").exists());
+    let twice = placebench(folder.path(), &["rank", "run", "run"]);
+    assert_eq!(text(&twice.stderr), "error: run: is named twice: name each run once\n");
+    let twice = placebench(folder.path(), &["figure", "run", "--kind", "heat,heat", "--out", "f"]);
+    assert!(text(&twice.stdout).ends_with("1 figure in f\n"), "{}", text(&twice.stdout));
+    refused(&["place", "lstm", "--run", "run"], "the suite has no graph 'lstm': did you mean 'lstm_lm'?");
+}
+
+#[test]
 fn the_command_alone_says_what_it_can_do_and_shells_and_man_know_its_verbs() {
     let folder = tempfile::tempdir().unwrap();
     let alone = placebench(folder.path(), &[]);

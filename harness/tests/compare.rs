@@ -316,6 +316,47 @@ fn repetitions_that_draw_nothing_new_are_one_observation() {
 }
 
 #[test]
+fn a_draw_that_fails_fails_the_cell_whoever_else_is_compared() {
+    let (old, mut new) = (run(3), run(3));
+    for row in new.rows.iter_mut().filter(|row| row.placer == "heft") {
+        row.makespan = row.makespan.map(|makespan| makespan * (1.0 + 0.1 * f64::from(row.repetition)));
+        // heft is worse by more in repetition 1 of g0, and fails in repetition 2.
+        if row.graph == "g0" && row.repetition == 2 {
+            (row.status, row.makespan) = ("infeasible".into(), None);
+        }
+    }
+    let mean = |placers: &[&str]| {
+        let of = |run: &Run| {
+            let rows = run.rows.iter().filter(|row| placers.contains(&row.placer.as_str()));
+            Run { rows: rows.cloned().collect(), ..run.clone() }
+        };
+        let comparison = compared(&of(&old), &of(&new), &CompareOptions::default()).unwrap();
+        let placers = &comparison.quality[0].placers;
+        placers.iter().find(|group| group.name == "heft").unwrap().mean_ratio.unwrap()
+    };
+    let alone = mean(&["heft"]);
+    assert_eq!((mean(&PLACERS), mean(&["heft", "dfs"])), (alone, alone));
+    // What is left of g0 does not count.
+    let without = |run: &Run| {
+        let rows = run.rows.iter().filter(|row| row.graph != "g0");
+        Run { rows: rows.cloned().collect(), ..run.clone() }
+    };
+    let comparison = compared(&without(&old), &without(&new), &CompareOptions::default()).unwrap();
+    let heft = comparison.quality[0].placers.iter().find(|group| group.name == "heft").unwrap();
+    assert_eq!(heft.mean_ratio, Some(alone));
+}
+
+#[test]
+fn rows_that_are_ok_and_have_no_makespan_are_refused() {
+    for makespan in [None, Some(f64::NAN), Some(-1.0)] {
+        let mut new = run(1);
+        new.rows[3].makespan = makespan;
+        let error = compared(&run(1), &new, &CompareOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("1 rows are ok, but their makespan is missing or below 0"), "{error}");
+    }
+}
+
+#[test]
 fn traffic_from_nothing_is_worse_without_spoiling_the_mean() {
     let (old, mut new) = (run(1), run(1));
     // Under both schedulers: one of them alone would not be the best any more.

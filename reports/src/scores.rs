@@ -1,5 +1,6 @@
 //! How placers stand in a run, by one metric: the grid with the names and marks under which tables and figures list them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -69,6 +70,7 @@ pub(crate) struct Scores {
     pub(crate) marks: Marks,
     /// What instances are called.
     pub(crate) labels: Vec<String>,
+    has_one_executor: bool,
 }
 
 impl Scores {
@@ -98,6 +100,7 @@ impl Scores {
             shown: placers.iter().map(|placer| marks.shown(placer)).collect(),
             specs: names(&grid.specs),
             labels: grid.labels(),
+            has_one_executor: grid.instances.windows(2).all(|two| two[0].key.executor == two[1].key.executor),
             placers,
             listed,
             sort,
@@ -168,7 +171,7 @@ impl Scores {
     /// The network model of an instance, and its executor if not all have the same.
     pub(crate) fn setting(&self, instance: usize) -> String {
         let own = self.key(instance);
-        match self.grid.instances.iter().all(|other| other.key.executor == own.executor) {
+        match self.has_one_executor {
             true => own.network.clone(),
             false => format!("{}/{}", own.network, own.executor),
         }
@@ -195,6 +198,20 @@ impl Scores {
             _ => format!("geometric mean over {common} of {all} instances"),
         }
     }
+}
+
+/// The distinct keys in their order, each with the positions at which it stands. O(keys · log keys).
+pub(crate) fn grouped<K: Ord + Clone>(keys: impl Iterator<Item = K>) -> Vec<(K, Vec<usize>)> {
+    let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
+    let mut position: BTreeMap<K, usize> = BTreeMap::new();
+    for (at, key) in keys.enumerate() {
+        let own = *position.entry(key.clone()).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[own].1.push(at);
+    }
+    groups
 }
 
 /// The distinct items, in their order.

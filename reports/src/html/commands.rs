@@ -178,6 +178,9 @@ mod tests {
         assert!(named("translation").contains("--placer 'heft(average=time)' --scheduler"));
         assert!(named("drawn").contains("--placer HEFT --run"), "the run knows the name");
         assert_eq!(commands.of(&row("other")), None);
+        let dashed = Commands::new("runs/1", &Suite::parse(&text.replace("\"HEFT\"", "\"-HEFT\""), "s.toml").unwrap());
+        let command = dashed.of(&Row { placer: "-HEFT".into(), ..row("drawn") }).unwrap();
+        assert!(command.contains(" --placer=-HEFT "), "{command}");
         let of_graph = text.replace("name = \"translation\"", "name = \"translation\"\nkinds = \"as_given\"");
         let first = |text: &str| {
             let commands = Commands::new("runs/1", &Suite::parse(text, "s.toml").unwrap());

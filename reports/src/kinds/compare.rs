@@ -8,7 +8,7 @@ use crate::figure::{
     Bar, CriticalDifference, Estimate, GroupedBars, HeatCell, HeatMap, NamedFigure, Pareto, ParetoPoint,
     PerformanceProfile, Quantity, Unit,
 };
-use crate::scores::{Scores, distinct};
+use crate::scores::{Scores, distinct, grouped};
 
 /// The probability of seeing a difference between ranks where there is none.
 const ALPHA: f64 = 0.05;
@@ -49,14 +49,9 @@ impl Scores {
 
     pub(super) fn clusters(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        let scenarios = 0..self.instances().len();
         let shared = |index: usize| (&self.key(index).graph, self.setting(index));
-        for (graph, setting) in distinct(scenarios.clone().map(shared)) {
-            let here: Vec<usize> =
-                scenarios.clone().filter(|&index| shared(index) == (graph, setting.clone())).collect();
-            if here.len() < 2 {
-                continue;
-            }
+        let shared = grouped((0..self.instances().len()).map(shared));
+        for ((graph, setting), here) in shared.into_iter().filter(|(_, here)| here.len() > 1) {
             let bar = |placer: usize, scenario: usize| {
                 let value = self.best(placer, scenario).and_then(|best| Estimate::of(best.values()?));
                 Some(Bar { value, key: self.mark(placer, scenario) })
@@ -216,6 +211,33 @@ mod tests {
             }
         }
         assert_eq!(drawn.rows, [["heft", "1", "1"], ["random", "1", "0"], ["random", "2", "0.5"]]);
+    }
+
+    #[test]
+    fn times_to_place_are_means_over_draws_and_over_the_instances_that_count() {
+        let mut rows = rows();
+        // random fails on b, so it has no mean: a third placer takes part instead, and b counts.
+        rows.retain(|row| row.placer == "heft");
+        for row in &mut rows {
+            row.place_seconds = Some(match (row.graph.as_str(), row.repetition) {
+                ("a", 0) => 1.0,
+                ("a", _) => 3.0,
+                _ => 8.0,
+            });
+        }
+        // On c every placer needs no time: there is no ratio, so its seconds do not count.
+        let zero = rows[0].clone();
+        rows.extend((0..2).map(|repetition| placebench_harness::results::Row {
+            graph: "c".into(),
+            makespan: Some(0.0),
+            place_seconds: Some(1e6),
+            repetition,
+            ..zero.clone()
+        }));
+        let table = Table::new(&rows).unwrap();
+        let drawn = FigureKind::Pareto.of_rows(&table, Metric::Makespan, Sort::Mean).unwrap().remove(0).figure.table();
+        // The mean of a is 2, of b 8; their geometric mean is 4.
+        assert_eq!((drawn.rows[0][0].as_str(), drawn.rows[0][1].parse::<f64>().unwrap()), ("heft", 4.0));
     }
 
     #[test]

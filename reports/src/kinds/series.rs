@@ -4,20 +4,16 @@ use placebench_algorithms::Spec;
 
 use super::words::capitalised;
 use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
-use crate::scores::{Scores, distinct};
+use crate::scores::{Scores, distinct, grouped};
 
 impl Scores {
     pub(super) fn scaling(&self) -> Vec<NamedFigure> {
-        let mut families: Vec<((String, String, String), Vec<usize>)> = Vec::new();
-        for index in 0..self.instances().len() {
+        let family = |index: usize| {
             let own = self.key(index);
             let family = own.cluster.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned();
-            let key = (own.graph.clone(), family, self.setting(index));
-            match families.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, members)) => members.push(index),
-                None => families.push((key, vec![index])),
-            }
-        }
+            (own.graph.clone(), family, self.setting(index))
+        };
+        let families = grouped((0..self.instances().len()).map(family));
         let mut figures = Vec::new();
         for ((graph, family, setting), mut members) in families {
             members.sort_by_key(|&index| self.instances()[index].devices);

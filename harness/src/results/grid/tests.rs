@@ -117,6 +117,27 @@ fn of_nothing_there_is_no_multiple_and_of_some_metrics_more_is_better() {
 }
 
 #[test]
+fn where_a_makespan_is_0_a_metric_that_divides_by_it_says_nothing_and_nobody_failed() {
+    // x needs no time on g, so its speedup is no number; y does.
+    let mut rows = vec![
+        row("g", "x", "a", 0, Some(0.0)),
+        row("g", "y", "a", 0, Some(0.5)),
+        row("h", "x", "a", 0, Some(1.0)),
+        row("h", "y", "a", 0, Some(2.0)),
+    ];
+    for (row, speedup) in rows.iter_mut().zip([None, Some(0.0), Some(2.0), Some(1.0)]) {
+        row.speedup = speedup;
+    }
+    let grid = Grid::new(&Table::new(&rows).unwrap(), Metric::Speedup, &[]).unwrap();
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    assert_eq!((standings.instances, standings.zeros, &standings.lacking[..]), (1, 1, &[0, 0][..]));
+    assert_eq!((standings.ratio(1, 0), standings.wins(1)), (None, 0));
+    assert_eq!((&standings.order[..], standings.means[0]), (&[0, 1][..], Some(1.0)));
+    close(standings.means[1], 2.0);
+    assert!(standings.reasons(&grid, 0).is_empty());
+}
+
+#[test]
 fn kinds_memory_rules_networks_and_executors_make_instances_of_their_own() {
     let rows = [
         row("g", "x", "a", 0, Some(1.0)),
