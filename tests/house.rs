@@ -1,6 +1,61 @@
-//! Every file of tests belongs to a program that cargo builds.
+//! Laws of the house: every file of tests belongs to a program that cargo builds, and types have names of their own.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Public types that share a name, each under a module that tells them apart. The list gets shorter, not longer.
+const TWINS: [&str; 15] = [
+    "Budget",
+    "Cells",
+    "Choice",
+    "Costs",
+    "Detail",
+    "Hashing",
+    "Mark",
+    "Marks",
+    "Objective",
+    "Prediction",
+    "Preset",
+    "Step",
+    "StreamError",
+    "Sweep",
+    "Task",
+];
+
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        match entry.is_dir() {
+            true => rust_files(&entry, files),
+            false if entry.extension().is_some_and(|extension| extension == "rs") => files.push(entry),
+            false => {}
+        }
+    }
+}
+
+#[test]
+fn public_types_have_names_of_their_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for member in [".", "base", "datasets", "generator", "algorithms", "harness", "reports", "execute-cuda"] {
+        rust_files(&root.join(member).join("src"), &mut files);
+    }
+    assert!(files.len() > 300, "{}", files.len());
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files {
+        for line in std::fs::read_to_string(&file).unwrap().lines() {
+            let mut words = line.trim_start().split([' ', '<', '(', ';', ':', '{']);
+            if words.next() == Some("pub")
+                && ["struct", "enum", "trait", "type"].contains(&words.next().unwrap_or_default())
+            {
+                let name = words.next().unwrap_or_default().to_owned();
+                found.entry(name).or_default().push(file.display().to_string());
+            }
+        }
+    }
+    found.retain(|_, files| files.len() > 1);
+    let names: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(names, TWINS, "{found:#?}");
+}
 
 #[test]
 fn no_test_file_is_forgotten_in_the_program_of_its_crate() {
