@@ -149,7 +149,7 @@ fn what_cannot_be_reported_is_one_line() {
     refused(&["report", "runs/small-1", "--out", "nowhere/x.html"], "nowhere/x.html");
     refused(
         &["place", "nmt", "--run", "runs/small-1", "--cluster", "far"],
-        "runs/small-1: the suite has no graph 'nmt', but convnet, it's drawn",
+        "runs/small-1: the suite has no graph 'nmt': use one of convnet, it's drawn",
     );
     let broken = folder.path().join("runs/small-1/environment.toml");
     std::fs::write(&broken, "version = 1").unwrap();
