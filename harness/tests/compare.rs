@@ -484,7 +484,7 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
     assert!(history.lines.iter().all(|line| line.compared == 20 && line.failed == 0));
     // In whatever parts the rows are read.
     for part in [1, 1000] {
-        assert_eq!(History::of_runs(&[new.table(part), old.table(part)], None).unwrap(), history);
+        assert_eq!(History::of_runs(&[new.table(part), old.table(part)], None, &[]).unwrap(), history);
     }
     // One placement time for both schedulers: 5 graphs, 2 repetitions.
     let heft = history.lines.iter().find(|line| line.placer == "heft").unwrap();

@@ -116,7 +116,7 @@ fn history(args: &Args) -> anyhow::Result<History> {
         if !args.add.is_empty() {
             bail!("{}: a folder of runs: --add is for a history in CSV", args.history.display());
         }
-        return Ok(History::of_runs(&runs_in(&args.history)?, reference.as_ref())?);
+        return Ok(History::of_runs(&runs_in(&args.history)?, reference.as_ref(), &[])?);
     }
     if args.history.extension().is_none_or(|extension| extension != "csv") {
         bail!("{}: neither a folder of runs nor a history in .csv", args.history.display());

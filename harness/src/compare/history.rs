@@ -10,7 +10,8 @@ use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::makespan_changes;
-use super::{ComparisonError, RunTable};
+use super::{ComparisonError, QualityComparison, RunTable};
+use crate::execute::ExecutorName;
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, Standings};
 use crate::results::{Column, CsvTexts, Metric, Status, Table, lists, values};
 use crate::statistics::geometric_mean;
@@ -134,7 +135,17 @@ impl History {
     /// # Errors
     /// If a run has a cell twice.
     pub fn add(&mut self, run: &RunTable, reference: &RunTable) -> Result<(), ComparisonError> {
-        let fresh = lines(run, reference)?;
+        self.add_known(run, reference, None)
+    }
+
+    /// As [`History::add`], if it is known how makespans changed.
+    fn add_known(
+        &mut self,
+        run: &RunTable,
+        reference: &RunTable,
+        known: Option<&QualityComparison>,
+    ) -> Result<(), ComparisonError> {
+        let fresh = lines(run, reference, known)?;
         let same_run =
             |a: &HistoryLine, b: &HistoryLine| (&a.date, &a.commit, &a.suite) == (&b.date, &b.commit, &b.suite);
         self.lines.retain(|line| !fresh.iter().any(|fresh| same_run(fresh, line)));
@@ -145,11 +156,16 @@ impl History {
         Ok(())
     }
 
-    /// A history of runs against the oldest of each suite, or against the reference.
+    /// A history of runs against the oldest of each suite, or against the reference. `known` has runs that were compared with
+    /// the reference before, and how makespans changed: they are not compared again.
     ///
     /// # Errors
     /// If a run has a cell twice.
-    pub fn of_runs(runs: &[RunTable], reference: Option<&RunTable>) -> Result<Self, ComparisonError> {
+    pub fn of_runs(
+        runs: &[RunTable],
+        reference: Option<&RunTable>,
+        known: &[(&RunTable, &QualityComparison)],
+    ) -> Result<Self, ComparisonError> {
         let mut sorted: Vec<&RunTable> = runs.iter().collect();
         sorted.sort_by_key(|run| (run.date.clone(), run.name.clone()));
         let mut history = Self::default();
@@ -157,14 +173,21 @@ impl History {
         let suites = suites.collect::<PolarsResult<Vec<Option<String>>>>()?;
         for (run, suite) in sorted.iter().zip(&suites) {
             let oldest = suites.iter().position(|other| other == suite).map(|first| sorted[first]);
-            history.add(run, reference.or(oldest).unwrap_or(run))?;
+            let known = known.iter().find(|(known, _)| std::ptr::eq(*known, *run)).map(|&(_, changes)| changes);
+            history.add_known(run, reference.or(oldest).unwrap_or(run), known)?;
         }
         Ok(history)
     }
 }
 
-fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
+fn lines(
+    run: &RunTable,
+    reference: &RunTable,
+    known: Option<&QualityComparison>,
+) -> Result<Vec<HistoryLine>, ComparisonError> {
     let suites = run.table.distinct(Column::Suite)?;
+    let one_suite = suites.len() == 1 && reference.table.distinct(Column::Suite)? == suites;
+    let is_itself = std::ptr::eq(run, reference);
     let mut lines = Vec::new();
     for suite in &suites {
         let of_suite = |run: &RunTable| -> PolarsResult<RunTable> {
@@ -174,13 +197,29 @@ fn lines(run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, Compa
             };
             Ok(RunTable { table, ..run.clone() })
         };
-        lines.extend(lines_of_suite(suite, &of_suite(run)?, &of_suite(reference)?)?);
+        let (run, reference) = (of_suite(run)?, of_suite(reference)?);
+        let changes = match known.filter(|_| one_suite) {
+            Some(known) => Some(known.clone()),
+            None if is_itself && is_simulated(&run)? => None,
+            None => Some(makespan_changes(&reference, &run)?),
+        };
+        lines.extend(lines_of_suite(suite, &run, &reference, changes)?);
     }
     Ok(lines)
 }
 
-fn lines_of_suite(suite: &str, run: &RunTable, reference: &RunTable) -> Result<Vec<HistoryLine>, ComparisonError> {
-    let changes = makespan_changes(reference, run)?;
+/// Whether nothing in a run was measured: compared with itself, every makespan is the same.
+fn is_simulated(run: &RunTable) -> PolarsResult<bool> {
+    Ok(run.table.distinct(Column::Executor)?.iter().all(|name| name == ExecutorName::default().as_str()))
+}
+
+/// The lines of a run against a reference. Without `changes` it is its own reference.
+fn lines_of_suite(
+    suite: &str,
+    run: &RunTable,
+    reference: &RunTable,
+    changes: Option<QualityComparison>,
+) -> Result<Vec<HistoryLine>, ComparisonError> {
     let grid = Grid::of_runs(&[(&run.name, &run.table)], Metric::Makespan, &[Metric::Gap])?;
     let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
     let counts = counts(&run.table)?;
@@ -188,7 +227,14 @@ fn lines_of_suite(suite: &str, run: &RunTable, reference: &RunTable) -> Result<V
         |run: &RunTable| [run.date.as_deref(), run.commit()].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let line = |(index, placer): (usize, &String)| {
         let own = counts.get(placer).copied().unwrap_or_default();
-        let change = changes.placers.iter().find(|group| group.name == *placer);
+        let has_value = || (0..standings.places.len()).any(|place| standings.cell(&grid, index, place).is_some());
+        let (compared, makespan_ratio) = match &changes {
+            None => (own.ok, has_value().then_some(1.0)),
+            Some(changes) => {
+                let change = changes.placers.iter().find(|group| group.name == *placer);
+                (change.map_or(0, |group| group.cells), change.and_then(|group| group.mean_ratio))
+            }
+        };
         let gap = |place: usize| grid.other(standings.cell(&grid, index, place)?, Metric::Gap).filter(|&gap| gap > 0.0);
         HistoryLine {
             date: run.date.clone().unwrap_or_default(),
@@ -198,8 +244,8 @@ fn lines_of_suite(suite: &str, run: &RunTable, reference: &RunTable) -> Result<V
             ok: own.ok,
             failed: own.cells - own.ok,
             reference: date_and_commit(reference),
-            compared: change.map_or(0, |group| group.cells),
-            makespan_ratio: change.and_then(|group| group.mean_ratio),
+            compared,
+            makespan_ratio,
             gap: geometric_mean((0..standings.places.len()).filter_map(gap)),
             place_seconds: own.place_seconds,
             simulate_seconds: own.simulate_seconds,

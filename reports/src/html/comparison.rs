@@ -43,7 +43,11 @@ pub fn comparison_report(runs: &[RunTable], options: &CompareOptions) -> Result<
     let table = runs_table(runs, &compared).map_err(ComparisonError::from)?;
     let placers = by_name(&compared, |quality| &quality.placers);
     let graphs = by_name(&compared, |quality| &quality.graphs);
-    let history = History::of_runs(runs, Some(old))?;
+    let makespans =
+        |comparison: &'_ Comparison| comparison.quality.iter().position(|own| own.metric == Metric::Makespan);
+    let known = later.iter().zip(&compared).filter(|_| !options.any_suite);
+    let known = known.filter_map(|(run, comparison)| Some((run, &comparison.quality[makespans(comparison)?])));
+    let history = History::of_runs(runs, Some(old), &known.collect::<Vec<_>>())?;
     Ok(fill(
         PAGE,
         &[
