@@ -192,6 +192,10 @@ fn no_file_is_written_over_another_and_what_is_named_twice_is_refused() {
     assert_eq!(text(&twice.stderr), "error: run: is named twice: name each run once\n");
     let twice = placebench(folder.path(), &["figure", "run", "--kind", "heat,heat", "--out", "f"]);
     assert!(text(&twice.stdout).ends_with("1 figure in f\n"), "{}", text(&twice.stdout));
+    let unfinished = |args: &[&str]| text(&placebench(folder.path(), args).stderr).contains("run: is unfinished");
+    assert!(!unfinished(&["table", "run"]) && !unfinished(&["rank", "run"]));
+    fs::remove_file(folder.path().join("run/results.parquet")).unwrap();
+    assert!(unfinished(&["table", "run"]) && unfinished(&["rank", "run"]));
     refused(&["place", "lstm", "--run", "run"], "the suite has no graph 'lstm': did you mean 'lstm_lm'?");
 }
 

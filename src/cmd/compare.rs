@@ -9,6 +9,7 @@ use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ComparisonDocument, comparison_markdown, comparison_text};
 
 use super::filter::Where;
+use super::once;
 use crate::output::Form;
 
 /// Exit code where the runs cannot be compared; 1 says that the new one is worse.
@@ -98,13 +99,7 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn options(&self) -> CompareOptions {
         CompareOptions {
-            metrics: self
-                .metrics
-                .iter()
-                .enumerate()
-                .filter(|(at, own)| !self.metrics[..*at].contains(own))
-                .map(|(_, &own)| own)
-                .collect(),
+            metrics: once(&self.metrics),
             max_cell: self.max_cell,
             max_mean: self.max_mean,
             max_time: (!self.ignore.contains(&Ignored::Time)).then_some(self.max_time),

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::csv::CsvArgs;
 use super::filter::Where;
+use super::once;
 use crate::output::{Form, complain, one_line, shown, write_file};
 
 /// Arguments of `figure`.
@@ -153,15 +154,7 @@ struct LeftOut {
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
-    let mut kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { args.kind.clone() };
-    // A kind that is named twice is drawn once.
-    let mut seen = Vec::new();
-    kinds.retain(|kind| {
-        !seen.contains(kind) && {
-            seen.push(*kind);
-            true
-        }
-    });
+    let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { once(&args.kind) };
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let style = match args.width {

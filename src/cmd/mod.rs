@@ -29,6 +29,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 
 use crate::output::Form;
 
+/// What is named twice counts once, where it stands first.
+fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
+    let mut once = Vec::new();
+    named.iter().for_each(|own| {
+        if !once.contains(own) {
+            once.push(*own)
+        }
+    });
+    once
+}
+
 /// What the command can do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {

@@ -216,7 +216,6 @@ mod tests {
     #[test]
     fn times_to_place_are_means_over_draws_and_over_the_instances_that_count() {
         let mut rows = rows();
-        // random fails on b, so it has no mean: a third placer takes part instead, and b counts.
         rows.retain(|row| row.placer == "heft");
         for row in &mut rows {
             row.place_seconds = Some(match (row.graph.as_str(), row.repetition) {

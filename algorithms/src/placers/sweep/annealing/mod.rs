@@ -156,7 +156,7 @@ impl<'p> Annealing<'p> {
         (!self.critical.is_empty()).then(|| self.critical[random.below(self.critical.len())])
     }
 
-    /// Tries changes until so much work is done; the temperature falls geometrically from `hot` to `cold`, in time.
+    /// Tries changes until that amount of work is done; the temperature falls geometrically from `hot` to `cold`, in time.
     pub(super) fn run(&mut self, work: u64, hot: Time, cold: Time, random: &mut Random, stop: &StopToken) {
         let begun = self.work;
         while self.work - begun < work {
