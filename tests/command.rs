@@ -131,7 +131,7 @@ fn what_can_be_named_is_listed() {
         ".pbtxt",
         ".hgr",
         "hashing_blocks",
-        "epsilon=0.03",
+        "epsilon=0.3",
     ] {
         assert!(listing.contains(name), "{name} is not in\n{listing}");
     }

@@ -178,7 +178,7 @@ fn a_measured_cell_has_the_same_columns_in_a_run_and_alone() {
 fn place_alone_agrees_with_the_suite_default_whose_table_is_in_the_readme() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let cells = "graph=dynamic_rnn,convnet placer=etf,heft,peft,tensorflow_default,dheft scheduler=pct,static,online";
+    let cells = "graph=dynamic_rnn,convnet placer=etf,heft,peft,tensorflow_default,dheft scheduler=pct,static,online numbering=0";
     let run = answer(folder, &["run", "default", "--where", cells, "--out", "run", "--full", "-q", "--json"]);
     let rows: Vec<Columns> = run["rows"].as_array().unwrap().iter().map(columns).collect();
     assert_eq!(rows.len(), 2 * (2 + 2 + 2 + 1 + 1), "three of the placers make a plan, one decides during the run");

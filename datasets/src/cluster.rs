@@ -129,7 +129,7 @@ impl Cluster {
             }
         }
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-        let shared_links = SharedLinks::ports(&names, &rates);
+        let shared_links = SharedLinks::ports(&names, &rates, |_| true);
         Ok(Self {
             devices,
             rates,
@@ -252,6 +252,44 @@ impl Cluster {
         let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
         let first = Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self);
         Ok(if self.is_in_seconds { first.in_seconds() } else { first })
+    }
+
+    /// The same cluster where only some devices are in use: without a topology, ports are as fast as the pairs in use.
+    pub(crate) fn in_use(mut self, in_use: impl Fn(&Device) -> bool) -> Self {
+        if self.topology.is_none() {
+            let names: Vec<&str> = self.devices.iter().map(|device| device.name.as_str()).collect();
+            self.shared_links = SharedLinks::ports(&names, &self.rates, |device| in_use(&self.devices[device]));
+        }
+        self
+    }
+
+    /// The same cluster with its devices in another order: the first is the one that was `order[0]`. Every device has to be
+    /// in `order` once.
+    ///
+    /// # Complexity
+    /// O(devices²).
+    pub(crate) fn renumbered(&self, order: &[DeviceId]) -> Self {
+        let n = self.devices.len();
+        let pairs = || order.iter().flat_map(move |from| order.iter().map(move |to| from.index() * n + to.index()));
+        let topology = self.topology.clone().map(|mut topology| {
+            let names: Vec<String> = order.iter().map(|old| topology.vertices[old.index()].clone()).collect();
+            topology.vertices[..n].clone_from_slice(&names);
+            let mut new: Vec<usize> = (0..topology.vertices.len()).collect();
+            order.iter().enumerate().for_each(|(at, old)| new[old.index()] = at);
+            topology.links.iter_mut().for_each(|link| (link.a, link.b) = (new[link.a], new[link.b]));
+            topology
+        });
+        Self {
+            devices: order.iter().map(|&old| self.device(old).clone()).collect(),
+            rates: pairs().map(|pair| self.rates[pair]).collect(),
+            latencies: pairs().map(|pair| self.latencies[pair]).collect(),
+            send_ops: self.send_ops,
+            op_overheads: order.iter().map(|&old| self.op_overhead(old)).collect(),
+            transfer_overheads: self.transfer_overheads.as_ref().map(|all| pairs().map(|pair| all[pair]).collect()),
+            topology,
+            shared_links: self.shared_links.renumbered(order),
+            is_in_seconds: self.is_in_seconds,
+        }
     }
 
     /// The same cluster, whose speeds, rates and latencies are known to be per second and in seconds.

@@ -73,7 +73,23 @@ impl Instance {
             return Err(InstanceError::NoDevice { op: graph.label(units.members(unit)[0]), kinds: units.kinds(unit) });
         }
         magnitude::check(&graph, &cluster, &units)?;
+        let kinds = units.ids().map(|unit| units.kinds(unit)).reduce(crate::KindSet::union);
+        if let Some(kinds) = kinds.filter(|kinds| kinds.intersection(present) != present) {
+            cluster = Arc::new(Arc::unwrap_or_clone(cluster).in_use(|device| kinds.contains(device.kind)));
+        }
         Ok(Self { graph, cluster, units: Arc::new(units), memory_rule, peak_limits, time_unit: EXECUTION_UNIT.into() })
+    }
+
+    /// The same problem with another graph that is this one but for its numbers, on the devices in another order.
+    pub(crate) fn renumbered(&self, graph: DataflowGraph, devices: &[DeviceId]) -> Self {
+        Self {
+            units: Arc::new(AssignmentUnits::new(&graph)),
+            graph: Arc::new(graph),
+            cluster: Arc::new(self.cluster.renumbered(devices)),
+            memory_rule: self.memory_rule,
+            peak_limits: devices.iter().map(|&old| self.peak_limit(old)).collect(),
+            time_unit: Arc::clone(&self.time_unit),
+        }
     }
 
     /// The same instance, whose times are in this unit.

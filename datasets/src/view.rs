@@ -6,7 +6,7 @@ use std::str::FromStr;
 use placebench_base::params::Named;
 
 use crate::{
-    AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, Numbers, OpId,
+    AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, Numbers, OpId, Time,
     UndirectedError, UndirectedGraph,
 };
 
@@ -39,7 +39,8 @@ pub enum EdgeWeight {
     /// Bytes of the tensors along it. An edge that moves none, such as a control edge, is left out.
     #[default]
     Bytes,
-    /// Mean time of the transfers along it over the pairs of devices; needs a cluster. Control edges take the latency.
+    /// Mean time of the transfers along it over the pairs of devices that ops may run on, overheads at both ends included;
+    /// needs a cluster. An edge that moves no bytes, such as a control edge, takes the latency.
     Time,
     /// Number of dataflow edges between the two, control edges included.
     Count,
@@ -121,8 +122,9 @@ pub enum ViewError {
 /// Vertices are numbered in topological order; a unit takes the position of its first op. So a partitioner that splits
 /// the vertices by number splits the graph along the dataflow. All edges between two vertices, in either direction,
 /// become one with the sum of their weights: a cut by [`EdgeWeight::Bytes`] is the bytes on all edges between blocks.
-/// Edges within a unit are left out. Weights are whole numbers. If all are whole already and add up to less than 2^53,
-/// they stay. Otherwise they are scaled to a total of about 2^32 and rounded, to at least 1.
+/// Edges within a unit are left out. Weights are whole numbers. Bytes, counts and, without a cluster, whole operations that
+/// add up to less than 2^53 stay as they are. Times are scaled to a total of about 2^32 and rounded, to at least 1, so that
+/// the unit in which they are given does not matter.
 #[derive(Clone, Debug)]
 pub struct View {
     graph: UndirectedGraph,
@@ -174,7 +176,7 @@ impl View {
                 for op in graph.op_ids() {
                     work[vertex_of_op[op.index()] as usize] += of_op[op.index()];
                 }
-                whole_numbers(&work)
+                whole_numbers(&work, cluster.is_none())
             }
             VertexWeight::Count => sums(graph, &vertex_of_op, vertices, |_| 1),
             VertexWeight::Memory => sums(graph, &vertex_of_op, vertices, |op| graph.demand_bytes(op)),
@@ -194,10 +196,11 @@ impl View {
             }
             EdgeWeight::Time => {
                 let cluster = cluster.ok_or(ViewError::NoCluster)?;
-                let (latency, inverse_rate) = (cluster.mean_latency(), cluster.mean_inverse_rate());
-                let time = |edge| latency + graph.edge_bytes(edge) as f64 * inverse_rate;
+                let kinds = graph.op_ids().map(kinds).reduce(KindSet::union).unwrap_or(KindSet::ALL);
+                let (latency, per_byte) = mean_transfer(cluster, kinds);
+                let time = |edge| latency + graph.edge_bytes(edge) as f64 * per_byte;
                 let times: Vec<f64> = graph.edges().map(|(_, edge)| time(edge)).collect();
-                let weights = whole_numbers(&times);
+                let weights = whole_numbers(&times, false);
                 edges.extend(graph.edges().zip(weights).filter_map(|((source, edge), weight)| {
                     let (a, b) = pair(source, edge);
                     (a != b && weight > 0).then_some((a, b, weight))
@@ -351,15 +354,33 @@ fn work_of_ops(
     graph.op_ids().map(work).collect()
 }
 
-/// Weights as whole numbers: as they are if they are whole, else scaled to a total of about 2^32.
-fn whole_numbers(values: &[f64]) -> Vec<u64> {
+/// What a transfer between two different devices of these kinds takes on the mean, overheads at both ends included: for
+/// itself, and for a byte. Nothing with fewer than two devices.
+fn mean_transfer(cluster: &Cluster, kinds: KindSet) -> (Time, Time) {
+    let usable = || cluster.device_ids().filter(|&device| kinds.contains(cluster.device(device).kind));
+    let pairs = usable().flat_map(|from| usable().map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let (mut latency, mut per_byte, mut count) = (0.0, 0.0, 0.0);
+    for (from, to) in pairs {
+        let (link, ends) = (cluster.link(from, to), cluster.transfer_overheads(from, to));
+        latency += link.latency + ends.send + ends.receive;
+        per_byte += 1.0 / link.rate + ends.send_per_byte + ends.receive_per_byte;
+        count += 1.0;
+    }
+    if count > 0.0 { (latency / count, per_byte / count) } else { (0.0, 0.0) }
+}
+
+/// Weights as whole numbers, scaled to a total of about 2^32. With `keep_whole` they stay as they are if they are whole.
+fn whole_numbers(values: &[f64], keep_whole: bool) -> Vec<u64> {
     const EXACT: f64 = (1u64 << 53) as f64;
     const TOTAL: f64 = (1u64 << 32) as f64;
     let sum: f64 = values.iter().sum();
-    if sum < EXACT && values.iter().all(|value| value.fract() == 0.0) {
+    if keep_whole && sum < EXACT && values.iter().all(|value| value.fract() == 0.0) {
         return values.iter().map(|&value| value as u64).collect();
     }
     let largest = values.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return vec![0; values.len()];
+    }
     // Divide by the largest first, so that no sum overflows.
     let shares: f64 = values.iter().map(|value| value / largest).sum();
     let scaled = |&value: &f64| (value / largest / shares * TOTAL).round() as u64;
@@ -369,7 +390,7 @@ fn whole_numbers(values: &[f64]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GraphBuilder, Link, OpSpec};
+    use crate::{Device, DeviceId, GraphBuilder, Link, OpSpec};
 
     /// op1(3) ─8 B▶ op0(5) ─2 B▶ op2(0), op0 ─2 B▶ op3(1), op1 ─8 B▶ op3, op1 ⇢ op2 (control); op0 and op3 colocated.
     /// The topological order is 1, 0, 2, 3.
@@ -438,8 +459,41 @@ mod tests {
         let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, Link { rate: 2.0, latency: 3.0 }).unwrap();
         let instance = Instance::new(graph(1.0), cluster).unwrap();
         let timed = View::of_instance(&instance, timed).unwrap();
-        // 3 + 8 / 2 twice, 3 + 2 / 2 twice, and 3 for the control edge.
-        assert_eq!(timed.graph().total_edge_weight(), 7 + 7 + 4 + 4 + 3);
+        // 3 + 8 / 2 twice, 3 + 2 / 2 twice, and 3 for the control edge: 25 in all.
+        let edge = |producer: u32, consumer: u32| {
+            let ends = [producer, consumer].map(|op| timed.vertex_of(OpId(op)));
+            let found = timed.graph().edges().find(|&(a, b, _)| [a, b] == ends || [b, a] == ends);
+            (found.unwrap().2 as f64 * 25.0 / 2f64.powi(32)).round()
+        };
+        assert_eq!([edge(1, 0), edge(0, 2), edge(1, 3), edge(1, 2)], [7.0, 4.0, 7.0, 3.0]);
+    }
+
+    #[test]
+    fn times_weigh_the_same_in_every_unit_and_without_devices_that_no_op_may_run_on() {
+        let weights = |scale: f64, tpu: bool| {
+            let mut kinds = vec![Kind::Cpu, Kind::Cpu];
+            kinds.extend(tpu.then_some(Kind::Tpu));
+            let device = |(id, kind): (usize, Kind)| Device {
+                name: format!("d{id}"),
+                kind,
+                memory_bytes: None,
+                speed: 1.0 / scale,
+            };
+            let link = |from: DeviceId, to: DeviceId| match from.max(to).index() {
+                2 => Link { rate: 1e-9, latency: 1e9 },
+                _ => Link { rate: 2.0 / scale, latency: 3.0 * scale },
+            };
+            let cluster = Cluster::new(kinds.into_iter().enumerate().map(device).collect(), link).unwrap();
+            let on_cpus = graph(1.0).with_kinds(vec![KindSet::only(Kind::Cpu); 4]).unwrap();
+            let instance = Instance::new(on_cpus, cluster).unwrap();
+            let options =
+                ViewOptions { vertices: Vertices::Units, edge_weight: EdgeWeight::Time, ..ViewOptions::default() };
+            let view = View::of_instance(&instance, options).unwrap();
+            (view.graph().vertex_weights().map(Numbers::to_vec), view.graph().edges().collect::<Vec<_>>())
+        };
+        assert_eq!(weights(1.0, false), weights(1024.0, false));
+        assert_eq!(weights(1.0, false), weights(0.1 * 0.1, false));
+        assert_eq!(weights(1.0, false), weights(1.0, true));
     }
 
     #[test]
@@ -448,7 +502,8 @@ mod tests {
         let of = |op: u32| view.graph().vertex_weight(view.vertex_of(OpId(op))) as f64;
         assert!((of(0) / of(1) - 5.0 / 3.0).abs() < 1e-8 && of(2) == 1.0);
         assert!((view.graph().total_vertex_weight() as f64 / 2f64.powi(32) - 1.0).abs() < 1e-8);
-        assert_eq!(whole_numbers(&[f64::MAX, f64::MAX]), [1 << 31, 1 << 31]);
+        assert_eq!(whole_numbers(&[f64::MAX, f64::MAX], true), [1 << 31, 1 << 31]);
+        assert_eq!(whole_numbers(&[0.0, 0.0], false), [0, 0]);
     }
 
     #[test]

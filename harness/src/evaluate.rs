@@ -11,7 +11,7 @@ use placebench_algorithms::{
 };
 use placebench_base::process::peak_rss_bytes;
 use placebench_base::significant::{excess_texts, time_text};
-use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Time, is_less};
+use placebench_datasets::{Instance, KindSet, MemoryRule, PlacedGraph, PlacementError, Renumbered, Time, is_less};
 
 use crate::MeasuredTimeline;
 use crate::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
@@ -19,6 +19,7 @@ use crate::execute::{ExecutionError, Executor, OnlineRun, Order, Replay, order_o
 use crate::measurement::Measurement;
 use crate::memory::MemoryUse;
 use crate::metrics::Metrics;
+use crate::numbering;
 use crate::objective::SimulatedObjective;
 use crate::results::{Predictions, Row, Status};
 use crate::timeline::Timeline;
@@ -112,6 +113,8 @@ pub enum Placed<'p> {
     },
     /// It chooses devices during the run.
     During(&'p dyn OnlinePlacer),
+    /// It chooses devices during the run, and sees ops and devices under drawn numbers.
+    DuringRenumbered(&'p dyn OnlinePlacer, Arc<Renumbered>),
 }
 
 /// A placement that was executed, found valid, and measured.
@@ -253,13 +256,40 @@ impl Evaluator<'_> {
         if let Some(online) = placer.online() {
             return Ok(Placed::During(online));
         }
+        let (decision, took) = self.decide(placer, network, self.instance)?;
+        Ok(Placed::Before { decision, took })
+    }
+
+    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers. Its answer is in the given ones.
+    ///
+    /// # Errors
+    /// [`EvaluationError::Place`].
+    pub fn place_renumbered<'p>(
+        &self,
+        placer: &'p dyn Placer,
+        network: &'static dyn NetworkModel,
+        drawn: &Arc<Renumbered>,
+    ) -> Result<Placed<'p>, EvaluationError> {
+        if let Some(online) = placer.online() {
+            return Ok(Placed::DuringRenumbered(online, Arc::clone(drawn)));
+        }
+        let (decision, took) = self.decide(placer, network, drawn.instance())?;
+        Ok(Placed::Before { decision: numbering::given_decision(drawn, self.instance, decision), took })
+    }
+
+    fn decide(
+        &self,
+        placer: &dyn Placer,
+        network: &'static dyn NetworkModel,
+        instance: &Instance,
+    ) -> Result<(Decision, Duration), EvaluationError> {
         let objective = Arc::new(SimulatedObjective { network });
         let context = PlaceContext { seed: self.seed, stop: self.stop.clone(), objective: Some(objective) };
         let started = Instant::now();
-        let decision = placer.place(self.instance, &context);
+        let decision = placer.place(instance, &context);
         let took = started.elapsed();
         match decision {
-            Ok(decision) => Ok(Placed::Before { decision, took }),
+            Ok(decision) => Ok((decision, took)),
             Err(error) => Err(EvaluationError::Place { error, took }),
         }
     }
@@ -278,14 +308,29 @@ impl Evaluator<'_> {
             Placed::Before { .. } => self.execute_all(&[(placed, scheduler)], executor).remove(0),
             Placed::During(online) => {
                 let started = Instant::now();
-                let OnlineRun { placement, timeline } = executor.execute_online(self.instance, *online, self.stop)?;
+                let run = executor.execute_online(self.instance, *online, self.stop)?;
+                self.measure_online(run, started.elapsed(), executor)
+            }
+            Placed::DuringRenumbered(online, drawn) => {
+                let started = Instant::now();
+                let run = executor.execute_online(drawn.instance(), *online, self.stop)?;
                 let placed_in = started.elapsed();
-                placement.check(self.instance)?;
-                let graph = PlacedGraph::new(self.instance, &placement);
-                let decision = Decision::placement(placement.clone());
-                Ok(Evaluation { placed_in, ..self.measure(&graph, timeline, decision, executor)? })
+                self.measure_online(numbering::given_run(drawn, self.instance, run), placed_in, executor)
             }
         }
+    }
+
+    fn measure_online(
+        &self,
+        run: OnlineRun,
+        placed_in: Duration,
+        executor: &dyn Executor,
+    ) -> Result<Evaluation, EvaluationError> {
+        let OnlineRun { placement, timeline } = run;
+        placement.check(self.instance)?;
+        let graph = PlacedGraph::new(self.instance, &placement);
+        let decision = Decision::placement(placement.clone());
+        Ok(Evaluation { placed_in, ..self.measure(&graph, timeline, decision, executor)? })
     }
 
     /// Executes several placements together ([`Executor::execute_all`]), validates their timelines and measures them. One

@@ -11,6 +11,7 @@ mod measured_timeline;
 pub mod measurement;
 pub mod memory;
 pub mod metrics;
+mod numbering;
 pub mod objective;
 pub mod problem;
 mod process;

@@ -146,6 +146,7 @@ fn evaluated(py: Python<'_>, made: Instance, asked: Asked, limit: Limit, raised:
         scheduler: asked.chosen.name.clone(),
         repetition: 0,
         seed: asked.seed,
+        numbering: 0,
     };
     let (problem, token) = (made.problem.clone(), stop.clone());
     let Answer { evaluation, row } = wait(py, &stop, |_| Ok(()), move || evaluate(problem, key, &asked, &token))?;

@@ -74,7 +74,7 @@ impl MetricTable {
             rows: scores.shown.iter().map(|name| (name.clone(), Vec::new())).collect(),
         };
         for instance in instances {
-            let of = |placer: usize| Estimate::of(scores.best(placer, instance)?.values()?);
+            let of = |placer: usize| Estimate::of(&scores.best(placer, instance)?.values()?);
             let largest = placers.clone().filter_map(of).map(|value| value.mean).fold(0.0, f64::max);
             let (factor, unit) = scores.quantity(instance).unit.multiple(largest);
             let value = |placer: usize| {

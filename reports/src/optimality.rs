@@ -84,7 +84,8 @@ impl Optimality {
         }
         let entry = |placer: usize, (instance, optima): &(usize, Vec<f64>)| {
             let cell = standings.cell(grid, placer, *instance)?;
-            let ratios: Vec<f64> = cell.values()?.iter().zip(optima).map(|(value, optimum)| value / optimum).collect();
+            let ratio = |(draw, optimum): (usize, &f64)| Some(cell.value(draw)? / optimum);
+            let ratios: Vec<f64> = optima.iter().enumerate().map(ratio).collect::<Option<_>>()?;
             Some(OptimalityEntry {
                 scheduler: grid.schedulers[cell.scheduler as usize].clone(),
                 mean: geometric_mean(ratios.iter().copied())?,

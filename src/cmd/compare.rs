@@ -18,7 +18,8 @@ pub(super) const BAD_INPUT: u8 = 2;
 const EXAMPLES: &str = "\
 Exit codes: 0 no regression, 1 a regression, 2 the runs cannot be compared.
 
-Cells are matched by graph, cluster, network model, placer, scheduler, repetition, seed and suite. A regression is
+Cells are matched by graph, cluster, network model, placer, scheduler, repetition, seed, numbering and suite. A
+regression is
   - a cell that had a result and has none now, or that now panics or is refused by the validator;
   - a metric that grew beyond --max-cell in a cell, or beyond --max-mean in the geometric mean of a placer;
   - seconds that grew beyond --max-time (a placer or scheduler) or --max-cell-time (on one graph and cluster), and beyond

@@ -19,7 +19,7 @@ pub(crate) fn unfinished(run: &Path) -> String {
 pub(crate) struct Where {
     /// Only rows with these values, as in 'placer=heft,peft graph=nmt network=one_port': suite, graph, cluster, kinds,
     /// network, executor, placer (without or with its parameters), placer_spec (as the suite writes it), scheduler,
-    /// repetition, seed or status.
+    /// repetition, seed, numbering or status.
     #[arg(long = "where", value_name = "FILTER")]
     filters: Vec<Filter>,
 }

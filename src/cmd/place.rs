@@ -3,6 +3,7 @@
 mod asked;
 mod describe;
 mod files;
+mod numberings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use crate::output::{Form, check_table, shown};
 use asked::Asked;
 use describe::describe;
 use files::write_files;
+use numberings::Numberings;
 
 /// Arguments of `place`.
 #[derive(clap::Args)]
@@ -76,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
+    /// Places under this many numberings of ops and devices, the given one first, and says what the makespans are: numbers
+    /// decide ties. The rest of the answer and all files are of the given numbering.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    numberings: u32,
+
     /// Which of the kinds of devices that an op has kernels for it may run on: as_given (all of them), or
     /// accelerators_only (no CPU for an op that an accelerator of the cluster can run) [default: the graph's own rule, which
     /// is accelerators_only for graphs extracted from TensorFlow and JAX].
@@ -91,7 +98,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     devices: Option<usize>,
 
-    /// Seconds after which placing and simulating are given up, and a placer's program is killed.
+    /// Seconds after which placing and simulating, under all numberings together, are given up, and a placer's program is
+    /// killed.
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<f64>,
 
@@ -140,6 +148,13 @@ const LONGEST_LIMIT: f64 = 1e9;
 pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Form) -> anyhow::Result<ExitCode> {
     // What is wrong with the arguments is said before anything is read or computed.
     check_files(args, executing.table)?;
+    if args.numberings > 1 && executing.executor.measures {
+        bail!(
+            "--numberings {}: {} measures, and only simulations place under several",
+            args.numberings,
+            executing.executor.name
+        );
+    }
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
     if let Some(folder) = &args.write_instance {
@@ -156,6 +171,10 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let networks = (!executing.executor.measures).then_some(args.network);
     let prepared = Prepared::new(problem, networks, &stop);
     let Answer { evaluation, row } = prepared.evaluate(&request, &stop);
+    let numberings = match evaluation.is_ok() && args.numberings > 1 {
+        true => Some(Numberings::of(args.numberings, &row, &prepared, &request, &stop)?),
+        false => None,
+    };
     drop(heeded);
 
     let row = environment(rayon::current_num_threads(), BTreeMap::new()).sign(row);
@@ -171,7 +190,8 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     write_files(args, &evaluation.timeline, &PlacedGraph::new(prepared.instance(), &evaluation.decision.placement))?;
     let written = [&args.write_instance, &args.placement, &args.timeline, &args.trace].map(Option::as_deref);
     let files = written.into_iter().chain([executing.table]).flatten().map(shown).collect();
-    form.print(&Printed { row: &row, files }, || describe(&row, &evaluation))?;
+    let text = || describe(&row, &evaluation, numberings.as_ref());
+    form.print(&Printed { row: &row, numberings: numberings.as_ref(), files }, text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -218,5 +238,7 @@ fn refusal(error: EvaluationError, limit: Option<Duration>) -> anyhow::Error {
 #[derive(Serialize)]
 struct Printed<'a> {
     row: &'a Row,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numberings: Option<&'a Numberings>,
     files: Vec<String>,
 }

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 
     /// Goes on with the unfinished run in this folder, whatever its suite; its paths are relative to the current folder.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "seed"])]
     resume: Option<PathBuf>,
 
     /// Runs the shard I of N, as in 3/8: about an Nth of the graphs, each with all its cells. Shards may run at the same
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "seed", "resume", "shard", "launcher", "threads"]
+        conflicts_with_all = ["suite", "out", "fresh", "only", "repetitions", "numberings", "seed", "resume", "shard", "launcher", "threads"]
     )]
     follow: Option<PathBuf>,
 
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     fresh: bool,
 
     /// Runs only the cells with these values, as in 'placer=heft,peft graph=nmt network=one_port': graph, cluster, placer
-    /// (without or with its parameters), placer_spec (as the suite writes it), scheduler, network, repetition or seed.
+    /// (without or with its parameters), placer_spec (as the suite writes it), scheduler, network, repetition, seed or numbering.
     /// Replaces the suite's 'where'; another filter is another run.
     #[arg(long = "where", value_name = "FILTER")]
     only: Vec<Filter>,
@@ -79,6 +79,11 @@ pub(crate) struct Args {
     /// Overrides the suite's repetitions, those of its graphs too.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
+
+    /// Overrides the suite's numberings: under how many numberings of ops and devices a placer places, the given one first.
+    /// Searches, and executors that measure, have the given one alone. Numbers decide ties.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    numberings: Option<u32>,
 
     /// Overrides the suite's seed.
     #[arg(long, value_name = "SEED")]
@@ -464,6 +469,9 @@ fn find_suite(args: &Args) -> anyhow::Result<Suite> {
         for graph in &mut suite.graphs {
             graph.repetitions = None;
         }
+    }
+    if let Some(numberings) = args.numberings {
+        suite.numberings = numberings;
     }
     if let Some(seed) = args.seed {
         suite.seed = seed;

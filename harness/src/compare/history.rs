@@ -13,7 +13,7 @@ use super::verdict::makespan_changes;
 use super::{ComparisonError, QualityComparison, RunTable};
 use crate::execute::ExecutorName;
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, Standings};
-use crate::results::{Column, CsvTexts, Metric, Status, Table, lists, values};
+use crate::results::{Codes, Column, CsvTexts, Metric, Status, Table, values};
 use crate::statistics::geometric_mean;
 
 /// A placer in a run.
@@ -265,39 +265,50 @@ struct Counts {
     simulate_seconds: f64,
 }
 
+/// The placement of a row: its placer, its seconds as bits (which order as the seconds do), its graph, cluster,
+/// repetition,
+/// seed and numbering.
+type Placement = (u32, u64, u32, u32, u32, u64, u32);
+
+/// The counts of each placer. A placement that several schedulers and networks share counts once. Seconds are added in
+/// the order of their size, so that sums do not depend on the order of the rows.
 fn counts(table: &Table) -> PolarsResult<BTreeMap<String, Counts>> {
-    let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
-    let ok = col("status").eq(lit(Status::Ok.name())).sum().alias("ok");
-    let about = [ok, len().alias("cells"), Metric::SimulateSeconds.expr().drop_nulls()];
+    let mut counts: Vec<Counts> = Vec::new();
+    let [mut placers, mut graphs, mut clusters, mut statuses]: [Codes; 4] = Default::default();
+    let names = ["placer", "graph", "cluster", "status", "repetition", "seed", "numbering"].map(col);
+    let seconds = [Metric::PlaceSeconds, Metric::SimulateSeconds].map(Metric::expr);
+    let columns = [&names[..], &seconds].concat();
     for part in table.parts() {
-        let frame = part.lazy()?.group_by_stable(["placer"]).agg(&about).collect()?;
-        let numbers = values::<u32>(&frame, "ok")?.into_iter().zip(values::<u32>(&frame, "cells")?);
-        let placers = values::<String>(&frame, "placer")?.into_iter().zip(numbers);
-        for ((placer, (ok, cells)), seconds) in placers.zip(lists(&frame, "simulate_seconds")?) {
-            let own = counts.entry(placer).or_default();
-            own.ok += ok as usize;
-            own.cells += cells as usize;
-            seconds.iter().for_each(|seconds| own.simulate_seconds += seconds);
+        let frame = part.lazy()?.select(&columns).collect()?;
+        let (of_placer, of_status) = (placers.of(&frame, "placer")?, statuses.of(&frame, "status")?);
+        let (of_graph, of_cluster) = (graphs.of(&frame, "graph")?, clusters.of(&frame, "cluster")?);
+        let (repetitions, seeds) = (values::<u32>(&frame, "repetition")?, values::<u64>(&frame, "seed")?);
+        let numberings = values::<u32>(&frame, "numbering")?;
+        let [placing, simulating] = [Metric::PlaceSeconds, Metric::SimulateSeconds]
+            .map(|metric| values::<Option<f64>>(&frame, metric.column()));
+        let (placing, simulating) = (placing?, simulating?);
+        counts.resize(placers.names().len(), Counts::default());
+        let ok = statuses.find(Status::Ok.name());
+        let (mut placements, mut simulations): (Vec<Placement>, Vec<(u32, f64)>) = (Vec::new(), Vec::new());
+        for (row, &placer) in of_placer.iter().enumerate() {
+            let own = &mut counts[placer as usize];
+            own.cells += 1;
+            own.ok += usize::from(Some(of_status[row]) == ok);
+            simulations.extend(simulating[row].map(|seconds| (placer, seconds)));
+            let (graph, cluster, repetition) = (of_graph[row], of_cluster[row], repetitions[row]);
+            let placement =
+                |seconds: f64| (placer, seconds.to_bits(), graph, cluster, repetition, seeds[row], numberings[row]);
+            placements.extend(placing[row].map(placement));
         }
-        let placed = place_seconds(part.lazy()?)?;
-        let placers = values::<String>(&placed, "placer")?;
-        for (placer, seconds) in placers.into_iter().zip(lists(&placed, "place_seconds")?) {
-            let own = counts.entry(placer).or_default();
-            seconds.iter().for_each(|seconds| own.place_seconds += seconds);
+        placements.sort_unstable();
+        placements.dedup();
+        for (placer, seconds, ..) in placements {
+            counts[placer as usize].place_seconds += f64::from_bits(seconds);
+        }
+        simulations.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        for (placer, seconds) in simulations {
+            counts[placer as usize].simulate_seconds += seconds;
         }
     }
-    Ok(counts)
-}
-
-/// Seconds of the placements of each placer: one that several schedulers and networks share counts once.
-fn place_seconds(rows: LazyFrame) -> PolarsResult<DataFrame> {
-    let placement = ["placer", "graph", "cluster", "repetition", "seed", "place_seconds"];
-    rows.with_column(Metric::PlaceSeconds.expr())
-        .filter(col("place_seconds").is_not_null())
-        .group_by(placement.map(col))
-        .agg([len()])
-        .sort(placement, SortMultipleOptions::default())
-        .group_by_stable(["placer"])
-        .agg([col("place_seconds")])
-        .collect()
+    Ok(placers.names().iter().map(|name| name.to_string()).zip(counts).collect())
 }

@@ -35,9 +35,9 @@ impl Matching {
         let mut names: [Codes; TEXTS.len()] = Default::default();
         let keys = [keys(&mut names, old.1)?, keys(&mut names, new.1)?];
         let ranks = names.map(|names| names.ranks());
-        let ranked = |(mut texts, repetition, seed): Key| {
+        let ranked = |(mut texts, draw): Key| {
             texts.iter_mut().zip(&ranks).for_each(|(code, ranks)| *code = ranks[*code as usize]);
-            (texts, repetition, seed)
+            (texts, draw)
         };
         let [old_keys, new_keys] = keys.map(|keys| keys.into_iter().map(ranked).collect::<Vec<Key>>());
         let (old_order, new_order) = (order(old, &old_keys)?, order(new, &new_keys)?);
@@ -73,16 +73,17 @@ impl Matching {
 /// The columns of [`CELL`] that hold texts.
 const TEXTS: [&str; 8] = ["suite", "graph", "cluster", "kinds", "network", "executor", "placer", "scheduler"];
 
-/// A cell: its texts by number, its repetition and its seed.
-type Key = ([u32; TEXTS.len()], u32, u64);
+/// A cell: its texts by number, and its repetition, seed and numbering.
+type Key = ([u32; TEXTS.len()], (u32, u64, u32));
 
 /// What identifies the cells of each row.
 fn keys(names: &mut [Codes; TEXTS.len()], frame: &DataFrame) -> PolarsResult<Vec<Key>> {
     let texts = names.iter_mut().zip(TEXTS).map(|(names, column)| names.of(frame, column));
     let texts = texts.collect::<PolarsResult<Vec<_>>>()?;
-    let numbers = values::<u32>(frame, "repetition")?.into_iter().zip(values::<u64>(frame, "seed")?);
-    let key = |(row, (repetition, seed)): (usize, (u32, u64))| {
-        (std::array::from_fn(|column| texts[column][row]), repetition, seed)
+    let draws = values::<u32>(frame, "repetition")?.into_iter().zip(values::<u64>(frame, "seed")?);
+    let numbers = draws.zip(values::<u32>(frame, "numbering")?);
+    let key = |(row, ((repetition, seed), numbering)): (usize, ((u32, u64), u32))| {
+        (std::array::from_fn(|column| texts[column][row]), (repetition, seed, numbering))
     };
     Ok(numbers.enumerate().map(key).collect())
 }

@@ -171,8 +171,11 @@ fn grouped(metric: Metric, pairs: &DataFrame, least_seconds: f64) -> PolarsResul
         .with_columns([col(metric.column()).alias("old"), col(format!("{}_new", metric.column())).alias("new")])
         .filter(col("old").is_not_null().and(col("new").is_not_null()))
         .select(
-            [group.iter().map(|&name| col(name)).collect(), ["repetition", "seed", "old", "new"].map(col).to_vec()]
-                .concat(),
+            [
+                group.iter().map(|&name| col(name)).collect(),
+                ["repetition", "seed", "numbering", "old", "new"].map(col).to_vec(),
+            ]
+            .concat(),
         )
         .collect()?;
     let mut names: [Codes; PLACE.len()] = Default::default();
@@ -181,10 +184,11 @@ fn grouped(metric: Metric, pairs: &DataFrame, least_seconds: f64) -> PolarsResul
         let own = names[column].of(&frame, name)?;
         codes.iter_mut().zip(own).for_each(|(codes, code)| codes[column] = code);
     }
-    let (repetitions, seeds) = (values::<u32>(&frame, "repetition")?, values::<u64>(&frame, "seed")?);
+    let draws = values::<u32>(&frame, "repetition")?.into_iter().zip(values::<u64>(&frame, "seed")?);
+    let draws = draws.zip(values::<u32>(&frame, "numbering")?);
     let [old, new] = ["old", "new"].map(|name| values::<f64>(&frame, name));
     let seconds = old?.into_iter().zip(new?);
-    let mut times: Vec<_> = codes.into_iter().zip(repetitions.into_iter().zip(seeds)).zip(seconds).collect();
+    let mut times: Vec<_> = codes.into_iter().zip(draws).zip(seconds).collect();
     times.sort_by(|(a, (a_old, a_new)), (b, (b_old, b_new))| {
         a.cmp(b).then(a_old.total_cmp(b_old)).then(a_new.total_cmp(b_new))
     });

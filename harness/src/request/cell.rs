@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use placebench_algorithms::fairness::Assumption;
 use placebench_algorithms::{Placer, Scheduler, StopToken, registry};
-use placebench_datasets::{Instance, MemoryRule};
+use placebench_datasets::{Instance, MemoryRule, Renumbered};
 
 use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
 use crate::execute::simulate::NetworkModel;
 use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
+use crate::numbering::mixed;
 use crate::problem::GraphEntry;
 use crate::results::{CellKey, Row, Status};
 
@@ -76,7 +77,7 @@ pub fn silent() -> Notify {
 impl CellRequest<'_> {
     /// The row, as far as it is known before the instance is made.
     pub fn blank_row(&self) -> Row {
-        let CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed } =
+        let CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed, numbering } =
             self.key.clone();
         Row {
             placer_spec: self.spec.filter(|&spec| spec != placer).map(str::to_owned),
@@ -91,6 +92,7 @@ impl CellRequest<'_> {
             executor,
             repetition,
             seed,
+            numbering,
             ..Row::default()
         }
     }
@@ -107,7 +109,25 @@ impl CellRequest<'_> {
     /// # Errors
     /// [`EvaluationError::Place`].
     pub fn place(&self, instance: &Instance, stop: &StopToken) -> Result<Placed<'_>, EvaluationError> {
-        self.evaluator(instance, None, stop).place(self.placer, self.network)
+        self.place_in(instance, None, stop)
+    }
+
+    /// As [`CellRequest::place`]. `drawn` is the instance under the cell's numbering, where it is known already.
+    pub(super) fn place_in(
+        &self,
+        instance: &Instance,
+        drawn: Option<&Arc<Renumbered>>,
+        stop: &StopToken,
+    ) -> Result<Placed<'_>, EvaluationError> {
+        let evaluator = self.evaluator(instance, None, stop);
+        match (self.key.numbering, drawn) {
+            (0, _) => evaluator.place(self.placer, self.network),
+            (_, Some(drawn)) => evaluator.place_renumbered(self.placer, self.network, drawn),
+            (numbering, None) => {
+                let drawn = Arc::new(Renumbered::draw(instance, mixed(self.key.seed, numbering)));
+                evaluator.place_renumbered(self.placer, self.network, &drawn)
+            }
+        }
     }
 
     /// Places and executes the cell on an executor that need not be its own, without ratios to reference values.
@@ -130,7 +150,7 @@ impl CellRequest<'_> {
         reference: Option<&'e Reference>,
         stop: &'e StopToken,
     ) -> Evaluator<'e> {
-        Evaluator { instance, reference, seed: self.key.seed, stop }
+        Evaluator { instance, reference, seed: mixed(self.key.seed, self.key.numbering), stop }
     }
 }
 

@@ -1,15 +1,17 @@
 //! What the cells of an instance share, and their answers.
 
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::{Assumption, broken_assumptions};
-use placebench_datasets::{Instance, Time};
+use placebench_datasets::{Instance, Renumbered, Time};
 
 use super::cell::{CellRequest, failed};
 use crate::evaluate::{Evaluation, EvaluationError, Placed, Reference};
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Setup};
+use crate::numbering::mixed;
 use crate::problem::Problem;
 use crate::results::Row;
 
@@ -22,6 +24,10 @@ pub struct Prepared {
     single_device: Vec<(&'static str, Option<Time>)>,
     /// What placers' authors may assume and this instance breaks.
     broken: Vec<Assumption>,
+    /// The instance under the numberings from 1 on, each drawn when it is needed first.
+    numberings: Arc<[OnceLock<Arc<Renumbered>>]>,
+    /// What the numbers are drawn from.
+    seed: u64,
 }
 
 /// What [`CellRequest::place`] answers.
@@ -62,7 +68,26 @@ impl Prepared {
             broken: broken_assumptions(&Assumption::ALL, &instance),
             instance,
             reference,
+            numberings: Arc::new([]),
+            seed: 0,
         }
+    }
+
+    /// The same for cells of a repetition with this seed, that share the instances of this many numberings.
+    pub fn with_numberings(self, numberings: u32, seed: u64) -> Self {
+        Self { numberings: (1..numberings).map(|_| OnceLock::new()).collect(), seed, ..self }
+    }
+
+    /// Places the ops of a cell, as [`CellRequest::place`].
+    ///
+    /// # Errors
+    /// [`EvaluationError::Place`].
+    pub fn place<'p>(&self, request: &'p CellRequest<'_>, stop: &StopToken) -> Result<Placed<'p>, EvaluationError> {
+        let numbering = request.key.numbering;
+        let shared = numbering.checked_sub(1).and_then(|index| self.numberings.get(index as usize));
+        let shared = shared.filter(|_| self.seed == request.key.seed);
+        let draw = || Arc::new(Renumbered::draw(&self.instance, mixed(self.seed, numbering)));
+        request.place_in(&self.instance, shared.map(|shared| shared.get_or_init(draw)), stop)
     }
 
     /// The instance.
@@ -96,7 +121,7 @@ impl Prepared {
     /// Places, executes and judges a cell. An executor that cannot be made says so before the placer runs.
     pub fn evaluate(&self, request: &CellRequest<'_>, stop: &StopToken) -> Answer {
         match self.executor(request) {
-            Ok(executor) => self.answer_on(&*executor, request, &request.place(&self.instance, stop), stop),
+            Ok(executor) => self.answer_on(&*executor, request, &self.place(request, stop), stop),
             Err(error) => self.answered(request, None, Err(error)),
         }
     }
@@ -135,8 +160,8 @@ impl Prepared {
     ) -> Vec<Answer> {
         let Some(first) = requests.first() else { return Vec::new() };
         let place = |request| {
-            let Some(limit) = limit else { return CellRequest::place(request, &self.instance, stop) };
-            match request.place(&self.instance, &stop.until(Instant::now() + limit)) {
+            let Some(limit) = limit else { return self.place(request, stop) };
+            match self.place(request, &stop.until(Instant::now() + limit)) {
                 Err(error) if error.is_stop() && !stop.is_stopped() => Err(EvaluationError::NotPlaced { limit }),
                 placed => placed,
             }
@@ -189,7 +214,16 @@ impl Prepared {
                     }
                     _ => None,
                 };
-                failed(Row { place_seconds: took, ..blank }, error.status(), &error.to_string())
+                // Numbers in the reason are those that the placer saw.
+                let reason = match request.key.numbering {
+                    numbering
+                        if numbering > 0 && matches!(error, EvaluationError::Place { .. }) && !error.is_stop() =>
+                    {
+                        format!("numbering {numbering}: {error}")
+                    }
+                    _ => error.to_string(),
+                };
+                failed(Row { place_seconds: took, ..blank }, error.status(), &reason)
             }
         };
         Answer { evaluation, row }

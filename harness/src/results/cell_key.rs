@@ -30,6 +30,9 @@ pub struct CellKey {
     pub repetition: u32,
     /// Seed of the repetition.
     pub seed: u64,
+    /// Which numbers ops and devices have for the placer: those given if 0.
+    #[serde(default)]
+    pub numbering: u32,
 }
 
 impl CellKey {
@@ -46,7 +49,8 @@ impl CellKey {
 
 impl fmt::Display for CellKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { graph, cluster, network, executor, placer, scheduler, repetition, seed, kinds, .. } = self;
+        let Self { graph, cluster, network, executor, placer, scheduler, repetition, seed, numbering, kinds, .. } =
+            self;
         write!(f, "{placer} with {scheduler} on {graph}@{cluster}/{network}")?;
         if !executor.is_simulator() {
             write!(f, "/{executor}")?;
@@ -54,6 +58,7 @@ impl fmt::Display for CellKey {
         if *kinds != Kinds::AsGiven {
             write!(f, " ({kinds})")?;
         }
-        write!(f, ", repetition {repetition} (seed {seed})")
+        write!(f, ", repetition {repetition} (seed {seed})")?;
+        if *numbering > 0 { write!(f, ", numbering {numbering}") } else { Ok(()) }
     }
 }

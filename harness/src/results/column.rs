@@ -32,13 +32,15 @@ pub enum Column {
     Repetition,
     /// The seed.
     Seed,
+    /// The numbering.
+    Numbering,
     /// How the cell ended.
     Status,
 }
 
 impl Column {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Suite,
         Self::Graph,
         Self::Cluster,
@@ -50,6 +52,7 @@ impl Column {
         Self::Executor,
         Self::Repetition,
         Self::Seed,
+        Self::Numbering,
         Self::Status,
     ];
 
@@ -67,6 +70,7 @@ impl Column {
             Self::Executor => "executor",
             Self::Repetition => "repetition",
             Self::Seed => "seed",
+            Self::Numbering => "numbering",
             Self::Status => "status",
         }
     }
@@ -86,7 +90,7 @@ impl Column {
         match self {
             Self::Placer => col("placer_name"),
             Self::PlacerSpec => coalesce(&[col("placer_spec"), col("placer")]),
-            Self::Repetition | Self::Seed => col(self.name()).cast(DataType::String),
+            Self::Repetition | Self::Seed | Self::Numbering => col(self.name()).cast(DataType::String),
             other => col(other.name()),
         }
     }

@@ -141,6 +141,10 @@ macro_rules! columns {
             repetition: u32 = Count, "repetition";
             /// The suite's seed + repetition: graphs, costs, clusters and random placers draw from it.
             seed: u64 = Text, "seed";
+            /// Which numbers ops and devices have for the placer: those given if 0, else the drawn ones of this number. The
+            /// answer is in the given numbers.
+            #[serde(default)]
+            numbering: u32 = Count, "numbering";
             /// How the cell ended: `ok`, `infeasible`, `error`, `timed_out`, `panicked`, `invalid`.
             status: String = Text, "status";
             /// One line that says why, unless `ok`.

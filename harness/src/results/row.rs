@@ -202,6 +202,7 @@ impl Row {
             scheduler: self.scheduler.clone(),
             repetition: self.repetition,
             seed: self.seed,
+            numbering: self.numbering,
         }
     }
 }

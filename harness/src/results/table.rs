@@ -14,8 +14,19 @@ use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
 /// The columns of a [`CellKey`], in its order.
-pub const CELL: [&str; 10] =
-    ["suite", "graph", "cluster", "kinds", "network", "executor", "placer", "scheduler", "repetition", "seed"];
+pub const CELL: [&str; 11] = [
+    "suite",
+    "graph",
+    "cluster",
+    "kinds",
+    "network",
+    "executor",
+    "placer",
+    "scheduler",
+    "repetition",
+    "seed",
+    "numbering",
+];
 
 /// Rows of a part of a table: the columns of a query over them take some ten MB.
 const PART_ROWS: usize = 1 << 18;
@@ -362,10 +373,10 @@ pub fn cell_keys(frame: &DataFrame) -> PolarsResult<Vec<CellKey>> {
     let (repetitions, seeds) = (values::<u32>(frame, "repetition")?, values::<u64>(frame, "seed")?);
     let instances = suites.into_iter().zip(graphs).zip(clusters).zip(kinds).zip(networks).zip(executors);
     let candidates = placers.into_iter().zip(schedulers);
-    let draws = repetitions.into_iter().zip(seeds);
-    let key = |((instance, (placer, scheduler)), (repetition, seed))| {
+    let draws = repetitions.into_iter().zip(seeds).zip(values::<u32>(frame, "numbering")?);
+    let key = |((instance, (placer, scheduler)), ((repetition, seed), numbering))| {
         let (((((suite, graph), cluster), kinds), network), executor) = instance;
-        CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed }
+        CellKey { suite, graph, cluster, kinds, network, executor, placer, scheduler, repetition, seed, numbering }
     };
     Ok(instances.zip(candidates).zip(draws).map(key).collect())
 }

@@ -148,7 +148,8 @@ fn missing_jobs(
 
 /// Whether two cells of a group get the same placement: one that was searched for under another network model is not it.
 fn shares_placement(plan: &RunPlan, a: Cell, b: Cell) -> bool {
-    a.placer == b.placer && (a.network == b.network || !plan.placers[a.placer].1.uses_objective())
+    (a.placer, a.numbering) == (b.placer, b.numbering)
+        && (a.network == b.network || !plan.placers[a.placer].1.uses_objective())
 }
 
 /// Whether the placements of two measured cells of a group take turns.
@@ -184,7 +185,8 @@ fn make_instance(plan: &Arc<RunPlan>, group: &CellGroup, stop: &StopToken) -> Gu
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |stop| {
         let problem = plan.problem(&group).map_err(|error| error.to_string())?;
-        Ok(Prepared::new(problem, plan.networks.iter().map(|&(_, network)| network), &stop))
+        let networks = plan.networks.iter().map(|&(_, network)| network);
+        Ok(Prepared::new(problem, networks, &stop).with_numberings(plan.suite.numberings, group.seed))
     })
 }
 
@@ -247,8 +249,8 @@ fn simulate(
 ) -> Option<Vec<Row>> {
     let first = requests.first()?;
     let placed = match pool {
-        Some(pool) if first.placer.uses_objective() => pool.install(|| first.place(prepared.instance(), stop)),
-        _ => first.place(prepared.instance(), stop),
+        Some(pool) if first.placer.uses_objective() => pool.install(|| prepared.place(first, stop)),
+        _ => prepared.place(first, stop),
     };
     requests.iter().map(|request| kept(prepared.answer(request, &placed, stop))).collect()
 }

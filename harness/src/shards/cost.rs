@@ -57,7 +57,7 @@ impl Costs {
             let placements = part.lazy()?.with_column(placed.clone().alias("seconds"));
             let placements = placements
                 .filter(col("seconds").is_not_null())
-                .group_by_stable(["graph", "cluster", "placer", "network", "repetition"])
+                .group_by_stable(["graph", "cluster", "placer", "network", "repetition", "numbering"])
                 .agg([col("seconds").first()])
                 .collect()?;
             let names =
@@ -90,7 +90,7 @@ impl Costs {
         for cell in &plan.cells {
             let (name, placer) = &plan.placers[cell.placer];
             let graph = &labels[plan.groups[cell.group].graph];
-            let placement = (cell.group, cell.placer, placer.needs_objective().then_some(cell.network));
+            let placement = (cell.group, cell.placer, cell.numbering, placer.needs_objective().then_some(cell.network));
             if last.replace(placement) != Some(placement) {
                 let own = self.place.get(&(graph.clone(), name.clone())).and_then(Mean::get);
                 let elsewhere = || self.place_by_placer.get(name).and_then(Mean::get);

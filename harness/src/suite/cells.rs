@@ -28,7 +28,7 @@ pub enum PlanError {
     #[error(transparent)]
     Problem(#[from] ProblemError),
     /// Its cells do not fit into memory.
-    #[error("{0}; the suite's repetitions multiply them")]
+    #[error("{0}; the suite's repetitions and numberings multiply them")]
     Memory(#[from] NotEnoughMemory),
     /// Its `where` names a column that is empty before the run.
     #[error("where: {column} is known only when a cell has run: use one of {known}", known = known_columns())]
@@ -69,6 +69,8 @@ pub struct Cell {
     pub group: usize,
     /// Index into [`RunPlan::placers`].
     pub placer: usize,
+    /// Which numbers ops and devices have for the placer: those given if 0.
+    pub numbering: u32,
     /// Index into [`RunPlan::networks`].
     pub network: usize,
     /// Index into [`RunPlan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
@@ -91,7 +93,8 @@ pub struct RunPlan {
     pub executors: Vec<&'static ExecutorEntry>,
     /// All groups: graphs, then clusters, then repetitions.
     pub groups: Vec<CellGroup>,
-    /// All cells that the suite selects: groups, then placers, then networks, then schedulers, then executors.
+    /// All cells that the suite selects: groups, then placers, then numberings, then networks, then schedulers, then
+    /// executors.
     pub cells: Vec<Cell>,
 }
 
@@ -194,7 +197,8 @@ impl RunPlan {
             repetitions(entry).saturating_mul(clusters as u64)
         });
         let groups = groups.fold(0, u64::saturating_add);
-        let placed: usize = (0..self.placers.len()).map(|placer| self.schedulers_for(placer).len()).sum();
+        let runs = |placer| self.schedulers_for(placer).len() * self.numberings(placer) as usize;
+        let placed: usize = (0..self.placers.len()).map(runs).sum();
         let cells = groups.saturating_mul((placed * self.networks.len() * self.executors.len()) as u64);
         check_memory(cells.saturating_mul(CELL_BYTES), || format!("a suite of {cells} cells"))
     }
@@ -214,18 +218,27 @@ impl RunPlan {
     }
 
     fn list_cells(&mut self, group: usize) {
-        for placer in 0..self.placers.len() {
+        let numbered = |placer| (0..self.numberings(placer)).map(move |numbering| (placer, numbering));
+        let placements: Vec<(usize, u32)> = (0..self.placers.len()).flat_map(numbered).collect();
+        for (placer, numbering) in placements {
             for network in 0..self.networks.len() {
                 for scheduler in self.schedulers_for(placer) {
                     for executor in 0..self.executors.len() {
-                        // Only the simulator lets a placer choose devices during the run.
-                        if scheduler.is_some() || !self.executors[executor].measures {
-                            self.cells.push(Cell { group, placer, scheduler, network, executor });
+                        // Only the simulator lets a placer choose devices during the run. What is measured is not
+                        // measured under other numbers, which would take as long again.
+                        let is_simulated = !self.executors[executor].measures;
+                        if is_simulated || scheduler.is_some() && numbering == 0 {
+                            self.cells.push(Cell { group, placer, numbering, network, scheduler, executor });
                         }
                     }
                 }
             }
         }
+    }
+
+    /// Under how many numberings a placer runs: searches, which take long and draw anyway, under the given one alone.
+    fn numberings(&self, placer: usize) -> u32 {
+        if self.placers[placer].1.uses_objective() { 1 } else { self.suite.numberings }
     }
 
     /// The schedulers that a placer runs with; `None` stands for its own decisions during the run.
@@ -288,6 +301,7 @@ impl RunPlan {
                 .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
             repetition: group.repetition,
             seed: group.seed,
+            numbering: cell.numbering,
         }
     }
 }
@@ -353,7 +367,7 @@ mod tests {
         assert_eq!(
             error("graph=convnet status=ok"),
             "where: status is known only when a cell has run: use one of suite, graph, cluster, kinds, placer, \
-             placer_spec, scheduler, network, executor, repetition, seed"
+             placer_spec, scheduler, network, executor, repetition, seed, numbering"
         );
     }
 }

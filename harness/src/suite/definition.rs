@@ -35,6 +35,10 @@ pub struct Suite {
     /// Seed of the first repetition; repetition `r` has `seed + r`.
     #[serde(default)]
     pub seed: u64,
+    /// Under how many numberings of ops and devices each placer that does not search places in each repetition: first the
+    /// given one, then drawn ones, in which random placers draw anew. What numbers decide is no quality of a placer.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub numberings: u32,
     /// Seconds that placing and simulating one placement may take; a cell beyond is an error row.
     #[serde(default)]
     pub time_limit_seconds: Option<f64>,
@@ -76,6 +80,10 @@ pub struct Suite {
 
 fn one() -> u32 {
     1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn contention_free() -> Vec<String> {
@@ -271,6 +279,9 @@ impl Suite {
         }
         if self.repetitions == 0 || self.graphs.iter().any(|graph| graph.repetitions == Some(0)) {
             return item("repetitions", "must be at least 1");
+        }
+        if self.numberings == 0 {
+            return item("numberings", "must be at least 1");
         }
         if self.time_limit_seconds.is_some_and(|limit| !(limit > 0.0 && limit <= 1e9)) {
             return item("time_limit_seconds", "must be above 0 and at most 1e9");

@@ -29,6 +29,8 @@ pub struct CellName<'a> {
     executor: Cow<'a, str>,
     repetition: u32,
     seed: u64,
+    #[serde(default)]
+    numbering: u32,
     /// How the cell ended.
     #[serde(borrow)]
     pub status: Cow<'a, str>,
@@ -86,6 +88,7 @@ impl<'a> Positions<'a> {
             executor: Cow::Borrowed(key.executor.as_str()),
             repetition: key.repetition,
             seed: key.seed,
+            numbering: key.numbering,
             status: Cow::Borrowed(""),
         })
     }
@@ -103,6 +106,7 @@ impl<'a> Positions<'a> {
         let cell = Cell {
             group: *self.groups.get(&group)?,
             placer: *self.placers.get(&*name.placer)?,
+            numbering: name.numbering,
             network: *self.networks.get(&*name.network)?,
             scheduler,
             executor: *self.executors.get(&*name.executor)?,
@@ -123,6 +127,7 @@ mod tests {
         let text = r#"
             name = "s"
             repetitions = 3
+            numberings = 2
             seed = 5
             networks = ["one_port", "contention_free"]
             placers = ["heft", "cats", "random"]
@@ -150,6 +155,7 @@ mod tests {
                     ("\"suite\":\"s\"", "\"suite\":\"t\""),
                     ("\"seed\":", "\"seed\":1"),
                     ("\"repetition\":", "\"repetition\":9"),
+                    ("\"numbering\":", "\"numbering\":9"),
                     ("\"executor\":\"simulate\"", "\"executor\":\"threads\""),
                     ("\"placer\":\"heft\"", "\"placer\":\"random\""),
                 ] {

@@ -6,7 +6,7 @@ use placebench_algorithms::fairness::{Exception, Law};
 use placebench_algorithms::{Placer, RegistryEntry, Scheduler, Spec, StopToken, registry};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpSpec};
 use placebench_harness::evaluate::Evaluator;
-use placebench_harness::execute::simulate::{ContentionFree, Simulator};
+use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, NetworkModel, Simulator};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
@@ -40,11 +40,14 @@ fn contenders() -> Vec<Contender> {
 
 impl Contender {
     fn makespan(&self, instance: &Instance) -> f64 {
+        self.makespan_under(instance, &ContentionFree)
+    }
+
+    fn makespan_under(&self, instance: &Instance, network: &'static dyn NetworkModel) -> f64 {
         let stop = StopToken::default();
         let evaluator = Evaluator { instance, reference: None, seed: 7, stop: &stop };
-        let placed =
-            evaluator.place(&*self.placer, &ContentionFree).unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        let evaluation = evaluator.execute(&placed, Some(&*self.scheduler), &Simulator::new(&ContentionFree));
+        let placed = evaluator.place(&*self.placer, network).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let evaluation = evaluator.execute(&placed, Some(&*self.scheduler), &Simulator::new(network));
         evaluation.unwrap_or_else(|error| panic!("{}: {error}", self.name)).metrics.makespan
     }
 }
@@ -151,6 +154,29 @@ fn the_exact_laws_are_kept_where_ops_and_transfers_have_overheads() {
             let declared = contender.exceptions.iter().any(|exception| exception.law == law);
             if !declared && !is_kept(law, &ratios(contender, &problems, law, 1)) {
                 wrong.push(format!("{} breaks '{}'", contender.name, law.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A device that no op may run on carries nothing: it widens no port, and changes no mean that a partitioner weighs by.
+#[test]
+fn a_device_without_use_changes_nothing_under_any_network_model() {
+    let problems: Vec<Problem> = (0..6).map(|seed| random(seed, 24)).collect();
+    let left_out = ["optimal", "reinforce", "cross_entropy", "simulated_annealing"];
+    let mut wrong = Vec::new();
+    for contender in contenders().iter().filter(|contender| !left_out.contains(&contender.name)) {
+        if contender.exceptions.iter().any(|exception| exception.law == Law::UnusableDevice) {
+            continue;
+        }
+        for network in NETWORK_MODELS {
+            for problem in &problems {
+                let before = contender.makespan_under(&problem.instance(), network);
+                let after = contender.makespan_under(&problem.with_unusable_device(0).instance(), network);
+                if (after / before).ln().abs() > ROUNDING {
+                    wrong.push(format!("{} under {}: {before}, then {after}", contender.name, network.name()));
+                }
             }
         }
     }

@@ -21,7 +21,7 @@ impl Scores {
                 (0..self.placers.len()).filter(|&placer| self.cells(placer, index).next().is_some()).collect();
             let bar = |placer: usize, scheduler: &str| {
                 let cell = self.cells(placer, index).find(|cell| self.scheduler(cell) == scheduler)?;
-                let value = cell.values().and_then(Estimate::of);
+                let value = cell.values().and_then(|values| Estimate::of(&values));
                 Some(Bar { value, key: here.key.mark(&self.placers[placer], scheduler) })
             };
             let bars = groups.iter().map(|&placer| series.iter().map(|scheduler| bar(placer, scheduler)).collect());
@@ -53,7 +53,7 @@ impl Scores {
         let shared = grouped((0..self.instances().len()).map(shared));
         for ((graph, setting), here) in shared.into_iter().filter(|(_, here)| here.len() > 1) {
             let bar = |placer: usize, scenario: usize| {
-                let value = self.best(placer, scenario).and_then(|best| Estimate::of(best.values()?));
+                let value = self.best(placer, scenario).and_then(|best| Estimate::of(&best.values()?));
                 Some(Bar { value, key: self.mark(placer, scenario) })
             };
             let bars =

@@ -26,7 +26,7 @@ impl Scores {
                     let values = self.best(placer, scenario)?.values()?;
                     Some((
                         f64::from(self.instances()[scenario].devices),
-                        Estimate::of(values)?,
+                        Estimate::of(&values)?,
                         self.mark(placer, scenario),
                     ))
                 };
@@ -61,7 +61,7 @@ impl Scores {
                 let curve = |scheduler: &str| {
                     let point = |&(value, placer): &(f64, usize)| {
                         let cell = self.cells(placer, index).find(|cell| self.scheduler(cell) == scheduler)?;
-                        Some((value, Estimate::of(cell.values()?)?, own.mark(&self.placers[placer], scheduler)))
+                        Some((value, Estimate::of(&cell.values()?)?, own.mark(&self.placers[placer], scheduler)))
                     };
                     let points: Vec<_> = sweep.variants.iter().filter_map(point).collect();
                     (points.len() > 1).then(|| Curve { name: scheduler.to_owned(), points })

@@ -26,7 +26,10 @@ pub(super) fn timeline(
     let keys = cells.and_then(|cells| cell_keys(&cells)).map_err(|error| error.to_string())?;
     // Repetitions come in ascending order.
     let key = keys.first().ok_or("no row is selected")?;
-    let repeats = |other: &CellKey| CellKey { repetition: key.repetition, seed: key.seed, ..other.clone() } == *key;
+    let repeats = |other: &CellKey| {
+        let &CellKey { repetition, seed, numbering, .. } = key;
+        CellKey { repetition, seed, numbering, ..other.clone() } == *key
+    };
     if !keys.iter().all(repeats) {
         return Err(format!("a timeline is of one cell: select more than {}", key.mark()));
     }

@@ -92,6 +92,7 @@ impl Asked {
                 scheduler: scheduler.name.clone(),
                 repetition: 0,
                 seed: args.seed,
+                numbering: 0,
             },
             spec: spec.as_deref(),
             memory: problem.instance.memory_rule(),

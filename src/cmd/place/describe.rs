@@ -5,8 +5,10 @@ use placebench::harness::evaluate::Evaluation;
 use placebench::harness::measurement::Measurement;
 use placebench::harness::results::Row;
 
+use super::numberings::Numberings;
+
 /// The lines of a terminal.
-pub(super) fn describe(row: &Row, evaluation: &Evaluation) -> String {
+pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&Numberings>) -> String {
     let (metrics, unit) = (&evaluation.metrics, row.time_unit.as_str());
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
@@ -31,9 +33,10 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation) -> String {
         ("cut", format!("{} on {} edges", bytes_text(metrics.cut_bytes as f64), metrics.cut_edges)),
         ("peak memory", format!("{peak} on one device; memory rule {rule}")),
     ];
+    let numbered = numberings.map(|numberings| ("numberings", numberings.text(unit)));
     let measurement = evaluation.timeline.measurement();
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
-    let lines = lines.into_iter().chain(measured.into_iter().flatten());
+    let lines = lines.into_iter().chain(numbered).chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
 }
 

@@ -157,7 +157,7 @@ fn peft(way: Way<'_>) -> Option<Schedule> {
     list_pass(way, &most_urgent_first(&way, &by_rank), Insertion::Timed, FinishPlusCost(&table))
 }
 
-/// A partitioner as a placer, with the defaults of such placers.
+/// A partitioner as a placer that keeps balance, and what crosses blocks small.
 fn partitioned(partitioner: Box<dyn Partitioner>) -> Partitioned {
     Partitioned { partitioner, epsilon: 0.03, vertex_weight: VertexWeight::Work, edge_weight: EdgeWeight::Bytes }
 }

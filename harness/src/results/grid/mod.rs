@@ -3,7 +3,8 @@
 //! `table`, `rank`, `compare`, `trend`, summaries, figures, claims and pages ask the grid, so they cannot disagree.
 //! `docs/METHODOLOGY.md`, "How a run is condensed", states the rules and says why:
 //!
-//! - An instance is what [`InstanceKey`] names. Repetitions are draws within it.
+//! - An instance is what [`InstanceKey`] names. Repetitions are draws within it. A placer's value of a draw is the mean over
+//!   the numberings of ops and devices under which it placed.
 //! - A candidate is a placer under a scheduler. It has a value on an instance if every draw of the instance gave it one:
 //!   their mean. One failed or missing draw fails it.
 //! - A placer stands on an instance by its best scheduler: that of the best mean over the draws, the first listed of equals.
@@ -83,8 +84,10 @@ pub struct GridCell {
     pub placer: u32,
     /// Index into [`Grid::schedulers`].
     pub scheduler: u32,
-    /// A value for each draw; NaN where there is none.
+    /// For each draw a value under each numbering; NaN where there is none.
     values: Box<[f64]>,
+    /// Under how many numberings of ops and devices the placer placed in each draw.
+    numberings: u32,
     /// Number of its first row.
     pub first: u32,
     /// Number of its first row that failed.
@@ -101,18 +104,26 @@ pub struct GridCell {
 
 impl GridCell {
     /// One value a draw, in the order of [`GridInstance::draws`]; `None` if any draw has none.
-    pub fn values(&self) -> Option<&[f64]> {
-        self.values.iter().all(|value| !value.is_nan()).then_some(&*self.values)
+    pub fn values(&self) -> Option<Vec<f64>> {
+        (0..self.values.len() / self.numberings as usize).map(|draw| self.value(draw)).collect()
     }
 
-    /// The value of a draw.
+    /// The value of a draw: the mean over its numberings; `None` if any of them has no value.
     pub fn value(&self, draw: usize) -> Option<f64> {
-        Some(self.values[draw]).filter(|value| !value.is_nan())
+        let width = self.numberings as usize;
+        let own = &self.values[draw * width..][..width];
+        Some(own.iter().sum::<f64>() / width as f64).filter(|value| !value.is_nan())
+    }
+
+    /// Under how many numberings of ops and devices the placer placed in each draw.
+    pub fn numberings(&self) -> u32 {
+        self.numberings
     }
 
     /// The mean over the draws; `None` if any draw has no value.
     pub fn mean(&self) -> Option<f64> {
-        Some(self.values()?.iter().sum::<f64>() / self.values.len() as f64)
+        let mean = self.values.iter().sum::<f64>() / self.values.len() as f64;
+        Some(mean).filter(|mean| !mean.is_nan())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the rows of tables into the grid, in one pass.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use polars::prelude::{DataFrame, Expr, PolarsError, PolarsResult, col, polars_err};
 
@@ -63,8 +63,16 @@ impl Grid {
 /// A candidate on an instance while rows are read.
 struct CellSoFar {
     cell: GridCell,
-    /// Draw, run and value of each row.
-    rows: Vec<(u32, u32, f64)>,
+    rows: Vec<GridRow>,
+}
+
+/// What a row says of its cell.
+struct GridRow {
+    draw: u32,
+    numbering: u32,
+    run: u32,
+    /// NaN if it has none.
+    value: f64,
 }
 
 struct InstanceSoFar {
@@ -121,7 +129,17 @@ impl GridBuilder {
     /// The columns that [`GridBuilder::add`] needs. `values` are those of the metric that candidates are judged by,
     /// and of the other metrics.
     pub(crate) fn columns(values: impl Iterator<Item = Expr>) -> Vec<Expr> {
-        let names = ["placer", "scheduler", "status", "assumptions_broken", "row", "repetition", "seed", "time_unit"];
+        let names = [
+            "placer",
+            "scheduler",
+            "status",
+            "assumptions_broken",
+            "row",
+            "repetition",
+            "seed",
+            "numbering",
+            "time_unit",
+        ];
         let numbers = ["devices", "ops", "edges", "lower_bound"];
         let named = INSTANCE.into_iter().chain(names).chain(numbers).map(col);
         let values = values.enumerate().map(|(index, value)| value.alias(format!("value {index}")));
@@ -142,6 +160,7 @@ impl GridBuilder {
         let (specs, statuses) = (self.all_specs.of(frame, "spec")?, self.statuses.of(frame, "status")?);
         let assumptions = self.assumptions.of_nullable(frame, "assumptions_broken")?;
         let (rows, repetitions) = (values::<u32>(frame, "row")?, values::<u32>(frame, "repetition")?);
+        let numberings = values::<u32>(frame, "numbering")?;
         let (seeds, bounds) = (values::<u64>(frame, "seed")?, values::<Option<f64>>(frame, "lower_bound")?);
         let (ops, edges) = (values::<u64>(frame, "ops")?, values::<u64>(frame, "edges")?);
         let metrics = (0..=self.others.len())
@@ -196,6 +215,7 @@ impl GridBuilder {
                     placer,
                     scheduler,
                     values: Box::default(),
+                    numberings: 1,
                     first: number,
                     first_failed: None,
                     of_repetition_0: None,
@@ -208,7 +228,7 @@ impl GridBuilder {
             });
             let CellSoFar { cell, rows } = &mut instance.cells[cell as usize];
             let value = metrics[0][row];
-            rows.push((draw, run, value.unwrap_or(f64::NAN)));
+            rows.push(GridRow { draw, numbering: numberings[row], run, value: value.unwrap_or(f64::NAN) });
             if Some(status) != ok {
                 cell.first_failed.get_or_insert(number);
             } else if value.is_none() {
@@ -218,7 +238,7 @@ impl GridBuilder {
                 let reason = if Some(status) == ok { &no_value } else { &**self.statuses.name(status) };
                 cell.why = Some(self.reasons.code(reason));
             }
-            if value.is_some() && repetitions[row] == 0 {
+            if value.is_some() && repetitions[row] == 0 && numberings[row] == 0 {
                 cell.of_repetition_0.get_or_insert(number);
             }
             for (other, metric) in cell.others.iter_mut().zip(&metrics[1..]) {
@@ -243,19 +263,26 @@ impl GridBuilder {
             order.sort_by_key(|&draw| (draws[draw].repetition, draws[draw].seed));
             let mut finished = Vec::with_capacity(cells.len());
             for CellSoFar { cell, mut rows } in cells {
-                rows.sort_by_key(|&(draw, ..)| draw);
-                if let Some(twice) = rows.windows(2).find(|rows| rows[0].0 == rows[1].0) {
-                    let [first, second] = [0, 1].map(|row: usize| twice[row].1 as usize);
+                rows.sort_by_key(|row| (row.draw, row.numbering));
+                let is_twice =
+                    |pair: &&[GridRow]| (pair[0].draw, pair[0].numbering) == (pair[1].draw, pair[1].numbering);
+                if let Some(twice) = rows.windows(2).find(is_twice) {
+                    let [first, second] = [0, 1].map(|row: usize| twice[row].run as usize);
                     let run = match first == second {
                         true => runs[first].to_owned(),
                         false => format!("{} and {}", runs[first], runs[second]),
                     };
-                    return Err(self.duplicate(&key, &cell, draws[twice[0].0 as usize], run));
+                    return Err(self.duplicate(&key, &cell, draws[twice[0].draw as usize], twice[0].numbering, run));
                 }
-                let mut values = vec![f64::NAN; draws.len()];
-                rows.iter().for_each(|&(draw, _, value)| values[draw as usize] = value);
-                let values = order.iter().map(|&draw| values[draw]).collect();
-                finished.push(GridCell { values, ..cell });
+                let numberings: BTreeSet<u32> = rows.iter().map(|row| row.numbering).collect();
+                let width = numberings.len();
+                let mut values = vec![f64::NAN; draws.len() * width];
+                for (column, numbering) in numberings.into_iter().enumerate() {
+                    let of_numbering = rows.iter().filter(|row| row.numbering == numbering);
+                    of_numbering.for_each(|row| values[row.draw as usize * width + column] = row.value);
+                }
+                let values = order.iter().flat_map(|&draw| &values[draw * width..][..width]).copied().collect();
+                finished.push(GridCell { values, numberings: width as u32, ..cell });
             }
             let draws = order.into_iter().map(|draw| draws[draw]).collect();
             instances.push(GridInstance { key, time_unit, devices, draws, cells: finished });
@@ -292,7 +319,7 @@ impl GridBuilder {
         })
     }
 
-    fn duplicate(&self, key: &InstanceKey, cell: &GridCell, draw: Draw, run: String) -> GridError {
+    fn duplicate(&self, key: &InstanceKey, cell: &GridCell, draw: Draw, numbering: u32, run: String) -> GridError {
         let InstanceKey { suite, graph, cluster, kinds, network, executor, .. } = key.clone();
         let cell = CellKey {
             suite,
@@ -305,6 +332,7 @@ impl GridBuilder {
             scheduler: self.schedulers.name(cell.scheduler).to_string(),
             repetition: draw.repetition,
             seed: draw.seed,
+            numbering,
         };
         GridError::Duplicate { run, cell: Box::new(cell) }
     }

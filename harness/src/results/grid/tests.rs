@@ -52,9 +52,43 @@ fn repetitions_are_averaged_before_ratios_are_taken_and_before_a_scheduler_is_ch
     ];
     let (grid, standings) = (grid_of(&rows), standings_of(&rows));
     let best = standings.cell(&grid, 0, 0).unwrap();
-    assert_eq!((best.scheduler, best.mean(), best.values()), (1, Some(2.5), Some(&[3.0, 2.0][..])));
+    assert_eq!((best.scheduler, best.mean(), best.values()), (1, Some(2.5), Some(vec![3.0, 2.0])));
     assert_eq!((standings.ratio(0, 0), standings.ratio(1, 0)), (Some(1.0), Some(2.0)));
     assert_eq!((&standings.means[..], &standings.order[..]), (&[Some(1.0), Some(2.0)][..], &[0, 1][..]));
+}
+
+#[test]
+fn numberings_are_averaged_within_a_draw_and_a_search_that_has_one_is_judged_by_it() {
+    let numbered = |numbering: u32, row: Row| Row { numbering, ..row };
+    let mut rows = vec![
+        numbered(1, row("g", "x", "a", 1, Some(9.0))),
+        numbered(0, row("g", "x", "a", 0, Some(1.0))),
+        numbered(1, row("g", "x", "a", 0, Some(3.0))),
+        numbered(0, row("g", "x", "a", 1, Some(7.0))),
+        row("g", "search", "a", 0, Some(4.0)),
+        row("g", "search", "a", 1, Some(6.0)),
+    ];
+    let grid = grid_of(&rows);
+    let [x, search] = [0, 1].map(|cell: usize| &grid.instances[0].cells[cell]);
+    assert_eq!((x.value(0), x.value(1), x.mean(), x.numberings()), (Some(2.0), Some(8.0), Some(5.0), 2));
+    assert_eq!(x.values(), Some(vec![2.0, 8.0]), "deviations are of draws, not of numberings");
+    assert_eq!(
+        (search.value(0), search.value(1), search.mean(), search.numberings()),
+        (Some(4.0), Some(6.0), Some(5.0), 1)
+    );
+    assert_eq!(grid.drawn_graphs(&[0]).len(), 2, "two graphs were drawn, however many numberings each has");
+    // A numbering that failed, or is missing, fails its draw and with it the cell.
+    rows[0].makespan = None;
+    rows[0].status = "infeasible".into();
+    assert_eq!(
+        (grid_of(&rows).instances[0].cells[0].value(0), grid_of(&rows).instances[0].cells[0].mean()),
+        (Some(2.0), None)
+    );
+    rows.remove(0);
+    assert_eq!(grid_of(&rows).instances[0].cells[0].mean(), None);
+    rows.push(rows[0].clone());
+    let twice = Grid::new(&Table::new(&rows).unwrap(), Metric::Makespan, &[]).unwrap_err().to_string();
+    assert!(twice.contains("repetition 0 (seed 0)"), "{twice}");
 }
 
 #[test]

@@ -1,0 +1,130 @@
+//! What a placer answers under other numbers of ops and devices, in the given ones.
+
+use std::sync::Arc;
+
+use placebench_algorithms::{Placer, RegistryEntry, Scheduler, Spec, StopToken, registry};
+use placebench_datasets::{Instance, Renumbered};
+use placebench_harness::evaluate::Evaluator;
+use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
+use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
+use placebench_harness::runner::{Silent, run};
+use placebench_harness::suite::{RunPlan, Suite};
+
+fn problem(graph: &str, cluster: &str) -> Instance {
+    let cluster = ClusterEntry { kinds: Some(Kinds::AcceleratorsOnly), ..ClusterEntry::named(cluster).unwrap() };
+    Problem::new(&GraphEntry::named(graph).unwrap(), &cluster, 1).unwrap().instance
+}
+
+/// Every placer that does not search, with its name.
+fn placers() -> Vec<(String, Box<dyn Placer>)> {
+    let make = |entry: &'static RegistryEntry<dyn Placer>| {
+        (entry.name.clone(), entry.make(&Spec { name: entry.name.clone(), params: Vec::new() }).unwrap())
+    };
+    registry::placers().map(make).filter(|(name, placer)| !placer.uses_objective() && name != "optimal").collect()
+}
+
+fn makespan(
+    instance: &Instance,
+    placer: &dyn Placer,
+    scheduler: &dyn Scheduler,
+    network: &'static dyn NetworkModel,
+    drawn: Option<&Arc<Renumbered>>,
+) -> f64 {
+    let stop = StopToken::default();
+    let evaluator = Evaluator { instance, reference: None, seed: 7, stop: &stop };
+    let placed = match drawn {
+        None => evaluator.place(placer, network),
+        Some(drawn) => evaluator.place_renumbered(placer, network, drawn),
+    };
+    // The validator checks the translated timeline against the given instance.
+    evaluator.execute(&placed.unwrap(), Some(scheduler), &Simulator::new(network)).unwrap().metrics.makespan
+}
+
+/// A plan's order and an online placer's choices decide a simulation, whatever the numbers are: so the translated answer is
+/// worth what the answer is worth where it was given.
+#[test]
+fn a_translated_answer_is_worth_what_it_was_worth_under_the_drawn_numbers() {
+    let instance = problem("convnet", "gtx1080x4");
+    let drawn = Arc::new(Renumbered::draw(&instance, 11));
+    let planned = registry::scheduler(&"static".parse().unwrap()).unwrap();
+    let mut compared = 0;
+    for (name, placer) in placers() {
+        if placer.online().is_none() && !placer.makes_plan() {
+            continue;
+        }
+        let network = NETWORK_MODELS[0];
+        let translated = makespan(&instance, &*placer, &*planned, network, Some(&drawn));
+        let there = makespan(drawn.instance(), &*placer, &*planned, network, None);
+        assert!((translated / there - 1.0).abs() < 1e-12, "{name}: {translated} translated, {there} there");
+        compared += 1;
+    }
+    assert!(compared > 15, "{compared}");
+}
+
+/// Sends and receives that a plan lists keep their ops.
+#[test]
+fn every_placer_answers_under_other_numbers_on_every_network_and_where_transfers_occupy_devices() {
+    let pct = registry::scheduler(&"pct".parse().unwrap()).unwrap();
+    let planned = registry::scheduler(&"static".parse().unwrap()).unwrap();
+    let instance = problem("leveled(levels=6,nodes_per_level=[3,6])", "laich7");
+    let busy = instance.shared_cluster().as_ref().clone().with_send_ops(5.0).unwrap();
+    let busy = Instance::new(instance.shared_graph(), busy).unwrap();
+    for instance in [&instance, &busy] {
+        let drawn = Arc::new(Renumbered::draw(instance, 3));
+        // The graph has no layers.
+        let placers = placers().into_iter().filter(|(name, _)| name != "expert");
+        for (name, placer) in placers {
+            for network in NETWORK_MODELS {
+                let scheduler = if placer.makes_plan() { &planned } else { &pct };
+                let found = makespan(instance, &*placer, &**scheduler, network, Some(&drawn));
+                assert!(found > 0.0, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_change_what_ties_decide_and_a_suite_runs_under_as_many_as_it_says() {
+    let text = r#"
+        name = "numbered"
+        numberings = 4
+        placers = ["peft", "random", "cats", "simulated_annealing(budget=20)"]
+        schedulers = ["static", "pct"]
+        [[graph]]
+        catalogue = "convnet"
+        [[cluster]]
+        preset = "gtx1080x4"
+        kinds = "accelerators_only"
+    "#;
+    let rows = |text: &str| {
+        let plan = Arc::new(RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap());
+        let rows = std::sync::Mutex::new(Vec::new());
+        let keep = |row: &placebench_harness::results::Row| -> Result<(), ()> {
+            rows.lock().unwrap().push(row.clone());
+            Ok(())
+        };
+        assert!(run(&plan, |_| false, &StopToken::default(), &Silent, keep).unwrap().is_complete());
+        let mut rows = rows.into_inner().unwrap();
+        rows.sort_by_key(|row| row.key());
+        assert!(rows.iter().all(|row| row.is_ok()), "{rows:?}");
+        rows
+    };
+    let numbered = rows(text);
+    let of = |placer: &str, scheduler: &str| -> Vec<f64> {
+        let of = |row: &&placebench_harness::results::Row| row.placer == placer && row.scheduler == scheduler;
+        numbered.iter().filter(of).filter_map(|row| row.makespan).collect()
+    };
+    assert_eq!([of("peft", "static").len(), of("random", "pct").len(), of("cats", "online").len()], [4, 4, 4]);
+    assert_eq!(of("simulated_annealing(budget=20)", "pct").len(), 1, "searches draw anyway");
+    for (placer, scheduler) in [("peft", "static"), ("random", "pct")] {
+        let makespans = of(placer, scheduler);
+        assert!(makespans[1..].iter().any(|makespan| *makespan != makespans[0]), "{placer}: {makespans:?}");
+    }
+    // Those of the given numbers are the rows of a suite without numberings.
+    let given = rows(&text.replace("numberings = 4", ""));
+    let of_given = numbered.iter().filter(|row| row.numbering == 0);
+    let told = |row: &placebench_harness::results::Row| (row.key(), row.makespan.map(f64::to_bits));
+    assert_eq!(of_given.map(told).collect::<Vec<_>>(), given.iter().map(told).collect::<Vec<_>>());
+    let refused = Suite::parse(&text.replace("numberings = 4", "numberings = 0"), "s.toml").unwrap_err().to_string();
+    assert_eq!(refused, "s.toml: numberings: must be at least 1");
+}
