@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::common::{placebench, text};
 
-/// Random graphs, three draws each under two numberings: averaging before or after taking ratios gives different means, and a scheduler that is
-/// best in one draw is not in another. `tight` has too little memory for some placers, so that some fail.
+/// Random graphs, three draws each under two numberings: averaging before or after taking ratios gives different means,
+/// and a scheduler that is best in one draw is not in another. `tight` has too little memory for some placers, so that some fail.
 const SUITE: &str = r#"
 name = "agree"
 repetitions = 3

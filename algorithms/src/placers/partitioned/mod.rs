@@ -47,7 +47,7 @@ pub struct Partitioned {
 impl Partitioned {
     /// By how much a block may exceed its share by default. A makespan is no sum of loads: a looser balance lets a partitioner
     /// keep together what would wait for transfers. Chosen with the suite `docs/suites/partition-defaults.toml`, on graphs
-    /// that no built-in suite has.
+    /// that the suites `default`, `mixed` and `algorithms` do not have.
     const EPSILON: f64 = 0.3;
     /// What the authors of all partitioners take for granted.
     pub const ASSUMES: &'static [Assumption] =
