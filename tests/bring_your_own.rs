@@ -18,7 +18,7 @@ const SUITE: &str = r#"
 name = "mine"
 repetitions = 2
 seed = 40
-time_limit_seconds = 6
+time_limit_seconds = 2
 placers = ["hashing"]
 schedulers = ["pct", "static"]
 
@@ -39,11 +39,11 @@ command = ["sh", "-c", "echo \"seed $PLACEBENCH_SEED\" >&2; exit 1"]
 
 [[placer]]
 name = "slow"
-command = ["sh", "-c", "echo thinking >&2; sleep 1000"]
+command = ["sh", "-c", "echo thinking >&2; while :; do :; done"]
 
 [[placer]]
 name = "slower"
-time_limit_seconds = 0.5
+time_limit_seconds = 0.2
 command = ["sh", "-c", "sleep 1000"]
 
 [[placer]]
@@ -84,8 +84,10 @@ fn a_suite_runs_programs_beside_its_placers_and_their_failures_are_rows() {
         "hashing: ok: -",
         "all-on-gpu2: ok: -",
         "crash: error: the placer's program exited with code 1; the last line of its stderr: seed 40",
-        "slow: timed_out: the placer's program was killed: not done within 6 s; the last line of its stderr: thinking",
-        "slower: timed_out: the placer's program was killed: not done within 0.5 s; it wrote nothing to stderr",
+        "slow: timed_out: the placer's program was killed: not done within 2 s of processor time, or 20 s by the clock; the \
+         last line of its stderr: thinking",
+        "slower: timed_out: the placer's program was killed: not done within 0.2 s of processor time, or 2 s by the clock; \
+         it wrote nothing to stderr",
         "wrong: error: the placer's program wrote 'cpu9' in line 2 of standard output, which is no device: did you mean \
          'cpu0'?; it wrote nothing to stderr",
         "helpless: infeasible: the placer's program found no feasible placement (exit code 3); the last line of its \

@@ -124,6 +124,32 @@ fn a_regression_fails_every_night_until_it_is_gone_or_accepted() {
 }
 
 #[test]
+fn what_is_broken_from_the_first_night_fails_every_night_until_it_is_repaired_or_accepted() {
+    let nights = Nights::new();
+    let placer = |exit: &str| {
+        let suite = format!("{SUITE}\n[[placer]]\nname = \"mine\"\ncommand = [\"sh\", \"-c\", \"{exit}\"]\n");
+        fs::write(nights.folder.path().join("tiny.toml"), suite).unwrap();
+    };
+    placer("exit 7");
+    for _ in 0..2 {
+        let report = nights.night(1);
+        assert!(report.contains("broken: error: mine with fifo on convnet@laich7"), "{report}");
+        assert!(report.contains("exited with code 7"), "{report}");
+        assert!(!nights.path("good").exists());
+    }
+    assert_eq!(nights.script(&["--accept", "state"]).status.code(), Some(0));
+    let accepted = nights.night(0);
+    assert!(accepted.is_empty(), "{accepted}");
+    // What was accepted is in the report, and no more. That no placement is feasible needs no acceptance.
+    let report = fs::read_to_string(nights.path("report.md")).unwrap();
+    assert!(report.contains("Cells without a result in both runs: 2"), "{report}");
+    placer("exit 3");
+    let nights = Nights { folder: nights.folder };
+    fs::remove_dir_all(nights.folder.path().join("state")).unwrap();
+    nights.night(0);
+}
+
+#[test]
 fn a_night_that_a_crash_cut_short_goes_on_and_half_a_folder_is_dropped() {
     let nights = Nights::new();
     nights.night(0);

@@ -333,6 +333,99 @@ fn what_a_program_started_ends_when_placebench_is_killed_and_the_run_resumes() {
     assert!(placebench(folder.path(), &["table", "r"]).status.code() == Some(1), "no cell is done");
 }
 
+/// Runs the suite's own placer; answers with exit code, standard error, and the statuses of the rows that were kept.
+#[cfg(target_os = "linux")]
+fn kept(folder: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
+    let output = placebench(folder, args);
+    (output.status.code(), text(&output.stderr), statuses(folder))
+}
+
+#[cfg(target_os = "linux")]
+fn statuses(folder: &Path) -> Vec<String> {
+    placebench::harness::runner::read_run(&folder.join("r")).unwrap().into_iter().map(|row| row.status).collect()
+}
+
+#[cfg(target_os = "linux")]
+const OWN_RUN: [&str; 7] = ["run", "s/own.toml", "--out", "r", "-q", "--where", "placer=mine"];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_to_the_whole_tree_leaves_no_row_and_the_run_resumes() {
+    for (signal, delay) in [("-TERM", 0), ("-INT", 300), ("-HUP", 300)] {
+        let folder = tempfile::tempdir().unwrap();
+        own_suite(
+            folder.path(),
+            "echo $$ >../own.new; mv ../own.new ../own; [ -e ../go ] || sleep 300; printf 'cpu0\\ncpu0\\ncpu0\\n'",
+        );
+        let running = Running::start(folder.path(), &OWN_RUN);
+        until(|| folder.path().join("own").exists());
+        // The program first: it dies before the run has heard of the signal.
+        let own = fs::read_to_string(folder.path().join("own")).unwrap();
+        assert!(Command::new("kill").args([signal, own.trim()]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(delay));
+        running.signal(signal);
+        let output = running.end();
+        assert_eq!(output.status.code(), Some(130), "{signal}: {}", text(&output.stderr));
+        assert_eq!(statuses(folder.path()), Vec::<String>::new(), "{signal}");
+        fs::write(folder.path().join("go"), "").unwrap();
+        let (code, said, statuses) = kept(folder.path(), &OWN_RUN);
+        assert_eq!((code, statuses), (Some(0), vec!["ok".to_owned(); 2]), "{signal}: {said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_system_kills_is_interrupted_and_the_same_command_runs_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), "[ -e ../go ] || kill -KILL $$; printf 'cpu0\\ncpu0\\ncpu0\\n'");
+    let (code, said, found) = kept(folder.path(), &OWN_RUN);
+    assert_eq!((code, found), (Some(1), vec!["interrupted".to_owned(); 2]), "{said}");
+    assert!(said.contains("r: the machine cut 2 of 2 cells short") && said.contains("memory_limit_mib"), "{said}");
+    assert!(!folder.path().join("r/results.parquet").exists());
+    fs::write(folder.path().join("go"), "").unwrap();
+    let (code, said, found) = kept(folder.path(), &OWN_RUN);
+    assert_eq!((code, found), (Some(0), vec!["ok".to_owned(); 2]), "{said}");
+}
+
+/// The program changes an input as an editor would while the run goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_input_that_changes_while_the_run_goes_on_ends_it_with_its_name() {
+    for file in ["g.csv", "mine.sh"] {
+        let folder = tempfile::tempdir().unwrap();
+        let change = format!("[ -e ../changed ] || {{ echo ' ' >>{file}; touch ../changed; }}");
+        own_suite(folder.path(), &format!("{change}\nprintf 'cpu0\\ncpu0\\ncpu0\\n'"));
+        let before = fs::read(folder.path().join("s").join(file)).unwrap();
+        let (code, said, found) = kept(folder.path(), &OWN_RUN);
+        assert_eq!((code, found.len()), (Some(1), 0), "{said}");
+        assert!(said.starts_with(&format!("error: s/{file}: has changed while the run went on")), "{said}");
+        // As it was, the run goes on.
+        assert_one_line_error(&placebench(folder.path(), &OWN_RUN), &format!("s/{file} has changed since this run began"));
+        fs::write(folder.path().join("s").join(file), before).unwrap();
+        let (code, said, found) = kept(folder.path(), &OWN_RUN);
+        assert_eq!((code, found), (Some(0), vec!["ok".to_owned(); 2]), "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_journal_that_is_damaged_in_the_middle_is_named_and_its_cell_runs_again() {
+    let folder = tempfile::tempdir().unwrap();
+    own_suite(folder.path(), ALL_ON_ONE);
+    let args = ["run", "s/own.toml", "--out", "r", "-q"];
+    assert!(placebench(folder.path(), &args).status.success());
+    let journal = folder.path().join("r/cells.jsonl");
+    let lines: Vec<String> = fs::read_to_string(&journal).unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 6);
+    let damaged = format!("{}\n{}\u{0}\u{0}\n{}\n", lines[0], &lines[1][..50], lines[2..].join("\n"));
+    fs::write(&journal, damaged).unwrap();
+    fs::remove_file(folder.path().join("r/results.parquet")).unwrap();
+    let (code, said, found) = kept(folder.path(), &args);
+    assert_eq!((code, found), (Some(0), vec!["ok".to_owned(); 6]), "{said}");
+    assert!(said.contains("r/cells.jsonl:2: not a row (") && said.contains("its cell runs again"), "{said}");
+    assert_eq!(fs::read_to_string(&journal).unwrap().lines().count(), 7);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_that_cannot_start_are_one_line_and_nothing_waits_for_them() {

@@ -24,6 +24,7 @@ pub mod ranks;
 pub mod registry;
 mod scheduler;
 pub mod schedulers;
+mod stop;
 mod total;
 
 pub use algorithm::{Algorithm, RegistryEntry, Role};
@@ -33,5 +34,6 @@ pub use online::{ONLINE, OnlinePlacer, OnlinePolicy, OnlineState};
 pub use place_error::{ExternalFault, PlaceError};
 pub use placebench_base::params::{Named, Number, ParamSpec, Params, above, above_to};
 pub use placebench_base::spec::{Spec, SpecError};
-pub use placer::{Decision, Judgement, Objective, PlaceContext, Placer, Plan, StopToken};
+pub use placer::{Decision, Judgement, Objective, PlaceContext, Placer, Plan};
 pub use scheduler::{Policy, Scheduler, SchedulerError, SimulationState, Task};
+pub use stop::StopToken;

@@ -28,7 +28,7 @@ pub enum PlaceError {
         /// The most that one of them has left.
         free_bytes: u64,
     },
-    /// The deadline passed, or the caller asked to stop.
+    /// A limit was reached, or the caller asked to stop.
     #[error("stopped before it had placed all ops")]
     Stopped,
     /// The placer cannot handle such an instance at all.
@@ -69,4 +69,6 @@ pub enum ExternalFault {
     TimedOut,
     /// Its placement violates a constraint of the instance.
     Invalid,
+    /// The machine ended it, or did not let it begin, for want of memory or disk: that says nothing of the placer.
+    Interrupted,
 }

@@ -3,12 +3,10 @@
 use std::cmp;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use placebench_datasets::{Instance, OpId, Placement, Time};
 
-use crate::{Algorithm, OnlinePlacer, PlaceError, Task};
+use crate::{Algorithm, OnlinePlacer, PlaceError, StopToken, Task};
 
 /// Maps each op of an instance to a device.
 ///
@@ -107,57 +105,6 @@ impl PlaceContext {
     /// A context with a seed that never stops.
     pub fn with_seed(seed: u64) -> Self {
         Self { seed, ..Self::default() }
-    }
-}
-
-/// Says whether work should stop: because a deadline has passed, or because someone asked.
-#[derive(Clone, Debug, Default)]
-pub struct StopToken {
-    asked: Arc<AtomicBool>,
-    deadline: Option<Instant>,
-}
-
-impl StopToken {
-    /// A token that stops at `deadline`, or when asked.
-    pub fn with_deadline(deadline: Instant) -> Self {
-        Self { asked: Arc::default(), deadline: Some(deadline) }
-    }
-
-    /// A token that stops when this one does, and at `deadline` at the latest.
-    pub fn until(&self, deadline: Instant) -> Self {
-        let deadline = self.deadline.map_or(deadline, |own| own.min(deadline));
-        Self { asked: Arc::clone(&self.asked), deadline: Some(deadline) }
-    }
-
-    /// Asks all holders of clones of this token to stop.
-    pub fn stop(&self) {
-        self.asked.store(true, Ordering::Relaxed);
-    }
-
-    /// When this token stops by itself, if it does.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// Whether to stop now. Reads the clock if there is a deadline: call it every few thousand steps, not every step.
-    pub fn is_stopped(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    /// An error if it is time to stop, looked at in every 1024th step only: for loops of many short steps.
-    ///
-    /// # Errors
-    /// [`PlaceError::Stopped`].
-    pub fn check_at(&self, step: usize) -> Result<(), PlaceError> {
-        if step.is_multiple_of(1024) { self.check() } else { Ok(()) }
-    }
-
-    /// An error if it is time to stop.
-    ///
-    /// # Errors
-    /// [`PlaceError::Stopped`].
-    pub fn check(&self) -> Result<(), PlaceError> {
-        if self.is_stopped() { Err(PlaceError::Stopped) } else { Ok(()) }
     }
 }
 

@@ -6,9 +6,11 @@
 //! - [`significant`](mod@significant), [`printable`]: numbers and text for a terminal, a table or a document.
 //! - [`parse_toml`], [`io_reason`]: faults of files in one line.
 //! - [`process`]: the memory of this process.
+//! - [`processor`]: processor time of threads and processes.
 
 pub mod params;
 pub mod process;
+pub mod processor;
 pub mod significant;
 pub mod spec;
 

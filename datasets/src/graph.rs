@@ -3,7 +3,7 @@
 use petgraph::algo::{kosaraju_scc, toposort};
 
 use crate::transpose::out_edges;
-use crate::{Categories, Colocation, EdgeId, GraphError, Kind, KindSet, NameTable, OpId, TensorId};
+use crate::{Categories, Colocation, EdgeId, GraphError, Kind, KindSet, NameTable, OpId, OpSpec, TensorId};
 
 /// Stored in place of a tensor id by an edge that carries none.
 const CONTROL: u32 = u32::MAX;
@@ -267,6 +267,19 @@ impl DataflowGraph {
     /// The name of an op, if the graph has names.
     pub fn name(&self, op: OpId) -> Option<&str> {
         self.names.as_ref().map(|names| names.get(op.index()))
+    }
+
+    /// What is known of an op but for its edges and outputs.
+    pub(crate) fn spec(&self, op: OpId) -> OpSpec<'_> {
+        OpSpec {
+            ops: self.ops(op),
+            memory_bytes: self.memory_bytes(op),
+            kinds: self.kinds(op),
+            times: self.measured_times(op),
+            name: self.name(op),
+            op_type: self.op_types().and_then(|types| types.get(op.index())),
+            layer: self.layers().and_then(|layers| layers.get(op.index())),
+        }
     }
 
     /// Whether ops have names.

@@ -1,8 +1,7 @@
 //! An instance under other numbers of ops and devices: what numbers decide is no quality of an algorithm.
 
 use crate::{
-    DataflowGraph, DeviceId, GraphBuilder, GraphError, Instance, OpId, OpSpec, PlacedGraph, Placement, SplitMix64,
-    TransferId,
+    DataflowGraph, DeviceId, GraphBuilder, GraphError, Instance, OpId, PlacedGraph, Placement, SplitMix64, TransferId,
 };
 
 /// An instance whose ops and devices have other numbers, and how to translate back.
@@ -66,9 +65,9 @@ impl Renumbered {
     ///
     /// # Panics
     /// If there are not as many as ops.
-    pub fn given_order<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+    pub fn given_order<T: Copy>(&self, values: &[T]) -> Vec<T> {
         assert_eq!(values.len(), self.ops.len(), "a value for each op");
-        let mut given = vec![T::default(); values.len()];
+        let mut given = values.to_vec();
         self.ops.iter().zip(values).for_each(|(op, &value)| given[op.index()] = value);
         given
     }
@@ -79,10 +78,7 @@ impl Renumbered {
     /// If it has not one device for each op, or names one that does not exist. [`Placement::check`] finds that.
     pub fn given_placement(&self, placement: &Placement) -> Placement {
         let devices: Vec<DeviceId> = placement.devices().iter().map(|&device| self.given_device(device)).collect();
-        assert_eq!(devices.len(), self.ops.len(), "a device for each op");
-        let mut given = vec![DeviceId(0); devices.len()];
-        self.ops.iter().zip(devices).for_each(|(op, device)| given[op.index()] = device);
-        Placement::new(given)
+        Placement::new(self.given_order(&devices))
     }
 
     /// For each transfer of a placement in the drawn numbers the same transfer of [its translation](Self::given_placement).
@@ -120,24 +116,12 @@ fn renumbered_graph(graph: &DataflowGraph, ops: &[OpId]) -> Result<DataflowGraph
     let mut new = vec![OpId(0); ops.len()];
     ops.iter().enumerate().for_each(|(at, old)| new[old.index()] = OpId::new(at));
     let new = |old: OpId| new[old.index()];
-    let text =
-        |texts: Option<&crate::Categories>, op: OpId| texts.and_then(|texts| texts.get(op.index())).map(str::to_owned);
     let mut builder = GraphBuilder::default();
     let mut outputs = Vec::new();
     for &op in ops {
         outputs.clear();
         outputs.extend(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)));
-        let (op_type, layer) = (text(graph.op_types(), op), text(graph.layers(), op));
-        let spec = OpSpec {
-            ops: graph.ops(op),
-            memory_bytes: graph.memory_bytes(op),
-            kinds: graph.kinds(op),
-            times: graph.measured_times(op),
-            name: graph.name(op),
-            op_type: op_type.as_deref(),
-            layer: layer.as_deref(),
-        };
-        builder.add_op(spec, &outputs);
+        builder.add_op(graph.spec(op), &outputs);
     }
     for &op in ops {
         for edge in graph.successors(op) {

@@ -7,12 +7,13 @@
 #
 #   STATE/runs/<time>       the runs; the next night resumes one that a crash or a reboot cut short
 #   STATE/reference         the first run: 1 in the trend
-#   STATE/good              the last run without a regression; the next run is compared with it
+#   STATE/good              the last run without a regression; the next run is compared with it. The first run is good if
+#                           every cell has a result, or none is feasible; else every night fails until one is accepted
 #   STATE/history.csv       one line for each run and placer
 #   STATE/trend.svg         the trend
 #   STATE/report.md         the last comparison
 #
-# To accept a change for the worse: nightly.sh --accept [STATE]
+# To accept a change for the worse, or cells that have been broken from the first night: nightly.sh --accept [STATE]
 # Exit codes: 0 fine, 1 a regression (see report.md), 2 the runs do not compare, 3 another run is under way,
 # 4 the suite did not run.
 #
@@ -95,10 +96,13 @@ fi
 
 name=$(basename "$tonight")
 [ -e "$state/reference" ] || point reference "runs/$name"
-[ -e "$state/good" ] || point good "runs/$name"
+# Without a good run, tonight's is compared with itself: only what is broken is found.
+good=$state/good
+broken=
+[ -e "$good" ] || { good=$tonight; broken=--broken; }
 
 # shellcheck disable=SC2086
-"$PLACEBENCH" compare "$state/good" "$tonight" --format markdown $COMPARE_OPTIONS >"$state/report.md.part" 2>"$state/compare.log"
+"$PLACEBENCH" compare "$good" "$tonight" --format markdown $broken $COMPARE_OPTIONS >"$state/report.md.part" 2>"$state/compare.log"
 verdict=$?
 if [ "$verdict" -le 1 ]; then
     mv -f "$state/report.md.part" "$state/report.md"
@@ -115,7 +119,7 @@ fi
 
 # Remove old runs; the history keeps their numbers.
 reference=$(basename "$(readlink "$state/reference")")
-good=$(basename "$(readlink "$state/good")")
+good=$(basename "$(readlink "$state/good")" 2>/dev/null)
 # shellcheck disable=SC2012
 ls -1 "$state/runs" | head -n "-$KEEP" | while read -r old; do
     [ "$old" = "$reference" ] || [ "$old" = "$good" ] || rm -rf "$state/runs/$old"

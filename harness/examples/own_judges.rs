@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let others = if rows.is_empty() { suite.placers.clone() } else { Vec::new() };
     let plan = Arc::new(RunPlan::new(Suite { placers: others, ..suite })?);
     let made = Mutex::new(Vec::new());
-    let record = |row: &Row| -> Result<(), Infallible> {
+    let record = |_, row: &Row| -> Result<(), Infallible> {
         made.lock().unwrap_or_else(PoisonError::into_inner).push(row.clone());
         Ok(())
     };

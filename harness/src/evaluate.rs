@@ -154,7 +154,7 @@ pub enum EvaluationError {
         took: Duration,
     },
     /// The placer was stopped at its own limit.
-    #[error("not placed within {} s", .limit.as_secs_f64())]
+    #[error("not placed within {} s of processor time", .limit.as_secs_f64())]
     NotPlaced {
         /// The limit.
         limit: Duration,
@@ -238,6 +238,7 @@ fn status_of(error: &PlaceError) -> Status {
             ExternalFault::Infeasible => Status::Infeasible,
             ExternalFault::TimedOut => Status::TimedOut,
             ExternalFault::Invalid => Status::Invalid,
+            ExternalFault::Interrupted => Status::Interrupted,
         },
     }
 }

@@ -17,13 +17,14 @@ pub(super) use system::CAN_LIMIT_MEMORY;
 
 /// What a program may use.
 pub(super) struct Limits<'a> {
-    /// Time from its start.
+    /// Processor time of it and all that it started; by the clock [`StopToken::BACKSTOP`] times as much. Where the system does
+    /// not tell processor time, time by the clock.
     pub(super) time: Option<Duration>,
     /// Address space of each of its processes.
     pub(super) memory_bytes: Option<u64>,
     /// What it may write to standard output.
     pub(super) output_bytes: usize,
-    /// Ends it, too.
+    /// Ends it, too, and counts the processor time.
     pub(super) stop: &'a StopToken,
 }
 
@@ -82,7 +83,9 @@ pub(super) fn run(command: &mut Command, limits: &Limits<'_>) -> io::Result<Fini
     });
     let stdout = read_stdout.transpose()?;
     let stderr = child.stderr.take().map(|pipe| drain(move || read_tail(pipe))).transpose()?;
-    let ended_by_us = watch(child, started, limits, &overflowed)?;
+    let ended_by_us = watch(child, &program.family, started, limits, &overflowed)?;
+    // It is not reaped yet: what it has taken can still be read.
+    limits.stop.spend(program.family.processor_time(program.child.id()).unwrap_or_default());
     program.kill();
     let status = program.child.wait()?;
     let until = Instant::now() + GRACE;
@@ -100,18 +103,34 @@ pub(super) fn run(command: &mut Command, limits: &Limits<'_>) -> io::Result<Fini
 /// Waits until the program has ended (`None`) or has to.
 fn watch(
     child: &mut Child,
+    family: &Family,
     started: Instant,
     limits: &Limits<'_>,
     overflowed: &AtomicBool,
 ) -> io::Result<Option<Ending>> {
     let mut pause = Duration::from_millis(1);
+    let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let mut next_look = started;
     loop {
         if system::has_ended(child)? {
             return Ok(None);
         }
         let now = Instant::now();
-        let is_late = limits.time.is_some_and(|limit| now - started >= limit);
-        if is_late || limits.stop.deadline().is_some_and(|deadline| now >= deadline) {
+        let waited = now - started;
+        if limits.time.is_some_and(|limit| waited >= limit.saturating_mul(StopToken::BACKSTOP)) {
+            return Ok(Some(Ending::TimedOut));
+        }
+        if now >= next_look {
+            let taken = family.processor_time(child.id()).unwrap_or(waited);
+            if limits.stop.is_late(limits.stop.spent() + taken) || limits.time.is_some_and(|limit| taken >= limit) {
+                return Ok(Some(Ending::TimedOut));
+            }
+            // It cannot be over its limit before all cores have worked for what is left.
+            let left = [limits.time.map(|limit| limit - taken), limits.stop.left().map(|left| left.saturating_sub(taken))];
+            let left = left.into_iter().flatten().min();
+            next_look = left.and_then(|left| now.checked_add((left / cores).max(POLL))).unwrap_or(next_look);
+        }
+        if limits.stop.is_late(Duration::ZERO) {
             return Ok(Some(Ending::TimedOut));
         }
         if limits.stop.is_stopped() {

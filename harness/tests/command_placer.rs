@@ -262,13 +262,67 @@ fn assert_no_heartbeat(path: &Path) {
 fn a_program_that_takes_too_long_is_killed_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let beat = folder.path().join("beat");
-    let script = with_heartbeat(&beat, "echo 'step 12' >&2; wait");
-    let placer = CommandPlacer { time_limit_seconds: Some(1.5), ..shell(&script) };
-    let (fault, message) = failure(&placer);
-    assert_eq!(fault, ExternalFault::TimedOut);
-    let expected = "the placer's program was killed: not done within 1.5 s; the last line of its stderr: step 12";
-    assert_eq!(message, expected);
-    assert_no_heartbeat(&beat);
+    // What a child takes counts; a program that only waits has ten times as long.
+    for rest in ["(while :; do :; done) & wait", "while :; do :; done", "sleep 1000"] {
+        let script = with_heartbeat(&beat, &format!("echo 'step 12' >&2; {rest}"));
+        let placer = CommandPlacer { time_limit_seconds: Some(0.3), ..shell(&script) };
+        let (fault, message) = failure(&placer);
+        assert_eq!(fault, ExternalFault::TimedOut);
+        let expected = "the placer's program was killed: not done within 0.3 s of processor time, or 3 s by the clock; the last \
+                        line of its stderr: step 12";
+        assert_eq!(message, expected);
+        assert_no_heartbeat(&beat);
+        fs::remove_file(&beat).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_processor_time_of_a_program_counts_and_its_waiting_does_not() {
+    let work = "i=0; while test $i -lt 200000; do i=$((i+1)); done";
+    let answer = "printf '0\\n1\\n1\\n2\\n'";
+    for (script, least) in [
+        (format!("({work}); {work}; {answer}"), Duration::from_millis(20)),
+        (format!("sleep 0.7; {answer}"), Duration::ZERO),
+    ] {
+        let context = PlaceContext {
+            stop: StopToken::default().within(Duration::from_secs(100)),
+            ..PlaceContext::default()
+        };
+        // A program that sleeps longer than its limit is in time.
+        let placer = CommandPlacer { time_limit_seconds: (least == Duration::ZERO).then_some(0.5), ..shell(&script) };
+        placer.place(&instance(), &context).unwrap();
+        let spent = context.stop.spent();
+        assert!(spent >= least && (least > Duration::ZERO || spent < Duration::from_millis(500)), "{script}: {spent:?}");
+    }
+}
+
+#[test]
+fn a_program_that_dies_when_the_run_is_told_to_stop_has_no_result() {
+    // Before the run has heard of it, and after.
+    for delay in [Duration::from_millis(200), Duration::ZERO] {
+        for script in ["kill -TERM $$", "sh -c 'kill -TERM $$'", "kill -HUP $$", "kill -KILL $$"] {
+            let context = PlaceContext::default();
+            let stop = context.stop.clone();
+            let outcome = std::thread::scope(|scope| {
+                let placing = scope.spawn(|| shell(script).place(&instance(), &context));
+                std::thread::sleep(delay);
+                stop.stop();
+                placing.join().unwrap()
+            });
+            assert_eq!(outcome, Err(PlaceError::Stopped), "{script}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_the_system_kills_is_interrupted_and_one_that_is_told_to_end_has_failed() {
+    for script in ["kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"] {
+        let (fault, message) = failure(&shell(script));
+        assert_eq!(fault, ExternalFault::Interrupted, "{message}");
+        assert!(message.contains("by the system, if it ran out of memory: memory_limit_mib"), "{message}");
+    }
+    assert_eq!(failure(&shell("kill -TERM $$")).0, ExternalFault::Failed);
 }
 
 #[test]

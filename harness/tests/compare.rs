@@ -255,10 +255,49 @@ fn lost_results_are_regressions_and_found_ones_are_not() {
     assert!(found.status_changes.iter().all(|change| change.effect == Effect::Fixed));
     // From one failure to another: worse only if something is now wrong.
     let mut other = new.clone();
-    other.rows[0].status = "timed_out".into();
+    other.rows[0].status = "error".into();
     assert!(!compare(&new, &other).is_regression());
     other.rows[0].status = "panicked".into();
     assert!(compare(&new, &other).is_regression());
+}
+
+#[test]
+fn what_was_cut_short_in_one_run_is_no_regression_unless_it_is_asked_for() {
+    let (old, mut new) = (run(2), run(2));
+    for (row, status) in [(0, "timed_out"), (1, "interrupted")] {
+        new.rows[row] = Row { status: status.into(), makespan: None, ..new.rows[row].clone() };
+    }
+    for (a, b) in [(&old, &new), (&new, &old)] {
+        let comparison = compare(a, b);
+        assert!(!comparison.is_regression() && comparison.broken.is_empty());
+        assert_eq!(comparison.status_changes.len(), 2);
+        assert!(comparison.status_changes.iter().all(|change| change.effect == Effect::CutShort));
+    }
+    let strict = CompareOptions { all_cells: true, ..CompareOptions::default() };
+    assert_eq!(compared(&old, &new, &strict).unwrap().regressions.len(), 2);
+    assert!(!compared(&new, &old, &strict).unwrap().is_regression(), "what is found again is no loss");
+    // What is wrong now is a regression whatever it was before, and what was wrong may have been repaired.
+    let mut wrong = new.clone();
+    wrong.rows[0].status = "invalid".into();
+    assert_eq!(compare(&new, &wrong).status_changes[0].effect, Effect::Regression);
+    assert!(!compare(&wrong, &new).is_regression());
+}
+
+#[test]
+fn what_is_broken_in_both_runs_is_listed_and_fails_on_demand() {
+    let mut old = run(2);
+    for (row, status) in [(0, "error"), (1, "invalid"), (2, "infeasible"), (3, "timed_out")] {
+        old.rows[row] =
+            Row { status: status.into(), makespan: None, error: Some(format!("why {row}")), ..old.rows[row].clone() };
+    }
+    let comparison = compare(&old, &old);
+    let broken: Vec<_> = comparison.broken.iter().map(|change| (&*change.new, change.reason.as_deref())).collect();
+    assert_eq!(broken, [("error", Some("why 0")), ("invalid", Some("why 1")), ("timed_out", Some("why 3"))]);
+    assert!(!comparison.is_regression(), "that no placement is feasible is a result");
+    let strict = CompareOptions { broken: true, ..CompareOptions::default() };
+    let comparison = compared(&old, &old, &strict).unwrap();
+    assert!(comparison.regressions.iter().all(|regression| matches!(regression, Regression::Broken(_))));
+    assert_eq!(comparison.regressions.len(), 3);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn numbers_change_what_ties_decide_and_a_suite_runs_under_as_many_as_it_says() {
     let rows = |text: &str| {
         let plan = Arc::new(RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap());
         let rows = std::sync::Mutex::new(Vec::new());
-        let keep = |row: &placebench_harness::results::Row| -> Result<(), ()> {
+        let keep = |_, row: &placebench_harness::results::Row| -> Result<(), ()> {
             rows.lock().unwrap().push(row.clone());
             Ok(())
         };

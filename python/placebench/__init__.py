@@ -137,7 +137,8 @@ def place(
     """Places a graph on a cluster, simulates the placement, checks the simulation and measures it.
 
     ``placer`` is a name, with parameters as in 'scoring(alpha=2)', or a function of an instance and a seed, as
-    ``placebench.placer`` describes. The other words are those of ``placebench place``; ``time_limit`` is in seconds.
+    ``placebench.placer`` describes. The other words are those of ``placebench place``; ``time_limit`` is in seconds
+    of processor time.
 
     Raises ``Infeasible`` if there is no feasible placement, ``TimedOut`` after the time limit, ``Error`` otherwise.
     """

@@ -9,7 +9,7 @@ use placebench::algorithms::StopToken;
 use placebench::environment;
 use placebench::harness::results::Row;
 use placebench::harness::runner::{
-    self, Environment, Finished, FolderError, Observer, RunFolder, RunState, input_digests, read_run,
+    self, Environment, Finished, FolderError, InputWatch, Observer, RunFolder, RunState, input_digests, read_run,
 };
 use placebench::harness::suite::RunPlan;
 
@@ -31,8 +31,9 @@ impl Job {
     pub(crate) fn run(self, stop: &StopToken, counter: &Counter) -> Result<Vec<Row>, String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads, use fewer: {error}"))?;
-        let mut inputs = input_digests(&self.plan).map_err(|error| error.to_string())?;
-        inputs.extend(self.digests.clone());
+        let files = input_digests(&self.plan).map_err(|error| error.to_string())?;
+        let watch = InputWatch::new(&self.plan, &files);
+        let inputs = files.into_iter().chain(self.digests.clone()).collect();
         let environment = environment(pool.current_num_threads(), inputs);
         pool.install(|| match &self.out {
             None => Ok(self.in_memory(&environment, stop, counter)),
@@ -42,7 +43,7 @@ impl Job {
                      out, or delete it",
                     path.display()
                 )),
-                _ => self.in_folder(path, &environment, stop, counter).map_err(|error| error.to_string()),
+                _ => self.in_folder(path, &environment, &watch, stop, counter).map_err(|error| error.to_string()),
             },
         })
     }
@@ -52,7 +53,7 @@ impl Job {
         let positions: BTreeMap<_, usize> =
             self.plan.cells.iter().enumerate().map(|(at, &cell)| (self.plan.key(cell), at)).collect();
         let kept: Mutex<Vec<(usize, Row)>> = Mutex::default();
-        let keep = |row: &Row| -> Result<(), std::convert::Infallible> {
+        let keep = |_, row: &Row| -> Result<(), std::convert::Infallible> {
             let row = environment.sign(row.clone());
             let at = positions.get(&row.key()).copied().unwrap_or(usize::MAX);
             kept.lock().unwrap_or_else(PoisonError::into_inner).push((at, row));
@@ -68,14 +69,20 @@ impl Job {
         &self,
         path: &Path,
         environment: &Environment,
+        watch: &InputWatch,
         stop: &StopToken,
         counter: &Counter,
     ) -> Result<Vec<Row>, FolderError> {
         let folder = RunFolder::open(path, &self.toml, environment, None)?;
         let mut finished = Finished::new(path, &self.plan)?;
         finished.update(None, |_, _| ())?;
-        let outcome = runner::run(&self.plan, |cell| finished.has(cell), stop, counter, |row| folder.append(row))?;
+        let record = |cell, row: &Row| {
+            watch.check(&self.plan, cell)?;
+            folder.append(row)
+        };
+        let outcome = runner::run(&self.plan, |cell| finished.has(cell), stop, counter, record)?;
         if outcome.is_complete() {
+            watch.check_all()?;
             finished.update(None, |_, _| ())?;
             finished.write_table()?;
         }

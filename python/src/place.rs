@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use placebench::algorithms::{Decision, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
 use placebench::datasets::{self, Placement};
@@ -113,8 +113,8 @@ impl Limit {
 
     /// A token that stops at the limit.
     fn token(self) -> StopToken {
-        let deadline = |seconds| StopToken::with_deadline(Clock::now() + Duration::from_secs_f64(seconds));
-        self.0.map_or_else(StopToken::default, deadline)
+        let within = |seconds| StopToken::default().within(Duration::from_secs_f64(seconds));
+        self.0.map_or_else(StopToken::default, within)
     }
 }
 
@@ -151,7 +151,7 @@ fn evaluated(py: Python<'_>, made: Instance, asked: Asked, limit: Limit, raised:
     let (problem, token) = (made.problem.clone(), stop.clone());
     let Answer { evaluation, row } = wait(py, &stop, |_| Ok(()), move || evaluate(problem, key, &asked, &token))?;
     let found = evaluation.map_err(|error| {
-        let late = limit.0.filter(|_| stop.deadline().is_some_and(|deadline| Clock::now() >= deadline));
+        let late = limit.0.filter(|_| stop.is_late(Duration::ZERO));
         exception(py, &error, late, raised)
     })?;
     let row = environment(rayon::current_num_threads(), BTreeMap::new()).sign(row);

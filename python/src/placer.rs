@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use placebench::algorithms::{Decision, ExternalFault, PlaceContext, PlaceError, Placer, StopToken};
 use placebench::base::nearest;
+use placebench::base::processor::ThreadClock;
 use placebench::datasets::{Cluster, DeviceId, Instance as Problem, Placement};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -136,9 +137,13 @@ impl Watched {
         let thread_id: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
         let (ended, alive) = channel::<()>();
         let stop = stop.clone();
+        let clock = ThreadClock::of_this_thread();
+        let taken = move || clock.as_ref().and_then(ThreadClock::read).unwrap_or_default();
+        let (counted, before) = (stop.spent(), taken());
         thread::Builder::new().name("placebench-watch".to_owned()).spawn(move || {
             while alive.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if stop.is_stopped() {
+                // The function does not look at the token: its thread is looked at instead.
+                if stop.is_stopped() || stop.is_late(counted + taken().saturating_sub(before)) {
                     // If it cannot be told, the runner abandons the thread.
                     let _ = Python::attach(|py| raise_in(py, thread_id));
                     return;

@@ -20,7 +20,8 @@ Exit codes: 0 no regression, 1 a regression, 2 the runs cannot be compared.
 
 Cells are matched by graph, cluster, network model, placer, scheduler, repetition, seed, numbering and suite. A
 regression is
-  - a cell that had a result and has none now, or that now panics or is refused by the validator;
+  - a cell that had a result and has none now, or that now panics or is refused by the validator. A cell that met its
+    time limit in one of the runs, or that the machine cut short, is listed apart: with --all-cells it is one, too;
   - a metric that grew beyond --max-cell in a cell, or beyond --max-mean in the geometric mean of a placer;
   - seconds that grew beyond --max-time (a placer or scheduler) or --max-cell-time (on one graph and cluster), and beyond
     the noise that the repetitions show: run suites with 3 repetitions or more, and --threads 1.
@@ -92,9 +93,13 @@ pub(super) struct Limits {
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',')]
     ignore: Vec<Ignored>,
 
-    /// A cell that the new run lacks, or has of another problem, is a regression.
+    /// A cell that the new run lacks, has of another problem, or has cut short, is a regression.
     #[arg(long)]
     all_cells: bool,
+
+    /// A cell without a result is a regression, also if it had none before, unless no placement is feasible.
+    #[arg(long)]
+    broken: bool,
 }
 
 impl Limits {
@@ -108,6 +113,7 @@ impl Limits {
             least_seconds: self.least_seconds,
             any_suite: self.ignore.contains(&Ignored::Suite),
             all_cells: self.all_cells,
+            broken: self.broken,
         }
     }
 }

@@ -98,8 +98,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     devices: Option<usize>,
 
-    /// Seconds after which placing and simulating, under all numberings together, are given up, and a placer's program is
-    /// killed.
+    /// Seconds of processor time after which placing and simulating, under all numberings together, are given up, and a
+    /// placer's program is killed; by the clock ten times as many. For an executor that measures, seconds by the clock.
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<f64>,
 
@@ -163,7 +163,12 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         write_instance(folder, &problem.instance, &request)?;
     }
 
-    let stop = limit.map_or_else(StopToken::default, |limit| StopToken::with_deadline(Instant::now() + limit));
+    // What measures runs in real time.
+    let stop = match limit {
+        None => StopToken::default(),
+        Some(limit) if executing.executor.measures => StopToken::with_deadline(Instant::now() + limit),
+        Some(limit) => StopToken::default().within(limit),
+    };
     let request = asked.request(args, executing, &problem);
     // Programs have process groups of their own, which Ctrl-C does not reach: they are killed when the token stops.
     let is_killed = args.placer_command.is_some() || executing.executor.measures;
@@ -181,7 +186,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     if let Some(path) = executing.table {
         save_table(path, &Table::new(std::slice::from_ref(&row))?, args.csv.texts())?;
     }
-    let is_late = stop.deadline().is_some_and(|deadline| Instant::now() >= deadline);
+    let is_late = stop.is_late(Duration::ZERO);
     let evaluation = match evaluation {
         Ok(evaluation) => evaluation,
         Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),

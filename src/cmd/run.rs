@@ -11,7 +11,8 @@ use placebench::algorithms::StopToken;
 use placebench::environment;
 use placebench::harness::results::{Filter, Metric, Row, Status, Table, save_table};
 use placebench::harness::runner::{
-    Environment, Finished as FinishedCells, FolderError, RunFolder, RunState, input_digests, open_run, read_suite, run,
+    Environment, Finished as FinishedCells, FolderError, InputWatch, RunFolder, RunState, input_digests, open_run, read_suite,
+    run,
 };
 use placebench::harness::shards::Followed;
 use placebench::harness::suite::{BUILT_IN, PlacerEntry, RunPlan, Shard, Suite};
@@ -30,7 +31,8 @@ use crate::progress::Progress;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    the run (or the shard) is complete, and at least one cell is ok; failed cells are rows that say why
-  1    every cell failed, the validator refused a cell, a placer panicked, or there was no run: a line says why
+  1    every cell failed, the validator refused a cell, a placer panicked, an input changed while the run went on, the machine
+       cut cells short (the same command runs them again), or there was no run: a line says why
   2    the arguments are wrong
   130  stopped by Ctrl-C; the same command resumes the run";
 
@@ -362,17 +364,31 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     let plan = Arc::new(plan);
     let mut before = FinishedCells::new(&path, &plan)?;
     before.update(args.shard, |_, _| ())?;
+    before.damaged().iter().for_each(|line| complain(&line.to_string()));
+    let watch = InputWatch::new(&plan, &environment.inputs);
     let heeded = stop_on_ctrl_c(&stop)?;
-    let outcome = pool.install(|| run(&plan, |cell| before.has(cell), &stop, &progress, |row| folder.append(row)));
+    let record = |cell, row: &Row| {
+        watch.check(&plan, cell)?;
+        folder.append(row)
+    };
+    let outcome = pool.install(|| run(&plan, |cell| before.has(cell), &stop, &progress, record));
     progress.finish();
     drop(heeded);
     let outcome = outcome?;
     if !outcome.is_complete() {
         let (done, cells) = (outcome.done, outcome.cells);
         let folder = path.display();
+        if outcome.interrupted > 0 && !stop.is_asked() {
+            complain(failures_table(&open_run(&path)?)?.trim_end());
+            bail!(
+                "{folder}: the machine cut {} of {cells} cells short, for want of memory or disk: the same command runs them again",
+                outcome.interrupted
+            );
+        }
         complain(&format!("stopped after {done} of {cells} cells; the same command goes on from there ({folder})"));
         return Ok(Ended::Stopped);
     }
+    watch.check_all()?;
     match (args.shard, whole) {
         (Some(shard), Some(suite)) => {
             drop(before);

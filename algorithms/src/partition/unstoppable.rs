@@ -4,6 +4,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use placebench_base::processor::{ThreadClock, thread_time};
+
 use crate::StopToken;
 
 /// How often the stop token is asked: well within the half second that placers may take beyond their limit.
@@ -27,18 +29,31 @@ pub(super) fn run<T: Send + 'static>(
     stop: &StopToken,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Unfinished> {
+    let (clock_sender, clock) = mpsc::sync_channel(1);
     let (sender, receiver) = mpsc::sync_channel(1);
-    // Nobody receives the result after a stop.
-    let send = move || drop(sender.send(work()));
+    let send = move || {
+        // Nobody receives these after a stop.
+        drop(clock_sender.send(ThreadClock::of_this_thread()));
+        let result = work();
+        drop(sender.send((result, thread_time().unwrap_or_default())));
+    };
     thread::Builder::new()
         .spawn(send)
         .map_err(|error| Unfinished::Failed(format!("needs a thread, and none could be started: {error}")))?;
+    // Without a clock the limit is the token's backstop.
+    let clock = clock.recv().ok().flatten();
     loop {
-        if stop.is_stopped() {
+        // The thread cannot look at the token, so that nothing is counted before it has ended.
+        let taken = clock.as_ref().and_then(ThreadClock::read).unwrap_or_default();
+        if stop.is_stopped() || stop.is_late(stop.spent() + taken) {
+            stop.spend(taken);
             return Err(Unfinished::Stopped);
         }
         match receiver.recv_timeout(INTERVAL) {
-            Ok(result) => return Ok(result),
+            Ok((result, taken)) => {
+                stop.spend(taken);
+                return Ok(result);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Unfinished::Failed("ended without a result".to_owned()));
@@ -49,6 +64,8 @@ pub(super) fn run<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
 
     use super::*;
@@ -62,6 +79,20 @@ mod tests {
             }
         });
         assert_eq!(outcome, Err(Unfinished::Stopped));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn work_that_does_not_look_at_the_token_is_counted() {
+        let stop = StopToken::default().within(Duration::from_millis(50));
+        let ended = Arc::new(AtomicBool::new(false));
+        let outcome: Result<(), _> = run(&stop, {
+            let ended = Arc::clone(&ended);
+            move || while !ended.load(Ordering::Relaxed) {}
+        });
+        ended.store(true, Ordering::Relaxed);
+        assert_eq!(outcome, Err(Unfinished::Stopped));
+        assert!(stop.spent() >= Duration::from_millis(50));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use placebench_algorithms::{ExternalFault, PlaceError};
+use placebench_algorithms::{ExternalFault, PlaceError, StopToken};
 use placebench_datasets::PlacementError;
 
 /// Why a program gave no placement.
@@ -53,15 +53,15 @@ pub enum Fault {
         program: String,
     },
     /// The system does not run it.
-    #[error("'{program}' cannot be run: {reason}")]
+    #[error("'{program}' cannot be run: {source}")]
     CannotRun {
         /// The program.
         program: String,
         /// Why.
-        reason: String,
+        source: io::Error,
     },
     /// It ended with a code that says failure.
-    #[error("exited with code {code}{}", limited(.memory_limit_mib))]
+    #[error("exited with code {code}{}{}", limited(.memory_limit_mib), killed(*.code - 128))]
     Exited {
         /// The code.
         code: i32,
@@ -72,7 +72,7 @@ pub enum Fault {
     #[error("found no feasible placement (exit code {})", super::EXIT_INFEASIBLE)]
     NoneFound,
     /// A signal ended it.
-    #[error("was ended by signal {signal}{}{}", signal_name(*.signal), limited(.memory_limit_mib))]
+    #[error("was ended by signal {signal}{}{}{}", signal_name(*.signal), limited(.memory_limit_mib), killed(*.signal))]
     Signalled {
         /// The signal's number.
         signal: i32,
@@ -131,6 +131,19 @@ impl Fault {
         Self::NoFolder { source }
     }
 
+    /// Whether the machine is to blame, and the same program may succeed another time.
+    fn is_interruption(&self) -> bool {
+        match self {
+            Self::Signalled { signal, .. } => *signal == SIGKILL,
+            Self::Exited { code, .. } => *code == 128 + SIGKILL,
+            Self::NoFolder { source } | Self::CannotRun { source, .. } => {
+                use io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull, WouldBlock};
+                matches!(source.kind(), OutOfMemory | QuotaExceeded | StorageFull | WouldBlock)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the program ran at all, and so had the opportunity to say something.
     fn ran(&self) -> bool {
         !matches!(
@@ -155,6 +168,7 @@ impl From<CommandError> for PlaceError {
     fn from(error: CommandError) -> Self {
         let fault = match error.fault {
             Fault::Stopped => return Self::Stopped,
+            ref fault if fault.is_interruption() => ExternalFault::Interrupted,
             Fault::TimedOut { .. } => ExternalFault::TimedOut,
             Fault::NoneFound => ExternalFault::Infeasible,
             Fault::Infeasible { .. } => ExternalFault::Invalid,
@@ -177,7 +191,21 @@ fn limited(memory_limit_mib: &Option<u64>) -> String {
 }
 
 fn time(seconds: &Option<f64>) -> String {
-    seconds.map_or_else(|| "the time limit".to_owned(), |seconds| format!("{seconds} s"))
+    let within = |seconds| {
+        format!("{seconds} s of processor time, or {} s by the clock", seconds * f64::from(StopToken::BACKSTOP))
+    };
+    seconds.map_or_else(|| "the time limit".to_owned(), within)
+}
+
+/// The signal by which a system ends processes when it runs out of memory.
+const SIGKILL: i32 = 9;
+
+/// What may be behind a signal, and what to do.
+fn killed(signal: i32) -> &'static str {
+    match signal {
+        SIGKILL => ": by the system, if it ran out of memory: memory_limit_mib makes that a result of the placer",
+        _ => "",
+    }
 }
 
 /// The names of the signals by which programs commonly end; their numbers are the same on all systems.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use placebench_algorithms::{Decision, PlaceContext, PlaceError, Placer};
+use placebench_algorithms::{Decision, PlaceContext, PlaceError, Placer, StopToken};
 use placebench_datasets::{Instance, Placement};
 use serde::Serialize;
 
@@ -39,7 +39,8 @@ pub struct CommandPlacer {
     pub directory: Option<PathBuf>,
     /// How the tables of the instance are written.
     pub format: InstanceFormat,
-    /// Seconds after which the program is killed.
+    /// Seconds of processor time, of the program and all that it starts, after which it is killed; by the clock ten times as many
+    /// ([`StopToken::BACKSTOP`]).
     pub time_limit_seconds: Option<f64>,
     /// Most address space of the program, and of each process that it starts, in MiB. Linux only.
     pub memory_limit_mib: Option<u64>,
@@ -102,6 +103,9 @@ impl CommandPlacer {
         };
         let finished = process::run(&mut command, &limits).map_err(|error| self.cannot_start(error))?;
         let answer = self.judge_ending(finished.ending, limits.output_bytes);
+        if answer.is_err() && is_stopped(finished.ending, &context.stop) {
+            return Err(Fault::Stopped.into());
+        }
         let placement = answer.and_then(|()| answer::parse(&finished.stdout, instance)).and_then(|placement| {
             placement.check(instance).map_err(|error| Fault::Infeasible { error })?;
             Ok(placement)
@@ -134,7 +138,7 @@ impl CommandPlacer {
         match error.kind() {
             std::io::ErrorKind::NotFound => Fault::NotFound { program },
             std::io::ErrorKind::PermissionDenied => Fault::NotExecutable { program },
-            _ => Fault::CannotRun { program, reason: error.to_string() },
+            _ => Fault::CannotRun { program, source: error },
         }
     }
 
@@ -151,6 +155,27 @@ impl CommandPlacer {
             Ending::OutputHeldOpen => Fault::OutputHeldOpen,
         })
     }
+}
+
+/// Whether a program that has no answer ended because the run is to stop. What ends a whole tree of processes (`scancel`, a
+/// shutdown) may reach the program before this process has heard of it: a signal that does that is waited for.
+fn is_stopped(ending: Ending, stop: &StopToken) -> bool {
+    /// HUP, INT, QUIT, KILL, TERM.
+    const OF_TREES: [i32; 5] = [1, 2, 3, 9, 15];
+    const WAIT: Duration = Duration::from_secs(2);
+    const POLL: Duration = Duration::from_millis(20);
+    let signal = match ending {
+        Ending::Signalled(signal) => signal,
+        // As shells tell of their children.
+        Ending::Exited(code) => code - 128,
+        _ => 0,
+    };
+    let mut looks = if OF_TREES.contains(&signal) { WAIT.as_millis() / POLL.as_millis() } else { 0 };
+    while looks > 0 && !stop.is_asked() {
+        std::thread::sleep(POLL);
+        looks -= 1;
+    }
+    stop.is_asked()
 }
 
 impl Placer for CommandPlacer {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use polars::prelude::{DataFrame, IntoLazy, PolarsResult, col};
+use polars::prelude::{DataFrame, IntoLazy, PolarsResult, col, lit};
 use serde::Serialize;
 
 use crate::results::{CellKey, Status, cell_keys, values};
@@ -13,13 +13,15 @@ use crate::results::{CellKey, Status, cell_keys, values};
 pub enum Effect {
     /// A result is lost, or an algorithm is now wrong: a panic, or an answer that the validator refused.
     Regression,
-    /// It failed before and fails now, in another way that is no worse.
+    /// It was cut short in one of the runs, at its time limit or by the machine: whether the algorithm got worse is not known.
+    CutShort,
+    /// It failed before and fails now, in the same way or in another that is no worse.
     Neutral,
     /// There is a result where there was none, or an algorithm is no longer wrong.
     Fixed,
 }
 
-/// A cell that ended with another status.
+/// How a cell ended in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatusChange {
     /// The cell.
@@ -35,9 +37,19 @@ pub struct StatusChange {
 }
 
 impl StatusChange {
-    /// The changes among matched cells.
-    pub(super) fn all(pairs: &DataFrame) -> PolarsResult<Vec<Self>> {
-        let changed = pairs.clone().lazy().filter(col("status").neq(col("status_new"))).collect()?;
+    /// Matched cells that end differently.
+    pub(super) fn changed(pairs: &DataFrame) -> PolarsResult<Vec<Self>> {
+        Self::of(pairs.clone().lazy().filter(col("status").neq(col("status_new"))).collect()?)
+    }
+
+    /// Matched cells that have no result in either run, for the same reason, which is not that there is no feasible placement.
+    pub(super) fn broken(pairs: &DataFrame) -> PolarsResult<Vec<Self>> {
+        let is = |status: Status| col("status").eq(lit(status.name()));
+        let is_broken = is(Status::Ok).or(is(Status::Infeasible)).not();
+        Self::of(pairs.clone().lazy().filter(col("status").eq(col("status_new")).and(is_broken)).collect()?)
+    }
+
+    fn of(changed: DataFrame) -> PolarsResult<Vec<Self>> {
         let [old, new] = ["status", "status_new"].map(|name| values::<String>(&changed, name));
         let [old_error, new_error] = ["error", "error_new"].map(|name| values::<Option<String>>(&changed, name));
         let reasons = new_error?.into_iter().zip(old_error?).map(|(new, old)| new.or(old));
@@ -45,6 +57,9 @@ impl StatusChange {
         let change = |((cell, (old, new)), reason): ((CellKey, (String, String)), Option<String>)| Self {
             cell,
             effect: match severity(&new).cmp(&severity(&old)) {
+                order if order.is_ne() && severity(&new) < 2 && (is_cut_short(&old) || is_cut_short(&new)) => {
+                    Effect::CutShort
+                }
                 Ordering::Greater => Effect::Regression,
                 Ordering::Equal => Effect::Neutral,
                 Ordering::Less => Effect::Fixed,
@@ -61,7 +76,12 @@ impl StatusChange {
 fn severity(status: &str) -> u8 {
     match Status::named(status) {
         Some(Status::Ok) => 0,
-        Some(Status::Infeasible | Status::Error | Status::TimedOut) => 1,
+        Some(Status::Infeasible | Status::Error | Status::TimedOut | Status::Interrupted) => 1,
         Some(Status::Panicked | Status::Invalid) | None => 2,
     }
+}
+
+/// Whether a cell with this status might have had any other.
+fn is_cut_short(status: &str) -> bool {
+    matches!(Status::named(status), Some(Status::TimedOut | Status::Interrupted))
 }

@@ -31,8 +31,10 @@ pub struct CompareOptions {
     pub least_seconds: f64,
     /// Whether cells match without regard to the name of the suite.
     pub any_suite: bool,
-    /// Whether cells that the new run lacks, or has of another problem, are regressions.
+    /// Whether cells that the new run lacks, has of another problem, or has cut short, are regressions.
     pub all_cells: bool,
+    /// Whether cells that were broken before and are now are regressions.
+    pub broken: bool,
 }
 
 impl Default for CompareOptions {
@@ -46,6 +48,7 @@ impl Default for CompareOptions {
             least_seconds: 1e-4,
             any_suite: false,
             all_cells: false,
+            broken: false,
         }
     }
 }
@@ -71,6 +74,8 @@ pub struct Side {
 pub enum Regression {
     /// A cell lost its result, or is now wrong.
     Status(StatusChange),
+    /// A cell had no result before, and has none now for the same reason; with [`CompareOptions::broken`] only.
+    Broken(StatusChange),
     /// The new run lacks a cell, or has it of another problem.
     Missing {
         /// The cell.
@@ -115,6 +120,8 @@ pub struct Comparison {
     pub regressions: Vec<Regression>,
     /// Cells that end differently, regressions first.
     pub status_changes: Vec<StatusChange>,
+    /// Cells without a result in either run, for the same reason, which is not that there is no feasible placement.
+    pub broken: Vec<StatusChange>,
     /// Cells only in the old run.
     pub only_old: Vec<CellKey>,
     /// Cells only in the new run.
@@ -146,6 +153,7 @@ impl Comparison {
             warnings: warnings(old, new)?,
             regressions: Vec::new(),
             status_changes: Vec::new(),
+            broken: Vec::new(),
             only_old: Vec::new(),
             only_new: Vec::new(),
             other_problems: Vec::new(),
@@ -162,7 +170,8 @@ impl Comparison {
             let Both { other, same, draws } = both_ok(&pairs)?;
             comparison.matched += pairs.height();
             comparison.compared += same.height();
-            comparison.status_changes.extend(StatusChange::all(&pairs)?);
+            comparison.status_changes.extend(StatusChange::changed(&pairs)?);
+            comparison.broken.extend(StatusChange::broken(&pairs)?);
             comparison.only_old.extend(only_old);
             comparison.only_new.extend(only_new);
             comparison.other_problems.extend(cell_keys(&other)?);
@@ -174,6 +183,7 @@ impl Comparison {
             return Err(nothing_in_common(old, new, options.any_suite)?);
         }
         comparison.status_changes.sort_by(|a, b| (a.effect, &a.cell).cmp(&(b.effect, &b.cell)));
+        comparison.broken.sort_by(|a, b| a.cell.cmp(&b.cell));
         for cells in [&mut comparison.only_old, &mut comparison.only_new, &mut comparison.other_problems] {
             cells.sort();
         }
@@ -197,8 +207,16 @@ impl Comparison {
     }
 
     fn judge(&self, options: &CompareOptions) -> Vec<Regression> {
-        let lost = self.status_changes.iter().filter(|change| change.effect == Effect::Regression);
+        let is_lost = |change: &&StatusChange| match change.effect {
+            Effect::Regression => true,
+            Effect::CutShort => options.all_cells && change.old == Status::Ok.name(),
+            Effect::Neutral | Effect::Fixed => false,
+        };
+        let lost = self.status_changes.iter().filter(is_lost);
         let mut found: Vec<Regression> = lost.cloned().map(Regression::Status).collect();
+        if options.broken {
+            found.extend(self.broken.iter().cloned().map(Regression::Broken));
+        }
         if options.all_cells {
             let missing = self.only_old.iter().chain(&self.other_problems).cloned();
             found.extend(missing.map(|cell| Regression::Missing { cell }));

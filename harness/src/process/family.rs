@@ -11,6 +11,7 @@
 //! environment and outlives its parent escapes here.
 
 use std::process::Command;
+use std::time::Duration;
 
 /// The environment variable that carries the mark.
 #[cfg(target_os = "linux")]
@@ -28,6 +29,10 @@ impl Family {
         Self {}
     }
 
+    pub(super) fn processor_time(&self, _: u32) -> Option<Duration> {
+        None
+    }
+
     pub(super) fn kill(&self, _: u32) {}
 }
 
@@ -43,7 +48,13 @@ impl Family {
         Self { mark }
     }
 
-    /// Kills all of them, except for `root` itself, the program's process.
+    /// The processor time that all of them have taken, `root` included, the program's process, which is not reaped yet. That of
+    /// a process that has ended is known to its parent, if that has asked how it ended.
+    pub(super) fn processor_time(&self, root: u32) -> Option<Duration> {
+        linux::processor_time(&self.mark, root)
+    }
+
+    /// Kills all of them, except for `root` itself.
     pub(super) fn kill(&self, root: u32) {
         linux::kill(&self.mark, root);
     }
@@ -59,6 +70,7 @@ mod linux {
     use std::thread;
     use std::time::{Duration, SystemTime};
 
+    use placebench_base::processor::ProcessStat;
     use rustix::process::{Pid, Signal, kill_process};
 
     use super::VARIABLE;
@@ -101,10 +113,15 @@ done
         });
     }
 
+    pub(super) fn processor_time(mark: &str, root: u32) -> Option<Duration> {
+        let own = ProcessStat::of(root)?;
+        let others = members(mark, root).into_iter().filter_map(ProcessStat::of);
+        Some(others.fold(own.time + own.children_time, |sum, stat| sum + stat.time + stat.children_time))
+    }
+
     pub(super) fn kill(mark: &str, root: u32) {
-        let entry = format!("{VARIABLE}={mark}\0").into_bytes();
         for _ in 0..MOST_ROUNDS {
-            let members = members(&entry, root);
+            let members = members(mark, root);
             if members.is_empty() {
                 return;
             }
@@ -116,17 +133,18 @@ done
         }
     }
 
-    /// The processes that live and have the entry in their environment or descend from `root`, without `root`.
-    fn members(entry: &[u8], root: u32) -> BTreeSet<u32> {
+    /// The processes that live and have the mark in their environment or descend from `root`, without `root`.
+    fn members(mark: &str, root: u32) -> BTreeSet<u32> {
+        let entry = format!("{VARIABLE}={mark}\0").into_bytes();
         let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut members = BTreeSet::new();
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(id) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             // What may not be read belongs to somebody else.
-            let Some(parent) = parent_of_living(id) else { continue };
-            children.entry(parent).or_default().push(id);
+            let Some(stat) = ProcessStat::of(id).filter(|stat| !stat.has_ended) else { continue };
+            children.entry(stat.parent).or_default().push(id);
             let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            if environment.windows(entry.len()).any(|part| part == entry) {
+            if environment.windows(entry.len()).any(|part| part == &entry[..]) {
                 members.insert(id);
             }
         }
@@ -138,15 +156,5 @@ done
         }
         members.remove(&root);
         members
-    }
-
-    /// The parent of a process that has not ended.
-    fn parent_of_living(id: u32) -> Option<u32> {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The program's name, in parentheses, may hold anything.
-        let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
-        let state = fields.next()?;
-        let parent = fields.next()?.parse().ok()?;
-        (!matches!(state, "Z" | "X")).then_some(parent)
     }
 }

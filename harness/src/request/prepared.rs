@@ -1,7 +1,7 @@
 //! What the cells of an instance share, and their answers.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::{Assumption, broken_assumptions};
@@ -161,7 +161,7 @@ impl Prepared {
         let Some(first) = requests.first() else { return Vec::new() };
         let place = |request| {
             let Some(limit) = limit else { return self.place(request, stop) };
-            match self.place(request, &stop.until(Instant::now() + limit)) {
+            match self.place(request, &stop.within(limit)) {
                 Err(error) if error.is_stop() && !stop.is_stopped() => Err(EvaluationError::NotPlaced { limit }),
                 placed => placed,
             }

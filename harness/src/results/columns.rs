@@ -145,7 +145,7 @@ macro_rules! columns {
             /// answer is in the given numbers.
             #[serde(default)]
             numbering: u32 = Count, "numbering";
-            /// How the cell ended: `ok`, `infeasible`, `error`, `timed_out`, `panicked`, `invalid`.
+            /// How the cell ended: `ok`, `infeasible`, `error`, `timed_out`, `interrupted`, `panicked`, `invalid`.
             status: String = Text, "status";
             /// One line that says why, unless `ok`.
             error: Option<String> = Text, "error";

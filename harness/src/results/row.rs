@@ -25,8 +25,10 @@ pub enum Status {
     Infeasible,
     /// The placer, the scheduler or the instance ended in an error.
     Error,
-    /// The cell took longer than the suite's time limit.
+    /// The cell took more than the suite's time limit.
     TimedOut,
+    /// The machine ended it, or did not let it begin, for want of memory or disk: a resumed run runs it again.
+    Interrupted,
     /// The algorithm panicked.
     Panicked,
     /// The validator refused the placement or the timeline.
@@ -35,7 +37,8 @@ pub enum Status {
 
 impl Status {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Ok, Self::Infeasible, Self::Error, Self::TimedOut, Self::Panicked, Self::Invalid];
+    pub const ALL: [Self; 7] =
+        [Self::Ok, Self::Infeasible, Self::Error, Self::TimedOut, Self::Interrupted, Self::Panicked, Self::Invalid];
 
     /// The status of this word; `None` if this version does not know it.
     pub fn named(word: &str) -> Option<Self> {
@@ -49,6 +52,7 @@ impl Status {
             Self::Infeasible => "infeasible",
             Self::Error => "error",
             Self::TimedOut => "timed_out",
+            Self::Interrupted => "interrupted",
             Self::Panicked => "panicked",
             Self::Invalid => "invalid",
         }

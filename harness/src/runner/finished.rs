@@ -1,6 +1,6 @@
 //! What is finished of a run: the union of its journals, and the table that they make.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroU32;
@@ -13,7 +13,7 @@ use crate::results::{Row, Status, write_rows};
 use crate::suite::{CellName, Positions, RunPlan, Shard};
 
 /// The cells of a plan that have a row in a journal of a run folder: of each cell the first complete one, the journals in the
-/// order of their names.
+/// order of their names. A row of status `interrupted` stands only for want of another: its cell is not finished.
 ///
 /// # Complexity
 /// 16 bytes a cell; reading is linear in the bytes of the journals, each read once.
@@ -27,7 +27,10 @@ pub struct Finished<'a> {
     /// For each journal its number, how far it was read, and how many lines that is.
     read: BTreeMap<PathBuf, (u32, u64, usize)>,
     rows: Vec<Option<Location>>,
+    /// Cells that have no row but of status `interrupted`.
+    interrupted: BTreeSet<usize>,
     done: usize,
+    damaged: Vec<FolderError>,
 }
 
 /// Where the row of a cell is.
@@ -54,7 +57,9 @@ impl<'a> Finished<'a> {
             paths: Vec::new(),
             read: BTreeMap::new(),
             rows: vec![None; plan.cells.len()],
+            interrupted: BTreeSet::new(),
             done: 0,
+            damaged: Vec::new(),
         })
     }
 
@@ -62,7 +67,7 @@ impl<'a> Finished<'a> {
     /// Tells `new` of each cell that has become finished: its index and its status.
     ///
     /// # Errors
-    /// If a journal cannot be read, is of another run, or has a complete line that is no row.
+    /// If a journal cannot be read or is of another run. A complete line that is no row is [damaged](Self::damaged).
     pub fn update(
         &mut self,
         shard: Option<Shard>,
@@ -87,14 +92,17 @@ impl<'a> Finished<'a> {
                         return Err(FolderError::OtherPart { path, found });
                     }
                 } else {
-                    let name: CellName<'_> = parse(&path, number, line)?;
-                    // A row of no cell of the plan is of another shard.
-                    if let (Some(cell), Some(length)) = (self.positions.of(&name), NonZeroU32::new(length))
-                        && self.rows[cell].is_none()
-                    {
-                        self.rows[cell] = Some(Location { journal, length, offset });
-                        self.done += 1;
-                        new(cell, Status::named(&name.status));
+                    match parse::<CellName<'_>>(&path, number, line) {
+                        Ok(name) => {
+                            let status = Status::named(&name.status);
+                            // A row of no cell of the plan is of another shard.
+                            if let (Some(cell), Some(length)) = (self.positions.of(&name), NonZeroU32::new(length))
+                                && self.take(cell, Location { journal, length, offset }, status)
+                            {
+                                new(cell, status);
+                            }
+                        }
+                        Err(error) => self.damaged.push(error),
                     }
                 }
                 offset = lines.end;
@@ -102,6 +110,26 @@ impl<'a> Finished<'a> {
             self.read.insert(path.clone(), (journal, offset, before + lines.number));
         }
         Ok(())
+    }
+
+    /// Takes the row of a cell, if it needs one; whether the cell has become finished.
+    fn take(&mut self, cell: usize, location: Location, status: Option<Status>) -> bool {
+        if self.has(cell) {
+            return false;
+        }
+        self.rows[cell] = Some(location);
+        if status == Some(Status::Interrupted) {
+            self.interrupted.insert(cell);
+            return false;
+        }
+        self.interrupted.remove(&cell);
+        self.done += 1;
+        true
+    }
+
+    /// Complete lines of journals that are no rows: a disk or a person damaged them, and their cells run again.
+    pub fn damaged(&self) -> &[FolderError] {
+        &self.damaged
     }
 
     /// Number of cells that are finished.
@@ -116,7 +144,7 @@ impl<'a> Finished<'a> {
 
     /// Whether the cell with this index in [`RunPlan::cells`] is.
     pub fn has(&self, cell: usize) -> bool {
-        self.rows[cell].is_some()
+        self.rows[cell].is_some() && !self.interrupted.contains(&cell)
     }
 
     /// Writes the table of a complete run, in the suite's order, a batch of rows at a time.
@@ -276,9 +304,30 @@ mod tests {
         append(&format!("{line}\n"));
         assert_eq!(update(&mut union), []);
         assert!(union.has(0) && !union.has(1) && union.count() == 2);
-        append("nonsense\n");
-        let error = union.update(None, |_, _| ()).unwrap_err().to_string();
-        assert!(error.contains("cells.1-of-1.1.jsonl:5: not a row"), "{error}");
+        // A disk damages a line. What follows it counts.
+        let third = line.replace("\"seed\":0", "\"seed\":2").replace("\"repetition\":0", "\"repetition\":2");
+        append(&format!("nonsense\n{third}\n"));
+        assert_eq!(update(&mut union).len(), 1);
+        let damaged: Vec<String> = union.damaged().iter().map(ToString::to_string).collect();
+        assert_eq!(damaged.len(), 1);
+        assert!(damaged[0].contains("cells.1-of-1.1.jsonl:5: not a row (expected "), "{damaged:?}");
+        assert!(damaged[0].ends_with(": its cell runs again"), "{damaged:?}");
+    }
+
+    #[test]
+    fn an_interrupted_cell_is_not_finished_until_it_has_another_row() {
+        let (folder, plan) = (tempfile::tempdir().unwrap(), plan());
+        let run = open(folder.path(), None);
+        let of = |status: Status| Row { status: status.name().into(), ..row(&plan, 3, 1.0) };
+        let statuses = || read_run(folder.path()).unwrap().into_iter().map(|row| row.status).collect::<Vec<_>>();
+        run.append(&of(Status::Interrupted)).unwrap();
+        let union = finished(folder.path(), &plan);
+        assert_eq!((union.count(), union.has(3), statuses()), (0, false, vec!["interrupted".to_owned()]));
+        for status in [Status::Error, Status::Interrupted, Status::Ok] {
+            run.append(&of(status)).unwrap();
+        }
+        let union = finished(folder.path(), &plan);
+        assert_eq!((union.count(), union.has(3), statuses()), (1, true, vec!["error".to_owned()]));
     }
 
     #[test]

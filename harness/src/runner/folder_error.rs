@@ -47,6 +47,17 @@ pub enum FolderError {
         /// What is known about it.
         change: &'static str,
     },
+    /// A file that the run reads has changed since the run began.
+    #[error(
+        "{}: {change} while the run went on, which ends here: restore it, and the same command goes on; or start a new run",
+        path.display()
+    )]
+    InputChanged {
+        /// The file.
+        path: PathBuf,
+        /// What is known about it.
+        change: &'static str,
+    },
     /// The folder exists and is no run folder.
     #[error("{}: exists and is not a run folder: choose another with --out", path.display())]
     NotARun {
@@ -67,8 +78,8 @@ pub enum FolderError {
         /// What differs.
         found: &'static str,
     },
-    /// A line of the journal that is not the last is no row.
-    #[error("{}:{line}: not a row ({reason}): delete the line to run its cell again", path.display())]
+    /// A complete line of the journal is no row.
+    #[error("{}:{line}: not a row ({reason}): its cell runs again", path.display())]
     Journal {
         /// The journal.
         path: PathBuf,

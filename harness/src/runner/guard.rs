@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use placebench_algorithms::StopToken;
+use placebench_base::processor::ThreadClock;
 
 /// Name of the threads that run cells, for a panic hook that wants to keep quiet about them.
 pub const CELL_THREAD: &str = "placebench-cell";
@@ -25,7 +26,16 @@ pub(super) enum Guarded<T> {
     Stopped,
 }
 
-/// How often a waiting runner looks at the run's stop token.
+/// How long work may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Limit {
+    /// Processor time, see [`StopToken::within`].
+    Processor(Duration),
+    /// Time by the clock, for what is to happen in real time.
+    Clock(Duration),
+}
+
+/// How often a waiting runner looks at the run's stop token, and at the time that the work has taken.
 const POLL: Duration = Duration::from_millis(50);
 
 /// How long work may go on after its stop token says stop.
@@ -34,39 +44,49 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Runs `work` on a thread of its own with a token that stops at the limit. Work that heeds the token ends by itself; work
 /// that does not is abandoned after a second of grace: its thread goes on, but nobody waits for it.
 pub(super) fn guarded<T: Send + 'static>(
-    limit: Option<Duration>,
+    limit: Option<Limit>,
     run_stop: &StopToken,
     work: impl FnOnce(StopToken) -> T + Send + 'static,
 ) -> Guarded<T> {
-    let deadline = limit.map(|limit| Instant::now() + limit);
-    let token = deadline.map_or_else(|| run_stop.clone(), |deadline| run_stop.until(deadline));
+    let token = match limit {
+        None => run_stop.clone(),
+        Some(Limit::Processor(limit)) => run_stop.within(limit),
+        Some(Limit::Clock(limit)) => run_stop.until(Instant::now() + limit),
+    };
+    let (clock_sender, clock) = channel();
     let (sender, receiver) = channel();
+    let given = token.clone();
     let spawned = thread::Builder::new().name(CELL_THREAD.to_owned()).spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(token)));
+        // From here on looks at the token count what this thread takes.
+        let _ = given.is_stopped();
+        let _ = clock_sender.send(ThreadClock::of_this_thread());
+        let last = given.clone();
+        let result = catch_unwind(AssertUnwindSafe(|| work(given)));
+        let _ = last.is_stopped();
         // Sending fails if the work was abandoned: nothing reads the result then.
         let _ = sender.send(result.map_err(|payload| panic_message(payload.as_ref())));
     });
     if let Err(error) = spawned {
         return Guarded::Panicked(format!("cannot start a thread: {error}"));
     }
-    let mut asked_to_stop = None::<Instant>;
+    let clock = clock.recv().ok().flatten();
+    let [mut asked_to_stop, mut over_limit] = [None::<Instant>; 2];
+    let is_over = |since: &mut Option<Instant>| since.get_or_insert_with(Instant::now).elapsed() > GRACE;
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(Ok(value)) => {
-                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                return if late { Guarded::Late(value) } else { Guarded::Done(value) };
+                return if token.is_late(Duration::ZERO) { Guarded::Late(value) } else { Guarded::Done(value) };
             }
             Ok(Err(message)) => return Guarded::Panicked(message),
             Err(RecvTimeoutError::Disconnected) => return Guarded::Panicked("the thread vanished".to_owned()),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if run_stop.is_stopped() {
-            let since = *asked_to_stop.get_or_insert_with(Instant::now);
-            if since.elapsed() > GRACE {
-                return Guarded::Stopped;
-            }
+        if run_stop.is_asked() && is_over(&mut asked_to_stop) {
+            return Guarded::Stopped;
         }
-        if deadline.is_some_and(|deadline| Instant::now() > deadline + GRACE) {
+        // What the thread has taken, whether it looks at its token or not.
+        let taken = clock.as_ref().and_then(ThreadClock::read).unwrap_or_default();
+        if token.is_late(taken) && is_over(&mut over_limit) {
             return Guarded::TimedOut;
         }
     }
@@ -80,6 +100,12 @@ fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_os = "linux")]
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
     use super::*;
 
     #[test]
@@ -89,28 +115,59 @@ mod tests {
     }
 
     #[test]
-    fn work_that_ignores_its_deadline_is_abandoned() {
-        let outcome: Guarded<()> = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |_| {
+    fn work_that_ignores_its_limit_is_abandoned() {
+        let forever = |_: StopToken| {
             loop {
                 thread::park();
             }
-        });
+        };
+        let short = Duration::from_millis(10);
+        let outcome: Guarded<()> = guarded(Some(Limit::Clock(short)), &StopToken::default(), forever);
+        assert_eq!(outcome, Guarded::TimedOut);
+        // Waiting takes no processor time: the backstop ends it.
+        let outcome: Guarded<()> = guarded(Some(Limit::Processor(short)), &StopToken::default(), forever);
+        assert_eq!(outcome, Guarded::TimedOut);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn work_that_never_looks_at_its_token_is_abandoned_when_its_processor_time_is_up() {
+        let ended = Arc::new(AtomicBool::new(false));
+        let work = {
+            let ended = Arc::clone(&ended);
+            move |token: StopToken| {
+                while !ended.load(Ordering::Relaxed) {}
+                token.deadline()
+            }
+        };
+        let limit = Duration::from_secs(1);
+        let outcome = guarded(Some(Limit::Processor(limit)), &StopToken::default(), work);
+        ended.store(true, Ordering::Relaxed);
         assert_eq!(outcome, Guarded::TimedOut);
     }
 
     #[test]
-    fn work_that_heeds_its_deadline_is_over_time_all_the_same() {
-        let outcome = guarded(Some(Duration::from_millis(10)), &StopToken::default(), |stop| {
-            while !stop.is_stopped() {
-                thread::sleep(Duration::from_millis(1));
-            }
-            thread::sleep(Duration::from_millis(2));
+    fn work_that_heeds_its_limit_is_over_time_all_the_same() {
+        for limit in [Limit::Clock, Limit::Processor] {
+            let outcome = guarded(Some(limit(Duration::from_millis(10))), &StopToken::default(), |stop| {
+                while !stop.is_stopped() {}
+            });
+            assert_eq!(outcome, Guarded::Late(()));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn work_that_waits_for_the_machine_is_in_time() {
+        let outcome = guarded(Some(Limit::Processor(Duration::from_millis(200))), &StopToken::default(), |stop| {
+            thread::sleep(Duration::from_millis(400));
+            stop.is_stopped()
         });
-        assert_eq!(outcome, Guarded::Late(()));
+        assert_eq!(outcome, Guarded::Done(false));
     }
 
     #[test]
     fn work_in_time_returns_its_value() {
-        assert_eq!(guarded(Some(Duration::from_secs(60)), &StopToken::default(), |_| 42), Guarded::Done(42));
+        assert_eq!(guarded(Some(Limit::Processor(Duration::from_secs(60))), &StopToken::default(), |_| 42), Guarded::Done(42));
     }
 }

@@ -24,14 +24,14 @@ pub use finished::Finished;
 pub use folder::{RunFolder, RunState, read_environment, read_suite, table_of};
 pub use folder_error::FolderError;
 pub use guard::CELL_THREAD;
-pub use inputs::input_digests;
+pub use inputs::{InputWatch, input_digests};
 pub use open::{open_run, read_run};
 pub use replay::{MeasuredCell, replay, replay_within};
 
 use crate::request::{Answer, CellRequest, Prepared, failed};
 use crate::results::{Row, Status};
 use crate::suite::{Cell, CellGroup, RunPlan};
-use guard::{Guarded, guarded};
+use guard::{Guarded, Limit, guarded};
 
 /// Watches a run as it goes on; called from several threads.
 pub trait Observer: Sync {
@@ -61,14 +61,16 @@ impl Observer for Silent {
 /// What became of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// Cells that have a row, those of earlier starts included.
+    /// Cells that have a row that stands, those of earlier starts included.
     pub done: usize,
+    /// Cells that the machine cut short: their rows say why, and a resumed run runs them again.
+    pub interrupted: usize,
     /// Cells in all.
     pub cells: usize,
 }
 
 impl RunOutcome {
-    /// Whether every cell has a row: else the run was stopped.
+    /// Whether every cell has a row that stands: else the run was stopped, or cells were interrupted.
     pub fn is_complete(self) -> bool {
         self.done == self.cells
     }
@@ -78,9 +80,9 @@ impl RunOutcome {
 /// all others are done, one at a time: they would disturb each other. Where the executor lets placements take turns, those
 /// of one instance do.
 ///
-/// Each row goes to `record` as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the same
-/// on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like
-/// any other.
+/// Each row goes to `record` with its cell as soon as it is there; an error of `record` (a full disk) ends the run. Rows are the
+/// same on any number of threads, but for the measured columns. A cell that panics or outlasts the time limit is a row like any
+/// other. Once a stop was asked for, a cell that fails has no row: what ends a run ends the programs of its placers, too.
 ///
 /// # Errors
 /// The first error of `record`.
@@ -89,7 +91,7 @@ pub fn run<E: Send>(
     done: impl Fn(usize) -> bool,
     stop: &StopToken,
     observer: &dyn Observer,
-    record: impl Fn(&Row) -> Result<(), E> + Sync,
+    record: impl Fn(Cell, &Row) -> Result<(), E> + Sync,
 ) -> Result<RunOutcome, E> {
     let cells = plan.cells.len();
     let before = (0..cells).filter(|&cell| done(cell)).count();
@@ -98,9 +100,17 @@ pub fn run<E: Send>(
     let jobs = missing_jobs(plan, &done, |cell| !is_measured(cell), |a, b| shares_placement(plan, a, b));
     let measured = missing_jobs(plan, &done, is_measured, |a, b| takes_turns(plan, a, b));
     let pool = search_pool(plan, &jobs);
-    let fresh = AtomicUsize::new(0);
-    let keep = |row: Row| -> Result<(), E> {
-        record(&row)?;
+    let [fresh, interrupted] = [(); 2].map(|()| AtomicUsize::new(0));
+    let keep = |cell: Cell, row: Row| -> Result<(), E> {
+        if !row.is_ok() && stop.is_asked() {
+            return Ok(());
+        }
+        record(cell, &row)?;
+        if row.status == Status::Interrupted.name() {
+            interrupted.fetch_add(1, Ordering::Relaxed);
+            observer.note(&format!("interrupted: {}: {}", row.key(), row.error.unwrap_or_default()));
+            return Ok(());
+        }
         fresh.fetch_add(1, Ordering::Relaxed);
         observer.cell(row.is_ok());
         Ok(())
@@ -109,7 +119,7 @@ pub fn run<E: Send>(
     for job in measured.into_iter().flatten() {
         run_group(plan, &[job], None, stop, &keep)?;
     }
-    Ok(RunOutcome { done: before + fresh.into_inner(), cells })
+    Ok(RunOutcome { done: before + fresh.into_inner(), interrupted: interrupted.into_inner(), cells })
 }
 
 /// Threads for the searches, if any is to run: as many as run cells, but not the same, since those wait for their cells.
@@ -162,7 +172,7 @@ fn run_group<E: Send>(
     jobs: &[Job],
     pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
-    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+    keep: &(impl Fn(Cell, Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
     if stop.is_stopped() {
         return Ok(());
@@ -196,17 +206,18 @@ fn run_job<E>(
     job: &[Cell],
     pool: Option<&Arc<ThreadPool>>,
     stop: &StopToken,
-    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+    keep: &(impl Fn(Cell, Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
     if stop.is_stopped() {
         return Ok(());
     }
-    // The limit is for a cell. Placements that take turns share what they have together.
+    // The limit is for a cell. Placements that take turns share what they have together, by the clock: they run in real time.
     let measures = plan.executors[job[0].executor].measures;
-    let turns = if measures { job.len() } else { 1 };
-    let limit_of =
-        |cells: usize| plan.suite.time_limit_seconds.map(|limit| Duration::from_secs_f64(limit * cells as f64));
-    let (limit, placing) = (limit_of(turns), limit_of(1));
+    let placing = plan.suite.time_limit_seconds.map(Duration::from_secs_f64);
+    let limit = placing.map(|limit| match measures {
+        true => Limit::Clock(limit.mul_f64(job.len() as f64)),
+        false => Limit::Processor(limit),
+    });
     let work = {
         let (plan, prepared, cells, pool) = (Arc::clone(plan), prepared.clone(), job.to_vec(), pool.cloned());
         move |token: StopToken| {
@@ -220,9 +231,9 @@ fn run_job<E>(
     let describe = |cell: Cell| prepared.blank_row(&plan.request(cell));
     match guarded(limit, stop, work) {
         Guarded::Done(None) | Guarded::Stopped => Ok(()),
-        Guarded::Done(Some(rows)) => rows.into_iter().try_for_each(keep),
+        Guarded::Done(Some(rows)) => job.iter().zip(rows).try_for_each(|(&cell, row)| keep(cell, row)),
         Guarded::Panicked(message) => {
-            job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::Panicked, &message)))
+            job.iter().try_for_each(|&cell| keep(cell, failed(describe(cell), Status::Panicked, &message)))
         }
         // A placer that was stopped may have reported more about it than the limit.
         Guarded::Late(Some(rows)) if rows.iter().all(|row| row.status == Status::TimedOut.name()) => {
@@ -231,11 +242,12 @@ fn run_job<E>(
                 true => format!("{error}; {}", limit_text(plan)),
                 false => error,
             };
-            rows.into_iter().map(|row| Row { error: row.error.map(named), ..row }).try_for_each(keep)
+            let rows = rows.into_iter().map(|row| Row { error: row.error.map(named), ..row });
+            job.iter().zip(rows).try_for_each(|(&cell, row)| keep(cell, row))
         }
         Guarded::Late(_) | Guarded::TimedOut => {
             let message = format!("not done in time; {}", limit_text(plan));
-            job.iter().try_for_each(|&cell| keep(failed(describe(cell), Status::TimedOut, &message)))
+            job.iter().try_for_each(|&cell| keep(cell, failed(describe(cell), Status::TimedOut, &message)))
         }
     }
 }
@@ -261,7 +273,11 @@ fn kept(answer: Answer) -> Option<Row> {
 }
 
 fn limit_text(plan: &RunPlan) -> String {
-    format!("the suite's time_limit_seconds is {}", plan.suite.time_limit_seconds.unwrap_or_default())
+    format!(
+        "the suite's time_limit_seconds is {}, of processor time, or {} times as much by the clock",
+        plan.suite.time_limit_seconds.unwrap_or_default(),
+        StopToken::BACKSTOP
+    )
 }
 
 fn fail_all<E>(
@@ -269,7 +285,8 @@ fn fail_all<E>(
     jobs: &[Job],
     status: Status,
     message: &str,
-    keep: &(impl Fn(Row) -> Result<(), E> + Sync),
+    keep: &(impl Fn(Cell, Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    jobs.iter().flatten().try_for_each(|&cell| keep(failed(plan.request(cell).blank_row(), status, message)))
+    let row = |cell: Cell| failed(plan.request(cell).blank_row(), status, message);
+    jobs.iter().flatten().try_for_each(|&cell| keep(cell, row(cell)))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use placebench_algorithms::StopToken;
 use placebench_datasets::{Instance, PlacedGraph, Placement};
 
-use super::guard::{Guarded, guarded};
+use super::guard::{Guarded, Limit, guarded};
 use crate::MeasuredTimeline;
 use crate::evaluate::Evaluation;
 use crate::execute::simulate::{Simulator, simulate};
@@ -28,10 +28,10 @@ pub fn replay_within(
 ) -> Result<Evaluation, String> {
     let (plan, instance) = (Arc::clone(plan), instance.clone());
     let work = move |stop: StopToken| replay(&plan, cell, &instance, &stop);
-    match guarded(Some(limit), &StopToken::default(), work) {
+    match guarded(Some(Limit::Processor(limit)), &StopToken::default(), work) {
         Guarded::Done(result) | Guarded::Late(result) => result,
         Guarded::Panicked(message) => Err(format!("panicked: {message}")),
-        Guarded::TimedOut | Guarded::Stopped => Err(format!("not done within {} s", limit.as_secs_f64())),
+        Guarded::TimedOut | Guarded::Stopped => Err(format!("not done within {} s of processor time", limit.as_secs_f64())),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         "#;
         let plan = Arc::new(RunPlan::new(Suite::parse(text, "small.toml").unwrap()).unwrap());
         let rows = Mutex::new(Vec::new());
-        let keep = |row: &Row| {
+        let keep = |_, row: &Row| {
             rows.lock().unwrap().push(row.clone());
             Ok::<(), ()>(())
         };

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use placebench_datasets::is_equal;
 use placebench_harness::compare::{
-    CellChange, CompareOptions, Comparison, Effect, QualityComparison, QualityGroup, Regression, Side, TimeChange,
-    TimeComparison,
+    CellChange, CompareOptions, Comparison, Effect, QualityComparison, QualityGroup, Regression, Side, StatusChange,
+    TimeChange, TimeComparison,
 };
 use placebench_harness::results::{CellKey, Metric};
 use serde::Serialize;
@@ -46,13 +46,15 @@ pub struct Limits {
     max_cell_time: f64,
     least_seconds: f64,
     all_cells: bool,
+    broken: bool,
 }
 
 impl<'a> ComparisonDocument<'a> {
     /// A comparison with the options that made it.
     pub fn new(comparison: &'a Comparison, options: &CompareOptions) -> Self {
-        let &CompareOptions { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, .. } = options;
-        let limits = Limits { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells };
+        let &CompareOptions { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, broken, .. } =
+            options;
+        let limits = Limits { max_cell, max_mean, max_time, max_cell_time, least_seconds, all_cells, broken };
         Self { is_regression: comparison.is_regression(), limits, comparison }
     }
 }
@@ -171,9 +173,9 @@ fn side_line(side: &Side) -> String {
 fn regression_line(regression: &Regression) -> String {
     match regression {
         Regression::Status(change) => {
-            let reason = change.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            format!("status: {} → {}: {}{reason}", change.old, change.new, change.cell)
+            format!("status: {} → {}: {}{}", change.old, change.new, change.cell, reason(change))
         }
+        Regression::Broken(change) => format!("broken: {}", broken_line(change)),
         Regression::Missing { cell } => format!("missing: {cell}"),
         Regression::Mean { metric, placer, ratio, cells } => {
             format!("{} ×{}: {placer}, mean of {}", metric.column(), factor(*ratio), counted(*cells, "cell"))
@@ -194,6 +196,14 @@ fn regression_line(regression: &Regression) -> String {
             )
         }
     }
+}
+
+fn reason(change: &StatusChange) -> String {
+    change.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
+}
+
+fn broken_line(change: &StatusChange) -> String {
+    format!("{}: {}{}", change.new, change.cell, reason(change))
 }
 
 fn quality_section(quality: &QualityComparison, limit: usize, style: Style) -> String {
@@ -276,12 +286,18 @@ fn time_section(times: &TimeComparison, limit: usize, style: Style) -> String {
 
 fn coverage(comparison: &Comparison, limit: usize, style: Style) -> String {
     let mut text = String::new();
-    let changes = comparison.status_changes.iter().filter(|change| change.effect != Effect::Regression);
-    let changes: Vec<String> =
-        changes.map(|change| format!("{} → {}: {}", change.old, change.new, change.cell)).collect();
+    let changes = |is_listed: fn(Effect) -> bool| -> Vec<String> {
+        let changes = comparison.status_changes.iter().filter(|change| is_listed(change.effect));
+        changes.map(|change| format!("{} → {}: {}", change.old, change.new, change.cell)).collect()
+    };
+    let cut_short = changes(|effect| effect == Effect::CutShort);
+    let differently = changes(|effect| matches!(effect, Effect::Neutral | Effect::Fixed));
+    let broken: Vec<String> = comparison.broken.iter().map(broken_line).collect();
     let missing = |cells: &[CellKey]| if limit == usize::MAX { each(cells) } else { by_placer(cells) };
     let lists = [
-        ("Cells that end differently, but not worse", changes.len(), changes),
+        ("Cells cut short in one run, at their time limit or by the machine: no regression", cut_short.len(), cut_short),
+        ("Cells that end differently, but not worse", differently.len(), differently),
+        ("Cells without a result in both runs", broken.len(), broken),
         ("Cells only in the old run", comparison.only_old.len(), missing(&comparison.only_old)),
         ("Cells only in the new run", comparison.only_new.len(), missing(&comparison.only_new)),
         (

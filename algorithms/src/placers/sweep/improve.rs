@@ -79,7 +79,7 @@ impl Placer for Improve {
         let begun = Instant::now();
         let start = self.placer.place(instance, context)?;
         let deadline = self.time.and_then(|time| begun.checked_add(time));
-        let context = &limited(context, begun, deadline);
+        let context = &limited(context, deadline);
         let start = match start.plan {
             Some(_) => start,
             None => {

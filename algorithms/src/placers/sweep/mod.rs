@@ -250,7 +250,7 @@ impl Placer for Sweep {
         context.stop.check()?;
         let begun = Instant::now();
         let deadline = self.time.and_then(|time| begun.checked_add(time));
-        let context = &limited(context, begun, deadline);
+        let context = &limited(context, deadline);
         let judge = Judge::new(instance, context)?;
         let (heft, infeasible) = match Heft::with_defaults().place(instance, context) {
             Ok(decision) => (Some(decision), None),
@@ -313,15 +313,9 @@ impl Sweep {
 
 /// The context that a search has: told to stop at its own deadline, and early enough before that of the caller that what it
 /// answers can still be used.
-fn limited(context: &PlaceContext, begun: Instant, deadline: Option<Instant>) -> PlaceContext {
-    let mut stop = context.stop.clone();
-    if let Some(end) = context.stop.deadline() {
-        stop = stop.until(begun + end.saturating_duration_since(begun).mul_f64(SHARE_OF_LIMIT));
-    }
-    if let Some(deadline) = deadline {
-        stop = stop.until(deadline);
-    }
-    PlaceContext { stop, ..context.clone() }
+fn limited(context: &PlaceContext, deadline: Option<Instant>) -> PlaceContext {
+    let stop = context.stop.share(SHARE_OF_LIMIT);
+    PlaceContext { stop: deadline.map_or(stop.clone(), |deadline| stop.until(deadline)), ..context.clone() }
 }
 
 /// The best decision that a search finds from those that are known, which take part: of equal ones the first. Where the run decides

@@ -57,16 +57,7 @@ pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &Datafl
     for op in graph.op_ids() {
         outputs.clear();
         outputs.extend(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)));
-        let spec = OpSpec {
-            ops: graph.ops(op),
-            memory_bytes: graph.memory_bytes(op),
-            kinds: graph.kinds(op),
-            times: graph.measured_times(op),
-            name: graph.name(op),
-            op_type: graph.op_types().and_then(|types| types.get(op.index())),
-            layer: graph.layers().and_then(|layers| layers.get(op.index())),
-        };
-        writer.push_op(&spec, graph.colocation().group_of(op), &outputs)?;
+        writer.push_op(&graph.spec(op), graph.colocation().group_of(op), &outputs)?;
         for edge in graph.predecessors(op) {
             writer.push_edge(
                 edge.op,

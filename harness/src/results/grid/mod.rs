@@ -115,11 +115,6 @@ impl GridCell {
         Some(own.iter().sum::<f64>() / width as f64).filter(|value| !value.is_nan())
     }
 
-    /// Under how many numberings of ops and devices the placer placed in each draw.
-    pub fn numberings(&self) -> u32 {
-        self.numberings
-    }
-
     /// The mean over the draws; `None` if any draw has no value.
     pub fn mean(&self) -> Option<f64> {
         let mean = self.values.iter().sum::<f64>() / self.values.len() as f64;

@@ -277,9 +277,9 @@ impl GridBuilder {
                 let numberings: BTreeSet<u32> = rows.iter().map(|row| row.numbering).collect();
                 let width = numberings.len();
                 let mut values = vec![f64::NAN; draws.len() * width];
-                for (column, numbering) in numberings.into_iter().enumerate() {
-                    let of_numbering = rows.iter().filter(|row| row.numbering == numbering);
-                    of_numbering.for_each(|row| values[row.draw as usize * width + column] = row.value);
+                let columns: HashMap<u32, usize> = numberings.into_iter().zip(0..).collect();
+                for row in &rows {
+                    values[row.draw as usize * width + columns[&row.numbering]] = row.value;
                 }
                 let values = order.iter().flat_map(|&draw| &values[draw * width..][..width]).copied().collect();
                 finished.push(GridCell { values, numberings: width as u32, ..cell });
