@@ -65,7 +65,15 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints one line to standard error: without what a terminal would obey, and with words cut that nobody would read.
 pub(crate) fn complain(line: &str) {
-    eprintln!("{}", shortened(&printable(&line.replace(['\n', '\r'], " "))));
+    eprintln!("{}", readable(line));
+}
+
+/// A line without what a terminal would obey, of a length that people read.
+fn readable(line: &str) -> String {
+    /// All names of a long table take no more.
+    const MOST: usize = 4000;
+    let line = shortened(&printable(&line.replace(['\n', '\r'], " ")));
+    placebench::base::shortened(&line, MOST).into_owned()
 }
 
 /// The exit code of a command, which says on standard error why it failed.
@@ -205,6 +213,9 @@ mod tests {
         );
         assert!(long.contains("…(1802 characters)…"), "{long}");
         assert_eq!(super::shortened("short"), "short");
+        let cell = super::readable(&format!("ops has '{}': write a number", "1 ".repeat(100_000)));
+        assert!(cell.starts_with("ops has '1 1") && cell.ends_with("': write a number"), "{cell}");
+        assert!(cell.chars().count() < 4_100, "{} characters", cell.chars().count());
         let nested = anyhow::anyhow!("Resource temporarily unavailable (os error 11)").context("cannot start threads");
         assert_eq!(super::one_line(&nested), "cannot start threads: Resource temporarily unavailable");
     }

@@ -13,6 +13,7 @@ mod figures;
 mod formats;
 mod house;
 mod json;
+mod limits;
 mod methodology;
 mod mutations;
 mod nightly;

@@ -200,7 +200,7 @@ fn a_stream_of_edges_is_divided_and_judged_again() {
     assert!(text(&judged.stdout).contains("replication     1.2000:"), "{}", text(&judged.stdout));
     std::fs::write(folder.path().join("cut"), "0 1 0\n").unwrap();
     let other = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "--evaluate", "cut"]);
-    assert!(text(&other.stderr).contains("has 1 edges, and not those of g.txt"), "{}", text(&other.stderr));
+    assert!(text(&other.stderr).contains("cut: lacks the edge 1 2 of g.txt: use the part"), "{}", text(&other.stderr));
     for algorithm in ["ldg", "fennel(passes=2)"] {
         let run = placebench(folder.path(), &["partition", "--stream", "g.txt", "-k", "2", "-a", algorithm, "-o", "p"]);
         assert!(run.status.success(), "{}", text(&run.stderr));
@@ -239,9 +239,50 @@ fn a_stream_of_edges_is_divided_and_judged_again() {
     for (args, expected) in [
         (&["-a", "multilevel"][..], "unknown partitioner of streams 'multilevel'"),
         (&["-a", "ldg(order=bfs)"], "a file has an order of its own: leave out 'order'"),
-        (&["-a", "hdrf", "--threads", "2"], "--threads is not for --stream"),
+        (
+            &["-a", "hdrf", "--threads", "2"],
+            "--threads is 2: --stream decides on one edge after the other, on one thread",
+        ),
+        (&["-a", "hdrf", "-o", "x.parquet"], "-o x.parquet: a partition is written as text"),
+        (&["-a", "ldg", "-o", "x.pbedges.zst"], "-o x.pbedges.zst: a partition is written as text"),
     ] {
         let run = placebench(folder.path(), &[&["partition", "--stream", "g.txt", "-k", "2"], args].concat());
-        assert!(text(&run.stderr).contains(expected), "{}", text(&run.stderr));
+        assert_one_line_error(&run, expected);
     }
+    let one = ["partition", "--stream", "g.txt", "-k2", "-a", "hdrf", "--threads=1", "-o", "cut"];
+    let one = placebench(folder.path(), &one);
+    assert!(one.status.success(), "{}", text(&one.stderr));
+}
+
+#[test]
+fn an_edge_from_its_other_end_is_the_same_and_the_first_line_that_differs_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("g.txt"), "0 1\n1 2\n2 0\n2 3\n3 4\n4 2\n").unwrap();
+    let judge = |cut: &str| {
+        std::fs::write(folder.path().join("cut"), cut).unwrap();
+        placebench(folder.path(), &["partition", "--stream", "g.txt", "-k2", "--evaluate", "cut"])
+    };
+    let swapped = judge("0 2 0\n2 1 0\n1 0 0\n3 2 1\n4 3 1\n2 4 1\n");
+    assert!(text(&swapped.stdout).contains("replication     1.2000:"), "{}", text(&swapped.stderr));
+    let rest = "1 2 0\n0 1 0\n2 3 1";
+    for (cut, expected) in [
+        (format!("2 0 0\n{rest}\n3 0 1\n4 2 1\n"), "cut:5: g.txt has no edge 0 3: use the partition of this graph"),
+        (format!("2 0 0\n{rest}\n3 2 1\n4 2 1\n"), "cut:4: the edge 2 3 is there more often than in g.txt (2 and 1)"),
+        (format!("0 2 0\n{rest}\n4 2 1\n"), "cut: lacks the edge 3 4 of g.txt: use the partition of this graph"),
+    ] {
+        assert_one_line_error(&judge(&cut), expected);
+    }
+}
+
+#[test]
+fn volume_moves_fewer_bytes_than_a_small_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let traffic = |algorithm: &str| {
+        let arguments = ["partition", "nmt", "-k8", "--seed=1", "-a", algorithm, "-o", "p", "--json"];
+        let run = placebench(folder.path(), &arguments);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        answer["traffic"].as_u64().unwrap()
+    };
+    assert!(traffic("multilevel(objective=volume)") < traffic("multilevel"));
 }

@@ -400,7 +400,10 @@ fn an_input_that_changes_while_the_run_goes_on_ends_it_with_its_name() {
         assert_eq!((code, found.len()), (Some(1), 0), "{said}");
         assert!(said.starts_with(&format!("error: s/{file}: has changed while the run went on")), "{said}");
         // As it was, the run goes on.
-        assert_one_line_error(&placebench(folder.path(), &OWN_RUN), &format!("s/{file} has changed since this run began"));
+        assert_one_line_error(
+            &placebench(folder.path(), &OWN_RUN),
+            &format!("s/{file} has changed since this run began"),
+        );
         fs::write(folder.path().join("s").join(file), before).unwrap();
         let (code, said, found) = kept(folder.path(), &OWN_RUN);
         assert_eq!((code, found), (Some(0), vec!["ok".to_owned(); 2]), "{said}");

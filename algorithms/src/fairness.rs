@@ -1,5 +1,9 @@
 //! What makes a comparison of placers fair: what their authors assume, and the laws that no placement should break.
 
+mod sizes;
+
+pub use sizes::{SIZES, size};
+
 use placebench_datasets::{Categories, DeviceId, Instance, KindSet};
 
 /// Something that the authors of an algorithm take for granted. Where an instance breaks it, a result says little about the

@@ -1,8 +1,10 @@
 //! Laws that every partitioner obeys, on graphs that are easy, odd or planted.
 
+use std::sync::Arc;
+
 use placebench_algorithms::partition::{Partition, PartitionError, PartitionRequest, quality, registry};
 use placebench_algorithms::{Spec, StopToken};
-use placebench_datasets::{UndirectedGraph, View, ViewOptions, catalogue};
+use placebench_datasets::{Hypergraph, UndirectedGraph, View, ViewOptions, catalogue};
 use proptest::prelude::*;
 
 /// Every entry with its defaults, and the variants that differ in more than effort.
@@ -317,6 +319,40 @@ fn whoever_asks_for_little_volume_gets_no_more_than_with_a_small_cut() {
         lowered |= low < usual;
     }
     assert!(lowered);
+}
+
+#[test]
+fn whoever_asks_for_little_volume_of_tensors_moves_fewer_bytes() {
+    for (name, blocks) in [("nmt", 8), ("nmt", 4), ("transformer", 8), ("lstm_lm", 4)] {
+        let (_, dataflow) = catalogue::load(name).unwrap();
+        let view = View::of_graph(&dataflow, ViewOptions::default()).unwrap();
+        let (graph, nets) = (view.graph(), Arc::new(view.hypergraph(&dataflow).unwrap()));
+        let request = PartitionRequest { nets: Some(Arc::clone(&nets)), ..PartitionRequest::new(blocks, 0.03, 1) };
+        let bytes = |objective: &str, more: &str| {
+            let spec = &format!("multilevel({more}objective={objective})");
+            let partition = check(spec, graph, &request).unwrap();
+            assert!(more.contains("acyclic") || fits(graph, &partition, &request), "{spec}, {name}");
+            (quality::connectivity(&nets, &partition), partition)
+        };
+        for more in ["", "acyclic=true,"] {
+            let ((few, partition), (usual, _)) = (bytes("volume", more), bytes("cut", more));
+            // Acyclic blocks may leave no single vertex a way.
+            assert!(
+                few < usual || (few == usual && !more.is_empty()),
+                "{name}, {blocks} blocks, {more} {few} and {usual} bytes"
+            );
+            assert!(more.is_empty() || is_monotone(graph, &partition), "{name}");
+        }
+    }
+}
+
+#[test]
+fn nets_of_another_graph_are_refused() {
+    let nets = Arc::new(Hypergraph::from_nets(3, vec![0, 2], vec![0, 2], None, None).unwrap());
+    let request = PartitionRequest { nets: Some(nets), ..PartitionRequest::new(2, 0.1, 0) };
+    assert!(partition("multilevel", &path(9), &request).is_ok(), "it does not look at them");
+    let refused = partition("multilevel(objective=volume)", &path(9), &request);
+    assert!(matches!(refused, Err(PartitionError::Unsupported(reason)) if reason.starts_with("the nets have 3 vert")));
 }
 
 /// Whether every edge leads from the lower number to the same or a later block.

@@ -17,7 +17,8 @@ pub fn io_reason(error: &Error) -> String {
         ErrorKind::QuotaExceeded => "the disk quota is used up",
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
         ErrorKind::InvalidFilename => "the name is too long or not legal here",
-        ErrorKind::OutOfMemory => "not enough memory",
+        // One of our own says how much was wanted.
+        ErrorKind::OutOfMemory if error.get_ref().is_none() => "not enough memory",
         _ => {
             let text = error.to_string();
             return match text.rfind(" (os error ") {
@@ -44,7 +45,13 @@ mod tests {
         assert_eq!(said(std::fs::write(folder.path(), "x").unwrap_err()), "is a folder, not a file");
         assert_eq!(said(std::fs::read_to_string(&file).unwrap_err()), "the text is not UTF-8");
         assert_eq!(said(Error::other("disk on fire")), "disk on fire");
+        assert_eq!(said(ErrorKind::OutOfMemory.into()), "not enough memory");
+        assert_eq!(said(Error::new(ErrorKind::OutOfMemory, "a line takes all")), "a line takes all");
         #[cfg(target_os = "linux")]
         assert_eq!(said(Error::from_raw_os_error(40)), "too many levels of symbolic links");
+        #[cfg(target_os = "linux")]
+        assert_eq!(said(std::fs::write("/dev/full", "x").unwrap_err()), "no space is left on the disk");
+        #[cfg(target_os = "linux")]
+        assert_eq!(said(Error::from_raw_os_error(122)), "the disk quota is used up");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! - [`Listed`], [`find`]: tables of what people call by a name, and what to say about a misspelt one.
 //! - [`spec`], [`params`]: a name with parameters, `scoring(alpha=1.1)`, and their declarations.
-//! - [`significant`](mod@significant), [`printable`]: numbers and text for a terminal, a table or a document.
+//! - [`significant`](mod@significant), [`printable`], [`shortened`]: numbers and text for a terminal, a table or a document.
 //! - [`parse_toml`], [`io_reason`]: faults of files in one line.
 //! - [`process`]: the memory of this process.
 //! - [`processor`]: processor time of threads and processes.
@@ -23,5 +23,5 @@ mod toml_fault;
 pub use io_reason::io_reason;
 pub use listed::{Listed, UnknownName, find};
 pub use names::{did_you_mean, nearest};
-pub use printable::printable;
+pub use printable::{printable, shortened};
 pub use toml_fault::{TomlFault, line_at, parse_toml};

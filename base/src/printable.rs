@@ -24,6 +24,25 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(visible)
 }
 
+/// The text with its middle left out if it has more than `most` characters: a file may hold anything where a name or a number
+/// is expected, and a message quotes it.
+///
+/// # Example
+/// ```
+/// assert_eq!(placebench_base::shortened("ops is '123456789x'", 10), "ops i…(9 characters)…789x'");
+/// ```
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    // The length in bytes is quick, and no less.
+    let count = if text.len() > most { text.chars().count() } else { 0 };
+    if count <= most {
+        return Cow::Borrowed(text);
+    }
+    let kept = most / 2;
+    let after = |characters: usize| text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    let (first, last) = (&text[..after(kept)], &text[after(count - kept)..]);
+    Cow::Owned(format!("{first}…({} characters)…{last}", count - 2 * kept))
+}
+
 /// Whether a terminal acts on a character, or shows what follows in another order.
 fn is_obeyed(c: char) -> bool {
     match c {
@@ -36,6 +55,13 @@ fn is_obeyed(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_loses_its_middle() {
+        assert_eq!(shortened("äöü", 3), "äöü");
+        assert_eq!(shortened(&"ä".repeat(9), 4), "ää…(5 characters)…ää");
+        assert_eq!(shortened("", 0), "");
+    }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_and_the_rest_stays() {

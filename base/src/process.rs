@@ -23,8 +23,9 @@ pub struct NotEnoughMemory {
     pub available_bytes: u64,
 }
 
-/// Whether something that takes `wanted_bytes` fits into memory, before it is begun: a process that asks for too much may be
-/// killed without a word. Where the system does not say what is there, everything fits.
+/// Whether something fits into memory, before it is begun: a process that asks for too much may be killed without a word.
+/// `parts` says how many there are of each of its parts, and the bytes of one. A product or a sum beyond 64 bits is too much.
+/// Where the system does not say what is there, all that a process can address is.
 ///
 /// # Errors
 /// If not.
@@ -33,17 +34,22 @@ pub struct NotEnoughMemory {
 /// ```
 /// use placebench_base::process::check_memory;
 ///
-/// assert!(check_memory(1 << 10, || "a small graph".to_owned()).is_ok());
+/// let graph = |vertices: u64, edges: u64| check_memory(&[(vertices, 8), (edges, 4)], || "the graph".to_owned());
+/// assert!(graph(1000, 5000).is_ok());
+/// assert!(graph(1000, u64::MAX / 2).is_err());
 /// ```
-pub fn check_memory(wanted_bytes: u64, what: impl FnOnce() -> String) -> Result<(), NotEnoughMemory> {
+pub fn check_memory(parts: &[(u64, u64)], what: impl FnOnce() -> String) -> Result<(), NotEnoughMemory> {
     /// Less than this is not worth a look at the system's files.
     const LITTLE_BYTES: u64 = 64 << 20;
-    match available_memory() {
-        _ if wanted_bytes <= LITTLE_BYTES => Ok(()),
-        Some(available_bytes) if wanted_bytes > available_bytes => {
-            Err(NotEnoughMemory { what: what(), wanted_bytes, available_bytes })
-        }
-        _ => Ok(()),
+    let products = parts.iter().map(|&(count, bytes)| count.saturating_mul(bytes));
+    let wanted_bytes = products.fold(0, u64::saturating_add);
+    if wanted_bytes <= LITTLE_BYTES {
+        return Ok(());
+    }
+    let available_bytes = available_memory().unwrap_or(isize::MAX as u64);
+    match wanted_bytes > available_bytes {
+        true => Err(NotEnoughMemory { what: what(), wanted_bytes, available_bytes }),
+        false => Ok(()),
     }
 }
 
@@ -77,4 +83,22 @@ fn group_left() -> Option<u64> {
         text.trim().parse().ok()
     };
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overflows_is_too_much_and_a_little_always_fits() {
+        let wanted =
+            |parts: &[(u64, u64)]| check_memory(parts, || "a matrix".to_owned()).map_err(|error| error.wanted_bytes);
+        assert_eq!(wanted(&[(1 << 20, 8), (1 << 10, 16)]), Ok(()));
+        assert_eq!(wanted(&[]), Ok(()));
+        for too_much in [&[(u64::MAX, 2)][..], &[(1 << 40, 1 << 40), (1, 1)], &[(u64::MAX, 1), (u64::MAX, 1)]] {
+            assert_eq!(wanted(too_much), Err(u64::MAX));
+        }
+        let error = check_memory(&[(1 << 32, 1 << 32)], || "a matrix".to_owned()).unwrap_err().to_string();
+        assert!(error.starts_with("a matrix takes about ") && error.contains(" of memory, and "), "{error}");
+    }
 }

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::nearest;
+use crate::{nearest, shortened};
+
+/// A longer message loses its middle: the parser quotes values whole, and may list all names of a table.
+const MOST_CHARACTERS: usize = 1000;
 
 /// What is wrong with a TOML text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +42,8 @@ impl TomlFault {
         let line = error.span().map(|span| line_at(text, span.start));
         let message = error.message().replace('\n', " ");
         let message = of_variant(&message).unwrap_or(message);
-        Self { line, message: with_suggestion(&message).unwrap_or(message) }
+        let message = with_suggestion(&message).unwrap_or(message);
+        Self { line, message: shortened(&message, MOST_CHARACTERS).into_owned() }
     }
 }
 
@@ -97,5 +101,7 @@ mod tests {
         assert_eq!(fault("box = { hieght = 1 }"), "line 1: unknown field `hieght`: did you mean `height`?");
         assert_eq!(fault("box = { colour = 1 }"), "line 1: unknown field `colour`, expected one of `width`, `height`");
         assert!(fault("bxo = { width = 1 }").contains("unknown variant `bxo`"));
+        let long = fault(&format!("box = {{ width = '{}' }}", "1 ".repeat(100_000)));
+        assert!(long.starts_with("line 1: invalid type: string") && long.chars().count() < 1_100, "{long}");
     }
 }

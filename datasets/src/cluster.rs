@@ -1,5 +1,7 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
+use placebench_base::process::{NotEnoughMemory, check_memory};
+
 use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology, TransferOverheads};
 
 /// A processor that runs one op at a time.
@@ -69,6 +71,9 @@ pub enum ClusterError {
         /// Its value.
         value: Time,
     },
+    /// Its pairs of devices do not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] NotEnoughMemory),
     /// A cluster's topology does not connect or describe its devices.
     #[error(transparent)]
     Topology(#[from] crate::TopologyError),
@@ -95,11 +100,17 @@ pub struct Cluster {
     is_in_seconds: bool,
 }
 
+/// Asks for memory for something of each ordered pair of devices.
+pub(crate) fn check_pairs(devices: usize, bytes: usize) -> Result<(), NotEnoughMemory> {
+    let pairs = (devices as u64).saturating_mul(devices as u64);
+    check_memory(&[(pairs, bytes as u64)], || format!("a cluster of {devices} devices"))
+}
+
 impl Cluster {
     /// A cluster in which `link` gives rate and latency for each ordered pair of different devices.
     ///
     /// # Errors
-    /// No device, repeated names, a speed or rate that is not positive, a negative latency.
+    /// No device, repeated names, a speed or rate that is not positive, a negative latency, more pairs than fit into memory.
     pub fn new(devices: Vec<Device>, mut link: impl FnMut(DeviceId, DeviceId) -> Link) -> Result<Self, ClusterError> {
         let n = devices.len();
         if n == 0 {
@@ -115,6 +126,7 @@ impl Cluster {
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(ClusterError::RepeatedName(pair[0].to_owned()));
         }
+        check_pairs(n, 16)?;
         let mut rates = vec![f64::INFINITY; n * n];
         let mut latencies = vec![0.0; n * n];
         for from in 0..n {
@@ -148,8 +160,9 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::new`]; also if two devices are not connected, or the topology counts other devices.
     pub fn from_topology(devices: Vec<Device>, topology: Topology) -> Result<Self, ClusterError> {
-        let (links, shared_links) = topology.routes(devices.len())?;
         let n = devices.len();
+        check_pairs(n, size_of::<Link>())?;
+        let (links, shared_links) = topology.routes(n)?;
         let mut cluster = Self::new(devices, |from, to| links[from.index() * n + to.index()])?;
         (cluster.topology, cluster.shared_links) = (Some(topology), shared_links);
         Ok(cluster)
@@ -194,11 +207,12 @@ impl Cluster {
     /// Sets what each transfer between two different devices takes of their time. Nothing by default.
     ///
     /// # Errors
-    /// If a number is negative or not finite.
+    /// If a number is negative or not finite, or the pairs do not fit into memory.
     pub fn with_transfer_overheads(
         mut self,
         mut overheads: impl FnMut(DeviceId, DeviceId) -> TransferOverheads,
     ) -> Result<Self, ClusterError> {
+        check_pairs(self.devices.len(), size_of::<TransferOverheads>())?;
         let mut all = Vec::with_capacity(self.devices.len() * self.devices.len());
         for from in self.device_ids() {
             for to in self.device_ids() {

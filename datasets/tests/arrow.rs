@@ -127,6 +127,13 @@ fn with(name: &'static str, column: Option<ArrayRef>) -> Vec<(&'static str, Arra
 }
 
 #[test]
+fn a_column_of_nulls_takes_no_bytes_and_is_not_believed() {
+    let nulls = || Arc::new(NullArray::new(1 << 40)) as ArrayRef;
+    let said = fault(vec![("ops", nulls()), ("tensor_bytes", nulls()), ("inputs", nulls())]);
+    assert!(said.starts_with("g.arrow: a batch of 1099511627776 rows takes about 176 TB of memory, and "), "{said}");
+}
+
+#[test]
 fn what_is_wrong_in_a_column_is_said_in_one_line() {
     let texts = |texts: Vec<Option<&str>>| Some(Arc::new(StringArray::from(texts)) as ArrayRef);
     let ints = |ints: Vec<Option<i64>>| Some(Arc::new(Int64Array::from(ints)) as ArrayRef);

@@ -7,8 +7,10 @@ use placebench_datasets::format::undirected::{
     Undirected, read_binary_edges, read_dimacs, read_edge_list, read_hmetis, read_matrix_market, read_metis,
     read_partition, read_undirected, write_hmetis, write_metis, write_partition, write_undirected,
 };
-use placebench_datasets::format::{FORMATS, Format, FormatError, undirected_format, undirected_format_named};
-use placebench_datasets::{Hypergraph, Numbers, UndirectedGraph};
+use placebench_datasets::format::{
+    FORMATS, Format, FormatError, GraphHeader, undirected_format, undirected_format_named,
+};
+use placebench_datasets::{DataflowGraph, GraphBuilder, Hypergraph, Numbers, OpSpec, UndirectedGraph};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -375,9 +377,60 @@ fn weights_of_32_bits_and_more_are_read_as_they_are_written() {
         }
         let again = UndirectedGraph::from_edges(3, graph.edges(), Some(vec![most, 1, 2])).unwrap();
         assert_eq!(again, graph);
-        write_metis(&path, &graph).unwrap();
-        assert_eq!(read_metis(&path).unwrap(), graph);
     }
+}
+
+#[test]
+fn what_is_written_for_metis_adds_up_within_32_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let edges = [(0, 1, 7), (0, 2, u64::MAX / 8), (1, 2, 1 << 60)];
+    let graph = UndirectedGraph::from_edges(3, edges.into_iter(), Some(vec![1 << 32, 0, 1])).unwrap();
+    write_metis(&path, &graph).unwrap();
+    let back = read_metis(&path).unwrap();
+    assert!(back.total_vertex_weight() < 1 << 31 && 2 * back.total_edge_weight() < 1 << 31);
+    assert_eq!((back.vertex_weight(1), back.vertex_weight(2)), (0, 1));
+    let [(0, 1, 1), (0, 2, heavy), (1, 2, light)] = back.edges().collect::<Vec<_>>()[..] else { panic!("{back:?}") };
+    assert!(light > 1 << 28 && heavy.abs_diff(2 * light) < 4, "in proportion: {heavy} and {light}");
+    // Each list for itself: the edges of this one fit.
+    let graph = UndirectedGraph::from_edges(3, [(0, 1, 7), (0, 2, 9)].into_iter(), Some(vec![1 << 32, 0, 1])).unwrap();
+    write_metis(&path, &graph).unwrap();
+    assert_eq!(read_metis(&path).unwrap().edges().collect::<Vec<_>>(), [(0, 1, 7), (0, 2, 9)]);
+    let nets = Hypergraph::from_nets(
+        4,
+        vec![0, 4, 6],
+        vec![0, 1, 2, 3, 1, 2],
+        Some(vec![1 << 40, 5]),
+        Some(vec![1 << 31, 2, 3, 4]),
+    );
+    let nets = nets.unwrap();
+    write_hmetis(&path, &nets).unwrap();
+    let back = read_hmetis(&path).unwrap();
+    assert!((0..4).map(|vertex| back.vertex_weight(vertex)).sum::<u64>() < 1 << 31);
+    assert!(3 * back.net_weight(0) + back.net_weight(1) < 1 << 31 && back.net_weight(0) > 1 << 29);
+    assert_eq!(back.net_weight(1), 1);
+}
+
+#[test]
+fn a_format_says_that_it_scales_weights() {
+    let graph = |ops: f64, bytes: u64| {
+        let mut builder = GraphBuilder::default();
+        let (a, b) = (builder.add_op(OpSpec::cost(ops), &[bytes]), builder.add_op(OpSpec::cost(1.0), &[]));
+        builder.add_edge(a, 0, b).unwrap();
+        builder.build().unwrap()
+    };
+    let losses = |format: &str, graph: &DataflowGraph| {
+        let losses = named(format).losses(&GraphHeader::named("g"), graph);
+        losses.iter().any(|loss| loss.to_string() == "weights that add up to 2^31 or more")
+    };
+    for format in ["metis", "hmetis"] {
+        assert!(losses(format, &graph(1.0, 1 << 31)) && losses(format, &graph(2f64.powi(31), 1)), "{format}");
+        assert!(!losses(format, &graph(1e9, 1 << 29)), "{format}");
+    }
+    assert!(!losses("edges", &graph(1.0, 1 << 31)), "it has room");
+    let wide = UndirectedGraph::from_edges(2, [(0, 1, 1 << 31)].into_iter(), None).unwrap();
+    assert_eq!(named("metis").losses_of(&Undirected::Graph(wide.clone())).len(), 1);
+    assert_eq!(named("mtx").losses_of(&Undirected::Graph(wide)), []);
 }
 
 #[test]

@@ -102,7 +102,7 @@ pub struct GraphStats {
 pub fn generate_leveled(params: &LeveledParams, seed: u64) -> Result<LeveledGraph, GeneratorError> {
     // The plan alone of more ops than fit would take long.
     let ops = params.nodes.unwrap_or_default();
-    check_memory(ops.saturating_mul(OP_BYTES), || format!("a graph of {ops} ops"))?;
+    check_memory(&[(ops, OP_BYTES)], || format!("a graph of {ops} ops"))?;
     LeveledPlan::new(params, seed)?.generate()
 }
 
@@ -134,8 +134,8 @@ impl LeveledPlan {
         if edges >= u64::from(u32::MAX) {
             return Err(GeneratorError::TooLarge { ops: ops as u64, edges });
         }
-        let bytes = ops as u64 * OP_BYTES + edges * EDGE_BYTES;
-        check_memory(bytes, || format!("a graph of {ops} ops and {edges} edges"))?;
+        let parts = [(ops as u64, OP_BYTES), (edges, EDGE_BYTES)];
+        check_memory(&parts, || format!("a graph of {ops} ops and {edges} edges"))?;
         let mut parts = BackwardParts {
             ops: vec![0.0; ops],
             memory_bytes: vec![0; ops],

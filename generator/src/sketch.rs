@@ -90,8 +90,8 @@ impl Sketch {
         if ops.max(edges) >= u64::from(u32::MAX) {
             return Err(GeneratorError::TooLarge { ops, edges });
         }
-        let bytes = ops * OP_BYTES + edges * EDGE_BYTES;
-        Ok(check_memory(bytes, || format!("a graph of about {ops} ops and {edges} edges"))?)
+        let parts = [(ops, OP_BYTES), (edges, EDGE_BYTES)];
+        Ok(check_memory(&parts, || format!("a graph of about {ops} ops and {edges} edges"))?)
     }
 
     fn add(&mut self, op: &Op<'_>, inputs: usize) -> Result<OpId, GeneratorError> {
@@ -105,7 +105,7 @@ impl Sketch {
             }
             // Asks for a quarter more, and so only when the graph has grown by that.
             self.bytes = bytes + bytes / 4 + (1 << 20);
-            check_memory(self.bytes, || format!("a graph of more than {ops} ops and {edges} edges"))?;
+            check_memory(&[(self.bytes, 1)], || format!("a graph of more than {ops} ops and {edges} edges"))?;
         }
         let Op { class, layer, ops, memory_bytes, outputs, .. } = *op;
         let spec = OpSpec { op_type: Some(class), layer, memory_bytes, ..OpSpec::cost(ops) };

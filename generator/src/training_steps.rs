@@ -108,7 +108,7 @@ fn check_size(params: &TrainingParams) -> Result<(), GeneratorError> {
         return Err(GeneratorError::TooLarge { ops, edges });
     }
     // Most ops have one input at least.
-    check_memory(ops * (OP_BYTES + EDGE_BYTES), || format!("training steps of {ops} ops"))?;
+    check_memory(&[(ops, OP_BYTES + EDGE_BYTES)], || format!("training steps of {ops} ops"))?;
     Ok(())
 }
 

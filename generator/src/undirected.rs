@@ -36,8 +36,8 @@ pub fn grid(side: u32) -> Result<UndirectedGraph, GeneratorError> {
         return Err(GeneratorError::bad("side", side, "from 1 to 65535"));
     }
     let vertices = side * side;
-    let bytes = u64::from(vertices) * (VERTEX_BYTES + 2 * EDGE_BYTES);
-    check_memory(bytes, || format!("a grid of {side} × {side} vertices"))?;
+    let parts = [(u64::from(vertices), VERTEX_BYTES + 2 * EDGE_BYTES)];
+    check_memory(&parts, || format!("a grid of {side} × {side} vertices"))?;
     let edges = (0..vertices).flat_map(move |vertex| {
         let right = ((vertex + 1) % side != 0).then_some((vertex, vertex + 1, 1));
         let below = (vertex < vertices - side).then(|| (vertex, vertex + side, 1));
@@ -66,8 +66,8 @@ pub fn random_geometric(vertices: u32, degree: f64, seed: u64) -> Result<Undirec
     }
     // Points twice, while they are gathered; edges as a list, then in the graph.
     let edges = (f64::from(vertices) * degree / 2.0) as u64;
-    let bytes = u64::from(vertices) * (VERTEX_BYTES + 2 * 16) + edges.saturating_mul(EDGE_BYTES + 16);
-    check_memory(bytes, || format!("a random geometric graph of {vertices} vertices and {edges} edges"))?;
+    let parts = [(vertices.into(), VERTEX_BYTES + 2 * 16), (edges, EDGE_BYTES + 16)];
+    check_memory(&parts, || format!("a random geometric graph of {vertices} vertices and {edges} edges"))?;
     let square = degree / (std::f64::consts::PI * f64::from(vertices));
     let cells = ((1.0 / square.sqrt()) as usize).clamp(1, 1 << 15);
     let at = |coordinate: f64| ((coordinate * cells as f64) as usize).min(cells - 1);

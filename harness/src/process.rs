@@ -126,7 +126,8 @@ fn watch(
                 return Ok(Some(Ending::TimedOut));
             }
             // It cannot be over its limit before all cores have worked for what is left.
-            let left = [limits.time.map(|limit| limit - taken), limits.stop.left().map(|left| left.saturating_sub(taken))];
+            let left =
+                [limits.time.map(|limit| limit - taken), limits.stop.left().map(|left| left.saturating_sub(taken))];
             let left = left.into_iter().flatten().min();
             next_look = left.and_then(|left| now.checked_add((left / cores).max(POLL))).unwrap_or(next_look);
         }

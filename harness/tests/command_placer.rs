@@ -285,15 +285,16 @@ fn the_processor_time_of_a_program_counts_and_its_waiting_does_not() {
         (format!("({work}); {work}; {answer}"), Duration::from_millis(20)),
         (format!("sleep 0.7; {answer}"), Duration::ZERO),
     ] {
-        let context = PlaceContext {
-            stop: StopToken::default().within(Duration::from_secs(100)),
-            ..PlaceContext::default()
-        };
+        let context =
+            PlaceContext { stop: StopToken::default().within(Duration::from_secs(100)), ..PlaceContext::default() };
         // A program that sleeps longer than its limit is in time.
         let placer = CommandPlacer { time_limit_seconds: (least == Duration::ZERO).then_some(0.5), ..shell(&script) };
         placer.place(&instance(), &context).unwrap();
         let spent = context.stop.spent();
-        assert!(spent >= least && (least > Duration::ZERO || spent < Duration::from_millis(500)), "{script}: {spent:?}");
+        assert!(
+            spent >= least && (least > Duration::ZERO || spent < Duration::from_millis(500)),
+            "{script}: {spent:?}"
+        );
     }
 }
 

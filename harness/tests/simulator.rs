@@ -1,5 +1,6 @@
 //! What the simulator promises to policies, how it fails, and large or degenerate graphs.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -8,8 +9,9 @@ use placebench_algorithms::{Plan, Policy, Scheduler, SchedulerError, SimulationS
 use placebench_datasets::{
     Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, PlacedGraph, Placement, Time, TransferId,
 };
-use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, OnePort, Simulator, simulate};
+use placebench_harness::execute::simulate::{ContentionFree, LogGp, NETWORK_MODELS, OnePort, Simulator, simulate};
 use placebench_harness::execute::{ExecutionError, Executor, Order};
+use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
 use proptest::prelude::*;
 
 use crate::support::random::{PLAIN, instance, shapes};
@@ -435,4 +437,21 @@ fn fifo_takes_the_rounds_of_an_instant_in_order_and_ids_within_a_round() {
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
         assert_eq!([0, 1, 2, 3].map(|op| timeline.start(OpId(op))), [2.0, 0.0, 0.0, 1.0], "{network}");
     }
+}
+
+/// Two messages come to one interface at 35.5. The one of the lower id is caused by what happens at that instant, the other
+/// was there before; if ids decided, the makespan would be 80.
+#[test]
+fn under_loggp_a_message_that_another_one_causes_at_the_same_instant_waits_behind_it() {
+    let file =
+        |end: &str| Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("loggp_tie.{end}")));
+    let graph = GraphEntry { file: file("csv"), ..GraphEntry::default() };
+    let cluster = ClusterEntry { file: file("toml"), ..ClusterEntry::default() };
+    let instance = Problem::new(&graph, &cluster, 0).unwrap().instance;
+    let devices = std::fs::read_to_string(file("placement").unwrap()).unwrap();
+    let device = |name: &str| instance.cluster().device_ids().find(|&id| instance.cluster().device(id).name == name);
+    let placement = Placement::new(devices.lines().map(|name| device(name).unwrap()).collect());
+    let placed = PlacedGraph::new(&instance, &placement);
+    let timeline = simulate(&placed, &Fifo, None, &LogGp).unwrap();
+    assert_eq!(timeline.makespan(), 80.75);
 }

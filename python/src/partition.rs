@@ -106,7 +106,7 @@ impl Partition {
 
 /// What is partitioned.
 enum Seen {
-    Undirected(Box<UndirectedGraph>, Option<Box<Hypergraph>>),
+    Undirected(Box<UndirectedGraph>, Option<Arc<Hypergraph>>),
     Dataflow(Arc<placebench::datasets::DataflowGraph>, Box<View>),
 }
 
@@ -202,7 +202,7 @@ fn undirected(graph: &Bound<'_, PyAny>) -> PyResult<Option<Read>> {
             Undirected::Graph(graph) => Ok(Seen::Undirected(Box::new(graph), None)),
             Undirected::Hypergraph(nets) => {
                 let graph = nets.to_graph().map_err(|error| named(&error))?;
-                Ok(Seen::Undirected(Box::new(graph), Some(Box::new(nets))))
+                Ok(Seen::Undirected(Box::new(graph), Some(Arc::new(nets))))
             }
         }
     })))
@@ -237,10 +237,14 @@ fn judged(
     spec: &Spec,
     request: &PartitionRequest,
 ) -> Result<Partition, String> {
-    let graph = match &seen {
-        Seen::Undirected(graph, _) => graph,
-        Seen::Dataflow(_, view) => view.graph(),
+    let (graph, nets) = match &seen {
+        Seen::Undirected(graph, nets) => (&**graph, nets.clone()),
+        Seen::Dataflow(dataflow, view) => {
+            let nets = view.hypergraph(dataflow).map_err(|error| error.to_string())?;
+            (view.graph(), Some(Arc::new(nets)))
+        }
     };
+    let request = &PartitionRequest { nets, ..request.clone() };
     let started = Clock::now();
     let found = partitioner.partition(graph, request).map_err(|error| match error {
         PartitionError::Stopped => error.to_string(),
@@ -253,14 +257,13 @@ fn judged(
     if !is_sound {
         return Err(format!("{spec}: answered with no partition of this graph, which is a mistake of the partitioner"));
     }
-    let nets = |nets: &Hypergraph| quality::connectivity(nets, &found);
-    let (block_of, traffic, acyclic) = match &seen {
-        Seen::Undirected(_, hypergraph) => (found.block_of.clone(), hypergraph.as_deref().map(nets), None),
+    let traffic = request.nets.as_ref().map(|nets| quality::connectivity(nets, &found));
+    let (block_of, acyclic) = match &seen {
+        Seen::Undirected(..) => (found.block_of.clone(), None),
         Seen::Dataflow(dataflow, view) => {
             let blocks = view.blocks_of_ops(&found.block_of);
-            let hypergraph = view.hypergraph(dataflow).map_err(|error| error.to_string())?;
             let acyclic = quality::is_acyclic(dataflow, &blocks, found.blocks);
-            (blocks, Some(nets(&hypergraph)), Some(acyclic))
+            (blocks, Some(acyclic))
         }
     };
     Ok(Partition {

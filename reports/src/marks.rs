@@ -1,8 +1,9 @@
-//! Marks on placers whose authors assume what does not hold in a run.
+//! Marks on placers whose authors assume what does not hold in a run, and whom numbers of ops move far.
 
 use std::collections::BTreeMap;
 
-use placebench_algorithms::fairness::Assumption;
+use placebench_algorithms::fairness::{Assumption, Law, size};
+use placebench_harness::results::grid::Grid;
 
 /// What stands behind the name of a marked placer. Footnotes use daggers, which the figures' font lacks.
 pub(crate) const MARK: char = '°';
@@ -12,9 +13,29 @@ pub(crate) const MARK: char = '°';
 pub struct Marks {
     /// By assumption: the placers, in the order of the rows.
     broken: BTreeMap<Assumption, Vec<String>>,
+    /// Placers of a run with one numbering whose makespans typically differ by this much under others, in the order of the rows.
+    moved: Vec<(String, f64)>,
 }
 
+/// From here on the note says by how much numbers move a placer.
+const FAR: f64 = 1.1;
+
 impl Marks {
+    /// The marks and notes of a run.
+    pub(crate) fn of(grid: &Grid) -> Self {
+        let broken = grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken));
+        let is_moved = |(placer, spec): (&String, &String)| {
+            let name = spec.split_once('(').map_or(spec.as_str(), |(name, _)| name);
+            size(name, Law::RelabelledOps).filter(|&size| size >= FAR).map(|size| (placer.clone(), size))
+        };
+        let moved = if grid.has_numberings() {
+            Vec::new()
+        } else {
+            grid.placers.iter().zip(&grid.specs).filter_map(is_moved).collect()
+        };
+        Self { moved, ..Self::new(broken) }
+    }
+
     /// The marks of placers, in the order of the rows, each with what the column `assumptions_broken` says of it.
     pub(crate) fn new<'a>(broken: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut marks = Self::default();
@@ -36,8 +57,25 @@ impl Marks {
         format!("{placer}{}", if is_marked { String::from(MARK) } else { String::new() })
     }
 
-    /// What the marks mean, for each assumption with its placers; `None` without marks.
+    /// What the marks mean, for each assumption with its placers, and whom numbers move far; `None` if there is nothing to say.
     pub fn note(&self) -> Option<String> {
+        let notes: Vec<String> = [self.assumptions(), self.numbers()].into_iter().flatten().collect();
+        (!notes.is_empty()).then(|| notes.join(" "))
+    }
+
+    fn numbers(&self) -> Option<String> {
+        let placers: Vec<String> =
+            self.moved.iter().map(|(placer, size)| format!("{:.0} % ({placer})", (size - 1.0) * 100.0)).collect();
+        (!placers.is_empty()).then(|| {
+            format!(
+                "Numbers of ops decide ties, and this run has one numbering: on a real graph, others typically move the makespan \
+                 by {}.",
+                placers.join(", ")
+            )
+        })
+    }
+
+    fn assumptions(&self) -> Option<String> {
         let part = |(assumption, placers): (&Assumption, &Vec<String>)| {
             format!("{} ({})", assumption.doc(), placers.join(", "))
         };
@@ -84,5 +122,19 @@ mod tests {
              may run it (random); every op may run on every device (random)."
         );
         assert_eq!(summary_of(&crate::summary::tests::rows()).marks.note(), None);
+    }
+
+    #[test]
+    fn a_run_with_one_numbering_says_whom_numbers_move_far() {
+        let mut rows = rows();
+        for row in rows.iter_mut().filter(|row| row.placer == "random") {
+            (row.placer, row.placer_spec) = ("PEFT".into(), Some("peft(average=speed)".into()));
+        }
+        let said = summary_of(&rows).marks.note().unwrap();
+        assert!(said.ends_with("others typically move the makespan by 18 % (PEFT)."), "{said}");
+        let under_another: Vec<_> =
+            rows.iter().map(|row| placebench_harness::results::Row { numbering: 1, ..row.clone() }).collect();
+        rows.extend(under_another);
+        assert_eq!(summary_of(&rows).marks.note(), None);
     }
 }

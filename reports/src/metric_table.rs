@@ -1,9 +1,12 @@
 //! From result rows to tables for papers.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
+use placebench_base::did_you_mean;
 use placebench_datasets::is_equal;
-use placebench_harness::results::grid::GridError;
+use placebench_harness::results::grid::{GridCell, GridError};
 use placebench_harness::results::{self, Metric};
 use serde::Serialize;
 
@@ -12,7 +15,70 @@ use crate::figure::Estimate;
 use crate::marks::Marks;
 use crate::scores::{Scores, Sort};
 
-/// Placer × instance: mean and standard deviation over the draws of a metric with the placer's best scheduler, in one unit a
+/// What stands beside a mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// The standard deviation over the draws.
+    #[default]
+    Deviation,
+    /// The least and the largest value, under whatever numbering of ops and devices.
+    Range,
+    /// Nothing.
+    None,
+}
+
+impl Spread {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Deviation, Self::Range, Self::None];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deviation => "deviation",
+            Self::Range => "range",
+            Self::None => "none",
+        }
+    }
+
+    /// What the columns of its numbers are called.
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Deviation => &["standard deviation"],
+            Self::Range => &["least", "largest"],
+            Self::None => &[],
+        }
+    }
+
+    /// Its numbers, if there are several values.
+    fn of(self, cell: &GridCell) -> Option<Vec<f64>> {
+        match self {
+            Self::Deviation => {
+                Estimate::of(&cell.values()?).filter(|own| own.count > 1).map(|own| vec![own.deviation()])
+            }
+            Self::Range => cell.range().map(|range| range.to_vec()),
+            Self::None => None,
+        }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Spread {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|spread| spread.name() == text)
+            .ok_or_else(|| did_you_mean(text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// Placer × instance: the mean over the draws of a metric with the placer's best scheduler and how they spread, in one unit a
 /// column, and the geometric mean of the ratios to the best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricTable {
@@ -31,8 +97,8 @@ struct Column {
     name: String,
     /// Digits after the point, the same in the whole column: three significant ones of the least value.
     decimals: usize,
-    /// Whether any of its values has a deviation.
-    repeated: bool,
+    /// What stands beside its values, if any has that.
+    spread: Spread,
 }
 
 /// The table for programs: the columns of its CSV, with all digits.
@@ -45,11 +111,11 @@ pub struct MetricRecords {
 }
 
 /// A mean in the unit of its column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Value {
     mean: f64,
-    /// Of several draws.
-    deviation: Option<f64>,
+    /// How the values that it is of spread.
+    spread: Option<Vec<f64>>,
     /// Whether no other in the column is better.
     best: bool,
 }
@@ -64,7 +130,7 @@ impl MetricTable {
     ///
     /// # Complexity
     /// That of the grid.
-    pub fn new(rows: &results::Table, metric: Metric, sort: Sort) -> Result<Self, GridError> {
+    pub fn new(rows: &results::Table, metric: Metric, sort: Sort, spread: Spread) -> Result<Self, GridError> {
         let scores = Scores::new(rows, metric, &[], sort)?;
         let (placers, instances) = (0..scores.placers.len(), 0..scores.instances().len());
         let mut table = Self {
@@ -74,37 +140,38 @@ impl MetricTable {
             rows: scores.shown.iter().map(|name| (name.clone(), Vec::new())).collect(),
         };
         for instance in instances {
-            let of = |placer: usize| Estimate::of(&scores.best(placer, instance)?.values()?);
-            let largest = placers.clone().filter_map(of).map(|value| value.mean).fold(0.0, f64::max);
+            let of = |placer: usize| scores.best(placer, instance);
+            let mean = |cell: &GridCell| Some(Estimate::of(&cell.values()?)?.mean);
+            let largest = placers.clone().filter_map(of).filter_map(mean).fold(0.0, f64::max);
             let (factor, unit) = scores.quantity(instance).unit.multiple(largest);
             let value = |placer: usize| {
-                let estimate = of(placer)?;
+                let cell = of(placer)?;
                 Some(Value {
-                    mean: estimate.mean / factor,
-                    deviation: (estimate.count > 1).then(|| estimate.deviation() / factor),
+                    mean: mean(cell)? / factor,
+                    spread: spread.of(cell).map(|own| own.into_iter().map(|value| value / factor).collect()),
                     best: scores.ratio(placer, instance) == Some(1.0),
                 })
             };
             let label = &scores.labels[instance];
             let name = if unit.is_empty() { label.clone() } else { format!("{label} ({unit})") };
-            table.add(name, placers.clone().map(value).collect());
+            table.add(name, placers.clone().map(value).collect(), spread);
         }
         let means: Vec<Option<f64>> = placers.map(|placer| scores.mean(placer)).collect();
         let least = means.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let value = |mean: f64| Value { mean, deviation: None, best: is_equal(mean, least) };
-        table.add(MEAN_RATIO.to_owned(), means.into_iter().map(|mean| mean.map(value)).collect());
+        let value = |mean: f64| Value { mean, spread: None, best: is_equal(mean, least) };
+        table.add(MEAN_RATIO.to_owned(), means.into_iter().map(|mean| mean.map(value)).collect(), Spread::None);
         if let Some(column) = table.columns.last_mut() {
             column.decimals = 3;
         }
         Ok(table)
     }
 
-    fn add(&mut self, name: String, values: Vec<Option<Value>>) {
+    fn add(&mut self, name: String, values: Vec<Option<Value>>, spread: Spread) {
         let means = values.iter().flatten().map(|value| value.mean.abs());
         let least = means.filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min);
         let decimals = if least.is_finite() { (2.0 - least.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
-        let repeated = values.iter().flatten().any(|value| value.deviation.is_some());
-        self.columns.push(Column { name, decimals, repeated });
+        let spreads = values.iter().flatten().any(|value| value.spread.is_some());
+        self.columns.push(Column { name, decimals, spread: if spreads { spread } else { Spread::None } });
         for ((_, row), value) in self.rows.iter_mut().zip(values) {
             row.push(value);
         }
@@ -119,15 +186,19 @@ impl MetricTable {
         }
     }
 
-    /// `mean ± deviation` in a cell, the best in bold, nothing where a placer failed.
+    /// `mean ± deviation` or `mean (least–largest)` in a cell, the best in bold, nothing where a placer failed.
     fn markdown(&self) -> TextTable {
         let names = self.columns.iter().map(|column| column.name.clone());
         let mut table = TextTable::new(["placer".to_owned()].into_iter().chain(names));
         for (placer, values) in &self.rows {
             let cell = |(column, value): (&Column, &Option<Value>)| {
                 let Some(value) = value else { return String::new() };
-                let [mean, deviation] = column.texts(value);
-                let text = if deviation.is_empty() { mean } else { format!("{mean} ± {deviation}") };
+                let (mean, spread) = column.texts(value);
+                let text = match spread.as_slice() {
+                    [deviation] => format!("{mean} ± {deviation}"),
+                    [least, largest] => format!("{mean} ({least}–{largest})"),
+                    _ => mean,
+                };
                 if value.best { format!("**{text}**") } else { text }
             };
             table.push([placer.clone()].into_iter().chain(self.columns.iter().zip(values).map(cell)));
@@ -135,19 +206,21 @@ impl MetricTable {
         table
     }
 
-    /// Means and deviations in columns of their own.
+    /// Means and what stands beside them in columns of their own.
     fn cells(&self) -> (Vec<String>, Vec<Vec<Option<f64>>>) {
         let names = self.columns.iter().flat_map(|column| {
-            [Some(column.name.clone()), column.repeated.then(|| format!("{}, standard deviation", column.name))]
+            let beside = column.spread.columns().iter().map(|beside| format!("{}, {beside}", column.name));
+            [column.name.clone()].into_iter().chain(beside)
         });
         let row = |values: &Vec<Option<Value>>| {
             let cells = self.columns.iter().zip(values).flat_map(|(column, value)| {
-                let deviation = || value.and_then(|value| value.deviation);
-                [Some(value.map(|value| value.mean)), column.repeated.then(deviation)]
+                let spread = value.as_ref().and_then(|value| value.spread.as_deref()).unwrap_or_default();
+                let beside = (0..column.spread.columns().len()).map(|nth| spread.get(nth).copied());
+                [value.as_ref().map(|value| value.mean)].into_iter().chain(beside)
             });
-            cells.flatten().collect()
+            cells.collect()
         };
-        (names.flatten().collect(), self.rows.iter().map(|(_, values)| row(values)).collect())
+        (names.collect(), self.rows.iter().map(|(_, values)| row(values)).collect())
     }
 
     /// What programs read as CSV.
@@ -172,12 +245,12 @@ impl MetricTable {
         MetricRecords { columns: ["placer".to_owned()].into_iter().chain(names.iter().cloned()).collect(), rows }
     }
 
-    /// With booktabs rules; means and deviations stand below each other on both sides of ±.
+    /// With booktabs rules; means and what is beside them stand below each other.
     fn latex(&self, caption: &str, label: &str) -> String {
         let columns: String = self.columns.iter().map(Column::latex).collect();
-        let names = self.columns.iter().map(|column| match column.repeated {
-            true => format!(" & \\multicolumn{{2}}{{c}}{{{}}}", latex_text(&column.name)),
-            false => format!(" & {}", latex_text(&column.name)),
+        let names = self.columns.iter().map(|column| match column.spread {
+            Spread::None => format!(" & {}", latex_text(&column.name)),
+            _ => format!(" & \\multicolumn{{2}}{{c}}{{{}}}", latex_text(&column.name)),
         });
         let mut text = format!("\\begin{{tabular}}{{l{columns}}}\n\\toprule\nplacer{}", names.collect::<String>());
         text.push_str(" \\\\\n\\midrule\n");
@@ -188,13 +261,15 @@ impl MetricTable {
                 let bold = |text: String, best: bool| if best { format!("\\textbf{{{text}}}") } else { text };
                 match value {
                     // What stands between the columns, ±, would stand in an empty cell, too.
-                    None if column.repeated => text.push_str("\\multicolumn{2}{c}{--}"),
+                    None if column.spread != Spread::None => text.push_str("\\multicolumn{2}{c}{--}"),
                     None => text.push_str("--"),
                     Some(value) => {
-                        let [mean, deviation] = column.texts(value);
+                        let (mean, spread) = column.texts(value);
                         text.push_str(&bold(mean, value.best));
-                        if column.repeated {
-                            text.push_str(&format!(" & {}", bold(deviation, value.best)));
+                        match spread.as_slice() {
+                            _ if column.spread == Spread::None => {}
+                            [least, largest] => text.push_str(&format!(" & ({least}--{largest})")),
+                            own => text.push_str(&format!(" & {}", bold(own.concat(), value.best))),
                         }
                     }
                 }
@@ -207,14 +282,18 @@ impl MetricTable {
 }
 
 impl Column {
-    /// Mean and deviation; the deviation is empty if there is none.
-    fn texts(&self, value: &Value) -> [String; 2] {
+    /// Mean, and what stands beside it.
+    fn texts(&self, value: &Value) -> (String, Vec<String>) {
         let text = |number: f64| format!("{number:.*}", self.decimals);
-        [text(value.mean), value.deviation.map_or_else(String::new, text)]
+        (text(value.mean), value.spread.iter().flatten().map(|&own| text(own)).collect())
     }
 
     fn latex(&self) -> &'static str {
-        if self.repeated { "r@{\\,$\\pm$\\,}r" } else { "r" }
+        match self.spread {
+            Spread::Deviation => "r@{\\,$\\pm$\\,}r",
+            Spread::Range => "r@{\\ }l",
+            Spread::None => "r",
+        }
     }
 }
 
@@ -224,12 +303,32 @@ mod tests {
     use crate::summary::tests::rows;
 
     fn text(format: TextFormat) -> String {
+        spread_text(format, Spread::Deviation)
+    }
+
+    fn spread_text(format: TextFormat, spread: Spread) -> String {
         let mut rows = rows();
         for row in rows.iter_mut().filter(|row| row.graph == "a" && row.placer == "random" && row.repetition == 1) {
             row.makespan = row.makespan.map(|makespan| makespan * 1.2);
         }
         let table = results::Table::new(&rows).unwrap();
-        MetricTable::new(&table, Metric::Makespan, Sort::Mean).unwrap().to_text(format, "50 %", "tab:a")
+        MetricTable::new(&table, Metric::Makespan, Sort::Mean, spread).unwrap().to_text(format, "50 %", "tab:a")
+    }
+
+    #[test]
+    fn the_range_stands_beside_a_mean_where_it_is_asked_for() {
+        let range = |format: TextFormat| spread_text(format, Spread::Range);
+        assert!(range(TextFormat::Markdown).contains("| random | 22.0 (20.0–24.0)"), "{}", range(TextFormat::Markdown));
+        assert!(
+            range(TextFormat::Csv)
+                .starts_with("placer,a (ms),\"a (ms), least\",\"a (ms), largest\",b (s),\"b (s), least\","),
+            "{}",
+            range(TextFormat::Csv)
+        );
+        assert!(range(TextFormat::Csv).ends_with("random,22,20,24,,,,\n"), "{}", range(TextFormat::Csv));
+        assert!(range(TextFormat::Latex).contains("random & 22.0 & (20.0--24.0) & \\multicolumn{2}{c}{--} & --"));
+        assert!(spread_text(TextFormat::Markdown, Spread::None).contains("| **10.0** |"));
+        assert_eq!("rnage".parse::<Spread>(), Err("did you mean 'range'?".to_owned()));
     }
 
     #[test]
@@ -280,10 +379,14 @@ mod tests {
             row.makespan = Some(0.5);
         }
         let table = results::Table::new(&rows).unwrap();
-        let text = MetricTable::new(&table, Metric::Makespan, Sort::Mean).unwrap().to_text(TextFormat::Latex, "", "");
+        let text = MetricTable::new(&table, Metric::Makespan, Sort::Mean, Spread::Deviation).unwrap().to_text(
+            TextFormat::Latex,
+            "",
+            "",
+        );
         assert!(text.starts_with("\\begin{tabular}{lrr}") && text.matches("\\textbf{500}").count() == 2, "{text}");
         // No number is a multiple of 0: of traffic, no placer is the best.
-        let traffic = MetricTable::new(&table, Metric::TrafficBytes, Sort::Mean).unwrap();
+        let traffic = MetricTable::new(&table, Metric::TrafficBytes, Sort::Mean, Spread::None).unwrap();
         assert!(!traffic.to_text(TextFormat::Latex, "", "").contains("textbf"));
     }
 }

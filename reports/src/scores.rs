@@ -87,7 +87,7 @@ impl Scores {
 
     pub(crate) fn of(grid: Grid, sort: Sort) -> Self {
         let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
-        let marks = Marks::new(grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken)));
+        let marks = Marks::of(&grid);
         let mut listed: Vec<usize> = (0..grid.placers.len()).collect();
         match sort {
             Sort::Mean => listed.clone_from(&standings.order),

@@ -112,7 +112,7 @@ impl Summary {
             instances: grid.instances.iter().map(|instance| instance.key.clone()).collect(),
             labels: grid.labels(),
             placers: grid.placers.clone(),
-            marks: Marks::new(grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken))),
+            marks: Marks::of(&grid),
             specs: grid.specs.clone(),
             entries,
             schedulers: compare_schedulers(&grid),
@@ -254,7 +254,9 @@ pub(crate) mod tests {
         let profiles = |table: &Table| crate::Profiles::new(table, Metric::Makespan).unwrap();
         assert_eq!(profiles(&parts), profiles(&whole));
         assert_eq!(crate::failures_table(&parts).unwrap(), crate::failures_table(&whole).unwrap());
-        let table_of = |table: &Table| crate::MetricTable::new(table, Metric::TrafficBytes, crate::Sort::Mean).unwrap();
+        let table_of = |table: &Table| {
+            crate::MetricTable::new(table, Metric::TrafficBytes, crate::Sort::Mean, crate::Spread::Range).unwrap()
+        };
         assert_eq!(table_of(&parts), table_of(&whole));
         for kind in crate::FigureKind::all() {
             let of = |table: &Table| {

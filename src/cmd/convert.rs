@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use placebench::datasets::catalogue;
 use placebench::datasets::format::undirected::{Undirected, read_undirected, write_undirected};
 use placebench::datasets::format::{
-    self, DimSize, Format, GraphFile, GraphHeader, Holds, LoopPolicy, ReadOptions, format_marks, formats_taking,
+    self, DimSize, Format, GraphFile, Holds, LoopPolicy, Loss, ReadOptions, format_marks, formats_taking,
     undirected_format,
 };
-use placebench::datasets::{DataflowGraph, catalogue};
 use placebench::generator::GraphParams;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use serde::Serialize;
@@ -120,7 +120,8 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         }
     } else {
         let GraphFile { header, graph, .. } = read_dataflow(args, &mut answer)?;
-        check_losses(args, format::graph_format(output)?, &header, &graph, &mut answer)?;
+        let format = format::graph_format(output)?;
+        check_losses(args, format, &format.losses(&header, &graph), &mut answer)?;
         format::write_graph(output, &header, &graph)?;
         (answer.nodes, answer.edges) = (Some(graph.op_count()), Some(graph.edge_count()));
         answer.size = Some(format!("{} ops, {} edges", graph.op_count(), graph.edge_count()));
@@ -149,11 +150,13 @@ fn read_as_undirected(args: &Args, format: &Format, answer: &mut Answer) -> anyh
     match undirected_format(&args.input) {
         Some(of_input) => {
             refuse_options(args, &format!("'{}'", args.input))?;
-            Ok(read_undirected(Path::new(&args.input), of_input, false)?)
+            let what = read_undirected(Path::new(&args.input), of_input, false)?;
+            check_losses(args, format, &format.losses_of(&what), answer)?;
+            Ok(what)
         }
         None => {
             let GraphFile { header, graph, .. } = read_dataflow(args, answer)?;
-            check_losses(args, format, &header, &graph, answer)?;
+            check_losses(args, format, &format.losses(&header, &graph), answer)?;
             Undirected::of_dataflow(&graph, format).with_context(|| args.input.clone())
         }
     }
@@ -169,14 +172,8 @@ fn read_options(args: &Args) -> ReadOptions {
 }
 
 /// Names what the graph loses in a format, or refuses to lose it.
-fn check_losses(
-    args: &Args,
-    format: &Format,
-    header: &GraphHeader,
-    graph: &DataflowGraph,
-    answer: &mut Answer,
-) -> anyhow::Result<()> {
-    answer.losses = format.losses(header, graph).iter().map(ToString::to_string).collect();
+fn check_losses(args: &Args, format: &Format, losses: &[Loss], answer: &mut Answer) -> anyhow::Result<()> {
+    answer.losses = losses.iter().map(ToString::to_string).collect();
     if answer.losses.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
-use placebench::algorithms::fairness::Assumption;
+use placebench::algorithms::fairness::{Assumption, Law, size};
 use placebench::algorithms::partition::registry::PARTITIONERS;
 use placebench::algorithms::registry::{SCHEDULERS, placers};
 use placebench::algorithms::{ParamSpec, Placer, RegistryEntry};
@@ -235,7 +235,12 @@ fn algorithm<T: ?Sized>(entry: &RegistryEntry<T>) -> Item {
         name: format!("breaks {}", exception.law.name()),
         description: exception.reason.to_owned(),
     });
-    let details = params.chain(assumes).chain(exceptions).collect();
+    let sizes = Law::ALL.into_iter().filter_map(|law| {
+        let percent = (size(&entry.name, law)? - 1.0) * 100.0;
+        let description = format!("makespans on a real graph typically differ by {percent:.0} % under {}", law.name());
+        Some(Detail { name: "size".to_owned(), description })
+    });
+    let details = params.chain(assumes).chain(exceptions).chain(sizes).collect();
     Item { details, ..Item::new(&entry.name, format!("{} ({})", entry.summary, entry.source)) }
 }
 
@@ -275,7 +280,12 @@ fn family_row(entry: &FamilyEntry) -> String {
 /// The placers, with what is taken for granted and the laws of fairness that are not kept.
 fn placers_markdown() -> String {
     let row = |entry: &RegistryEntry<dyn Placer>| {
-        let laws: Vec<&str> = entry.exceptions.iter().map(|exception| exception.law.name()).collect();
+        let law = |&law: &Law| {
+            let is_declared = entry.exceptions.iter().any(|exception| exception.law == law);
+            let size = size(&entry.name, law).map(|size| format!(" ({:.0} %)", (size - 1.0) * 100.0));
+            (is_declared || size.is_some()).then(|| format!("{}{}", law.name(), size.unwrap_or_default()))
+        };
+        let laws: Vec<String> = Law::ALL.iter().filter_map(law).collect();
         let base = markdown_row(entry);
         format!("{} {} | {} |\n", base.trim_end(), assumptions(entry).unwrap_or_default(), laws.join(", "))
     };

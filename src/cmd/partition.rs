@@ -16,7 +16,8 @@ use placebench::algorithms::partition::{Partition, PartitionError, PartitionRequ
 use placebench::algorithms::{Spec, StopToken};
 use placebench::datasets::UndirectedGraph;
 use placebench::datasets::format::undirected::write_partition;
-use placebench::datasets::format::{Holds, format_marks, format_names};
+use placebench::datasets::format::{Holds, format_marks, format_names, without_compression};
+use placebench::datasets::stream::EdgeFormat;
 use report::Report;
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
@@ -95,7 +96,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Threads for partitioners that use several; the partition does not depend on it [default: one for each core].
+    /// Threads for partitioners that use several; the partition does not depend on it. With --stream 1 [default: one for
+    /// each core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
 }
@@ -107,6 +109,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output && form == Form::Json {
         bail!("-o -: the partition and --json both want standard output: give -o a file, or leave out --json");
+    }
+    if let Some(output) = &args.output {
+        check_ending(output)?;
     }
     if !(args.epsilon.is_finite() && args.epsilon >= 0.0) {
         bail!("--epsilon is {}: it must be a number from 0, such as 0.03 for 3 %", args.epsilon);
@@ -139,6 +144,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         }
         None => {
             let request = PartitionRequest {
+                nets: input.nets.clone(),
                 stop: StopToken::default(),
                 ..PartitionRequest::new(args.blocks.unwrap_or(1), args.epsilon, args.seed)
             };
@@ -181,6 +187,19 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Form::Text => print(&report.text(&input, &partition, &request)?)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses the ending of a table or of binary edges: a partition is text, whatever its name.
+fn check_ending(output: &Path) -> anyhow::Result<()> {
+    match EdgeFormat::of_path(&without_compression(output)) {
+        Some(EdgeFormat::Parquet | EdgeFormat::Binary) => {
+            bail!(
+                "-o {}: a partition is written as text, which this ending is not: end it with .part",
+                output.display()
+            )
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Processor time that all threads of this process have used, in seconds.

@@ -11,8 +11,8 @@ use placebench::algorithms::StopToken;
 use placebench::environment;
 use placebench::harness::results::{Filter, Metric, Row, Status, Table, save_table};
 use placebench::harness::runner::{
-    Environment, Finished as FinishedCells, FolderError, InputWatch, RunFolder, RunState, input_digests, open_run, read_suite,
-    run,
+    Environment, Finished as FinishedCells, FolderError, InputWatch, RunFolder, RunState, input_digests, open_run,
+    read_suite, run,
 };
 use placebench::harness::shards::Followed;
 use placebench::harness::suite::{BUILT_IN, PlacerEntry, RunPlan, Shard, Suite};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use placebench::harness::results::Metric;
 use placebench::reports::export::TextFormat;
-use placebench::reports::{MetricRecords, MetricTable, Sort};
+use placebench::reports::{MetricRecords, MetricTable, Sort, Spread};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
@@ -30,6 +30,11 @@ pub(crate) struct Args {
     /// How placers are listed: by their mean, the best first, by name, or as the suite names them (mean, name, suite).
     #[arg(long, value_name = "ORDER", default_value_t)]
     sort: Sort,
+
+    /// What stands beside a mean: deviation (the standard deviation over the repetitions), range (the least and the largest
+    /// value of any repetition under any numbering of ops and devices), none.
+    #[arg(long, value_name = "WHAT", default_value_t)]
+    spread: Spread,
 
     /// markdown, latex (with the package booktabs) or csv.
     #[arg(long, short, default_value = "markdown", conflicts_with = "json")]
@@ -59,7 +64,7 @@ struct Answer<'a> {
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
-    let numbers = MetricTable::new(&table, args.metric, args.sort)?;
+    let numbers = MetricTable::new(&table, args.metric, args.sort, args.spread)?;
     let note = numbers.marks.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let over = &numbers.over;

@@ -7,6 +7,7 @@ PLACEBENCH names the command. A tool that is not installed skips its test, with 
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -130,28 +131,59 @@ class Consumers(unittest.TestCase):
         self.assertEqual(self.joined_of((int(a), int(b)) for a, b in graph.edges()), self.joined_of(edges))
         self.assertEqual(len(edges), 900)
 
-    def test_mt_kahypar_reads_metis_and_hmetis(self):
+    def judged(self, path, *more):
+        """What placebench says of a partition into four blocks of a file."""
+        command = [COMMAND, "partition", str(path), "-k", "4", "--json", *more]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, timeout=120).stdout)
+
+    def assert_good(self, path, partition, figure, expected):
+        """The blocks are balanced, the tool's figure is ours, and it is lower than when vertices are drawn."""
+        found = self.judged(path, "--evaluate", str(partition))
+        self.assertEqual(found[figure], expected)
+        drawn = self.judged(path, "-a", "hashing", "-o", str(self.folder / "drawn.part"))
+        self.assertLess(found[figure], drawn[figure])
+        total = self.total_weight(path)
+        self.assertLess(total, 2**31)
+        # A tool may exceed its tolerance of 3 % by a vertex.
+        self.assertLessEqual(found["largest_block_weight"], 1.03 * total / 4 + self.heaviest)
+        self.assertGreater(found["least_block_weight"], 0)
+
+    def total_weight(self, path):
+        """The sum of the vertex weights in a METIS or hMETIS file; the heaviest is kept."""
+        lines = path.read_text().splitlines()
+        first, second = map(int, lines[0].split()[:2])
+        rows = lines[1 : first + 1] if path.suffix == ".graph" else lines[first + 1 :]
+        weights = [int(row.split()[0]) for row in rows]
+        self.assertEqual(len(weights), first if path.suffix == ".graph" else second)
+        self.heaviest = max(weights)
+        return sum(weights)
+
+    def test_mt_kahypar_partitions_metis_and_hmetis(self):
         mtkahypar = self.package("mtkahypar")
         try:
             mt = mtkahypar.initialize(1)
         except Exception as error:
             self.skipTest(f"Mt-KaHyPar does not start: {error}")
         context = mt.context_from_preset(mtkahypar.PresetType.DEFAULT)
-        # Its weights have 32 bits: those of this graph are small.
-        counts = lambda path: tuple(map(int, path.read_text().splitlines()[0].split()[:2]))
-        path = self.convert("laich3", "small.graph")
+        path, nets_path = self.convert(GRAPH, "g.graph"), self.convert(GRAPH, "g.hgr")
+        context.set_partitioning_parameters(4, 0.03, mtkahypar.Objective.CUT)
         graph = mt.graph_from_file(str(path), context, mtkahypar.FileFormat.METIS)
-        self.assertEqual((graph.num_nodes(), graph.num_undirected_edges()), counts(path))
-        path = self.convert("laich3", "small.hgr")
-        nets = mt.hypergraph_from_file(str(path), context, mtkahypar.FileFormat.HMETIS)
-        self.assertEqual((nets.num_edges(), nets.num_nodes()), counts(path))
+        partition = graph.partition(context)
+        partition.write_partition_to_file(str(path) + ".mt")
+        self.assert_good(path, str(path) + ".mt", "cut", partition.cut())
+        context.set_partitioning_parameters(4, 0.03, mtkahypar.Objective.KM1)
+        nets = mt.hypergraph_from_file(str(nets_path), context, mtkahypar.FileFormat.HMETIS)
+        partition = nets.partition(context)
+        partition.write_partition_to_file(str(nets_path) + ".mt")
+        self.assert_good(nets_path, str(nets_path) + ".mt", "connectivity", partition.km1())
 
     def test_metis_partitions_what_is_written(self):
         gpmetis = self.program("gpmetis", "metis")
         path = self.convert(GRAPH, "g.graph")
         done = subprocess.run([gpmetis, str(path), "4"], check=True, capture_output=True, text=True, timeout=120)
         self.assertIn(f"#Vertices: {self.ops}", done.stdout)
-        self.assertEqual(len(pathlib.Path(f"{path}.part.4").read_text().split()), self.ops)
+        cut = int(re.search(r"Edgecut: (\d+)", done.stdout)[1])
+        self.assert_good(path, f"{path}.part.4", "cut", cut)
 
     def test_simgrid_loads_dax(self):
         compiler = self.program("g++", "g++")

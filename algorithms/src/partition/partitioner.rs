@@ -1,6 +1,8 @@
 //! What a partitioner is: it gets a graph and a number of blocks and answers with a block for each vertex.
 
-use placebench_datasets::UndirectedGraph;
+use std::sync::Arc;
+
+use placebench_datasets::{Hypergraph, UndirectedGraph};
 
 use crate::StopToken;
 
@@ -28,6 +30,11 @@ pub trait Partitioner: Send + Sync {
     ) -> Result<(Partition, Option<f64>), PartitionError> {
         Ok((self.partition(graph, request)?, None))
     }
+
+    /// Whether it looks at [`PartitionRequest::nets`]: who asks need not make them for the others.
+    fn counts_nets(&self) -> bool {
+        false
+    }
 }
 
 /// What is asked of a partitioner.
@@ -39,6 +46,9 @@ pub struct PartitionRequest {
     pub epsilon: f64,
     /// Each block's share of the total weight, adding up to 1; `None` if all are equal.
     pub shares: Option<Vec<f64>>,
+    /// What communication is counted on, if there is more than the graph: the tensors of a dataflow graph, or the
+    /// hypergraph that the graph was made from. Their vertices are those of the graph.
+    pub nets: Option<Arc<Hypergraph>>,
     /// Seed of all randomness.
     pub seed: u64,
     /// Asks long-running partitioners to stop.
@@ -46,9 +56,9 @@ pub struct PartitionRequest {
 }
 
 impl PartitionRequest {
-    /// Equal blocks, and a token that never stops.
+    /// Equal blocks, no nets, and a token that never stops.
     pub fn new(blocks: u32, epsilon: f64, seed: u64) -> Self {
-        Self { blocks, epsilon, shares: None, seed, stop: StopToken::default() }
+        Self { blocks, epsilon, shares: None, nets: None, seed, stop: StopToken::default() }
     }
 
     /// Whether a partition can be asked for like this.

@@ -96,6 +96,8 @@ impl PartialFolder {
             return Err(error.remedy("choose another name, or remove it"));
         }
         let real = without_links(target).map_err(|error| FormatError::io(target, error))?;
+        // Before the folder is made, whose old one may have to come back.
+        remove_left_behind(folder_of(&real));
         let partial = Partial::folder(&real).map_err(|error| FormatError::io(target, error))?;
         Ok(Self { target: real, partial })
     }
@@ -119,15 +121,17 @@ impl PartialFolder {
         sync_folder(&self.partial.path)?;
         if let Ok(found) = fs::metadata(&self.target) {
             fs::set_permissions(&self.partial.path, found.permissions())?;
-            // Not a partial folder, which others would remove: if this process is killed now, it is all that there is.
-            let old = sibling(&self.target, "replaced");
+            // Not a partial folder, which others would remove: if this process is killed now, it is all that there is. Locked
+            // like a partial one.
+            let old = sibling(&self.target, REPLACED);
+            let _lock = File::open(&self.target).ok().filter(|lock| lock.try_lock().is_ok());
             fs::rename(&self.target, &old)?;
             if let Err(error) = fs::rename(&self.partial.path, &self.target) {
                 // Put the old folder back. If that fails too, the first error says more.
                 let _ = fs::rename(&old, &self.target);
                 return Err(error);
             }
-            // If removing fails, a hidden folder stays, which does no harm.
+            // If removing fails, a hidden folder stays until the next process looks.
             let _ = fs::remove_dir_all(&old);
         } else {
             fs::rename(&self.partial.path, &self.target)?;
@@ -181,11 +185,13 @@ impl Drop for Partial {
 }
 
 const PARTIAL: &str = "partial";
+const REPLACED: &str = "replaced";
+
+/// So much of a target's name is in that of its sibling that there is room for the rest.
+const MOST_CHARS: usize = 40;
 
 /// A name beside `target` that no other writer on this host uses.
 fn sibling(target: &Path, what: &str) -> PathBuf {
-    /// So much of the target's name that there is room for the rest in a name.
-    const MOST_CHARS: usize = 40;
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -203,7 +209,8 @@ fn host() -> &'static str {
     &HOST
 }
 
-/// Removes what processes that were killed have left half written in a folder. Each process looks once a folder.
+/// Removes what processes that were killed have left half written in a folder. What one was about to replace goes back to its
+/// place if nothing is there. Each process looks once a folder.
 ///
 /// A partial file belongs to somebody if its process is alive, or somebody holds its lock: on a disk that several machines
 /// or containers share, process ids say little.
@@ -216,19 +223,44 @@ fn remove_left_behind(folder: &Path) {
     // Whatever cannot be listed or removed stays: it is only untidy.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_ours = entry.file_name().to_str().and_then(writer_of).is_some_and(|id| !is_alive(id));
-        if is_ours && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
-            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        let name = entry.file_name();
+        let Some(left) = name.to_str().and_then(LeftBehind::of).filter(|left| !is_alive(left.writer)) else { continue };
+        if !File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            continue;
         }
+        let target = folder.join(left.target);
+        let _ = match (left.is_replaced, target.exists()) {
+            (true, false) if left.target.chars().count() < MOST_CHARS => fs::rename(&path, target),
+            // The name of its place is cut off: a person has to say what it was.
+            (true, false) => continue,
+            _ if path.is_dir() => fs::remove_dir_all(&path),
+            _ => fs::remove_file(&path),
+        };
     }
 }
 
-/// The id of the process that made a partial file of this name, if it ran on this host.
-fn writer_of(name: &str) -> Option<u32> {
-    let (_, writer) = name.strip_prefix('.')?.strip_suffix(PARTIAL)?.strip_suffix('.')?.rsplit_once('.')?;
-    let (id, number) = writer.strip_prefix(host())?.strip_prefix('-')?.split_once('-')?;
-    number.parse::<u32>().ok()?;
-    id.parse().ok()
+/// What the name of a partial or replaced file or folder says.
+struct LeftBehind<'a> {
+    /// The beginning of the name of its place.
+    target: &'a str,
+    /// The id of the process that made it, on this host.
+    writer: u32,
+    is_replaced: bool,
+}
+
+impl<'a> LeftBehind<'a> {
+    /// `None` for any other name, and for those of other hosts.
+    fn of(name: &'a str) -> Option<Self> {
+        let (rest, what) = name.strip_prefix('.')?.rsplit_once('.')?;
+        let (target, writer) = rest.rsplit_once('.')?;
+        let (id, number) = writer.strip_prefix(host())?.strip_prefix('-')?.split_once('-')?;
+        number.parse::<u32>().ok()?;
+        (what == PARTIAL || what == REPLACED).then_some(Self {
+            target,
+            writer: id.parse().ok()?,
+            is_replaced: what == REPLACED,
+        })
+    }
 }
 
 /// Whether a process of this id runs; not known where there is no `/proc`, and the lock alone decides.
@@ -393,11 +425,33 @@ mod tests {
         let other_host = file(".b.01234567-4294967295-2.partial");
         let _lock = File::open(folder.path().join(&held)).map(|file| file.try_lock().map(|()| file)).unwrap().unwrap();
         let others = ["c.4294967295.partial", ".d.4294967295-2.partial", "e.HOST-4294967295-2.partial"];
-        let others = others.into_iter().chain([".f.HOST-1x-2.partial", ".g.HOST-4294967295-3.replaced"]);
+        let others = others.into_iter().chain([".f.HOST-1x-2.partial", ".f.HOST-4294967295-3.gone"]);
         let others = others.map(|name| file(&name.replace("HOST", host)));
         let mut expected: Vec<String> = others.chain([own, held, other_host, "g.csv".to_owned()]).collect();
         write_file(&folder.path().join("g.csv"), |_| Ok(())).unwrap();
         expected.sort();
         assert_eq!(entries(folder.path()), expected);
+    }
+
+    #[test]
+    fn what_a_killed_process_was_about_to_replace_goes_back_or_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "x".repeat(MOST_CHARS);
+        let graph = |name: &str, content: &str| {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("graph.toml"), content).unwrap();
+        };
+        // Killed before the new one was in its place, after it, and where nobody knows the place.
+        graph(&format!(".before.{}-4294967295-0.replaced", host()), "old");
+        graph(&format!(".after.{}-4294967295-1.replaced", host()), "old");
+        graph("after", "new");
+        let cut_off = format!(".{long}.{}-4294967295-2.replaced", host());
+        graph(&cut_off, "old");
+        // The target itself comes back, and is then replaced if it may be.
+        let target = folder.path().join("before");
+        PartialFolder::create(&target, |_| true).unwrap().commit().unwrap();
+        assert_eq!(entries(folder.path()), [cut_off.as_str(), "after", "before"]);
+        assert_eq!(fs::read_to_string(folder.path().join("after/graph.toml")).unwrap(), "new");
+        assert!(!target.join("graph.toml").exists());
     }
 }

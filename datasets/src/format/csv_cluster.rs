@@ -25,6 +25,7 @@ use super::csv_rows::{CsvRow, CsvRows, csv_error};
 use super::entry::{Format, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
+use crate::cluster::check_pairs;
 use crate::{Cluster, Device, Link};
 
 /// The line of the table of formats.
@@ -60,6 +61,7 @@ pub fn parse_cluster_csv(path: impl AsRef<Path>, text: impl Read) -> Result<Clus
     let mut rows = CsvRows::open_any(path, text)?;
     rows.require(&["id", "kind", "speed", "rate_0"])?;
     let count = rows.header().iter().filter(|name| name.starts_with("rate_")).count();
+    check_pairs(count, size_of::<Link>()).map_err(|error| FormatError::at_line(path, 1, error))?;
     let has_latency = rows.header().iter().any(|name| name.starts_with("latency_"));
     let mut known: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).collect();
     known.extend((0..count).map(|device| format!("rate_{device}")));

@@ -8,13 +8,14 @@ use csv::StringRecord;
 use placebench_base::did_you_mean;
 
 use super::FormatError;
+use super::held::Held;
 use super::text::counted;
 use crate::{Kind, KindSet};
 
 /// A CSV file with a header line.
 pub(crate) struct CsvRows<'a, R> {
     path: &'a Path,
-    reader: csv::Reader<R>,
+    reader: csv::Reader<Held<R>>,
     header: Vec<String>,
 }
 
@@ -34,8 +35,11 @@ impl<'a, R: Read> CsvRows<'a, R> {
 
     /// Reads the header line, whatever its columns are; a name must not come twice.
     pub(crate) fn open_any(path: &'a Path, text: R) -> Result<Self, FormatError> {
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(true).flexible(true).trim(csv::Trim::Headers).from_reader(text);
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(true)
+            .flexible(true)
+            .trim(csv::Trim::Headers)
+            .from_reader(Held::new("a row", text));
         let header: Vec<String> =
             reader.headers().map_err(|error| csv_error(path, error))?.iter().map(str::to_owned).collect();
         if header.iter().all(String::is_empty) {
@@ -66,6 +70,7 @@ impl<'a, R: Read> CsvRows<'a, R> {
 
     /// The next row, in the storage of `record`.
     pub(crate) fn next<'r>(&'r mut self, record: &'r mut StringRecord) -> Result<Option<CsvRow<'r>>, FormatError> {
+        self.reader.get_mut().begin();
         if !self.reader.read_record(record).map_err(|error| csv_error(self.path, error))? {
             return Ok(None);
         }

@@ -53,6 +53,8 @@ pub enum Detail {
     EdgeWeights,
     /// Edges of weight 0.
     ZeroEdges,
+    /// Weights that add up to 2³¹ or more. Without them, they are scaled down to less, and rounded.
+    WideWeights,
     /// Nets without pins.
     EmptyNets,
     /// Links that differ by direction.
@@ -92,6 +94,7 @@ impl fmt::Display for Detail {
             Self::VertexWeights => "weights of vertices",
             Self::EdgeWeights => "weights of edges",
             Self::ZeroEdges => "edges of weight 0",
+            Self::WideWeights => "weights that add up to 2^31 or more",
             Self::EmptyNets => "nets without pins",
             Self::OneWayLinks => "links that differ by direction",
             Self::Topology => "topology",

@@ -21,6 +21,7 @@ use serde::{Deserialize, Deserializer};
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::options::{ReadOption, ReadOptions};
 use super::{FormatError, GraphHeader, Units, compressed, json};
+use crate::cluster::check_pairs;
 use crate::{Cluster, Device, GraphBuilder, Kind, KindSet, Link, OpId, OpSpec};
 
 const KEYS: &[&str] = &["maxFPGAs", "nodes", "edges"];
@@ -221,6 +222,9 @@ fn read_cluster(path: &Path) -> Result<Cluster, FormatError> {
     let memory = bytes(file.max_size).ok_or_else(|| {
         FormatError::item(path, "maxSizePerFPGA", format!("is {}", file.max_size)).remedy("write a number of bytes ≥ 0")
     })?;
+    // The names of more devices than have pairs in memory may take all of it themselves.
+    check_pairs(file.max_fpgas as usize + file.max_cpus as usize, size_of::<Link>())
+        .map_err(|error| FormatError::item(path, "maxFPGAs and maxCPUs", error))?;
     let devices = |count: u32, name: &'static str, kind, memory_bytes| {
         (0..count).map(move |number| Device { name: format!("{name}{number}"), kind, memory_bytes, speed: 1.0 })
     };

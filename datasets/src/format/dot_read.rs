@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use placebench_base::process::check_memory;
+
 use super::entry::GraphFile;
+use super::text::counted;
 use super::values::{Described, Link, Node, Values};
 use super::{FormatError, compressed};
 
@@ -15,6 +18,9 @@ pub(super) const OP_NAME: &str = "op_name";
 
 /// Deeper subgraphs are surely no drawing of a graph.
 const DEEPEST: usize = 100;
+
+/// Bytes of an edge: its ends, and their names as texts of their own.
+const EDGE_BYTES: u64 = 16 + size_of::<Link>() as u64 + 2 * 16;
 
 /// Attributes that say how a node or an edge looks.
 const DRAWING: [&str; 38] = [
@@ -363,6 +369,10 @@ impl<'a> Parser<'a> {
             }
             members.extend(&targets);
             let sources = std::mem::replace(&mut ends, targets);
+            // An arrow between subgraphs joins all their nodes.
+            let edges = (chain.len() + sources.len() * ends.len()) as u64;
+            check_memory(&[(edges, EDGE_BYTES)], || format!("a statement of {}", counted(edges, "edge")))
+                .map_err(|error| self.fault(error))?;
             chain.extend(sources.iter().flat_map(|&source| ends.iter().map(move |&target| (source, target))));
         }
         let attributes = self.attributes()?;

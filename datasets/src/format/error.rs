@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use placebench_base::{TomlFault, io_reason};
+use placebench_base::{TomlFault, io_reason, shortened};
 
 /// Where in a file the fault is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,11 +121,15 @@ impl fmt::Display for Details {
     }
 }
 
-/// The text with every run of line breaks and control characters replaced by a space: file contents and other crates'
-/// messages end up in errors.
+/// Longer parts of a message lose their middle. A remedy may list all names of a table.
+const MOST_CHARACTERS: usize = 600;
+
+/// The text with every run of line breaks and control characters replaced by a space, and shortened: file contents and other
+/// crates' messages end up in errors.
 fn one_line(text: &str) -> String {
+    let text = shortened(text, MOST_CHARACTERS);
     if !text.contains(char::is_control) {
-        return text.to_owned();
+        return text.into_owned();
     }
     text.split(char::is_control).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -145,6 +149,15 @@ mod tests {
     fn an_error_stays_on_one_line_whatever_the_file_holds() {
         let error = FormatError::item("a\nb", "op 'x\r\n\ty'", "first\n  second\n").remedy("third\u{1b}[2J");
         assert_eq!(error.to_string(), "a b: op 'x y': first second: third [2J");
+    }
+
+    #[test]
+    fn an_error_quotes_no_more_than_a_person_reads() {
+        let cell = "1 ".repeat(100_000);
+        let error = FormatError::item("g.csv", format!("node '{cell}'"), format!("ops has '{cell}'")).remedy(&cell);
+        let said = error.to_string();
+        assert!(said.starts_with("g.csv: node '1 1") && said.contains(" 1 ': ops has '1 1"), "{said}");
+        assert!(said.chars().count() < 2_000, "{} characters", said.len());
     }
 
     #[test]

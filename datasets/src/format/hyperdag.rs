@@ -18,6 +18,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use placebench_base::process::check_memory;
+
 use super::atomic::write_file;
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::text::{Number, counted};
@@ -68,7 +70,13 @@ fn read(path: &Path) -> Result<DataflowGraph, FormatError> {
         }
         check_vertex_count(sizes[1], sizes[2], "pin").map_err(|error| line.fault(error).remedy("correct the sizes"))?;
         check_vertex_count(sizes[0], sizes[2], "pin").map_err(|error| line.fault(error).remedy("correct the sizes"))?;
-        sizes
+        let [edges, nodes, pins] = sizes;
+        // What is known of each while the file is read. Pins are counted as they come.
+        check_memory(&[(edges, 16 + 8 + 8), (nodes, 16 + 24)], || {
+            format!("a graph of {} and {}", counted(edges, "hyperedge"), counted(nodes, "node"))
+        })
+        .map_err(|error| line.fault(error))?;
+        [edges, nodes, pins]
     };
     let mut bytes = vec![None; edges as usize];
     for _ in 0..edges {

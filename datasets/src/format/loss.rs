@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::detail::Detail;
 use super::entry::{Format, Holds};
+use super::undirected::Undirected;
 use super::{GraphHeader, Units};
 use crate::{DataflowGraph, Kind, KindSet, Kinds, OpId};
 
@@ -46,7 +47,7 @@ impl Format {
     /// What a dataflow graph loses in this format: what the format lacks and the graph has.
     ///
     /// # Complexity
-    /// O(ops + edges).
+    /// O(ops + edges · log degree).
     pub fn losses(&self, header: &GraphHeader, graph: &DataflowGraph) -> Vec<Loss> {
         let view: &[Detail] = if self.is_undirected() { &VIEW } else { &[] };
         let mut losses: Vec<Loss> =
@@ -54,7 +55,19 @@ impl Format {
         if matches!(self.holds, Holds::Undirected { .. }) && !self.lacks.contains(&Detail::EdgeWeights) {
             losses.extend(loss(Detail::SharedTensors, header, graph));
         }
+        if self.lacks.contains(&Detail::WideWeights) {
+            losses.extend(Undirected::of_dataflow(graph, self).iter().flat_map(|held| self.losses_of(held)));
+        }
         losses
+    }
+
+    /// What an undirected graph or a hypergraph loses in this format, though it is one that the format holds.
+    ///
+    /// # Complexity
+    /// O(vertices + edges or nets).
+    pub fn losses_of(&self, what: &Undirected) -> Vec<Loss> {
+        let is_lost = self.lacks.contains(&Detail::WideWeights) && what.is_wide();
+        is_lost.then_some(Loss { detail: Detail::WideWeights, of: None }).into_iter().collect()
     }
 }
 
@@ -97,9 +110,12 @@ fn loss(detail: Detail, header: &GraphHeader, graph: &DataflowGraph) -> Option<L
         Detail::VertexWeights => ops(&|op| graph.ops(op) != 1.0),
         Detail::EdgeWeights => some(graph.edge_count() - graph.control_edge_count(), "edge"),
         Detail::ZeroEdges => some(graph.edges().filter(|&(_, edge)| graph.edge_bytes(edge) == 0).count(), "edge"),
-        Detail::EmptyNets | Detail::OneWayLinks | Detail::Topology | Detail::SendOps | Detail::TransferOverheads => {
-            None
-        }
+        Detail::WideWeights
+        | Detail::EmptyNets
+        | Detail::OneWayLinks
+        | Detail::Topology
+        | Detail::SendOps
+        | Detail::TransferOverheads => None,
     }
 }
 

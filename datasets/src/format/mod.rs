@@ -25,6 +25,7 @@ mod gexf;
 pub mod graphdef;
 mod graphml;
 mod header;
+pub(crate) mod held;
 mod hyperdag;
 mod json;
 mod loss;

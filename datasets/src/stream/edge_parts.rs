@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::part::EdgeFormat;
 use super::{EdgeFile, EdgeStream, TableEdges, TextEdges};
 use crate::format::FormatError;
+use crate::format::undirected::lines::{RENUMBER, check_vertex_count};
 
 /// A stream from all files of edges in a folder, in the order of their names: `edges-00001-of-00016.parquet` and so on, as
 /// `generate --stream` writes them, or any files of one format whose names begin with `edges`.
@@ -27,8 +28,20 @@ pub struct EdgeParts {
 /// Opens a file of edges.
 ///
 /// # Errors
-/// If it cannot be read, or is malformed.
+/// If it cannot be read, is malformed, or has far more vertices than its edges can have ends: what streams them keeps
+/// something of each.
 pub fn open_edges(path: &Path, format: EdgeFormat) -> Result<Box<dyn EdgeStream>, FormatError> {
+    let stream = open_part(path, format)?;
+    check_vertices(path, stream.vertex_count(), stream.edge_count())?;
+    Ok(stream)
+}
+
+fn check_vertices(path: &Path, vertices: usize, edges: u64) -> Result<(), FormatError> {
+    let checked = check_vertex_count(vertices as u64, edges, "edge");
+    checked.map(|_| ()).map_err(|message| FormatError::file(path, message).remedy(RENUMBER))
+}
+
+fn open_part(path: &Path, format: EdgeFormat) -> Result<Box<dyn EdgeStream>, FormatError> {
     Ok(match format {
         EdgeFormat::Parquet => Box::new(TableEdges::open(path)?),
         EdgeFormat::Binary => Box::new(EdgeFile::open(path)?),
@@ -68,18 +81,19 @@ impl EdgeParts {
             return Err(fault.remedy("make the others, too"));
         }
         let parts: Vec<PathBuf> = parts.into_iter().map(|part| part.1).collect();
-        let (mut vertices, mut edges) = (0, 0);
+        let (mut vertices, mut edges) = (0, 0u64);
         for part in &parts {
-            let stream = open_edges(part, format)?;
+            let stream = open_part(part, format)?;
             vertices = vertices.max(stream.vertex_count());
-            edges += stream.edge_count();
+            edges = edges.saturating_add(stream.edge_count());
         }
-        let present = open_edges(&parts[0], format)?;
+        check_vertices(folder, vertices, edges)?;
+        let present = open_part(&parts[0], format)?;
         Ok(Self { left: present.edge_count(), parts, format, vertices, edges, present, at: 0 })
     }
 
     fn start_part(&mut self) -> Result<(), FormatError> {
-        self.present = open_edges(&self.parts[self.at], self.format)?;
+        self.present = open_part(&self.parts[self.at], self.format)?;
         self.left = self.present.edge_count();
         Ok(())
     }
@@ -160,6 +174,23 @@ mod tests {
                 stream.rewind().unwrap();
             }
         }
+    }
+
+    #[test]
+    fn more_vertices_than_edges_can_have_are_refused_in_a_file_and_in_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("edges.edges");
+        fs::write(&path, "0 4294967294\n").unwrap();
+        for refused in [open_edges(&path, EdgeFormat::Text).map(|_| ()), EdgeParts::open(folder.path()).map(|_| ())] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("4294967295 vertices for only 1 edge: number the vertices"), "{error}");
+        }
+        // A part may be small where the others are large.
+        write(folder.path(), "edges.edges", &[(0, 30_000_000)]);
+        let others: Vec<(u32, u32)> = (1..300_000).map(|vertex| (0, vertex)).collect();
+        write(folder.path(), "edges2.edges", &others);
+        assert_eq!(EdgeParts::open(folder.path()).unwrap().edge_count(), 300_000);
+        assert!(open_edges(&path, EdgeFormat::Text).is_err());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use placebench_base::process::check_memory;
+
 use super::row_file::RowWriter;
 use super::{EdgeStream, VertexRow};
 use crate::format::FormatError;
@@ -43,7 +45,10 @@ pub fn write_rows_from_edges(
 }
 
 fn degrees(path: &Path, edges: &mut (impl EdgeStream + ?Sized)) -> Result<Vec<u32>, FormatError> {
-    let mut degrees = vec![0u32; edges.vertex_count()];
+    let vertices = edges.vertex_count();
+    check_memory(&[(vertices as u64, 4)], || format!("counting the degrees of {vertices} vertices"))
+        .map_err(|error| FormatError::file(path, error))?;
+    let mut degrees = vec![0u32; vertices];
     edges.rewind()?;
     while let Some(batch) = edges.next_edges()? {
         for &(a, b) in batch.iter().filter(|(a, b)| a != b) {

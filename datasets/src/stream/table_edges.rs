@@ -201,5 +201,5 @@ fn corrupt(path: &Path, message: &dyn std::fmt::Display) -> FormatError {
 
 /// Damaged files make the decoder panic now and then.
 fn decoded<T>(path: &Path, decode: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
-    contain(decode).map_err(|error| corrupt(path, &error))?
+    contain(decode).unwrap_or_else(|error| Err(error.in_file(path, |message| corrupt(path, &message))))
 }

@@ -44,7 +44,7 @@ impl UndirectedFamily for BarabasiAlbert {
     fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
         let (vertices, fan) = (self.vertices, self.edges as usize);
         let count = fan * (fan + 1) / 2 + (vertices as usize - fan - 1) * fan;
-        check_memory(count as u64 * 24 + u64::from(vertices) * 8, || {
+        check_memory(&[(count as u64, 24), (vertices.into(), 8)], || {
             format!("a Barabási–Albert graph of {vertices} vertices and {count} edges")
         })?;
         let mut rng = stream(seed, Purpose::Structure, 0);

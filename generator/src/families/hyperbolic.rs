@@ -52,7 +52,7 @@ impl UndirectedFamily for Hyperbolic {
 
     fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
         let edges = (f64::from(self.vertices) * self.degree / 2.0) as u64;
-        check_memory(u64::from(self.vertices) * 80 + edges.saturating_mul(40), || {
+        check_memory(&[(self.vertices.into(), 80), (edges, 40)], || {
             format!("a hyperbolic graph of {} vertices and about {edges} edges", self.vertices)
         })?;
         let rings = Rings::new(self.points(seed), self.radius());

@@ -201,7 +201,7 @@ pub(super) fn expect(sketch: &Sketch, ops: f64, edges: f64, training: bool) -> R
     let (ops, edges) = if training { (2.0 * ops, 3.0 * edges) } else { (ops, edges) };
     sketch.expect(ops, edges)?;
     let bytes = ops * OP_BYTES + edges * EDGE_BYTES;
-    Ok(check_memory(bytes as u64, || format!("a network of about {ops} ops and {edges} edges"))?)
+    Ok(check_memory(&[(bytes as u64, 1)], || format!("a network of about {ops} ops and {edges} edges"))?)
 }
 
 /// The parameter that adds gradients and updates.

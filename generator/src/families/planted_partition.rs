@@ -60,7 +60,7 @@ impl UndirectedFamily for PlantedPartition {
     fn generate(&self, seed: u64) -> Result<UndirectedGraph, GeneratorError> {
         let (count, blocks) = (u64::from(self.vertices), u64::from(self.blocks));
         let edges = (f64::from(self.vertices) * (self.inside + self.outside) / 2.0) as u64;
-        check_memory(count * 16 + edges.saturating_mul(40), || {
+        check_memory(&[(count, 16), (edges, 40)], || {
             format!("a planted partition of {count} vertices and {edges} edges")
         })?;
         let first = |block: u64| (block * count).div_ceil(blocks);

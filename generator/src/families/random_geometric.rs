@@ -73,8 +73,8 @@ fn in_the_cube(vertices: u32, degree: f64, seed: u64) -> Result<UndirectedGraph,
         return Err(GeneratorError::bad("degree", degree, format!("above 0 and below the {vertices} vertices")));
     }
     let edges = (f64::from(vertices) * degree / 2.0) as u64;
-    let bytes = u64::from(vertices) * 80 + edges.saturating_mul(32);
-    check_memory(bytes, || format!("a random geometric graph of {vertices} vertices and {edges} edges"))?;
+    let parts = [(vertices.into(), 80), (edges, 32)];
+    check_memory(&parts, || format!("a random geometric graph of {vertices} vertices and {edges} edges"))?;
     let squared = radius_squared(vertices, degree);
     let cells = ((1.0 / squared.sqrt()) as usize).clamp(1, 1 << 10);
     let at = |coordinate: f64| ((coordinate * cells as f64) as usize).min(cells - 1);

@@ -65,7 +65,7 @@ impl LeveledChunks {
         }
         let ops = params.nodes.unwrap_or_default();
         let (levels, of_group) = (u64::from(params.levels), if params.colocation.nodes > 0 { 4 } else { 0 });
-        check_memory(levels * 20 + ops * of_group, || format!("the plan of a graph of {ops} ops"))?;
+        check_memory(&[(levels, 20), (ops, of_group)], || format!("the plan of a graph of {ops} ops"))?;
         let plan = LeveledPlan::new(params, seed)?;
         let mut first_level = vec![0];
         let mut largest = 0;
@@ -77,7 +77,7 @@ impl LeveledChunks {
                 first_level.push(level as u32 + 1);
             }
         }
-        check_memory(largest * 24, || format!("a level of {largest} ops and edges"))?;
+        check_memory(&[(largest, 24)], || format!("a level of {largest} ops and edges"))?;
         let first_edge = first_level.iter().map(|&level| plan.first_edge[level as usize]).collect();
         let level_of_block =
             (0..plan.op_count() as u32).step_by(1 << BLOCK).map(|op| plan.levels.level_of(op)).collect();

@@ -186,8 +186,8 @@ pub fn gnm(params: &GnmParams, seed: u64) -> Result<UndirectedGraph, GeneratorEr
         return Err(GeneratorError::bad("directed", true, "false, or the graph made with --stream"));
     }
     params.check()?;
-    let bytes = u64::from(vertices) * 8 + edges.saturating_mul(16 + 16);
-    check_memory(bytes, || format!("a graph of {vertices} vertices and {edges} edges"))?;
+    let parts = [(vertices.into(), 8), (edges, 16 + 16)];
+    check_memory(&parts, || format!("a graph of {vertices} vertices and {edges} edges"))?;
     let edges = all_edges(&GnmChunks::new(params, seed)?);
     Ok(UndirectedGraph::from_edges(vertices as usize, edges.into_iter().map(|(a, b)| (a, b, 1)), None)?)
 }

@@ -306,8 +306,8 @@ pub fn rmat(params: &RmatParams, seed: u64) -> Result<UndirectedGraph, Generator
         return Err(GeneratorError::bad("directed", true, "false, or the graph made with --stream"));
     }
     let (mut vertices, wanted) = (1usize << params.scale, params.edges());
-    let bytes = (vertices as u64).saturating_mul(8 + 4).saturating_add(wanted.saturating_mul(16 + 16));
-    check_memory(bytes, || format!("an R-MAT graph of {vertices} vertices and {wanted} edges"))?;
+    let parts = [(vertices as u64, 8 + 4), (wanted, 16 + 16)];
+    check_memory(&parts, || format!("an R-MAT graph of {vertices} vertices and {wanted} edges"))?;
     let mut edges = all_edges(&RmatChunks::new(params, seed)?);
     if !params.isolated {
         let mut kept = vec![false; vertices];

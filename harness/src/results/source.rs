@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use placebench_datasets::format::contain;
+use placebench_datasets::format::{Undecodable, contain};
 use polars::prelude::*;
 use polars_io::mmap::MmapBytesReader;
 use polars_io::parquet::metadata::FileMetadataRef;
@@ -106,7 +106,10 @@ impl Source {
 
 /// Damaged files make the decoder panic now and then, on this thread.
 fn contained<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
-    contain(read).unwrap_or_else(|_| Err(polars_err!(ComputeError: "its content makes no sense: make it again")))
+    contain(read).unwrap_or_else(|error| match error {
+        Undecodable::Senseless => Err(polars_err!(ComputeError: "{}: make it again", error)),
+        Undecodable::NoMemory { .. } => Err(polars_err!(ComputeError: "{}", error)),
+    })
 }
 
 fn clone_of(file: &File) -> PolarsResult<impl MmapBytesReader + use<>> {

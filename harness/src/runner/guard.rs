@@ -149,9 +149,14 @@ mod tests {
     #[test]
     fn work_that_heeds_its_limit_is_over_time_all_the_same() {
         for limit in [Limit::Clock, Limit::Processor] {
-            let outcome = guarded(Some(limit(Duration::from_millis(10))), &StopToken::default(), |stop| {
-                while !stop.is_stopped() {}
-            });
+            let outcome =
+                guarded(
+                    Some(limit(Duration::from_millis(10))),
+                    &StopToken::default(),
+                    |stop| {
+                        while !stop.is_stopped() {}
+                    },
+                );
             assert_eq!(outcome, Guarded::Late(()));
         }
     }
@@ -168,6 +173,9 @@ mod tests {
 
     #[test]
     fn work_in_time_returns_its_value() {
-        assert_eq!(guarded(Some(Limit::Processor(Duration::from_secs(60))), &StopToken::default(), |_| 42), Guarded::Done(42));
+        assert_eq!(
+            guarded(Some(Limit::Processor(Duration::from_secs(60))), &StopToken::default(), |_| 42),
+            Guarded::Done(42)
+        );
     }
 }

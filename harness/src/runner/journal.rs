@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use placebench_base::io_reason;
 use placebench_datasets::format::sha256;
 use serde::{Deserialize, Serialize};
 
@@ -56,8 +57,8 @@ fn suite_digest(suite_toml: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    /// `None` after a write failed: a line after half a line would be lost with it.
-    file: Mutex<Option<File>>,
+    /// Why, after a write failed: a line after half a line would be lost with it.
+    file: Mutex<Result<File, String>>,
 }
 
 impl Journal {
@@ -82,7 +83,7 @@ impl Journal {
         };
         let file = open().map_err(|source| FolderError::Io { path: path.clone(), source })?;
         let file = file.ok_or_else(|| FolderError::InUse { path: folder.to_owned() })?;
-        Ok(Self { path, file: Mutex::new(Some(file)) })
+        Ok(Self { path, file: Mutex::new(Ok(file)) })
     }
 
     /// The journal of a new attempt at a shard: a file that no other process writes.
@@ -94,7 +95,7 @@ impl Journal {
             let path = parts.join(PartName { shard, attempt }.to_string());
             match OpenOptions::new().append(true).create_new(true).open(&path) {
                 Ok(file) => {
-                    let journal = Self { path, file: Mutex::new(Some(file)) };
+                    let journal = Self { path, file: Mutex::new(Ok(file)) };
                     journal.append(header)?;
                     return Ok(journal);
                 }
@@ -111,9 +112,12 @@ impl Journal {
         let mut text = serde_json::to_string(line).map_err(|error| fault(error.into()))?;
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = file.as_mut() else { return Err(fault(io::Error::other("an earlier write failed"))) };
+        let open = match file.as_mut() {
+            Ok(open) => open,
+            Err(reason) => return Err(fault(io::Error::other(format!("an earlier write failed: {reason}")))),
+        };
         open.write_all(text.as_bytes()).map_err(|source| {
-            *file = None;
+            *file = Err(io_reason(&source));
             fault(source)
         })
     }
@@ -275,9 +279,10 @@ mod tests {
     #[test]
     fn after_a_write_that_failed_nothing_is_appended() {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let journal = Journal { path: "full.jsonl".into(), file: Mutex::new(Some(file)) };
+        let journal = Journal { path: "full.jsonl".into(), file: Mutex::new(Ok(file)) };
         let error = journal.append(&1).unwrap_err().to_string();
         assert!(error.starts_with("full.jsonl: no space is left on the disk"), "{error}");
-        assert_eq!(journal.append(&1).unwrap_err().to_string(), "full.jsonl: an earlier write failed");
+        let expected = "full.jsonl: an earlier write failed: no space is left on the disk";
+        assert_eq!(journal.append(&1).unwrap_err().to_string(), expected);
     }
 }

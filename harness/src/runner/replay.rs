@@ -31,7 +31,9 @@ pub fn replay_within(
     match guarded(Some(Limit::Processor(limit)), &StopToken::default(), work) {
         Guarded::Done(result) | Guarded::Late(result) => result,
         Guarded::Panicked(message) => Err(format!("panicked: {message}")),
-        Guarded::TimedOut | Guarded::Stopped => Err(format!("not done within {} s of processor time", limit.as_secs_f64())),
+        Guarded::TimedOut | Guarded::Stopped => {
+            Err(format!("not done within {} s of processor time", limit.as_secs_f64()))
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Local {
     running: Vec<(u32, Child)>,
 }
 
-/// How long children may take to end when they are asked to.
+/// How long children may take to end when they are asked to, or have nothing left to do.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Local {
@@ -50,15 +50,20 @@ impl Local {
         command.spawn().map_err(io_at(program))
     }
 
+    /// Waits until the children have ended, but not for long.
+    fn wait(&mut self) {
+        let until = Instant::now() + GRACE;
+        while Instant::now() < until && self.running.iter_mut().any(|(_, child)| matches!(child.try_wait(), Ok(None))) {
+            sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Asks the children to end, then makes them.
     fn stop(&mut self) {
         for (_, child) in &mut self.running {
             ask_to_end(child);
         }
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until && self.running.iter_mut().any(|(_, child)| matches!(child.try_wait(), Ok(None))) {
-            sleep(Duration::from_millis(20));
-        }
+        self.wait();
         for (_, child) in &mut self.running {
             // It fails if the child has ended.
             let _ = child.kill();
@@ -102,8 +107,10 @@ impl Launcher for Local {
 }
 
 impl Drop for Local {
-    /// Children that have finished their cells are about to end.
+    /// Children that have finished their work are about to end, and write what they still have to write. [`Launcher::leave`]
+    /// has stopped others.
     fn drop(&mut self) {
+        self.wait();
         self.stop();
     }
 }
@@ -120,3 +127,35 @@ fn ask_to_end(child: &mut Child) {
 
 #[cfg(not(unix))]
 fn ask_to_end(_: &mut Child) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use placebench_algorithms::StopToken;
+
+    use super::*;
+    use crate::runner::Silent;
+    use crate::shards::{Followed, Items, follow};
+
+    #[test]
+    fn a_shard_that_has_finished_its_work_is_not_cut_short() {
+        let folder = tempfile::tempdir().unwrap();
+        // Its part is there before it has written all that it writes.
+        let script = "touch part; sleep 0.5; touch rest";
+        let job = ShardJob {
+            program: "sh".into(),
+            directory: folder.path().to_owned(),
+            folder: folder.path().to_owned(),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+            count: 1,
+            jobs: folder.path().join("jobs"),
+            goes_on: String::new(),
+        };
+        let mut launcher = Local::new(&job, 1);
+        let part = folder.path().join("part");
+        let mut work = Items::new(vec![1], 1, |_| part.exists());
+        let followed = follow(&mut launcher, &mut work, &StopToken::default(), &Silent).unwrap();
+        assert_eq!(followed, Followed::Complete);
+        drop(launcher);
+        assert!(folder.path().join("rest").exists());
+    }
+}

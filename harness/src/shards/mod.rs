@@ -12,11 +12,11 @@ mod local;
 mod slurm;
 mod work;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use placebench_base::{Listed, UnknownName, find};
+use placebench_base::{Listed, UnknownName, find, io_reason};
 
 pub use allocation::{expand_node_list, task_addresses};
 pub use cost::{Costs, LEAST_SHARD_SECONDS, MOST_SHARDS};
@@ -137,7 +137,7 @@ pub fn launcher_name(name: &str) -> Result<&'static str, UnknownName> {
 #[derive(Debug, thiserror::Error)]
 pub enum LauncherError {
     /// The file system says no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_reason(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -195,8 +195,35 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> LauncherError {
     move |source| LauncherError::Io { path, source }
 }
 
-/// The last line of a file that is not empty.
+/// The last line of a log that is not empty; or why none is there, if the log cannot be written.
 fn last_line(path: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
+    last.or_else(|| why_silent(path))
+}
+
+/// Why a log has no words: on a full disk a shard cannot say that it is full.
+fn why_silent(path: &Path) -> Option<String> {
+    let written = std::fs::OpenOptions::new().append(true).open(path).and_then(|mut log| log.write_all(b"\n"));
+    written
+        .err()
+        .map(|error| format!("nothing, since its log cannot be written: {}: {}", path.display(), io_reason(&error)))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_that_a_full_disk_silenced_is_not_silent() {
+        let expected = "nothing, since its log cannot be written: /dev/full: no space is left on the disk";
+        assert_eq!(why_silent(Path::new("/dev/full")).unwrap(), expected);
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("local_1.log");
+        assert_eq!(last_line(&log), None, "no log");
+        std::fs::write(&log, " \n").unwrap();
+        assert_eq!(last_line(&log), None);
+        std::fs::write(&log, "error: no disk\n\n").unwrap();
+        assert_eq!(last_line(&log).unwrap(), "error: no disk");
+    }
 }

@@ -200,7 +200,7 @@ impl RunPlan {
         let runs = |placer| self.schedulers_for(placer).len() * self.numberings(placer) as usize;
         let placed: usize = (0..self.placers.len()).map(runs).sum();
         let cells = groups.saturating_mul((placed * self.networks.len() * self.executors.len()) as u64);
-        check_memory(cells.saturating_mul(CELL_BYTES), || format!("a suite of {cells} cells"))
+        check_memory(&[(cells, CELL_BYTES)], || format!("a suite of {cells} cells"))
     }
 
     fn list_groups(&mut self) {

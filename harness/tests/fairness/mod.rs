@@ -1,5 +1,7 @@
 //! The laws of fairness, for every placer of the registry: a change that should not matter must not change how good it looks.
 
+mod real;
+
 use std::collections::BTreeSet;
 
 use placebench_algorithms::fairness::{Exception, Law};
@@ -25,7 +27,7 @@ struct Contender {
 fn contenders() -> Vec<Contender> {
     let contender = |entry: &'static RegistryEntry<dyn Placer>| {
         let mut spec = Spec { name: entry.name.clone(), params: Vec::new() };
-        for (param, value) in [("budget", "40"), ("trials", "20"), ("nodes", "200000")] {
+        for (param, value) in [("budget", "40"), ("trials", "20"), ("nodes", "200000"), ("preset", "fast")] {
             if entry.params().iter().any(|known| known.name == param) {
                 spec.params.push((param.to_owned(), value.to_owned()));
             }

@@ -295,7 +295,11 @@ fn coverage(comparison: &Comparison, limit: usize, style: Style) -> String {
     let broken: Vec<String> = comparison.broken.iter().map(broken_line).collect();
     let missing = |cells: &[CellKey]| if limit == usize::MAX { each(cells) } else { by_placer(cells) };
     let lists = [
-        ("Cells cut short in one run, at their time limit or by the machine: no regression", cut_short.len(), cut_short),
+        (
+            "Cells cut short in one run, at their time limit or by the machine: no regression",
+            cut_short.len(),
+            cut_short,
+        ),
         ("Cells that end differently, but not worse", differently.len(), differently),
         ("Cells without a result in both runs", broken.len(), broken),
         ("Cells only in the old run", comparison.only_old.len(), missing(&comparison.only_old)),

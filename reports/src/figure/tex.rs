@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use placebench_base::printable;
+
 use super::drawing::{Anchor, Color, Drawing, Item, MARGIN, Paint, Shape, Step, Stroke, Text, Theme};
 use super::svg::{decimal, rgb};
 use crate::export::latex_text;
@@ -40,7 +42,7 @@ impl Drawing {
         }
         let mut text = format!(
             "% {}\n% Needs \\usepackage{{tikz}}. Include it with \\input.\n{{%\n{FIT}",
-            self.title.replace(['\n', '\r'], " ")
+            printable(&self.title.replace(['\n', '\r'], " "))
         );
         for (color, name) in &picture.colors {
             let _ = writeln!(text, "\\definecolor{{{name}}}{{RGB}}{{{},{},{}}}%", color.0, color.1, color.2);
@@ -144,7 +146,8 @@ mod tests {
 
     #[test]
     fn a_picture_has_its_shapes_at_their_places_and_its_texts_as_tex_reads_them() {
-        let mut drawing = Drawing::new(100.0, Theme::Light, "50 % \\input{x}\nof".into(), TextTable::new(["a"]));
+        let mut drawing =
+            Drawing::new(100.0, Theme::Light, "50 % \\input{x}\n\u{1b}[2Jof".into(), TextTable::new(["a"]));
         drawing.height = 40.0;
         let edge = Stroke { dash: &[4.0, 1.6], ..Stroke::solid(Paint::INK, 0.5) };
         drawing.add(Shape::Rect {
@@ -155,7 +158,7 @@ mod tests {
         drawing.text_upwards(5.0, 6.0, 7.0, Anchor::End, "a_b & c");
         let text = drawing.to_tex().unwrap();
         for expected in [
-            "% 50 % \\input{x} of\n",
+            "% 50 % \\input{x} \\u{1b}[2Jof\n",
             "\\definecolor{placebench0}{RGB}{255,0,7}%",
             "\\useasboundingbox (-2,-2) rectangle (102,42);",
             "\\path[fill=placebench0,fill opacity=0.5,draw=placebench1,line width=0.5bp,dash pattern=on 4bp off 1.6bp] (1,2) \

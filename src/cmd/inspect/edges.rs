@@ -62,7 +62,7 @@ impl Sheet {
             None => Box::new(EdgeParts::open(path)?),
         };
         let nodes = stream.vertex_count();
-        check_memory(nodes as u64 * 4, || format!("counting the degrees of {nodes} vertices"))?;
+        check_memory(&[(nodes as u64, 4)], || format!("counting the degrees of {nodes} vertices"))?;
         let (mut degrees, mut self_loops) = (vec![0u32; nodes], 0u64);
         while let Some(batch) = stream.next_edges()? {
             for &(a, b) in batch {

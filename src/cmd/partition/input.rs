@@ -28,7 +28,7 @@ pub(super) struct Input {
     pub(super) what: String,
     pub(super) seen: Seen,
     /// What communication is counted on, if there is more than the graph.
-    pub(super) nets: Option<Hypergraph>,
+    pub(super) nets: Option<Arc<Hypergraph>>,
     /// Whether edges weigh bytes.
     pub(super) bytes: bool,
 }
@@ -75,7 +75,7 @@ impl Input {
             Undirected::Hypergraph(nets) => {
                 let nets = if plain_vertices { nets.without_vertex_weights() } else { nets };
                 let graph = nets.to_graph().with_context(|| path.display().to_string())?;
-                input(graph, Some(nets))
+                input(graph, Some(Arc::new(nets)))
             }
         })
     }
@@ -109,7 +109,7 @@ impl Input {
             name: of_path.unwrap_or_else(|| args.graph.clone()),
             what: format!("dataflow graph; vertices are {vertices} and weigh {vertex_weight}, edges {edge_weight}"),
             seen: Seen::Dataflow(graph, view),
-            nets: Some(nets),
+            nets: Some(Arc::new(nets)),
             bytes: edge_weight == EdgeWeight::Bytes,
         })
     }

@@ -1,5 +1,6 @@
 //! `placebench partition --stream`: a file of any size, read as a stream in bounded memory.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -106,11 +107,13 @@ pub(super) fn execute(args: &Args, spec: &Spec, form: Form) -> anyhow::Result<Ex
         ("--vertices units", args.vertices != "ops"),
         ("--vertex-weight", args.vertex_weight.is_some()),
         ("--edge-weight", args.edge_weight.is_some()),
-        ("--threads", args.threads.is_some()),
     ] {
         if given {
-            bail!("{option} is not for --stream, which reads a file of edges once, on one thread: leave it out");
+            bail!("{option} is not for --stream, which reads a file of edges: leave it out");
         }
+    }
+    if let Some(threads) = args.threads.filter(|&threads| threads > 1) {
+        bail!("--threads is {threads}: --stream decides on one edge after the other, on one thread: leave it out");
     }
     if let Some(partition) = &args.evaluate {
         let blocks =
@@ -336,7 +339,7 @@ impl Drop for RemoveAtEnd<'_> {
     }
 }
 
-/// Judges a file of `vertex vertex block` lines, which must have the graph's edges, in any order.
+/// Judges a file of `vertex vertex block` lines, which must have the graph's edges, in any order and from either end.
 fn evaluate(
     stream: &mut dyn EdgeStream,
     path: &Path,
@@ -345,16 +348,49 @@ fn evaluate(
     mut figures: Figures,
 ) -> anyhow::Result<ExitCode> {
     let (started, processor) = (Instant::now(), processor_seconds());
+    let vertices = stream.vertex_count();
+    let mut judged = VertexCut::empty(vertices, blocks);
+    // What the file has and the graph lacks, in sums that do not depend on the order of edges. A few lines that differ
+    // change few of the sums, so that they are found again.
+    let mut sums = vec![0u64; SUMS];
+    read_cut(partition, vertices, blocks, |edge, block, _| {
+        judged.add(edge, block);
+        let (sum, number) = place_of(edge);
+        sums[sum] = sums[sum].wrapping_add(number);
+    })?;
+    each_edge(stream, |edge| {
+        let (sum, number) = place_of(edge);
+        sums[sum] = sums[sum].wrapping_sub(number);
+    })?;
+    let edges: u64 = judged.edges_of_block.iter().sum();
+    if edges != stream.edge_count() || sums.iter().any(|&sum| sum != 0) {
+        let what = difference(stream, path, partition, blocks, |edge| sums[place_of(edge).0] != 0)?;
+        bail!("{what}: use the partition of this graph");
+    }
+    figures.size(vertices, edges);
+    figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
+    cut_figures(&mut figures, &judged);
+    figures.finish(edges, started, processor)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The ends of an edge.
+type Ends = (u32, u32);
+
+/// Calls `found` with each edge of a file of `vertex vertex block` lines, its block, and the number of its line.
+fn read_cut(
+    partition: &Path,
+    vertices: usize,
+    blocks: u32,
+    mut found: impl FnMut(Ends, u32, u64),
+) -> anyhow::Result<()> {
     let mut lines = BufReader::new(open_unpacked(partition)?);
-    let mut judged = VertexCut::empty(stream.vertex_count(), blocks);
-    // A sum over all edges that does not depend on their order.
-    let (mut expected, mut found) = (0u64, 0u64);
     let (mut line, mut number) = (String::new(), 0u64);
     loop {
         line.clear();
         number += 1;
         if lines.read_line(&mut line).with_context(|| format!("{}:{number}", partition.display()))? == 0 {
-            break;
+            return Ok(());
         }
         let fault = |what: String| anyhow!("{}:{number}: {what}: write 'vertex vertex block'", partition.display());
         let mut words = line.split_ascii_whitespace().map(str::parse::<u32>);
@@ -363,30 +399,91 @@ fn evaluate(
         else {
             return Err(fault(format!("'{}' is no edge with its block", line.trim_end())));
         };
-        if a.max(b) as usize >= stream.vertex_count() || block >= blocks {
-            return Err(fault(format!("there are {} vertices and {blocks} blocks", stream.vertex_count())));
+        if a.max(b) as usize >= vertices || block >= blocks {
+            return Err(fault(format!("there are {vertices} vertices and {blocks} blocks")));
         }
-        judged.add((a, b), block);
-        found = found.wrapping_add(mixed(a, b));
+        found((a, b), block, number);
     }
+}
+
+/// Calls `found` with each edge of a stream.
+fn each_edge(stream: &mut dyn EdgeStream, mut found: impl FnMut(Ends)) -> anyhow::Result<()> {
     stream.rewind()?;
     while let Some(batch) = stream.next_edges()? {
-        batch.iter().for_each(|&(a, b)| expected = expected.wrapping_add(mixed(a, b)));
+        batch.iter().for_each(|&edge| found(edge));
     }
-    let edges: u64 = judged.edges_of_block.iter().sum();
-    if edges != stream.edge_count() || expected != found {
-        bail!(
-            "{}: has {edges} edges, and not those of {}, which has {}: use the partition of this graph",
-            partition.display(),
-            path.display(),
-            stream.edge_count()
-        );
+    Ok(())
+}
+
+/// What the edges of a file and of a graph differ in: the first line that the graph lacks, or the first edge that the
+/// file lacks. All edges that differ are `suspect`, and of the others few.
+fn difference(
+    stream: &mut dyn EdgeStream,
+    path: &Path,
+    partition: &Path,
+    blocks: u32,
+    suspect: impl Fn(Ends) -> bool,
+) -> anyhow::Result<String> {
+    /// A list of more would take more memory than the vertices may have.
+    const MOST: usize = 1 << 16;
+    let other = format!("{}: has other edges than {}", partition.display(), path.display());
+    // What is no file is read once.
+    if !fs::metadata(partition).is_ok_and(|found| found.is_file()) {
+        return Ok(other);
     }
-    figures.size(stream.vertex_count(), edges);
-    figures.line("partition", format!("{}, {blocks} blocks", partition.display()));
-    cut_figures(&mut figures, &judged);
-    figures.finish(edges, started, processor)?;
-    Ok(ExitCode::SUCCESS)
+    let vertices = stream.vertex_count();
+    let (mut of_file, mut of_graph) = (Vec::new(), Vec::new());
+    read_cut(partition, vertices, blocks, |edge, _, line| {
+        if of_file.len() < MOST && suspect(edge) {
+            of_file.push((ordered(edge), line));
+        }
+    })?;
+    each_edge(stream, |edge| {
+        if of_graph.len() < MOST && suspect(edge) {
+            of_graph.push(ordered(edge));
+        }
+    })?;
+    // How often the file and the graph have each of them.
+    let mut times: HashMap<Ends, (u64, u64)> =
+        of_file.iter().map(|&(edge, _)| edge).chain(of_graph.iter().copied()).map(|edge| (edge, (0, 0))).collect();
+    read_cut(partition, vertices, blocks, |edge, _, _| {
+        if let Some((in_file, _)) = times.get_mut(&ordered(edge)) {
+            *in_file += 1;
+        }
+    })?;
+    each_edge(stream, |edge| {
+        if let Some((_, in_graph)) = times.get_mut(&ordered(edge)) {
+            *in_graph += 1;
+        }
+    })?;
+    let (file, graph) = (partition.display(), path.display());
+    if let Some(((a, b), line)) = of_file.into_iter().find(|(edge, _)| times[edge].0 > times[edge].1) {
+        return Ok(match times[&(a, b)] {
+            (_, 0) => format!("{file}:{line}: {graph} has no edge {a} {b}"),
+            (many, few) => {
+                format!("{file}:{line}: the edge {a} {b} is there more often than in {graph} ({many} and {few})")
+            }
+        });
+    }
+    Ok(match of_graph.into_iter().find(|edge| times[edge].0 < times[edge].1) {
+        Some((a, b)) => format!("{file}: lacks the edge {a} {b} of {graph}"),
+        None => other,
+    })
+}
+
+/// The same for an edge from either end.
+fn ordered((a, b): Ends) -> Ends {
+    (a.min(b), a.max(b))
+}
+
+/// Sums that edges are distributed over.
+const SUMS: usize = 1 << 12;
+
+/// The sum that an edge belongs to, and the number that it adds.
+fn place_of(edge: Ends) -> (usize, u64) {
+    let (a, b) = ordered(edge);
+    let number = mixed(a, b);
+    ((number >> 32) as usize % SUMS, number)
 }
 
 /// A number for an edge that says nothing about its ends' order of magnitude (SplitMix64).

@@ -13,10 +13,12 @@ mod settings;
 mod solver;
 mod weights;
 
-use placebench_datasets::UndirectedGraph;
+use std::borrow::Cow;
+
+use placebench_datasets::{HypergraphError, UndirectedGraph};
 
 use self::problem::Problem;
-use self::refinement::volume::lower_volume;
+use self::refinement::volume::{lower_volume, neighbourhoods};
 pub use self::settings::Preset;
 use self::solver::Solver;
 use super::{Partition, PartitionError, PartitionRequest, Partitioner};
@@ -27,7 +29,8 @@ use crate::{Algorithm, Named, Params, SpecError};
 pub enum Objective {
     /// The weight of the edges between blocks.
     Cut,
-    /// The communication volume: a vertex's value goes once to each block that needs it.
+    /// The communication volume: the weight of each net of the request, such as the bytes of a tensor, once for each
+    /// further block that the net is in. Without nets, a vertex and its neighbours are a net of weight 1.
     Volume,
 }
 
@@ -100,7 +103,8 @@ impl Named for Coarsening {
 /// is never worse than [`LevelSlabs`](super::LevelSlabs), except with thousands of blocks, where the best slabs would take
 /// too long. Coarsening joins vertices of one block only, so that its clusters
 /// need not be acyclic.
-/// For the communication volume the finest level of a partition of small cut is refined greedily.
+/// For the communication volume a partition of small cut is refined greedily on the finest level, so that its volume does
+/// not rise.
 #[derive(Clone, Copy, Debug)]
 pub struct Multilevel {
     /// Time against quality.
@@ -120,7 +124,8 @@ impl Algorithm for Multilevel {
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let coarsening = "clusters: by label propagation, or matching: in pairs of heavy edges";
-        let objective = "cut, or volume: each vertex's value sent once to each block that needs it";
+        let objective =
+            "cut, or volume: bytes, each tensor sent once to each block that needs it; without tensors, vertices";
         let acyclic =
             "true: every edge leads to the same or a later block, the vertices' numbers being a topological order";
         Ok(Self {
@@ -140,10 +145,28 @@ impl Partitioner for Multilevel {
             settings.max_members = 2;
         }
         let solver = Solver::new(&problem, settings);
-        let mut best = if self.acyclic { acyclic::partition(&solver, self.preset)? } else { solver.partition()? };
+        let best = if self.acyclic { acyclic::partition(&solver, self.preset)? } else { solver.partition()? };
+        let mut partition = problem.complete(best.block_of)?;
         if self.objective == Objective::Volume {
-            best.block_of = lower_volume(&problem.graph, &problem.max_block_weights, best.block_of, &request.stop);
+            let unsupported = |error: HypergraphError| PartitionError::Unsupported(error.to_string());
+            let nets = match &request.nets {
+                Some(nets) if nets.vertex_count() == graph.vertex_count() => Cow::Borrowed(&**nets),
+                Some(nets) => {
+                    let (found, expected) = (nets.vertex_count(), graph.vertex_count());
+                    let what = format!("the nets have {found} vertices, and the graph {expected}: give both the same");
+                    return Err(PartitionError::Unsupported(what));
+                }
+                None => Cow::Owned(neighbourhoods(graph).map_err(unsupported)?),
+            };
+            lower_volume(graph, &nets, request, self.acyclic, &mut partition.block_of);
+            if request.stop.is_stopped() {
+                return Err(PartitionError::Stopped);
+            }
         }
-        problem.complete(best.block_of)
+        Ok(partition)
+    }
+
+    fn counts_nets(&self) -> bool {
+        self.objective == Objective::Volume
     }
 }

@@ -3,6 +3,8 @@
 mod mapping;
 mod shares;
 
+use std::sync::Arc;
+
 use placebench_datasets::{DeviceId, EdgeWeight, Instance, VertexWeight, Vertices, View, ViewOptions};
 
 use self::mapping::{Blocks, map_blocks};
@@ -89,8 +91,10 @@ impl Placer for Partitioned {
         let wanted: Vec<DeviceId> = if blocks < 2 {
             targets.devices.iter().copied().cycle().take(units.count()).collect()
         } else {
+            let nets = self.partitioner.counts_nets().then(|| view.hypergraph(instance.graph()).map(Arc::new));
             let request = PartitionRequest {
                 shares: Some(targets.shares.clone()),
+                nets: nets.transpose().map_err(|error| PlaceError::Unsupported(error.to_string()))?,
                 stop: context.stop.clone(),
                 ..PartitionRequest::new(blocks as u32, self.epsilon, context.seed)
             };

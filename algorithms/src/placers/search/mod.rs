@@ -122,8 +122,7 @@ impl<'a> Search<'a> {
         let count = wanted.min(self.left()) as u64;
         // The choice of each group, and its placement while it is judged.
         let candidate = size_of::<Vec<DeviceId>>() + self.groups.count() * size_of::<DeviceId>();
-        let bytes = count.saturating_mul(candidate as u64);
-        let fits = check_memory(bytes, || format!("a round of {count} samples"));
+        let fits = check_memory(&[(count, candidate as u64)], || format!("a round of {count} samples"));
         fits.map_err(|error| PlaceError::Unsupported(error.to_string()))?;
         Ok(count)
     }

@@ -7,12 +7,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, Float64Array, RecordBatch, UInt64Array};
 use arrow_schema::DataType;
 use placebench_base::did_you_mean;
+use placebench_base::process::check_memory;
 
 use super::cells::{Lists, real, texts, whole};
 use super::container::Container;
 use super::{OPTIONAL, REQUIRED, SECONDS};
 use crate::format::FormatError;
 use crate::format::entry::GraphFile;
+use crate::format::text::counted;
 use crate::format::values::{Values, header_of};
 use crate::{GraphBuilder, KindSet, OpId, OpSpec};
 
@@ -30,6 +32,9 @@ pub(super) fn read(path: &Path) -> Result<GraphFile, FormatError> {
 fn names(fields: &arrow_schema::Fields) -> Vec<&str> {
     fields.iter().map(|field| field.name().as_str()).collect()
 }
+
+/// Bytes of a row while it is read: its numbers, where its texts are, and its op in the graph.
+const ROW_BYTES: u64 = 160;
 
 /// Refuses columns, or fields of a struct, that are unknown, missing or there twice.
 fn check_columns<'a>(
@@ -155,6 +160,10 @@ struct Rows {
 
 impl Rows {
     fn take(&mut self, batch: &Batch<'_>) -> Result<(), FormatError> {
+        // A column of nulls has no bytes, whatever its number of rows.
+        let rows = batch.batch.num_rows();
+        check_memory(&[(rows as u64, ROW_BYTES)], || format!("a batch of {}", counted(rows as u64, "row")))
+            .map_err(|error| FormatError::file(batch.path, error))?;
         let ops = batch.required("ops", real)?;
         batch.complete("ops", &ops)?;
         let memory_bytes = batch.column("memory_bytes", whole)?;

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use placebench_base::did_you_mean;
+use placebench_base::process::check_memory;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::cluster::check_pairs;
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
 use crate::format::{FormatError, compressed};
@@ -144,6 +146,9 @@ struct TopologyLinkLine {
 /// A larger number of devices is probably a mistake. Rates and latencies take 16 bytes a pair: 1.6 GB at this limit.
 const MOST_DEVICES: usize = 10_000;
 
+/// Bytes of a pair while a file is read: its link, perhaps as the lines say it, and what its transfers cost.
+const PAIR_BYTES: usize = size_of::<Option<Link>>() + size_of::<Link>() + size_of::<TransferOverheads>();
+
 /// Reads a cluster from TOML; the keys are described [here](super).
 ///
 /// # Errors
@@ -170,6 +175,7 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
         let of_line = overhead(&text, "op_overhead", line.get_ref().op_overhead.as_ref())?;
         op_overheads.resize(devices.len(), of_line.unwrap_or(op_overhead));
     }
+    check_pairs(devices.len(), PAIR_BYTES).map_err(|error| FormatError::file(text.path, error))?;
     let fault = |error: crate::ClusterError| FormatError::file(text.path, error);
     let cluster = match &file.topology {
         Some(table) => {
@@ -417,6 +423,9 @@ fn topology(
         let (a, b) = (names.get(text, &line.between, a)?, names.get(text, &line.between, b)?);
         // A line that names one group twice means all pairs within the group.
         let is_single = a.len() == 1;
+        let wanted = (links.len() + a.len() * b.len()) as u64;
+        check_memory(&[(wanted, 2 * size_of::<TopologyLink>() as u64)], || format!("a topology of {wanted} links"))
+            .map_err(|error| text.at(line.between.span(), error))?;
         for &a in a {
             links.extend(b.iter().filter(|&&b| b != a || is_single).map(|&b| TopologyLink { a, b, link }));
         }

@@ -15,7 +15,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use super::fault::Located;
 use super::report::ImportReport;
-use super::structure::Structure;
+use super::structure::{Structure, check_ports};
 use super::{binary, import};
 use crate::format::entry::{Format, GraphFile, Holds, Mark};
 use crate::format::options::{ReadOption, ReadOptions};
@@ -114,11 +114,14 @@ fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
 
 fn read_tensors(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
     let mut seen: Vec<Vec<bool>> = vec![Vec::new(); structure.ops.len()];
+    let mut ports = 0;
     read_table(path, &TENSORS_HEADER, TENSORS_HEADER.len(), |row| {
         let op = row.op(structure)?;
         let port: u32 = row.field(1)?.ok_or("the port is missing: expected a number from 0")?;
         let bytes: u64 = row.field(2)?.ok_or("the size is missing: expected a number of bytes")?;
         let name = &row.record[0];
+        ports += (u64::from(port) + 1).saturating_sub(seen[op].len() as u64);
+        check_ports(ports).map_err(|error| error.to_string())?;
         structure.ops[op].reach(port).map_err(|reason| format!("'{name}:{port}' {reason}"))?;
         let index = port as usize;
         if seen[op].len() <= index {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use placebench_base::process::NotEnoughMemory;
+
 use crate::GraphError;
 use crate::format::FormatError;
 
@@ -42,6 +44,8 @@ pub(super) enum Fault {
     Loop(GraphError),
     #[error("{0}")]
     Graph(GraphError),
+    #[error(transparent)]
+    Memory(#[from] NotEnoughMemory),
 }
 
 /// Why a graph cannot be written as a GraphDef.

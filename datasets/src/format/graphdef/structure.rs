@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use placebench_base::process::{NotEnoughMemory, check_memory};
+
 use super::attributes;
 use super::devices;
 use super::fault::{Fault, Located};
@@ -93,6 +95,12 @@ impl Structure {
 
     /// Gives every op the ports that others read.
     fn widen_outputs(&mut self) -> Result<(), Located> {
+        let mut widest = vec![0u64; self.ops.len()];
+        for input in self.ops.iter().flat_map(|op| &op.inputs) {
+            let outputs = input.port.map_or(0, |port| u64::from(port.min(MAX_PORT)) + 1);
+            widest[input.source as usize] = widest[input.source as usize].max(outputs);
+        }
+        check_ports(widest.iter().sum()).map_err(Fault::from)?;
         for consumer in 0..self.ops.len() {
             for position in 0..self.ops[consumer].inputs.len() {
                 let Input { source, port: Some(port), .. } = self.ops[consumer].inputs[position] else { continue };
@@ -105,6 +113,13 @@ impl Structure {
         }
         Ok(())
     }
+}
+
+/// Asks for memory for output ports. A file of a few bytes can name the last port of every op.
+pub(super) fn check_ports(ports: u64) -> Result<(), NotEnoughMemory> {
+    // What is known of a port here, in a file of measured sizes, and in the graph.
+    const PORT_BYTES: u64 = 16 + 1 + 12;
+    check_memory(&[(ports, PORT_BYTES)], || format!("a graph of {ports} outputs"))
 }
 
 impl Op {

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use bytes::Bytes;
+use placebench_base::process::check_memory;
 
 use super::schema::{self, HEADER_FILE, TableSchema, edges, ops, tensors};
 use super::table_read::{Batch, Cells, Source, TableReader};
@@ -124,6 +125,10 @@ fn read(
     let op_table = open(&schema::OPS, digests.map(|digests| &digests.ops), counts.ops)?;
     let tensor_table = open(&schema::TENSORS, digests.map(|digests| &digests.tensors), counts.tensors)?;
     let edge_table = open(&schema::EDGES, digests.map(|digests| &digests.edges), counts.edges)?;
+    // A column that repeats itself takes next to no bytes in a table, however many rows it has.
+    let parts = [(counts.ops, OP_BYTES), (counts.tensors, TENSOR_BYTES), (counts.edges, EDGE_BYTES)];
+    let what = || format!("a graph of {} and {}", counted(counts.ops, "op"), counted(counts.edges, "edge"));
+    check_memory(&parts, what).map_err(|error| FormatError::file(folder, error))?;
     let mut columns = GraphColumns::default();
     read_ops(&op_table, &mut columns)?;
     read_tensors(&tensor_table, &mut columns)?;
@@ -132,18 +137,20 @@ fn read(
     Ok((header.into_header(), graph))
 }
 
-/// Reserves memory for the rows that a file claims to have; an error if there is not enough.
-fn reserve<T>(column: &mut Vec<T>, table: &TableReader) -> Result<(), FormatError> {
-    column.try_reserve_exact(table.row_count as usize).map_err(|_| {
-        let message = format!("{} need more memory than there is", counted(table.row_count, "row"));
-        FormatError::file(&table.path, message).remedy("use a machine with more memory")
-    })
+/// Bytes of an op, a tensor and an edge in a graph, without names and measured times.
+const OP_BYTES: u64 = 8 + 8 + 1 + 3 * 4;
+const TENSOR_BYTES: u64 = 8 + 4;
+const EDGE_BYTES: u64 = 4 * 4;
+
+/// Reserves memory for the rows of a table, for which there is room.
+fn reserve<T>(column: &mut Vec<T>, table: &TableReader) {
+    column.reserve_exact(table.row_count as usize);
 }
 
 fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), FormatError> {
-    reserve(&mut columns.ops, table)?;
-    reserve(&mut columns.memory_bytes, table)?;
-    reserve(&mut columns.kinds, table)?;
+    reserve(&mut columns.ops, table);
+    reserve(&mut columns.memory_bytes, table);
+    reserve(&mut columns.kinds, table);
     let mut groups = Groups::default();
     let [names, types, layers] = [ops::NAME, ops::OP_TYPE, ops::LAYER];
     table.for_each_batch(|batch| {
@@ -264,7 +271,7 @@ fn op_fault(table: &TableReader, batch: &Batch, row: usize, message: impl std::f
 
 fn read_tensors(table: &TableReader, columns: &mut GraphColumns) -> Result<(), FormatError> {
     let n = columns.ops.len();
-    reserve(&mut columns.tensor_bytes, table)?;
+    reserve(&mut columns.tensor_bytes, table);
     columns.tensor_offsets.reserve_exact(n + 1);
     columns.tensor_offsets.push(0);
     // The producer that the rows have come to, and how many ports it has so far.
@@ -302,8 +309,8 @@ fn read_tensors(table: &TableReader, columns: &mut GraphColumns) -> Result<(), F
 
 fn read_edges(table: &TableReader, columns: &mut GraphColumns) -> Result<(), FormatError> {
     let n = columns.ops.len() as u64;
-    reserve(&mut columns.in_sources, table)?;
-    reserve(&mut columns.in_tensors, table)?;
+    reserve(&mut columns.in_sources, table);
+    reserve(&mut columns.in_tensors, table);
     let one_tensor_per_op = one_tensor_per_op(&columns.tensor_offsets);
     let mut state = EdgeState { target: 0, after_control: false, one_tensor_per_op };
     columns.in_offsets.reserve_exact(n as usize + 1);

@@ -248,5 +248,5 @@ fn text(error: ParquetError) -> String {
 
 /// [`contain`] with the error of this format.
 fn decoded<T>(path: &Path, decode: impl FnOnce() -> T) -> Result<T, FormatError> {
-    contain(decode).map_err(|error| corrupt(path, &error.to_string()))
+    contain(decode).map_err(|error| error.in_file(path, |message| corrupt(path, message)))
 }

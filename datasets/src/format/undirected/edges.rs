@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use placebench_base::process::check_memory;
+
 use super::lines::{Lines, RENUMBER, check_vertex_count};
 use crate::UndirectedGraph;
 use crate::format::atomic::write_file;
@@ -181,6 +183,10 @@ pub fn read_binary_edges(path: impl AsRef<Path>) -> Result<UndirectedGraph, Form
     let mut stream = EdgeFile::open(path)?;
     let vertices = check_vertex_count(stream.vertex_count() as u64, stream.edge_count(), "edge")
         .map_err(|message| FormatError::file(path, message).remedy(RENUMBER))?;
+    // The list, and the rows of the graph that is made of it.
+    let parts = [(stream.edge_count(), 8 + 8), (vertices as u64, 8)];
+    check_memory(&parts, || format!("a graph of {}", counted(stream.edge_count(), "edge")))
+        .map_err(|error| FormatError::file(path, error))?;
     let mut edges = Edges { ends: Vec::with_capacity(stream.edge_count() as usize), ..Edges::default() };
     while let Some(batch) = stream.next_edges()? {
         edges.ends.extend_from_slice(batch);

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::lines::{Line, Lines, RENUMBER, check_vertex_count};
+use super::narrow::Narrow;
 use crate::Hypergraph;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
@@ -15,7 +16,7 @@ pub(in crate::format) static FORMAT: Format = Format {
     name: "hmetis",
     mark: Mark::Extensions(&["hgr", "hmetis"]),
     title: "hMETIS, a row for each net",
-    lacks: &[Detail::EmptyNets],
+    lacks: &[Detail::EmptyNets, Detail::WideWeights],
     options: &[],
     holds: Holds::Hypergraph {
         read: |path, unit_nets| {
@@ -133,7 +134,9 @@ pub fn read_hmetis(path: impl AsRef<Path>) -> Result<Hypergraph, FormatError> {
         .map_err(|error| FormatError::file(path, error))
 }
 
-/// Writes a hypergraph in the format of hMETIS, with the weights that it has.
+/// Writes a hypergraph in the format of hMETIS, with the weights that it has. Tools add them up in 32 bits: if those of
+/// the vertices come to 2³¹ or more, or those of the nets, each counted once for every pin but one, they are scaled
+/// down to less. None becomes 0.
 ///
 /// # Errors
 /// If a net has no pins, which the format does not have; if the file cannot be written.
@@ -142,6 +145,7 @@ pub fn write_hmetis(path: impl AsRef<Path>, hypergraph: &Hypergraph) -> Result<(
     if let Some(net) = (0..hypergraph.net_count()).find(|&net| hypergraph.pins(net).is_empty()) {
         return Err(FormatError::file(path, format!("net {net} has no pins, which hMETIS files cannot say")));
     }
+    let (vertices, nets) = (Narrow::of_pins(hypergraph), Narrow::of_nets(hypergraph));
     let io = |error| FormatError::io(path, error);
     write_file(path, |out| {
         let format = match (hypergraph.net_weights().is_some(), hypergraph.vertex_weights().is_some()) {
@@ -154,7 +158,7 @@ pub fn write_hmetis(path: impl AsRef<Path>, hypergraph: &Hypergraph) -> Result<(
         for net in 0..hypergraph.net_count() {
             let mut separator = "";
             if hypergraph.net_weights().is_some() {
-                write!(out, "{}", hypergraph.net_weight(net)).map_err(io)?;
+                write!(out, "{}", nets.weight(hypergraph.net_weight(net))).map_err(io)?;
                 separator = " ";
             }
             for &pin in hypergraph.pins(net) {
@@ -163,8 +167,8 @@ pub fn write_hmetis(path: impl AsRef<Path>, hypergraph: &Hypergraph) -> Result<(
             }
             writeln!(out).map_err(io)?;
         }
-        for weight in hypergraph.vertex_weights().unwrap_or_default() {
-            writeln!(out, "{weight}").map_err(io)?;
+        for &weight in hypergraph.vertex_weights().unwrap_or_default() {
+            writeln!(out, "{}", vertices.weight(weight)).map_err(io)?;
         }
         Ok(())
     })

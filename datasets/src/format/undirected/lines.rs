@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::format::held::Held;
 use crate::format::text::counted;
 use crate::format::{FormatError, compressed};
 
@@ -14,7 +15,7 @@ const BUFFER: usize = 1 << 16;
 /// A text file that is read one line at a time, in the memory of its longest line.
 pub(in crate::format) struct Lines<'a> {
     path: &'a Path,
-    reader: BufReader<File>,
+    reader: BufReader<Held<File>>,
     bytes: u64,
     text: Vec<u8>,
     number: u64,
@@ -24,7 +25,8 @@ impl<'a> Lines<'a> {
     pub(in crate::format) fn open(path: &'a Path) -> Result<Self, FormatError> {
         let file = compressed::open(path)?;
         let bytes = file.metadata().map_err(|error| FormatError::io(path, error))?.len();
-        Ok(Self { path, reader: BufReader::with_capacity(BUFFER, file), bytes, text: Vec::new(), number: 0 })
+        let reader = BufReader::with_capacity(BUFFER, Held::new("a line", file));
+        Ok(Self { path, reader, bytes, text: Vec::new(), number: 0 })
     }
 
     /// Length of the file; 0 for a pipe or a device.
@@ -35,6 +37,7 @@ impl<'a> Lines<'a> {
     /// The next line, whatever it holds.
     pub(in crate::format) fn next(&mut self) -> Result<Option<Line<'_>>, FormatError> {
         self.text.clear();
+        self.reader.get_mut().begin();
         let read = self.reader.read_until(b'\n', &mut self.text).map_err(|error| FormatError::io(self.path, error))?;
         if read == 0 {
             return Ok(None);
@@ -105,18 +108,18 @@ fn parse_whole(word: &[u8]) -> Option<u64> {
 }
 
 /// Refuses numbers of vertices that a file of this size cannot mean, before memory is taken for them.
-pub(in crate::format) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Result<usize, String> {
+pub(crate) fn check_vertex_count(vertices: u64, entries: u64, noun: &str) -> Result<usize, String> {
     if vertices > u64::from(u32::MAX) {
         return Err(format!("{vertices} vertices are more than 32-bit ids can name"));
     }
-    if vertices > (1 << 24) + 64 * entries {
+    if vertices > entries.saturating_mul(64).saturating_add(1 << 24) {
         return Err(format!("{vertices} vertices for only {}", counted(entries, noun)));
     }
     Ok(vertices as usize)
 }
 
 /// The remedy for what [`check_vertex_count`] refuses.
-pub(in crate::format) const RENUMBER: &str = "number the vertices that have edges without large gaps";
+pub(crate) const RENUMBER: &str = "number the vertices that have edges without large gaps";
 
 #[cfg(test)]
 mod tests {
@@ -128,5 +131,14 @@ mod tests {
         for wrong in ["", "-1", "+1", "1.0", "18446744073709551616", "1e3", "x"] {
             assert_eq!(parse_whole(wrong.as_bytes()), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_number_of_vertices_is_judged_by_any_number_of_entries() {
+        assert_eq!(check_vertex_count(1 << 24, 0, "edge"), Ok(1 << 24));
+        assert_eq!(check_vertex_count(u32::MAX.into(), u64::MAX, "edge"), Ok(u32::MAX as usize));
+        assert!(
+            check_vertex_count(u32::MAX.into(), 1, "edge").is_err() && check_vertex_count(1 << 32, 1, "edge").is_err()
+        );
     }
 }

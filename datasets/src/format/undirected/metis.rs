@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::lines::{Line, Lines};
+use super::narrow::Narrow;
 use crate::UndirectedGraph;
 use crate::format::atomic::write_file;
 use crate::format::entry::{Format, Holds, Mark};
@@ -16,7 +17,7 @@ pub(in crate::format) static FORMAT: Format = Format {
     name: "metis",
     mark: Mark::Extensions(&["graph", "metis"]),
     title: "METIS 5, a row for each vertex",
-    lacks: &[Detail::ZeroEdges],
+    lacks: &[Detail::ZeroEdges, Detail::WideWeights],
     options: &[],
     holds: Holds::Undirected {
         read: |path, unit_edges| {
@@ -290,7 +291,8 @@ fn counted_vertices(vertices: u32) -> String {
     }
 }
 
-/// Writes a graph in the format of METIS, with the weights that it has.
+/// Writes a graph in the format of METIS, with the weights that it has. METIS adds them up in 32 bits: if those of the
+/// vertices, or those of the edges in all rows, come to 2³¹ or more, they are scaled down to less. None becomes 0.
 ///
 /// # Errors
 /// If an edge weighs 0, which the format does not have; if the file cannot be written.
@@ -300,6 +302,7 @@ pub fn write_metis(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<()
         let message = format!("the edge between vertices {a} and {b} weighs 0, which METIS graphs cannot say");
         return Err(FormatError::file(path, message).remedy("choose another edge weight or format"));
     }
+    let (vertices, edges) = (Narrow::of_vertices(graph), Narrow::of_edges(graph));
     let io = |error| FormatError::io(path, error);
     write_file(path, |out| {
         let format = match (graph.vertex_weights().is_some(), graph.edge_weights().is_some()) {
@@ -312,14 +315,14 @@ pub fn write_metis(path: impl AsRef<Path>, graph: &UndirectedGraph) -> Result<()
         for vertex in graph.vertices() {
             let mut separator = "";
             if graph.vertex_weights().is_some() {
-                write!(out, "{}", graph.vertex_weight(vertex)).map_err(io)?;
+                write!(out, "{}", vertices.weight(graph.vertex_weight(vertex))).map_err(io)?;
                 separator = " ";
             }
             for (neighbour, weight) in graph.edges_of(vertex) {
                 write!(out, "{separator}{}", u64::from(neighbour) + 1).map_err(io)?;
                 separator = " ";
                 if graph.edge_weights().is_some() {
-                    write!(out, " {weight}").map_err(io)?;
+                    write!(out, " {}", edges.weight(weight)).map_err(io)?;
                 }
             }
             writeln!(out).map_err(io)?;

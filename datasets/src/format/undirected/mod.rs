@@ -4,9 +4,10 @@ mod any;
 pub(super) mod dimacs;
 pub(super) mod edges;
 pub(super) mod hmetis;
-pub(in crate::format) mod lines;
+pub(crate) mod lines;
 pub(super) mod matrix_market;
 pub(super) mod metis;
+mod narrow;
 pub(super) mod partition;
 
 pub use any::{Undirected, read_undirected, write_undirected};

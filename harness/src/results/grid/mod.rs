@@ -115,6 +115,15 @@ impl GridCell {
         Some(own.iter().sum::<f64>() / width as f64).filter(|value| !value.is_nan())
     }
 
+    /// The least and the largest value under any numbering of any draw; `None` if any has none, or there is but one.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        if self.values.len() < 2 || self.values.iter().any(|value| value.is_nan()) {
+            return None;
+        }
+        let fold = |start: f64, of: fn(f64, f64) -> f64| self.values.iter().copied().fold(start, of);
+        Some([fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max)])
+    }
+
     /// The mean over the draws; `None` if any draw has no value.
     pub fn mean(&self) -> Option<f64> {
         let mean = self.values.iter().sum::<f64>() / self.values.len() as f64;
@@ -123,6 +132,11 @@ impl GridCell {
 }
 
 impl Grid {
+    /// Whether some placer placed under several numberings of ops and devices.
+    pub fn has_numberings(&self) -> bool {
+        self.instances.iter().flat_map(|instance| &instance.cells).any(|cell| cell.numberings > 1)
+    }
+
     /// What instances are called in tables and figures: the graph, and whatever else differs among them.
     pub fn labels(&self) -> Vec<String> {
         labels(self.instances.iter().map(|instance| &instance.key))

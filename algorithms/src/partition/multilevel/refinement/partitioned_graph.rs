@@ -166,11 +166,6 @@ impl<'g, 'a> PartitionedGraph<'g, 'a> {
         }
     }
 
-    /// The blocks into which the vertex has edges of some weight.
-    pub(crate) fn connected_blocks(&self, vertex: u32) -> impl Iterator<Item = u32> + '_ {
-        self.row(vertex).iter().filter(|connection| connection.weight() != 0).map(|connection| connection.block())
-    }
-
     /// Moves a vertex, then calls `changed` for each of its neighbours, with what changed for it if it had a row.
     #[inline]
     pub(crate) fn relocate(&mut self, vertex: u32, to: u32, mut changed: impl FnMut(&Self, u32, Option<Change>)) {

@@ -1,7 +1,6 @@
 //! One instance: a part of the stream, some of the blocks.
 
 use std::ops::Range;
-use std::time::Instant;
 
 use placebench_datasets::format::FormatError;
 
@@ -25,6 +24,9 @@ pub(super) struct Totals {
 /// Assignments between two looks at the stop token.
 const STOP_INTERVAL: u64 = 1 << 10;
 
+/// [`Shared::work`] between two looks at the clock: many times what a look costs.
+const CLOCK_INTERVAL: u64 = 1 << 8;
+
 /// Between these λ adapts.
 const LAMBDA: (f64, f64) = (0.4, 5.0);
 
@@ -46,6 +48,7 @@ pub(super) struct Instance<'a> {
     spending: Spending,
     /// Of the assignments since the size of the window was last considered.
     since: Since,
+    clock: &'a Clock<'a>,
     /// Mean score of the assignments before those.
     mean_before: Option<f64>,
 }
@@ -54,8 +57,15 @@ struct Since {
     assigned: usize,
     scores: f64,
     evaluations: u64,
-    time: Instant,
+    /// When that was, by the clock.
+    time: f64,
+    /// [`Shared::work`] at the last look at the clock.
+    looked_at: u64,
 }
+
+/// Says how many seconds of processor time have passed since some moment. It is told [`Shared::work`], from which tests
+/// derive a time that is the same on every machine.
+pub(super) type Clock<'a> = dyn Fn(u64) -> f64 + 'a;
 
 /// The budget of this instance.
 enum Spending {
@@ -64,7 +74,7 @@ enum Spending {
     /// In seconds.
     Latency {
         limit: f64,
-        start: Instant,
+        start: f64,
     },
 }
 
@@ -78,9 +88,16 @@ pub(super) struct Part {
 }
 
 impl<'a> Instance<'a> {
-    pub(super) fn new(settings: &'a Adwise, request: &PartitionRequest, shared: &'a mut Shared, part: Part) -> Self {
+    pub(super) fn new(
+        settings: &'a Adwise,
+        request: &PartitionRequest,
+        shared: &'a mut Shared,
+        part: Part,
+        clock: &'a Clock<'a>,
+    ) -> Self {
         shared.forget_degrees();
-        let now = Instant::now();
+        let work = shared.work;
+        let now = clock(work);
         let spending = match settings.window {
             Window::Fixed(_) => Spending::None,
             Window::Adaptive { budget: Budget::Evaluations(each), .. } => {
@@ -104,7 +121,8 @@ impl<'a> Instance<'a> {
             assigned: 0,
             evaluations: 0,
             spending,
-            since: Since { assigned: 0, scores: 0.0, evaluations: 0, time: now },
+            since: Since { assigned: 0, scores: 0.0, evaluations: 0, time: now, looked_at: work },
+            clock,
             mean_before: None,
         }
     }
@@ -156,6 +174,13 @@ impl<'a> Instance<'a> {
 
     /// The edge to assign next, by lazy traversal of the window.
     fn choose(&mut self) -> u32 {
+        if self.window.len() > self.size && matches!(self.spending, Spending::Latency { .. }) {
+            // The window was too large for the time. What waits beyond its new size has no time to be scored anew.
+            self.stale.clear();
+            let slot = self.best_waiting();
+            self.evaluate(slot);
+            return slot;
+        }
         let stale = std::mem::take(&mut self.stale);
         stale.iter().for_each(|&slot| self.evaluate(slot));
         for at in 0..self.window.candidates.len() {
@@ -179,6 +204,11 @@ impl<'a> Instance<'a> {
                 self.classify(self.window.rest[at], threshold);
             }
         }
+        self.best_waiting()
+    }
+
+    /// Of the candidates, or else of the rest, the edge with the best score when last evaluated.
+    fn best_waiting(&self) -> u32 {
         let list = if self.window.candidates.is_empty() { &self.window.rest } else { &self.window.candidates };
         let before = |a: u32, b: u32| {
             let (a, b) = (self.window.slot(a), self.window.slot(b));
@@ -225,37 +255,41 @@ impl<'a> Instance<'a> {
         AssignedEdge { edge, ends, block }
     }
 
-    /// Adapts the size of the window once as many edges were assigned as fit in it.
+    /// Adapts the size of the window once as many edges were assigned as fit in it. If they have taken more time than all
+    /// these may take, it is halved at once: at a vertex with many edges, a window can take a hundred times as long as
+    /// the one before.
     fn resize(&mut self) {
         let Window::Adaptive { max, .. } = self.settings.window else { return };
-        if self.since.assigned < self.size {
+        let is_due = self.since.assigned >= self.size;
+        let (spent, left) = match self.spending {
+            Spending::None => return,
+            Spending::Evaluations(_) if !is_due => return,
+            Spending::Evaluations(budget) => {
+                ((self.evaluations - self.since.evaluations) as f64, budget - self.evaluations as f64)
+            }
+            Spending::Latency { .. } if self.shared.work - self.since.looked_at < CLOCK_INTERVAL => return,
+            Spending::Latency { limit, start } => {
+                self.since.looked_at = self.shared.work;
+                let now = (self.clock)(self.shared.work);
+                (now - self.since.time, limit - (now - start))
+            }
+        };
+        // Whether so many assignments may cost what was spent, by what is left for each edge to come.
+        let to_come = (self.edges - self.assigned) as f64;
+        let may_cost = |assignments: usize| spent * to_come <= left * assignments as f64;
+        if !is_due && may_cost(self.size) {
             return;
         }
         let mean = self.since.scores / self.since.assigned as f64;
         let rises = self.mean_before.is_none_or(|before| mean >= before);
-        match (self.is_within_budget(), rises) {
+        match (may_cost(self.since.assigned), rises) {
             (true, true) => self.size = (self.size * 2).min(max.max(1)),
             (true, false) => {}
             (false, _) => self.size = (self.size / 2).max(1),
         }
         self.mean_before = Some(mean);
-        let time = if matches!(self.spending, Spending::Latency { .. }) { Instant::now() } else { self.since.time };
-        self.since = Since { assigned: 0, scores: 0.0, evaluations: self.evaluations, time };
-    }
-
-    /// Whether the last assignments cost no more than what is left for each edge to come.
-    fn is_within_budget(&self) -> bool {
-        let assigned = self.since.assigned as f64;
-        let to_come = (self.edges - self.assigned) as f64;
-        let (spent, left) = match self.spending {
-            Spending::None => return true,
-            Spending::Evaluations(budget) => {
-                ((self.evaluations - self.since.evaluations) as f64, budget - self.evaluations as f64)
-            }
-            Spending::Latency { limit, start } => {
-                (self.since.time.elapsed().as_secs_f64(), limit - start.elapsed().as_secs_f64())
-            }
-        };
-        spent * to_come <= left * assigned
+        let time = self.since.time + if let Spending::Latency { .. } = self.spending { spent } else { 0.0 };
+        self.since =
+            Since { assigned: 0, scores: 0.0, evaluations: self.evaluations, time, looked_at: self.since.looked_at };
     }
 }

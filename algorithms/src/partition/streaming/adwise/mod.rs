@@ -6,12 +6,15 @@ mod score;
 mod settings;
 mod window;
 
+use std::time::Instant;
+
+use placebench_base::processor::thread_time;
 use placebench_datasets::format::FormatError;
 use placebench_datasets::stream::EdgeStream;
 
 use super::{AssignedEdge, EdgePartitioner, StreamError, VertexCut};
 use crate::partition::PartitionRequest;
-use instance::{Instance, Part, Totals};
+use instance::{Clock, Instance, Part, Totals};
 use reader::Reader;
 use score::Shared;
 pub use settings::{Adwise, Budget, Lambda, Window};
@@ -19,6 +22,22 @@ pub use settings::{Adwise, Budget, Lambda, Window};
 impl EdgePartitioner for Adwise {
     fn partition_edges(
         &self,
+        stream: &mut dyn EdgeStream,
+        request: &PartitionRequest,
+        sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
+    ) -> Result<VertexCut, StreamError> {
+        // Where the system does not tell what this thread takes, the time that passes.
+        let start = Instant::now();
+        let clock = |_| thread_time().unwrap_or_else(|| start.elapsed()).as_secs_f64();
+        self.partition_by(&clock, stream, request, sink)
+    }
+}
+
+impl Adwise {
+    /// Partitions with a clock for [`Budget::Latency`].
+    fn partition_by(
+        &self,
+        clock: &Clock<'_>,
         stream: &mut dyn EdgeStream,
         request: &PartitionRequest,
         sink: &mut dyn FnMut(AssignedEdge) -> Result<(), FormatError>,
@@ -37,7 +56,7 @@ impl EdgePartitioner for Adwise {
             let blocks = first_block(request.blocks, z, index)..first_block(request.blocks, z, index + 1);
             let end = if index + 1 == z { edges } else { before(request, blocks.end, edges) };
             let part = Part { edges: end - before(request, blocks.start, edges), of: edges, blocks };
-            let mut instance = Instance::new(self, request, &mut shared, part);
+            let mut instance = Instance::new(self, request, &mut shared, part, clock);
             instance.run(&mut reader, request, sink)?;
             instance.add_to(&mut cut);
         }
@@ -68,7 +87,47 @@ fn before(request: &PartitionRequest, block: u32, edges: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use placebench_datasets::stream::EdgeList;
+
     use super::*;
+    use crate::Algorithm;
+
+    #[test]
+    fn a_limit_of_time_is_spent_on_all_parts_of_the_stream() {
+        // A long path, then three hubs, then the path goes on. On the path the window grows, since an edge has two
+        // neighbours; at a hub, each evaluation looks at a thousand.
+        let path = |from: u32| (from..from + 20_000).map(|at| (at, at + 1));
+        let hubs = (50_000..50_003).flat_map(|hub| (0..1000).map(move |at| (hub, 20_000 + at)));
+        let edges: Vec<(u32, u32)> = path(0).chain(hubs).chain(path(21_000)).collect();
+        let request = PartitionRequest::new(8, 0.03, 0);
+        for units_each in [100u32, 1000] {
+            // A unit of work takes a microsecond.
+            let now = RefCell::new(0.0);
+            let clock = |work: u64| {
+                *now.borrow_mut() = work as f64 * 1e-6;
+                *now.borrow()
+            };
+            let limit = f64::from(units_each) * edges.len() as f64 * 1e-6;
+            let budget = Budget::Latency(std::time::Duration::from_secs_f64(limit));
+            let adwise = Adwise { window: Window::Adaptive { budget, max: 1024 }, ..Adwise::with_defaults() };
+            let (mut assigned, mut times) = (0, Vec::new());
+            let mut stream = EdgeList::new(50_003, &edges).unwrap();
+            let cut = adwise.partition_by(&clock, &mut stream, &request, &mut |_| {
+                assigned += 1;
+                if assigned % (edges.len() / 5) == 0 {
+                    times.push(*now.borrow() / limit);
+                }
+                Ok(())
+            });
+            let shares: Vec<f64> =
+                times.iter().scan(0.0, |last, &time| Some(time - std::mem::replace(last, time))).collect();
+            assert_eq!(cut.unwrap().edges_of_block.iter().sum::<u64>(), edges.len() as u64);
+            assert!(shares.iter().all(|share| (0.05..0.4).contains(share)), "{units_each}: {shares:?}");
+            assert!(times.iter().all(|&time| time < 1.05), "{units_each}: {times:?}");
+        }
+    }
 
     #[test]
     fn instances_get_the_edges_that_their_blocks_have_room_for() {

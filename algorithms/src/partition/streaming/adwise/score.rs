@@ -9,6 +9,8 @@ use super::window::{Heads, WindowEdges};
 pub(super) struct Shared {
     pub(super) replicas: Replicas,
     pub(super) heads: Heads,
+    /// Evaluations, and neighbours that they looked at: time passes with them.
+    pub(super) work: u64,
     degrees: Vec<u32>,
     largest_degree: u32,
     /// In which evaluation a vertex was last met.
@@ -25,6 +27,7 @@ impl Shared {
         Self {
             replicas: Replicas::new(vertices, blocks),
             heads: Heads::new(vertices),
+            work: 0,
             degrees: vec![0; vertices],
             largest_degree: 0,
             met: vec![0; vertices],
@@ -65,11 +68,13 @@ impl Shared {
     /// Counts on which open blocks the neighbours of two ends in the window are. Returns the number of neighbours.
     fn count_neighbours(&mut self, ends: (u32, u32), window: &WindowEdges, loads: &BlockLoads) -> u32 {
         self.begin_evaluation();
+        self.work += 1;
         self.meet(ends.0);
         let different = self.meet(ends.1);
         let mut count = 0;
         for &end in &[ends.0, ends.1][..1 + usize::from(different)] {
             for (_, neighbour) in window.at(end, &self.heads) {
+                self.work += 1;
                 if std::mem::replace(&mut self.met[neighbour as usize], self.evaluation) == self.evaluation {
                     continue;
                 }

@@ -40,8 +40,10 @@ use crate::{Algorithm, Params, SpecError};
 ///
 /// # Deviations
 /// The paper's budget is a time; here it is a number of evaluations g(e, ·), the same on every machine, unless
-/// [`Budget::Latency`] is asked for. λ begins at 1, sizes are relative to the blocks' shares, the constant that keeps B's
-/// denominator from 0 is 1, degrees are those of the edges that have entered the window. A full block, with
+/// [`Budget::Latency`] is asked for. That is processor time, which does not pass while other programs run. A window that has
+/// taken more than w edges may take is halved before w are assigned, and what waits beyond its size is not scored anew: by
+/// the paper's rule one window at a hub can take longer than the limit for all edges. λ begins at 1, sizes are relative to
+/// the blocks' shares, the constant that keeps B's denominator from 0 is 1, degrees are those of the edges that have entered the window. A full block, with
 /// [`PartitionRequest::capacity`](crate::partition::PartitionRequest::capacity) of the edges, is passed over. The instances of a spotlight share no state, and run one after the other: what
 /// they decide is what they would decide side by side. Their parts of the stream are in proportion to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +78,7 @@ impl Algorithm for Adwise {
             "latency",
             "none",
             "none, or a number of seconds of at least 0",
-            "seconds for the whole stream instead of the budget; the answer then depends on the machine",
+            "seconds of processor time for the stream instead of the budget; the answer then depends on the machine",
             |text| word_or_number("none", text, |&seconds| Duration::try_from_secs_f64(seconds).is_ok()),
         )?;
         let max = params.number("max_window", 1024, 1.., "largest size of an adaptive window")?;
@@ -125,7 +127,8 @@ pub enum Window {
 pub enum Budget {
     /// This many evaluations of the score per edge of the stream.
     Evaluations(f64),
-    /// So much time for the whole stream, as in the paper. The answer then depends on the machine.
+    /// So much processor time of the thread for the whole stream; the paper's is the time that passes. The answer then
+    /// depends on the machine. A window of the largest size may leave some of it unspent.
     Latency(Duration),
 }
 

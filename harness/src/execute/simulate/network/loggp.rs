@@ -11,9 +11,9 @@ use crate::validator::TransferLaw;
 /// began, and the interface of the receiver is busy with the message for as long again. Both interfaces work at once, on
 /// different messages, and latency keeps neither busy, unlike the ports of `one_port`: many messages can be under way.
 ///
-/// Messages are injected in the order in which they become ready to go: earlier instants first, and of those that become
-/// ready together the lowest id. They are taken in as their first bytes arrive, and wait in front of a busy interface, ties
-/// by id. Where neither interface has another message, a transfer takes latency + bytes / rate, as under `contention_free`.
+/// Messages are injected in the order in which they become ready to go, and taken in in the order in which their first bytes
+/// arrive. Earlier instants come first; at one instant causes come before what they cause: what an op without time sends
+/// waits behind what was there before the op ran, whatever its id. Of messages that come together the lowest id is first. Where neither interface has another message, a transfer takes latency + bytes / rate, as under `contention_free`.
 ///
 /// LogGP's overheads, for which the devices themselves are busy, belong to the cluster
 /// ([`TransferOverheads`](placebench_datasets::TransferOverheads)): every network model has them.
