@@ -4,7 +4,8 @@ use super::Law;
 
 /// Placer, law, and by what factor the makespans of problems that the law calls equal typically differ: e to the root of the
 /// mean square of ln(new / old). Measured on `convnet` on the cluster `gtx1080x4` with kinds `accelerators_only`, with costs as
-/// measured, in whole units, and with zeros, under every network model. Where nothing stands the factor is below 1.01.
+/// measured, in whole units, and with zeros, under every network model; placers that have presets with `fast`. Where nothing stands
+/// the factor is below 1.01.
 ///
 /// The size of [`Law::ScaledCosts`] is that of rounding: times 1000, on random problems. Times 1024 is exact everywhere.
 ///

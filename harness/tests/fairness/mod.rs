@@ -25,9 +25,15 @@ struct Contender {
 }
 
 fn contenders() -> Vec<Contender> {
+    contenders_with(&[])
+}
+
+/// The contenders, with more parameters where they have them.
+fn contenders_with(params: &[(&str, &str)]) -> Vec<Contender> {
+    let few = [("budget", "40"), ("trials", "20"), ("nodes", "200000")];
     let contender = |entry: &'static RegistryEntry<dyn Placer>| {
         let mut spec = Spec { name: entry.name.clone(), params: Vec::new() };
-        for (param, value) in [("budget", "40"), ("trials", "20"), ("nodes", "200000"), ("preset", "fast")] {
+        for &(param, value) in few.iter().chain(params) {
             if entry.params().iter().any(|known| known.name == param) {
                 spec.params.push((param.to_owned(), value.to_owned()));
             }
