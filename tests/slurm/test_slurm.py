@@ -333,3 +333,19 @@ class Slurm(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+    def test_i_what_scancel_and_requeue_kill_is_no_result(self):
+        following = self.begin("cancelled")
+
+        def running():
+            # Both shards of a moment, each in the middle of a program that takes a second.
+            tasks = self.cluster.ask("squeue", "-h", "-t", "R", "-o", "%F_%K").split()
+            return tasks if len(tasks) >= 2 and self.lines("cancelled") > 0 else None
+
+        cancelled, requeued, *_ = wait_for("two running shards", running)
+        self.cluster.ask("scancel", cancelled)
+        self.cluster.ask("scontrol", "requeue", requeued)
+        said = self.end(following, "cancelled")
+        self.assertRegex(said, "submitted 1 of 8 shards")
+        parts = (self.folder / "cancelled" / "parts").glob("cells.*.jsonl")
+        self.assertEqual([part.name for part in parts if "signal" in part.read_text()], [])
