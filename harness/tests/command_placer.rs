@@ -302,7 +302,8 @@ fn the_processor_time_of_a_program_counts_and_its_waiting_does_not() {
 fn a_program_that_dies_when_the_run_is_told_to_stop_has_no_result() {
     // Before the run has heard of it, and after.
     for delay in [Duration::from_millis(200), Duration::ZERO] {
-        for script in ["kill -TERM $$", "sh -c 'kill -TERM $$'", "kill -HUP $$", "kill -KILL $$"] {
+        // HUP and INT are left out: who runs the tests may have them ignored, as nohup does.
+        for script in ["kill -TERM $$", "sh -c 'kill -TERM $$'", "kill -KILL $$"] {
             let context = PlaceContext::default();
             let stop = context.stop.clone();
             let outcome = std::thread::scope(|scope| {
