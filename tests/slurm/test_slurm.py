@@ -330,10 +330,6 @@ class Slurm(unittest.TestCase):
             self.assertIn(f"listening {address}\n", said)
         self.assertIn("makespan", said)
 
-
-if __name__ == "__main__":
-    unittest.main()
-
     def test_i_what_scancel_and_requeue_kill_is_no_result(self):
         following = self.begin("cancelled")
 
@@ -349,3 +345,7 @@ if __name__ == "__main__":
         self.assertRegex(said, "submitted 1 of 8 shards")
         parts = (self.folder / "cancelled" / "parts").glob("cells.*.jsonl")
         self.assertEqual([part.name for part in parts if "signal" in part.read_text()], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
