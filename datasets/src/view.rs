@@ -129,6 +129,7 @@ pub enum ViewError {
 pub struct View {
     graph: UndirectedGraph,
     vertex_of_op: Vec<u32>,
+    keeps_order: bool,
 }
 
 impl View {
@@ -207,13 +208,22 @@ impl View {
                 }));
             }
         }
+        let has_all_edges =
+            || options.edge_weight != EdgeWeight::Bytes || graph.edges().all(|(_, edge)| graph.edge_bytes(edge) > 0);
+        let keeps_order = options.vertices == Vertices::Ops && has_all_edges();
         let graph = UndirectedGraph::from_edges(vertices, edges.iter().copied(), Some(weights))?;
-        Ok(Self { graph, vertex_of_op })
+        Ok(Self { graph, vertex_of_op, keeps_order })
     }
 
     /// The undirected graph.
     pub fn graph(&self) -> &UndirectedGraph {
         &self.graph
+    }
+
+    /// Whether every edge of the dataflow graph is an edge of the view that leads to a vertex of a higher number. Not so if edges
+    /// without bytes are left out, or if vertices are units, whose ops may be before and behind those of another.
+    pub fn keeps_order(&self) -> bool {
+        self.keeps_order
     }
 
     /// The vertex of an op.

@@ -111,10 +111,32 @@ pub enum Placed<'p> {
         /// How long that took.
         took: Duration,
     },
+    /// It placed all ops, and saw ops and devices under drawn numbers, under which the run goes on: numbers decide ties of
+    /// schedulers and networks, too.
+    BeforeRenumbered {
+        /// The instance under the drawn numbers.
+        drawn: Arc<Renumbered>,
+        /// What it decided, in the drawn numbers.
+        found: Decision,
+        /// That in the given numbers.
+        decision: Decision,
+        /// How long that took.
+        took: Duration,
+    },
     /// It chooses devices during the run.
     During(&'p dyn OnlinePlacer),
     /// It chooses devices during the run, and sees ops and devices under drawn numbers.
     DuringRenumbered(&'p dyn OnlinePlacer, Arc<Renumbered>),
+}
+
+/// A placement that passes its check.
+struct Prepared<'d> {
+    graph: PlacedGraph<'d>,
+    decision: &'d Decision,
+    /// How long placing took.
+    took: Duration,
+    /// What is executed, if under drawn numbers, and the decision in these.
+    drawn: Option<(&'d Renumbered, PlacedGraph<'d>, &'d Decision)>,
 }
 
 /// A placement that was executed, found valid, and measured.
@@ -261,7 +283,7 @@ impl Evaluator<'_> {
         Ok(Placed::Before { decision, took })
     }
 
-    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers. Its answer is in the given ones.
+    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].
@@ -274,8 +296,9 @@ impl Evaluator<'_> {
         if let Some(online) = placer.online() {
             return Ok(Placed::DuringRenumbered(online, Arc::clone(drawn)));
         }
-        let (decision, took) = self.decide(placer, network, drawn.instance())?;
-        Ok(Placed::Before { decision: numbering::given_decision(drawn, self.instance, decision), took })
+        let (found, took) = self.decide(placer, network, drawn.instance())?;
+        let decision = numbering::given_decision(drawn, self.instance, found.clone());
+        Ok(Placed::BeforeRenumbered { drawn: Arc::clone(drawn), found, decision, took })
     }
 
     fn decide(
@@ -306,7 +329,9 @@ impl Evaluator<'_> {
         executor: &dyn Executor,
     ) -> Result<Evaluation, EvaluationError> {
         match placed {
-            Placed::Before { .. } => self.execute_all(&[(placed, scheduler)], executor).remove(0),
+            Placed::Before { .. } | Placed::BeforeRenumbered { .. } => {
+                self.execute_all(&[(placed, scheduler)], executor).remove(0)
+            }
             Placed::During(online) => {
                 let started = Instant::now();
                 let run = executor.execute_online(self.instance, *online, self.stop)?;
@@ -335,7 +360,7 @@ impl Evaluator<'_> {
     }
 
     /// Executes several placements together ([`Executor::execute_all`]), validates their timelines and measures them. One
-    /// answer for each, in order. A placer that decides during the run cannot take part.
+    /// answer for each, in order, in the given numbers. A placer that decides during the run cannot take part.
     pub fn execute_all(
         &self,
         placed: &[(&Placed<'_>, Option<&dyn Scheduler>)],
@@ -343,32 +368,46 @@ impl Evaluator<'_> {
     ) -> Vec<Result<Evaluation, EvaluationError>> {
         let prepared: Vec<_> = placed.iter().map(|&(placed, scheduler)| self.prepared(placed, scheduler)).collect();
         let orders = prepared.iter().zip(placed).filter_map(|(prepared, &(_, scheduler))| {
-            let (graph, decision, _) = prepared.as_ref().ok()?;
+            let prepared = prepared.as_ref().ok()?;
+            let (graph, decision) = match &prepared.drawn {
+                Some((_, graph, found)) => (graph, *found),
+                None => (&prepared.graph, prepared.decision),
+            };
             Some((graph, Order { scheduler: scheduler?, plan: decision.plan.as_ref() }))
         });
         let orders: Vec<_> = orders.collect();
         let started = Instant::now();
         let mut timelines = executor.execute_all(&orders, self.stop).into_iter();
         let executed_in = started.elapsed() / orders.len().max(1) as u32;
-        let evaluation = |prepared: Result<(PlacedGraph<'_>, &Decision, Duration), EvaluationError>| {
-            let (graph, decision, placed_in) = prepared?;
-            let timeline = timelines.next().unwrap_or(Err(ExecutionError::NotOnline))?;
+        let evaluation = |prepared: Result<Prepared<'_>, EvaluationError>| {
+            let Prepared { graph, decision, took, drawn } = prepared?;
+            let mut timeline = timelines.next().unwrap_or(Err(ExecutionError::NotOnline))?;
+            if let Some((drawn, _, found)) = drawn {
+                let run = OnlineRun { placement: found.placement.clone(), timeline };
+                timeline = numbering::given_run(drawn, self.instance, run).timeline;
+            }
             let evaluation = self.measure(&graph, timeline, decision.clone(), executor)?;
-            Ok(Evaluation { placed_in, executed_in: Some(executed_in), ..evaluation })
+            Ok(Evaluation { placed_in: took, executed_in: Some(executed_in), ..evaluation })
         };
         prepared.into_iter().map(evaluation).collect()
     }
 
-    /// What an executor gets of a placement that passes its check, with how long placing took.
+    /// What an executor gets of a placement that passes its check.
     fn prepared<'d>(
         &'d self,
         placed: &'d Placed<'_>,
         scheduler: Option<&dyn Scheduler>,
-    ) -> Result<(PlacedGraph<'d>, &'d Decision, Duration), EvaluationError> {
-        let Placed::Before { decision, took } = placed else { return Err(ExecutionError::NotOnline.into()) };
+    ) -> Result<Prepared<'d>, EvaluationError> {
+        let (decision, took, drawn) = match placed {
+            Placed::Before { decision, took } => (decision, *took, None),
+            Placed::BeforeRenumbered { drawn, found, decision, took } => (decision, *took, Some((&**drawn, found))),
+            Placed::During(_) | Placed::DuringRenumbered(..) => return Err(ExecutionError::NotOnline.into()),
+        };
         decision.placement.check(self.instance)?;
         scheduler.ok_or(EvaluationError::NoScheduler)?;
-        Ok((PlacedGraph::new(self.instance, &decision.placement), decision, *took))
+        let graph = PlacedGraph::new(self.instance, &decision.placement);
+        let drawn = drawn.map(|(drawn, found)| (drawn, PlacedGraph::new(drawn.instance(), &found.placement), found));
+        Ok(Prepared { graph, decision, took, drawn })
     }
 
     /// What a violation means: under the rule `peak` nobody but the run can know that memory is short, so that this is no

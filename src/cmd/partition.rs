@@ -105,6 +105,9 @@ pub(crate) struct Args {
 /// More blocks are surely a mistake, and would take memory for nothing.
 const MOST_BLOCKS: u32 = 1 << 24;
 
+/// Why an acyclic partition of some views is none of the dataflow graph.
+const NEEDS_ORDER: &str = "blocks in the order of the dataflow need all edges, those without bytes, too, and ops as vertices";
+
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
     if to_standard_output && form == Form::Json {
@@ -130,6 +133,9 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let partitioner = registry::partitioner(&spec)?;
     let started = Instant::now();
     let input = Input::read(args)?;
+    if args.evaluate.is_none() && partitioner.needs_order() && !input.keeps_order() {
+        bail!("{spec}: {NEEDS_ORDER}: use --vertices ops --edge-weight count, or --edge-weight time with a cluster");
+    }
     let mut report = Report { read: started.elapsed().as_secs_f64(), ..Report::default() };
     let started = Instant::now();
     let (partition, request) = match &args.evaluate {

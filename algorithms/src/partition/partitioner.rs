@@ -35,6 +35,12 @@ pub trait Partitioner: Send + Sync {
     fn counts_nets(&self) -> bool {
         false
     }
+
+    /// Whether what it promises of a dataflow graph needs a view with all edges and vertices in topological order
+    /// ([`View::keeps_order`](placebench_datasets::View::keeps_order)).
+    fn needs_order(&self) -> bool {
+        false
+    }
 }
 
 /// What is asked of a partitioner.

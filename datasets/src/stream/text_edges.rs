@@ -8,12 +8,13 @@ use super::EdgeStream;
 use super::bytes::{self, BATCH, BUFFER};
 use crate::format::FormatError;
 use crate::format::atomic;
+use crate::format::undirected::VERTICES;
 
 /// Longest line.
 const LINE: u64 = 4096;
 
 /// A stream from a text file of edges: two ids a line, separated by blanks, tabs or a comma. Empty lines and those that
-/// begin with `#` or `%` are skipped, as in the SNAP collection.
+/// begin with `#` or `%` are skipped, as in the SNAP collection, but for `# vertices 10`, which gives the number of vertices.
 ///
 /// # Memory
 /// 1 MiB, whatever the size of the file.
@@ -24,16 +25,18 @@ pub struct TextEdges {
     line: Vec<u8>,
     lines: u64,
     vertices: usize,
+    /// What a comment says.
+    declared: Option<u32>,
     edges: u64,
     batch: Vec<(u32, u32)>,
 }
 
 impl TextEdges {
-    /// Opens a file. Reads it once to count the edges. If `vertices` is not given, the largest id decides how many
-    /// there are.
+    /// Opens a file. Reads it once to count the edges. If `vertices` is not given, a comment `# vertices 10` decides how many
+    /// there are, or else the largest id.
     ///
     /// # Errors
-    /// If the file cannot be read, or a line is not an edge.
+    /// If the file cannot be read, a line is not an edge, or an id is not below the number of vertices.
     ///
     /// # Complexity
     /// O(bytes).
@@ -47,6 +50,7 @@ impl TextEdges {
             line: Vec::new(),
             lines: 0,
             vertices: limit,
+            declared: None,
             edges: 0,
             batch: Vec::new(),
         };
@@ -55,7 +59,11 @@ impl TextEdges {
             edges += 1;
             count = count.max(a.max(b) as usize + 1);
         }
-        this.vertices = if vertices.is_some() { limit } else { count };
+        if let Some(declared) = this.declared.filter(|&declared| vertices.is_none() && (declared as usize) < count) {
+            let message = format!("an edge joins vertex {}, but '{VERTICES} {declared}' says that they end before", count - 1);
+            return Err(FormatError::file(path, message).remedy("correct the edge or the number of vertices"));
+        }
+        this.vertices = vertices.or(this.declared).map_or(count, |vertices| vertices as usize);
         this.edges = edges;
         this.rewind()?;
         Ok(this)
@@ -76,6 +84,14 @@ impl TextEdges {
                 );
             }
             let line = self.line.trim_ascii();
+            if let Some(count) = line.strip_prefix(VERTICES.as_bytes()) {
+                let Some(count) = number_of(count.trim_ascii()) else {
+                    let message = format!("'{}' gives no number of vertices", line.escape_ascii());
+                    return Err(fault(message).remedy(format!("write '{VERTICES} 10' for ten")));
+                };
+                self.declared = Some(count);
+                continue;
+            }
             if line.is_empty() || matches!(line[0], b'#' | b'%') {
                 continue;
             }
@@ -96,6 +112,11 @@ fn parse(line: &[u8]) -> Option<(u32, u32)> {
     let mut words = line.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|word| !word.is_empty());
     let edge = (number(words.next()?)?, number(words.next()?)?);
     words.next().is_none().then_some(edge)
+}
+
+/// A number of at least one digit.
+fn number_of(digits: &[u8]) -> Option<u32> {
+    (!digits.is_empty()).then(|| number(digits))?
 }
 
 fn number(digits: &[u8]) -> Option<u32> {

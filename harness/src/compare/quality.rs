@@ -116,7 +116,9 @@ pub struct QualityGroup {
     /// Geometric mean of new / old over the instances, of each placer with its best scheduler in either run, as the grid has
     /// it; `None` if there are none.
     pub mean_ratio: Option<f64>,
-    /// Ratios left out of the mean because a value is 0 in one run only.
+    /// Instances that the mean is over; of a group of several placers, an instance for each.
+    pub instances: usize,
+    /// Instances that have no ratio, because a value is 0 in either run.
     pub zeros: usize,
     /// The cell with the largest ratio, if any changed.
     pub worst: Option<CellChange>,
@@ -311,13 +313,14 @@ impl<'g> Changed<'g> {
         for (instance, row) in self.best.iter().enumerate() {
             for (_, cells) in row.iter().enumerate().filter(|(placer, _)| belongs(*placer, instance)) {
                 let Some((old, new)) = cells.and_then(|(old, new)| Some((old.mean()?, new.mean()?))) else { continue };
-                let ratio = if old == new { 1.0 } else { new / old };
+                let ratio = new / old;
                 match ratio.is_finite() && ratio > 0.0 {
                     true => logarithms.push(ratio.ln()),
                     false => zeros += 1,
                 }
             }
         }
+        group.instances = logarithms.len();
         // Added in the order of the values: the mean does not depend on the order of the rows.
         logarithms.sort_by(f64::total_cmp);
         (group.mean_ratio, group.zeros) = (mean(logarithms).map(f64::exp), zeros);
@@ -330,7 +333,7 @@ impl<'g> Changed<'g> {
         let log_ratio = |&(position, draw): &(usize, usize)| {
             let (old, new) = self.best[instances[position]][placer]?;
             let (old, new) = (old.value(draw)?, new.value(draw)?);
-            Some(if old == new { 0.0 } else { (new / old).ln() })
+            Some((new / old).ln()).filter(|log| !log.is_nan())
         };
         let observation = |drawn: Vec<(usize, usize)>| mean(drawn.iter().filter_map(log_ratio));
         self.old.drawn_graphs(&instances).into_iter().filter_map(observation).collect()

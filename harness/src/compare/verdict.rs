@@ -90,7 +90,7 @@ pub enum Regression {
         /// New / old.
         ratio: f64,
         /// Cells that count.
-        cells: usize,
+        instances: usize,
     },
     /// One cell.
     Cell {
@@ -225,7 +225,7 @@ impl Comparison {
             let metric = quality.metric;
             let means = quality.placers.iter().filter_map(|group| {
                 let ratio = group.mean_ratio.filter(|&ratio| ratio > options.max_mean)?;
-                Some(Regression::Mean { metric, placer: group.name.clone(), ratio, cells: group.cells })
+                Some(Regression::Mean { metric, placer: group.name.clone(), ratio, instances: group.instances })
             });
             found.extend(means);
         }

@@ -209,7 +209,10 @@ impl Prepared {
             Ok(evaluation) => evaluation.row(blank),
             Err(error) => {
                 let took = match placed {
-                    Some(Ok(Placed::Before { took, .. }) | Err(EvaluationError::Place { took, .. })) => {
+                    Some(
+                        Ok(Placed::Before { took, .. } | Placed::BeforeRenumbered { took, .. })
+                        | Err(EvaluationError::Place { took, .. }),
+                    ) => {
                         Some(took.as_secs_f64())
                     }
                     _ => None,

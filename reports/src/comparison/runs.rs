@@ -177,8 +177,8 @@ fn regression_line(regression: &Regression) -> String {
         }
         Regression::Broken(change) => format!("broken: {}", broken_line(change)),
         Regression::Missing { cell } => format!("missing: {cell}"),
-        Regression::Mean { metric, placer, ratio, cells } => {
-            format!("{} ×{}: {placer}, mean of {}", metric.column(), factor(*ratio), counted(*cells, "cell"))
+        Regression::Mean { metric, placer, ratio, instances } => {
+            format!("{} ×{}: {placer}, mean over {}", metric.column(), factor(*ratio), counted(*instances, "instance"))
         }
         Regression::Cell { metric, change } => {
             format!("{} ×{} ({}): {}", metric.column(), factor(change.ratio), values(*metric, change), change.cell)

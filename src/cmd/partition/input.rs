@@ -114,6 +114,14 @@ impl Input {
         })
     }
 
+    /// Whether the vertices are in the order of all edges. Numbers alone order the vertices of an undirected graph.
+    pub(super) fn keeps_order(&self) -> bool {
+        match &self.seen {
+            Seen::Undirected(_) => true,
+            Seen::Dataflow(_, view) => view.keeps_order(),
+        }
+    }
+
     /// What the partitioner sees.
     pub(super) fn graph(&self) -> &UndirectedGraph {
         match &self.seen {

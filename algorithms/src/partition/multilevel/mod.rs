@@ -169,4 +169,8 @@ impl Partitioner for Multilevel {
     fn counts_nets(&self) -> bool {
         self.objective == Objective::Volume
     }
+
+    fn needs_order(&self) -> bool {
+        self.acyclic
+    }
 }

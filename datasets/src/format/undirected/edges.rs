@@ -43,7 +43,7 @@ pub(in crate::format) static BINARY: Format = Format {
 };
 
 /// This comment gives the number of vertices, so that the last ones may be without edges.
-const VERTICES: &str = "# vertices";
+pub(crate) const VERTICES: &str = "# vertices";
 
 /// Edges as they are read.
 #[derive(Default)]

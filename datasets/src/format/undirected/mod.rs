@@ -12,6 +12,7 @@ pub(super) mod partition;
 
 pub use any::{Undirected, read_undirected, write_undirected};
 pub use dimacs::{read_dimacs, write_dimacs};
+pub(crate) use edges::VERTICES;
 pub use edges::{read_binary_edges, read_edge_list, write_binary_edges, write_edge_list};
 pub use hmetis::{read_hmetis, write_hmetis};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
