@@ -27,7 +27,7 @@ impl Drop for Heeded {
 pub(crate) fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<Heeded> {
     let stop = stop.clone();
     HEEDED.store(true, Ordering::Release);
-    ctrlc::set_handler(move || {
+    listen(move || {
         if stop.is_stopped() || !HEEDED.load(Ordering::Acquire) {
             std::process::exit(i32::from(INTERRUPTED));
         }
@@ -36,4 +36,30 @@ pub(crate) fn stop_on_ctrl_c(stop: &StopToken) -> anyhow::Result<Heeded> {
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(Heeded(()))
+}
+
+/// Calls `heard` at each INT, TERM and HUP, on a thread of its own. What is ignored from the start stays so: `nohup` has
+/// placebench go on when its terminal goes.
+#[cfg(unix)]
+fn listen(heard: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let listened = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
+    let mut signals = signal_hook::iterator::Signals::new(listened)?;
+    let listener = std::thread::Builder::new().name("signals".to_owned());
+    listener.spawn(move || signals.forever().for_each(|_| heard())).map(|_| ())
+}
+
+/// Whether this process ignores a signal, where the system tells (Linux).
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Calls `heard` at each Ctrl-C.
+#[cfg(not(unix))]
+fn listen(heard: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    ctrlc::set_handler(heard).map_err(std::io::Error::other)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -144,6 +144,37 @@ fn check_place(path: &Path) -> anyhow::Result<()> {
     let is_of_run = path.file_name().is_some_and(|name| OF_A_RUN.iter().any(|own| name == *own));
     if is_of_run && path.with_file_name(OF_A_RUN[0]).is_file() {
         bail!("{}: belongs to a run: write to another file", path.display());
+    }
+    Ok(())
+}
+
+/// Refuses to write an answer over what is read, into a folder that is read, or over another answer, by whatever path.
+///
+/// # Errors
+/// The first such output.
+pub(crate) fn check_outputs<'a>(
+    outputs: impl IntoIterator<Item = &'a Path>,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> anyhow::Result<()> {
+    let inputs: Vec<PathBuf> = inputs.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in outputs {
+        check_place(path)?;
+        let name = |folder: &Path| Some(folder.canonicalize().ok()?.join(path.file_name()?));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Some(real) = path.canonicalize().ok().or_else(|| name(folder)) else { continue };
+        if let Some(input) = inputs.iter().find(|input| real.starts_with(input)) {
+            let what = if *input == real {
+                "is read, too".to_owned()
+            } else {
+                format!("lies in {}, which is read", shown(input))
+            };
+            bail!("{}: {what}: write to another file", path.display());
+        }
+        if seen.contains(&real) {
+            bail!("{}: is named twice: write to another file", path.display());
+        }
+        seen.push(real);
     }
     Ok(())
 }

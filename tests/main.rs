@@ -17,6 +17,7 @@ mod limits;
 mod methodology;
 mod mutations;
 mod nightly;
+mod outside;
 mod partition;
 mod prose;
 mod report;

@@ -173,6 +173,24 @@ fn a_night_that_a_crash_cut_short_goes_on_and_half_a_folder_is_dropped() {
     assert_eq!(read_run(&nights.path("good")).unwrap().len(), 6);
 }
 
+/// A regression would pass unseen if the night were compared with itself.
+#[test]
+fn a_good_run_that_is_gone_ends_the_night() {
+    let nightly = Nights::new();
+    nightly.night(0);
+    let good = nightly.path("good");
+    let _ = std::fs::remove_file(&good);
+    let said = nightly.night(2);
+    assert!(said.contains("the good run of ") && said.contains("nightly.sh --accept"), "{said}");
+    std::os::unix::fs::symlink("runs/gone", &good).unwrap();
+    assert!(nightly.night(2).contains("is gone"));
+    assert!(nightly.script(&["--accept", "state"]).status.success());
+    nightly.night(0);
+    let nowhere = nightly.script(&["--accept", "nowhere"]);
+    assert_eq!((nowhere.status.code(), nightly.folder.path().join("nowhere").exists()), (Some(4), false));
+    assert_eq!(nightly.script(&[]).status.code(), Some(4));
+}
+
 #[test]
 fn what_cannot_run_or_compare_has_exit_codes_of_its_own() {
     let nights = Nights::new();

@@ -75,6 +75,38 @@ fn more_blocks_than_vertices_are_answered_and_nothing_is_called_feasible_without
     }
 }
 
+/// A view without some edges, or of units, has no order that all edges keep.
+#[test]
+fn blocks_in_the_order_of_the_dataflow_need_all_edges_and_ops() {
+    let folder = tempfile::tempdir().unwrap();
+    let acyclic = ["partition", "convnet", "-k", "3", "-a", "multilevel(acyclic=true)"];
+    let partition = |more: &[&str]| placebench(folder.path(), &[&acyclic[..], more].concat());
+    for refused in [&[][..], &["--vertices", "units", "--edge-weight", "count"]] {
+        assert_one_line_error(&partition(refused), "blocks in the order of the dataflow need all edges");
+    }
+    let report = text(&partition(&["--edge-weight", "count"]).stdout);
+    assert_eq!(value(&report, "block graph"), "acyclic");
+}
+
+/// Vertices without edges count if the file says that there are such.
+#[test]
+fn a_stream_has_as_many_vertices_as_its_file_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("e.edges"), "# vertices 10\n0 1\n1 2\n").unwrap();
+    let made = placebench(at, &["partition", "e.edges", "-k", "2", "-a", "ldg", "--stream", "-o", "e.part"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(std::fs::read_to_string(at.join("e.part")).unwrap().lines().count(), 10);
+    assert!(placebench(at, &["partition", "e.edges", "-k", "2", "--evaluate", "e.part"]).status.success());
+    for (file, says) in
+        [("# vertices 2\n0 5\n", "'# vertices 2' says that they end before"), ("# vertices x\n", "no number")]
+    {
+        std::fs::write(at.join("e.edges"), file).unwrap();
+        let refused = ["partition", "e.edges", "-k", "2", "-a", "ldg", "--stream", "-o", "-"];
+        assert_one_line_error(&placebench(at, &refused), says);
+    }
+}
+
 #[test]
 fn a_dataflow_graph_is_partitioned_by_op_or_by_unit_and_travels_as_a_view() {
     let folder = tempfile::tempdir().unwrap();

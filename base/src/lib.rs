@@ -17,11 +17,13 @@ pub mod spec;
 mod io_reason;
 mod listed;
 mod names;
+mod open_file;
 mod printable;
 mod toml_fault;
 
 pub use io_reason::io_reason;
 pub use listed::{Listed, UnknownName, find};
 pub use names::{did_you_mean, nearest};
+pub use open_file::{check_file, open_file};
 pub use printable::{printable, shortened};
 pub use toml_fault::{TomlFault, line_at, parse_toml};

@@ -31,13 +31,16 @@ if [ "${1-}" = --accept ]; then
     accept=1
     shift
 else
-    suite=${1:?usage: nightly.sh SUITE [STATE] | nightly.sh --accept [STATE]}
+    suite=${1-}
+    [ -n "$suite" ] || { echo "usage: nightly.sh SUITE [STATE] | nightly.sh --accept [STATE]" >&2; exit 4; }
     shift
 fi
 state=${1:-nightly}
+[ -z "$accept" ] || [ -d "$state/runs" ] || { echo "nightly: no runs in $state" >&2; exit 4; }
 
 # A link appears or moves in one step, so that a crash never leaves half a state.
 point() {
+    [ "$1" != good ] || : >"$state/.had-good"
     ln -sfn "$2" "$state/.link" && mv -fT "$state/.link" "$state/$1"
 }
 
@@ -61,6 +64,12 @@ if [ -n "$accept" ]; then
     point good "runs/$(basename "$run")"
     echo "accepted $run"
     exit 0
+fi
+
+# A good run that is gone is no reason to take tonight's for good.
+if [ ! -e "$state/good" ] && { [ -L "$state/good" ] || [ -e "$state/.had-good" ]; }; then
+    echo "nightly: the good run of $state is gone: look at a run, then accept it with nightly.sh --accept $state" >&2
+    exit 2
 fi
 
 # Runs the suite in a folder. `run` exits with 1 for invalid cells, too; the comparison names them.

@@ -318,13 +318,18 @@ fn a_program_that_dies_when_the_run_is_told_to_stop_has_no_result() {
 }
 
 #[test]
-fn a_program_that_the_system_kills_is_interrupted_and_one_that_is_told_to_end_has_failed() {
+fn a_program_that_is_killed_or_told_to_end_is_interrupted_and_one_that_crashes_has_failed() {
     for script in ["kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"] {
         let (fault, message) = failure(&shell(script));
         assert_eq!(fault, ExternalFault::Interrupted, "{message}");
         assert!(message.contains("by the system, if it ran out of memory: memory_limit_mib"), "{message}");
     }
-    assert_eq!(failure(&shell("kill -TERM $$")).0, ExternalFault::Failed);
+    let (fault, message) = failure(&shell("kill -TERM $$"));
+    assert_eq!(fault, ExternalFault::Interrupted, "{message}");
+    assert!(message.contains("was ended by signal 15 (SIGTERM): somebody told it to end"), "{message}");
+    for script in ["kill -SEGV $$", "kill -ABRT $$"] {
+        assert_eq!(failure(&shell(script)).0, ExternalFault::Failed);
+    }
 }
 
 #[test]

@@ -387,11 +387,11 @@ fn a_draw_that_fails_fails_the_cell_whoever_else_is_compared() {
 
 #[test]
 fn rows_that_are_ok_and_have_no_makespan_are_refused() {
-    for makespan in [None, Some(f64::NAN), Some(-1.0)] {
+    for makespan in [None, Some(f64::NAN), Some(-1.0), Some(f64::INFINITY)] {
         let mut new = run(1);
         new.rows[3].makespan = makespan;
         let error = compared(&run(1), &new, &CompareOptions::default()).unwrap_err().to_string();
-        assert!(error.contains("1 rows are ok, but their makespan is missing or below 0"), "{error}");
+        assert!(error.contains("1 rows are ok, but their makespan is no number from 0 on"), "{error}");
     }
 }
 
@@ -402,8 +402,32 @@ fn traffic_from_nothing_is_worse_without_spoiling_the_mean() {
     new.rows[..2].iter_mut().for_each(|row| row.traffic_bytes = Some(5));
     let comparison = compared(&old, &new, &all_metrics()).unwrap();
     let traffic = comparison.quality.iter().find(|quality| quality.metric == Metric::TrafficBytes).unwrap();
-    assert_eq!((traffic.total.worse, traffic.total.zeros, traffic.total.mean_ratio), (2, 1, Some(1.0)));
+    // On the four others that move nothing in either run there is no ratio either.
+    assert_eq!((traffic.total.worse, traffic.total.zeros, traffic.total.mean_ratio), (2, 5, Some(1.0)));
     assert!(comparison.is_regression());
+}
+
+/// Where a value is 0 in both runs there is no ratio either: 1 would hide what changed elsewhere.
+#[test]
+fn instances_of_nothing_have_no_ratio_and_means_say_over_how_many_they_are() {
+    let (mut old, mut new) = (run(1), run(1));
+    let first = old.rows[0].graph.clone();
+    for run in [&mut old, &mut new] {
+        let of_first = run.rows.iter_mut().filter(|row| row.graph == first);
+        of_first.for_each(|row| row.makespan = Some(0.0));
+    }
+    let changed = new.rows.iter_mut().filter(|row| row.graph != first && row.placer == "heft");
+    changed.for_each(|row| row.makespan = row.makespan.map(|makespan| makespan * 1.5));
+    let comparison = compared(&old, &new, &CompareOptions::default()).unwrap();
+    let makespan = comparison.quality.iter().find(|quality| quality.metric == Metric::Makespan).unwrap();
+    let heft = makespan.placers.iter().find(|group| group.name == "heft").unwrap();
+    assert!(heft.zeros > 0 && heft.instances > 0, "{heft:?}");
+    assert!((heft.mean_ratio.unwrap() - 1.5).abs() < 1e-12, "{heft:?}");
+    let mean = comparison.regressions.iter().find_map(|regression| match regression {
+        Regression::Mean { placer, instances, .. } if placer == "heft" => Some(*instances),
+        _ => None,
+    });
+    assert_eq!(mean, Some(heft.instances));
 }
 
 #[test]

@@ -55,7 +55,8 @@ fn an_answer_is_worth_what_it_is_worth_under_the_drawn_numbers() {
             for scheduler in schedulers {
                 let translated = makespan(&instance, &*placer, &**scheduler, network, Some(&drawn));
                 let there = makespan(drawn.instance(), &*placer, &**scheduler, network, None);
-                let context = (name.as_str(), network.name(), makespan(&instance, &*placer, &**scheduler, network, None));
+                let context =
+                    (name.as_str(), network.name(), makespan(&instance, &*placer, &**scheduler, network, None));
                 assert!((translated / there - 1.0).abs() < 1e-12, "{context:?}: {translated}, {there} under the drawn");
                 compared += 1;
                 moved += usize::from(makespan(&instance, &*placer, &**scheduler, network, None) != there);

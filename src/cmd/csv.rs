@@ -11,6 +11,17 @@ pub(crate) struct CsvArgs {
 }
 
 impl CsvArgs {
+    /// Refuses the option where nothing is written as CSV.
+    ///
+    /// # Errors
+    /// If it is given and `is_written` is false.
+    pub(crate) fn check(self, is_written: bool) -> anyhow::Result<()> {
+        if self.raw_csv && !is_written {
+            anyhow::bail!("--raw-csv is about CSV, and none is written here: leave it out");
+        }
+        Ok(())
+    }
+
     /// How texts are written.
     pub(crate) fn texts(self) -> CsvTexts {
         if self.raw_csv { CsvTexts::Raw } else { CsvTexts::Safe }

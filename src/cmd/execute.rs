@@ -90,6 +90,23 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             args.executor.name
         );
     }
+    if !args.executor.measures {
+        let default = ExecuteSettings::default();
+        for (option, differs) in [
+            ("--warm-up", settings.warm_up != default.warm_up),
+            ("--repetitions", settings.repetitions != default.repetitions),
+            ("--order", settings.order != default.order),
+            ("--kernel", settings.kernel != default.kernel),
+            ("--transport", settings.transport != default.transport),
+            ("--mean-op", settings.mean_op != default.mean_op),
+            ("--oversubscribe", settings.oversubscribe),
+            ("--hosts", !settings.hosts.is_empty()),
+        ] {
+            if differs {
+                bail!("{option} is for executors that measure, and {} simulates: leave it out", args.executor.name);
+            }
+        }
+    }
     settings.check().map_err(|(name, reason)| anyhow!("--{}: {reason}", name.replace('_', "-")))?;
     let bar = Arc::new(Mutex::new(ProgressBar::hidden()));
     let executing = Executing {

@@ -76,9 +76,9 @@ pub(crate) struct Args {
     #[arg(long)]
     outlines: bool,
 
-    /// Dots per inch of PNG.
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(36..=2400))]
-    dpi: u32,
+    /// Dots per inch of PNG [default: 300].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(36..=2400))]
+    dpi: Option<u32>,
 }
 
 /// Reads a kind of figure; the help lists all of them.
@@ -153,6 +153,21 @@ struct LeftOut {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    let of_cells = [FigureKind::Gantt, FigureKind::Executable];
+    for (option, given, needs) in [
+        ("--dpi", args.dpi.is_some(), (!args.format.contains(&Format::Png)).then_some("--format png")),
+        ("--outlines", args.outlines, (!args.format.contains(&Format::Svg)).then_some("--format svg")),
+        (
+            "--cell",
+            !args.cell.is_empty(),
+            (!args.kind.is_empty() && !of_cells.iter().any(|kind| args.kind.contains(kind)))
+                .then_some("--kind gantt or executable"),
+        ),
+    ] {
+        if let Some(needs) = needs.filter(|_| given) {
+            bail!("{option} is for {needs}: leave it out, or add that");
+        }
+    }
     let table = args.only.table_of(&args.run)?;
     let kinds = if args.kind.is_empty() { FigureKind::all().collect() } else { once(&args.kind) };
     let folder = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
@@ -169,8 +184,13 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     });
     let (mut figures, mut left_out) = (Vec::new(), Vec::new());
     for kind in kinds {
-        match write_kind(args, kind, &table, &folder, &style) {
-            Ok(written) => figures.extend(written),
+        match of_kind(args, kind, &table) {
+            Ok(made) => {
+                for NamedFigure { name, caption, figure } in made {
+                    let files = write_figure(args, &folder, &name, &*figure, &style)?;
+                    figures.push(Written { kind: kind.name(), name, caption, files });
+                }
+            }
             Err(error) => left_out.push(LeftOut { kind: kind.name(), reason: one_line(&error) }),
         }
     }
@@ -189,14 +209,8 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     Ok(if asked && !answer.left_out.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes the figures of a kind, whatever becomes of the others.
-fn write_kind(
-    args: &Args,
-    kind: FigureKind,
-    table: &Table,
-    folder: &Path,
-    style: &Style,
-) -> anyhow::Result<Vec<Written>> {
+/// The figures of a kind, unless the run has nothing for it.
+fn of_kind(args: &Args, kind: FigureKind, table: &Table) -> anyhow::Result<Vec<NamedFigure>> {
     let figures = kind.of_run(&args.run, table, args.metric, args.sort, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());
@@ -204,11 +218,7 @@ fn write_kind(
     if figures.len() > MOST_FIGURES && args.kind.is_empty() {
         bail!("it would be {} figures: draw them with --kind {}", figures.len(), kind.name());
     }
-    let written = |NamedFigure { name, caption, figure }: NamedFigure| {
-        let files = write_figure(args, folder, &name, &*figure, style)?;
-        Ok(Written { kind: kind.name(), name, caption, files })
-    };
-    figures.into_iter().map(written).collect()
+    Ok(figures)
 }
 
 /// Writes a figure and its data; answers with the files.
@@ -232,7 +242,7 @@ fn write_figure(
         write("svg", svg.as_bytes())?;
     }
     if args.format.contains(&Format::Png) {
-        write("png", &drawing.to_png(f64::from(args.dpi) / 72.0).with_context(|| name.to_owned())?)?;
+        write("png", &drawing.to_png(f64::from(args.dpi.unwrap_or(300)) / 72.0).with_context(|| name.to_owned())?)?;
     }
     if args.format.contains(&Format::Pdf) {
         write("pdf", &drawing.to_pdf())?;

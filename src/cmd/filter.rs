@@ -14,6 +14,20 @@ pub(crate) fn unfinished(run: &Path) -> String {
     format!("{}: is unfinished: some of its cells are missing", run.display())
 }
 
+/// Refuses a table with rows that no run makes.
+///
+/// # Errors
+/// If there are such rows, or the table cannot be read.
+pub(crate) fn check_makespans(run: &Path, table: &Table) -> anyhow::Result<()> {
+    match table.without_makespan()? {
+        0 => Ok(()),
+        rows => bail!(
+            "{}: {rows} rows are ok, but their makespan is no number from 0 on: make the table again",
+            run.display()
+        ),
+    }
+}
+
 /// The option `--where`.
 #[derive(clap::Args, Default)]
 pub(crate) struct Where {
@@ -68,6 +82,7 @@ impl Where {
         if table.height() == 0 {
             bail!("{}: has no finished cell to show", run.display());
         }
+        check_makespans(run, &table)?;
         if table_of(run).1 == RunState::Unfinished {
             complain(&unfinished(run));
         }

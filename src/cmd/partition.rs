@@ -21,7 +21,7 @@ use placebench::datasets::stream::EdgeFormat;
 use report::Report;
 
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, print};
+use crate::output::{Form, check_outputs, print};
 
 /// Arguments of `partition`.
 #[derive(clap::Args)]
@@ -106,7 +106,8 @@ pub(crate) struct Args {
 const MOST_BLOCKS: u32 = 1 << 24;
 
 /// Why an acyclic partition of some views is none of the dataflow graph.
-const NEEDS_ORDER: &str = "blocks in the order of the dataflow need all edges, those without bytes, too, and ops as vertices";
+const NEEDS_ORDER: &str =
+    "blocks in the order of the dataflow need all edges, those without bytes, too, and ops as vertices";
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let to_standard_output = args.output.as_deref() == Some(Path::new("-"));
@@ -128,9 +129,11 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     let default = || registry::PARTITIONERS.first().map_or("", |entry| entry.name.as_str());
     let spec = args.algorithm.as_deref().unwrap_or_else(default).parse::<Spec>()?;
     if args.stream {
+        check_output(args)?;
         return stream::execute(args, &spec, form);
     }
     let partitioner = registry::partitioner(&spec)?;
+    check_output(args)?;
     let started = Instant::now();
     let input = Input::read(args)?;
     if args.evaluate.is_none() && partitioner.needs_order() && !input.keeps_order() {
@@ -193,6 +196,12 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
         Form::Text => print(&report.text(&input, &partition, &request)?)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to write the partition over something that is read.
+fn check_output(args: &Args) -> anyhow::Result<()> {
+    let read = [Some(Path::new(&args.graph)), args.cluster.as_deref().map(Path::new), args.evaluate.as_deref()];
+    check_outputs(args.output.as_deref().filter(|path| *path != Path::new("-")), read.into_iter().flatten())
 }
 
 /// Refuses the ending of a table or of binary edges: a partition is text, whatever its name.

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use super::csv::CsvArgs;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, check_table, shown};
+use crate::output::{Form, check_outputs, check_table, shown};
 use asked::Asked;
 use describe::describe;
 use files::write_files;
@@ -58,9 +58,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", requires = "placer_command", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
 
-    /// How the placer's program gets its tables, and --write-instance writes them: csv or parquet.
-    #[arg(long, value_name = "FORMAT", default_value = "csv")]
-    instance_format: InstanceFormat,
+    /// How the placer's program gets its tables, and --write-instance writes them: csv or parquet [default: csv].
+    #[arg(long, value_name = "FORMAT")]
+    instance_format: Option<InstanceFormat>,
 
     /// Writes the folder that a placer's program would get, to develop one with.
     #[arg(long, value_name = "DIR")]
@@ -158,8 +158,11 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
     if let Some(folder) = &args.write_instance {
-        let request =
-            PlacerRequest { seed: args.seed, time_limit_seconds: args.time_limit, format: args.instance_format };
+        let request = PlacerRequest {
+            seed: args.seed,
+            time_limit_seconds: args.time_limit,
+            format: args.instance_format.unwrap_or_default(),
+        };
         write_instance(folder, &problem.instance, &request)?;
     }
 
@@ -200,20 +203,21 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a table of an unknown kind, and a file that would be written over the graph or another of the files.
+/// Refuses a table of an unknown kind, and a file that would be written over something that is read or over another of the files.
 fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = table {
         check_table(path)?;
     }
-    let written = [&args.placement, &args.timeline, &args.trace].map(Option::as_deref);
-    let mut seen = vec![Path::new(&args.graph), Path::new(&args.cluster)];
-    for path in written.into_iter().chain([table]).flatten() {
-        if seen.contains(&path) {
-            bail!("{}: is named twice: write to another file", path.display());
-        }
-        seen.push(path);
+    if args.instance_format.is_some() && args.placer_command.is_none() && args.write_instance.is_none() {
+        bail!(
+            "--instance-format is for a placer's program: leave it out, or give --placer-command or --write-instance"
+        );
     }
-    Ok(())
+    args.csv.check(args.timeline.is_some() || args.placement.is_some() || table.is_some())?;
+    let written = [&args.placement, &args.timeline, &args.trace].map(Option::as_deref);
+    let words = args.placer_command.as_deref().and_then(shlex::split).unwrap_or_default();
+    let read = [args.graph.as_str(), args.cluster.as_str()].into_iter().chain(words.iter().map(String::as_str));
+    check_outputs(written.into_iter().chain([table]).flatten(), read.map(Path::new))
 }
 
 /// How long the cell may take; `None` for as long as it takes.

@@ -12,7 +12,7 @@ use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 
 use super::compare::bad_input;
 use super::csv::CsvArgs;
-use super::filter::{Where, unfinished};
+use super::filter::{Where, check_makespans, unfinished};
 use crate::output::{Form, complain};
 
 const EXAMPLES: &str = "\
@@ -100,6 +100,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    args.csv.check(matches!(args.format, Format::Csv))?;
     let ranking = match rank(args) {
         Ok(ranking) => ranking,
         Err(error) => return Ok(bad_input(&error)),
@@ -124,6 +125,9 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
     let mut runs = args.runs.iter().map(|path| RunTable::read(path)).collect::<Result<Vec<_>, _>>()?;
     for (path, _) in args.runs.iter().zip(&runs).filter(|(_, run)| run.unfinished) {
         complain(&unfinished(path));
+    }
+    for (path, run) in args.runs.iter().zip(&runs) {
+        check_makespans(path, &run.table)?;
     }
     args.only.keep(&mut runs)?;
     let options = RankOptions {

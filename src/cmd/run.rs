@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::csv::CsvArgs;
 use super::launcher::{Following, LauncherArgs, follow_slurm};
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, check_table, complain, print, shown, wrap};
+use crate::output::{Form, check_outputs, check_table, complain, print, shown, wrap};
 use crate::progress::Progress;
 
 /// What `run --help` ends with.
@@ -275,6 +275,7 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     if let Some(path) = &args.table {
         check_table(path)?;
     }
+    args.csv.check(args.table.is_some())?;
     args.launcher.on.check()?;
     let existing = args.resume.as_ref().or(args.follow.as_ref());
     let (stored, suite) = match existing {
@@ -301,6 +302,8 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
     }
     // What follows a run reads none of its files.
     let inputs = if args.follow.is_some() { BTreeMap::new() } else { input_digests(&plan)? };
+    let suite_file = args.suite.as_deref().map(Path::new).into_iter();
+    check_outputs(args.table.as_deref(), inputs.keys().map(Path::new).chain(suite_file))?;
     let environment = environment(pool.current_num_threads(), inputs);
     let (mut path, mut resumes) = match existing.or(args.out.as_ref()) {
         Some(path) => (path.clone(), false),

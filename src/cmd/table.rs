@@ -62,6 +62,10 @@ struct Answer<'a> {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
+    if args.label.is_some() && args.format != TextFormat::Latex {
+        anyhow::bail!("--label is what LaTeX calls the table: leave it out, or use --format latex");
+    }
+    args.csv.check(args.format == TextFormat::Csv)?;
     let table = args.only.table_of(&args.run)?;
     let name = args.metric.title();
     let numbers = MetricTable::new(&table, args.metric, args.sort, args.spread)?;

@@ -121,6 +121,9 @@ fn history(args: &Args) -> anyhow::Result<History> {
     if args.history.extension().is_none_or(|extension| extension != "csv") {
         bail!("{}: neither a folder of runs nor a history in .csv", args.history.display());
     }
+    if args.add.is_empty() && args.reference.is_some() {
+        bail!("--reference is what runs that are added are compared with: give one with --add, or leave it out");
+    }
     if args.add.is_empty() && !args.history.exists() {
         bail!("{}: no such history: --add makes it", args.history.display());
     }

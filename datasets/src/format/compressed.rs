@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use placebench_base::io_reason;
 use placebench_base::process::check_memory;
+use placebench_base::{io_reason, open_file};
 
 use super::FormatError;
 use super::held::Held;
@@ -74,7 +74,7 @@ pub fn without_compression(path: &Path) -> PathBuf {
 /// # Errors
 /// If the file cannot be read or unpacked.
 pub fn open(path: &Path) -> Result<File, FormatError> {
-    let file = File::open(path).map_err(|error| FormatError::io(path, error))?;
+    let file = open_file(path).map_err(|error| FormatError::io(path, error))?;
     let Some(compression) = Compression::of(path) else { return Ok(file) };
     let own = |error| no_room(path, &error);
     let mut plain = tempfile::tempfile().map_err(own)?;
@@ -120,7 +120,7 @@ fn damaged(path: &Path, error: io::Error) -> FormatError {
 /// The whole of a file. A compressed one is unpacked in memory.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FormatError> {
     let io = |error| FormatError::io(path, error);
-    let file = File::open(path).map_err(io)?;
+    let file = open_file(path).map_err(io)?;
     let mut content = Vec::new();
     match Compression::of(path) {
         None => {

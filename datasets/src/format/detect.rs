@@ -12,7 +12,7 @@ use super::options::{ReadOption, ReadOptions};
 use super::table::FORMATS;
 use super::{Detail, FormatError, GraphHeader, json};
 use crate::{Cluster, DataflowGraph, Kinds};
-use placebench_base::{did_you_mean, nearest};
+use placebench_base::{check_file, did_you_mean, nearest};
 
 /// What is about to happen with a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -209,6 +209,7 @@ fn find<F>(
 
 /// Whether there is something at a path that can be looked into: a folder that nobody may enter is no folder of another kind.
 fn check_access(path: &Path) -> io::Result<()> {
+    check_file(path)?;
     if fs::metadata(path)?.is_dir() {
         fs::read_dir(path)?;
         let signs = FORMATS.into_iter().filter_map(|format| match format.mark {

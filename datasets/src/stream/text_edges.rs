@@ -60,7 +60,8 @@ impl TextEdges {
             count = count.max(a.max(b) as usize + 1);
         }
         if let Some(declared) = this.declared.filter(|&declared| vertices.is_none() && (declared as usize) < count) {
-            let message = format!("an edge joins vertex {}, but '{VERTICES} {declared}' says that they end before", count - 1);
+            let message =
+                format!("an edge joins vertex {}, but '{VERTICES} {declared}' says that they end before", count - 1);
             return Err(FormatError::file(path, message).remedy("correct the edge or the number of vertices"));
         }
         this.vertices = vertices.or(this.declared).map_or(count, |vertices| vertices as usize);

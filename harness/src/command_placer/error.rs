@@ -134,8 +134,8 @@ impl Fault {
     /// Whether the machine is to blame, and the same program may succeed another time.
     fn is_interruption(&self) -> bool {
         match self {
-            Self::Signalled { signal, .. } => *signal == SIGKILL,
-            Self::Exited { code, .. } => *code == 128 + SIGKILL,
+            Self::Signalled { signal, .. } => FROM_OUTSIDE.contains(signal),
+            Self::Exited { code, .. } => FROM_OUTSIDE.contains(&(code - 128)),
             Self::NoFolder { source } | Self::CannotRun { source, .. } => {
                 use io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull, WouldBlock};
                 matches!(source.kind(), OutOfMemory | QuotaExceeded | StorageFull | WouldBlock)
@@ -200,10 +200,14 @@ fn time(seconds: &Option<f64>) -> String {
 /// The signal by which a system ends processes when it runs out of memory.
 const SIGKILL: i32 = 9;
 
+/// HUP, INT, QUIT, KILL, TERM: who sends them wants the program to end; no fault of its own raises them.
+pub(super) const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, SIGKILL, 15];
+
 /// What may be behind a signal, and what to do.
 fn killed(signal: i32) -> &'static str {
     match signal {
         SIGKILL => ": by the system, if it ran out of memory: memory_limit_mib makes that a result of the placer",
+        signal if FROM_OUTSIDE.contains(&signal) => ": somebody told it to end",
         _ => "",
     }
 }

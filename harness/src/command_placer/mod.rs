@@ -160,8 +160,6 @@ impl CommandPlacer {
 /// Whether a program that has no answer ended because the run is to stop. What ends a whole tree of processes (`scancel`, a
 /// shutdown) may reach the program before this process has heard of it: a signal that does that is waited for.
 fn is_stopped(ending: Ending, stop: &StopToken) -> bool {
-    /// HUP, INT, QUIT, KILL, TERM.
-    const OF_TREES: [i32; 5] = [1, 2, 3, 9, 15];
     const WAIT: Duration = Duration::from_secs(2);
     const POLL: Duration = Duration::from_millis(20);
     let signal = match ending {
@@ -170,7 +168,7 @@ fn is_stopped(ending: Ending, stop: &StopToken) -> bool {
         Ending::Exited(code) => code - 128,
         _ => 0,
     };
-    let mut looks = if OF_TREES.contains(&signal) { WAIT.as_millis() / POLL.as_millis() } else { 0 };
+    let mut looks = if error::FROM_OUTSIDE.contains(&signal) { WAIT.as_millis() / POLL.as_millis() } else { 0 };
     while looks > 0 && !stop.is_asked() {
         std::thread::sleep(POLL);
         looks -= 1;

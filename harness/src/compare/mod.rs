@@ -40,7 +40,7 @@ pub enum ComparisonError {
     #[error(transparent)]
     Table(#[from] polars::error::PolarsError),
     /// Cells that went well have no makespan.
-    #[error("{run}: {rows} rows are ok, but their makespan is missing or below 0: make the table again")]
+    #[error("{run}: {rows} rows are ok, but their makespan is no number from 0 on: make the table again")]
     NoMakespan {
         /// The run.
         run: String,

@@ -253,12 +253,9 @@ impl Comparison {
 impl Side {
     fn new(run: &RunTable) -> Result<Self, ComparisonError> {
         let ok = col("status").eq(lit(Status::Ok.name()));
-        // What is no number is not at least 0 either.
-        let has_makespan = col("makespan").gt_eq(lit(0.0)).and(col("makespan").is_not_nan()).fill_null(lit(false));
-        let without = ok.clone().and(has_makespan.not()).sum().alias("without");
-        let counts = [ok.sum().alias("ok"), without];
+        let counts = [ok.sum().alias("ok")];
         let ok = run.table.by_part(|rows| Ok(rows.select(counts.clone())))?;
-        let without = values::<u32>(&ok, "without")?.into_iter().sum();
+        let without = run.table.without_makespan()?;
         if without > 0 {
             return Err(ComparisonError::NoMakespan { run: run.name.clone(), rows: without });
         }

@@ -212,9 +212,7 @@ impl Prepared {
                     Some(
                         Ok(Placed::Before { took, .. } | Placed::BeforeRenumbered { took, .. })
                         | Err(EvaluationError::Place { took, .. }),
-                    ) => {
-                        Some(took.as_secs_f64())
-                    }
+                    ) => Some(took.as_secs_f64()),
                     _ => None,
                 };
                 // Numbers in the reason are those that the placer saw.

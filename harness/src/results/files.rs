@@ -1,6 +1,6 @@
 //! Writes tables to disk: Parquet, CSV, JSON. Written beside and renamed, so that no reader meets half a file.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use placebench_datasets::format::write_whole;
@@ -126,6 +126,22 @@ pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError>
     })
 }
 
+/// Remembers why the system refused to write: the table library says that it did, but not always why.
+struct Remembering<W> {
+    to: W,
+    refused: Option<io::Error>,
+}
+
+impl<W: Write> Write for Remembering<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).inspect_err(|error| self.refused = Some(error.kind().into()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush().inspect_err(|error| self.refused = Some(error.kind().into()))
+    }
+}
+
 /// Writes rows to a Parquet file as they come, in batches of some 100 MB, which are groups of rows in the file: the memory
 /// does not grow with the number of rows.
 ///
@@ -134,12 +150,19 @@ pub fn write_frame(path: &Path, frame: &mut DataFrame) -> Result<(), TableError>
 pub fn write_rows<E: From<TableError>>(path: &Path, rows: impl Iterator<Item = Result<Row, E>>) -> Result<(), E> {
     let io_error = |source| E::from(TableError::Io { path: path.to_owned(), source });
     let table_error = |source| E::from(TableError::Table { path: path.to_owned(), source });
-    write_whole(path, io_error, |mut out| {
-        let mut writer = GroupWriter::new(&mut out).map_err(table_error)?;
-        for row in rows {
-            writer.push(row?).map_err(table_error)?;
+    write_whole(path, io_error, |out| {
+        let mut out = Remembering { to: out, refused: None };
+        let written = (|| {
+            let mut writer = GroupWriter::new(&mut out).map_err(table_error)?;
+            for row in rows {
+                writer.push(row?).map_err(table_error)?;
+            }
+            writer.finish().map_err(table_error)
+        })();
+        match out.refused {
+            Some(refused) => Err(io_error(refused)),
+            None => written,
         }
-        writer.finish().map_err(table_error)
     })
 }
 

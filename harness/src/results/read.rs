@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use placebench_base::open_file;
+
 use csv::StringRecord;
 use serde::Deserializer;
 use serde::de::{Error, SeqAccess, Visitor};
@@ -41,7 +43,7 @@ pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, TableError> {
-    File::open(path).map(BufReader::new).map_err(|source| TableError::Io { path: path.to_owned(), source })
+    open_file(path).map(BufReader::new).map_err(|source| TableError::Io { path: path.to_owned(), source })
 }
 
 fn no_row(path: &Path, reason: &str) -> TableError {

@@ -59,6 +59,19 @@ impl Status {
     }
 }
 
+impl Row {
+    /// Why it is the row of no run, whatever its cell: a status that there is not, or a result without a makespan.
+    pub fn fault(&self) -> Option<String> {
+        match Status::named(&self.status) {
+            None => Some(format!("there is no status '{}'", self.status)),
+            Some(Status::Ok) if !self.makespan.is_some_and(|makespan| makespan.is_finite() && makespan >= 0.0) => {
+                Some("it is ok, but its makespan is no number from 0 on".to_owned())
+            }
+            Some(_) => None,
+        }
+    }
+}
+
 /// Whether an optional part of a declaration is there.
 macro_rules! is_given {
     () => {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use placebench_base::open_file;
 use placebench_datasets::format::{Undecodable, contain};
 use polars::prelude::*;
 use polars_io::mmap::MmapBytesReader;
@@ -37,7 +38,7 @@ impl Source {
 
     /// A Parquet file; of its content only the description of its columns is read.
     pub(super) fn open(path: &Path) -> Result<Self, TableError> {
-        let file = File::open(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
+        let file = open_file(path).map_err(|source| TableError::Io { path: path.to_owned(), source })?;
         Self::of_file(file, path).map_err(|source| TableError::Table { path: path.to_owned(), source })
     }
 

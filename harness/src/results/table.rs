@@ -9,7 +9,7 @@ use polars::prelude::*;
 
 use super::frame::{ColumnValue, values};
 use super::source::{GROUP_ROWS, Scan, Source};
-use super::{CellKey, Codes, Column, Predictions, Row, TableError};
+use super::{CellKey, Codes, Column, Predictions, Row, Status, TableError};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
@@ -269,6 +269,18 @@ impl Table {
     /// If Polars refuses.
     pub fn distinct(&self, column: Column) -> PolarsResult<Vec<String>> {
         self.distinct_values(column.expr())
+    }
+
+    /// How many rows are ok and yet have no makespan, or one that is no finite number from 0 on: no run makes such rows.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn without_makespan(&self) -> PolarsResult<u32> {
+        let ok = col("status").eq(lit(Status::Ok.name()));
+        let has = col("makespan").gt_eq(lit(0.0)).and(col("makespan").is_finite()).fill_null(lit(false));
+        let count = ok.and(has.not()).sum().alias("without");
+        let counts = self.by_part(|rows| Ok(rows.select([count.clone()])))?;
+        Ok(values::<u32>(&counts, "without")?.into_iter().sum())
     }
 
     /// The distinct texts of an expression, in the order of the rows; nulls are none.

@@ -87,12 +87,26 @@ impl<'a> Finished<'a> {
                 let number = before + number;
                 let length = line.len() as u32;
                 if number == 1 && is_part(&path) {
-                    let header: PartHeader = parse(&path, number, line)?;
-                    if let Some(found) = header.difference(&self.run) {
-                        return Err(FolderError::OtherPart { path, found });
+                    match parse::<PartHeader>(&path, number, line) {
+                        Ok(header) => {
+                            if let Some(found) = header.difference(&self.run) {
+                                return Err(FolderError::OtherPart { path, found });
+                            }
+                        }
+                        // Nobody knows what run its rows are of.
+                        Err(error) => {
+                            let reason = error.to_string().replace(": its cell runs again", "");
+                            self.damaged.push(FolderError::Headless { path: path.clone(), reason });
+                            offset = file.metadata().map_err(fault)?.len();
+                            break;
+                        }
                     }
                 } else {
-                    match parse::<CellName<'_>>(&path, number, line) {
+                    // The whole row, so that what is none is known before cells run, not when the table is written.
+                    match parse::<Row>(&path, number, line)
+                        .and_then(|row| sound(&path, number, &row))
+                        .and_then(|()| parse::<CellName<'_>>(&path, number, line))
+                    {
                         Ok(name) => {
                             let status = Status::named(&name.status);
                             // A row of no cell of the plan is of another shard.
@@ -181,6 +195,14 @@ impl<'a> Finished<'a> {
             path: path.clone(),
             reason: format!("the line at byte {offset} is no row ({error}): delete it to run its cell again"),
         })
+    }
+}
+
+/// Refuses a row that no run makes.
+fn sound(journal: &Path, number: usize, row: &Row) -> Result<(), FolderError> {
+    match row.fault() {
+        None => Ok(()),
+        Some(reason) => Err(FolderError::Journal { path: journal.to_owned(), line: number, reason }),
     }
 }
 

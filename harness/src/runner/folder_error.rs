@@ -88,6 +88,14 @@ pub enum FolderError {
         /// Why.
         reason: String,
     },
+    /// The first line of a part is damaged.
+    #[error("{reason}; that line says what run the rows are of, so none of {} counts, and their cells run again", path.display())]
+    Headless {
+        /// The part.
+        path: PathBuf,
+        /// What is wrong with the line, and where.
+        reason: String,
+    },
     /// A file of the folder does not say what it should.
     #[error("{}: {reason}", path.display())]
     Broken {

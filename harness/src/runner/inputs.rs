@@ -1,11 +1,12 @@
 //! The files that a run reads. Their digests are remembered, so that no resumed run mixes two states of a file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use placebench_base::open_file;
 use placebench_datasets::format::sha256;
 
 use super::folder_error::FolderError;
@@ -35,7 +36,7 @@ pub fn input_digests(plan: &RunPlan) -> Result<BTreeMap<String, String>, FolderE
     }
     files.sort();
     files.dedup();
-    let digest = |path: PathBuf| match File::open(&path).and_then(sha256) {
+    let digest = |path: PathBuf| match open_file(&path).and_then(sha256) {
         Ok(digest) => Ok((path.display().to_string(), digest)),
         Err(source) => Err(FolderError::Io { path, source }),
     };
@@ -112,7 +113,7 @@ impl Watched {
         if !by_content && *known == Some(stamp(&now)) {
             return Ok(());
         }
-        match File::open(path).and_then(sha256) {
+        match open_file(path).and_then(sha256) {
             Ok(digest) if digest == self.digest => {
                 *known = Some(stamp(&now));
                 Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use placebench_algorithms::{Spec, registry};
-use placebench_base::{TomlFault, io_reason, parse_toml};
+use placebench_base::{TomlFault, check_file, io_reason, parse_toml};
 use placebench_datasets::Kinds;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Unexpected, Visitor};
@@ -180,7 +180,8 @@ impl Suite {
     /// # Errors
     /// If the file cannot be read, is no suite, or names an unknown algorithm.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
-        let text = std::fs::read_to_string(path)
+        let text = check_file(path)
+            .and_then(|()| std::fs::read_to_string(path))
             .map_err(|error| SuiteError::Io { path: path.display().to_string(), reason: io_reason(&error) })?;
         let suite = Self::parse(&text, &path.display().to_string())?;
         suite.relative_to(path.parent().unwrap_or(Path::new("")), &path.display().to_string())

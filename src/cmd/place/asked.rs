@@ -141,7 +141,7 @@ fn program(args: &Args, text: &str) -> anyhow::Result<CommandPlacer> {
     let placer = CommandPlacer {
         name: "command".to_owned(),
         command,
-        format: args.instance_format,
+        format: args.instance_format.unwrap_or_default(),
         time_limit_seconds: args.time_limit,
         memory_limit_mib: args.memory_limit,
         ..CommandPlacer::default()
