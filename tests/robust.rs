@@ -185,7 +185,7 @@ fn no_file_is_written_over_another_and_what_is_named_twice_is_refused() {
     assert_eq!(fs::read(folder.path().join("run/results.parquet")).unwrap(), before);
     refused(&["place", "lstm_lm", "--placement", "a.csv", "--timeline", "a.csv"], "a.csv: is named twice");
     assert!(placebench(folder.path(), &["convert", "lstm_lm", "g.graphml"]).status.success());
-    refused(&["place", "g.graphml", "--trace", "g.graphml"], "g.graphml: is named twice");
+    refused(&["place", "g.graphml", "--trace", "g.graphml"], "g.graphml: is read, too");
     refused(&["run", "--table", "nowhere/t.csv", "--out", "other"], "there is no folder nowhere: make it first");
     assert!(!folder.path().join("other").exists());
     let twice = placebench(folder.path(), &["rank", "run", "run"]);

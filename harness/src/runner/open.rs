@@ -80,6 +80,7 @@ mod tests {
         let run = RunFolder::open(folder.path(), SUITE, &environment(), None).unwrap();
         let row = |cell: Cell, seconds: f64| Row {
             status: Status::Ok.name().into(),
+            makespan: Some(1.0),
             place_seconds: Some(seconds),
             ..plan.request(cell).blank_row()
         };
