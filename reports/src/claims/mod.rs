@@ -11,6 +11,7 @@
 //! What a source leaves open is a [`Reading`]; each claim is checked under every reading.
 
 mod bootstrap;
+mod cells;
 mod check;
 mod checked;
 mod document;

@@ -90,18 +90,18 @@ pub(crate) fn counts(claims: &Claims, checked: &Checked) -> String {
     let standings: Vec<Standing> = (0..claims.claims.len()).map(|claim| checked.standing(claims, claim)).collect();
     let count = |wanted: Standing| standings.iter().filter(|standing| **standing == wanted).count();
     let several = claims.readings.len() > 1;
-    let (every, depend) = match several {
-        true => (" under every reading", format!(", {} depend on the reading", count(Standing::DependsOnReading))),
-        false => ("", String::new()),
+    let words = |standing| match standing {
+        Standing::Holds if several => "hold under every reading",
+        Standing::Holds => "hold",
+        Standing::DependsOnReading => "hold under some",
+        Standing::Undecided => "are not decided",
+        Standing::DoesNotHold => "do not hold",
+        Standing::CannotBeTested => "cannot be tested",
     };
-    format!(
-        "**Of {} claims {} hold{every}{depend}, {} do not hold{}, and {} cannot be tested or decided.**",
-        standings.len(),
-        count(Standing::Holds),
-        count(Standing::DoesNotHold),
-        if several { " under any" } else { "" },
-        count(Standing::CannotBeTested),
-    )
+    let counted = Standing::ALL.into_iter().filter(|&standing| several || standing != Standing::DependsOnReading);
+    let counted: Vec<String> = counted.map(|standing| format!("{} {}", count(standing), words(standing))).collect();
+    let (last, others) = counted.split_last().expect("there are several standings");
+    format!("**Of {} claims {}, and {last}.**", standings.len(), others.join(", "))
 }
 
 /// The readings, and how many claims hold under each.
@@ -156,9 +156,7 @@ fn standing(standing: Standing, verdicts: &[ClaimVerdict]) -> String {
         Standing::Holds => "holds".to_owned(),
         Standing::DependsOnReading => format!("holds under {holds} of {}", verdicts.len()),
         Standing::DoesNotHold => "does not hold".to_owned(),
-        Standing::CannotBeTested if verdicts.iter().any(|verdict| verdict.outcome == ClaimOutcome::NotDecided) => {
-            "not decided".to_owned()
-        }
+        Standing::Undecided => "not decided".to_owned(),
         Standing::CannotBeTested => "cannot be tested".to_owned(),
     }
 }
@@ -210,11 +208,11 @@ mod tests {
         let markdown = claims_markdown(&claims, &checked);
         for expected in [
             "| A | free | 1 | 0 | 0 |\n| B | one port | 0 | 1 | 0 |\n",
-            "**Of 2 claims 0 hold under every reading, 1 depend on the reading, 0 do not hold under any, and 1 cannot be",
+            "**Of 2 claims 0 hold under every reading, 1 hold under some, 0 are not decided, 0 do not hold, and 1 cannot be\ntested.**",
             "| 1 | 1 | t | < 3 | 2 | 2.00 ✓ | 4.00 ✗ | holds under 1 of 2 |\n",
             "| 2 | 9 | u | - |  | – | – | cannot be tested |\n",
-            "- **1.** does not hold under B: 4 of 4 groups not within the limits; a fifo 4.00, a pct 4.00, b fifo 4.00, b pct \
-             4.00.\n  Because. Shown by `placebench run x`.\n",
+            "- **1.** does not hold under B: 2 of 2 groups not within the limits; a fifo 4.00, a pct 4.00. Because. Shown by\n  \
+             `placebench run x`.\n",
             "- **2.** cannot be tested: no accuracy.\n",
         ] {
             assert!(markdown.contains(expected), "{markdown}\n   lacks   {expected}");

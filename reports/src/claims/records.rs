@@ -101,7 +101,7 @@ mod tests {
             let verdicts = &document.claims[claim].verdicts;
             verdicts.iter().map(|verdict| (verdict.reading, verdict.outcome, verdict.groups.len())).collect::<Vec<_>>()
         };
-        assert_eq!(outcomes(0), [("A", "holds", 4), ("B", "does not hold", 4)]);
+        assert_eq!(outcomes(0), [("A", "holds", 2), ("B", "does not hold", 2)]);
         assert_eq!(outcomes(1), [("A", "cannot be tested", 0), ("B", "cannot be tested", 0)]);
         assert_eq!(document.claims[1].verdicts[0].reason.as_deref(), Some("no accuracy"));
     }

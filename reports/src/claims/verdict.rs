@@ -45,13 +45,19 @@ pub enum Standing {
     Holds,
     /// It holds under some.
     DependsOnReading,
-    /// It holds under none, and fails under one at least.
+    /// It holds under no reading, and is not decided under one at least: more draws could turn that.
+    Undecided,
+    /// It fails under every reading that has rows for it.
     DoesNotHold,
-    /// It holds and fails under none.
+    /// No reading has rows for it.
     CannotBeTested,
 }
 
 impl Standing {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 5] =
+        [Self::Holds, Self::DependsOnReading, Self::Undecided, Self::DoesNotHold, Self::CannotBeTested];
+
     /// Of the outcomes under each reading.
     pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a ClaimOutcome>) -> Self {
         let (mut holds, mut fails, mut open) = (false, false, false);
@@ -63,11 +69,12 @@ impl Standing {
                 ClaimOutcome::CannotBeTested(_) => {}
             }
         }
-        match (holds, fails, open) {
+        match (holds, open, fails) {
             (true, false, false) => Self::Holds,
             (true, ..) => Self::DependsOnReading,
-            (false, true, _) => Self::DoesNotHold,
-            (false, false, _) => Self::CannotBeTested,
+            (false, true, _) => Self::Undecided,
+            (false, false, true) => Self::DoesNotHold,
+            (false, false, false) => Self::CannotBeTested,
         }
     }
 }
@@ -220,7 +227,9 @@ mod tests {
         assert_eq!(Standing::of([&holds, &none]), Standing::Holds);
         assert_eq!(Standing::of([&holds, &open]), Standing::DependsOnReading);
         assert_eq!(Standing::of([&fails, &holds]), Standing::DependsOnReading);
-        assert_eq!(Standing::of([&fails, &open]), Standing::DoesNotHold);
-        assert_eq!(Standing::of([&open, &none]), Standing::CannotBeTested);
+        assert_eq!(Standing::of([&fails, &none]), Standing::DoesNotHold);
+        assert_eq!(Standing::of([&fails, &open]), Standing::Undecided);
+        assert_eq!(Standing::of([&open, &none]), Standing::Undecided);
+        assert_eq!(Standing::of([&none, &none]), Standing::CannotBeTested);
     }
 }

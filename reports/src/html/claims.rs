@@ -1,8 +1,8 @@
 //! The claims of a source on the page of its reproduction.
 
 use placebench_harness::results::Row;
+use placebench_harness::results::grid::GridError;
 use placebench_harness::suite::Suite;
-use polars::prelude::PolarsResult;
 
 use super::escape::escape;
 use super::grid;
@@ -10,7 +10,7 @@ use crate::claims::{claims_table, counts};
 use crate::{Checked, claims_of, training_steps};
 
 /// The section of the claims that a run was made to check; nothing for other runs. Rows must be all of the run.
-pub(super) fn section(rows: &[Row], suite: &Suite) -> PolarsResult<String> {
+pub(super) fn section(rows: &[Row], suite: &Suite) -> Result<String, GridError> {
     let Some(first) = rows.first() else { return Ok(String::new()) };
     if rows.iter().any(|row| row.suite != first.suite) {
         return Ok(String::new());
