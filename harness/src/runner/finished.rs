@@ -245,7 +245,12 @@ mod tests {
 
     /// The row of a cell as attempt `by` would have it.
     fn row(plan: &RunPlan, cell: usize, by: f64) -> Row {
-        Row { status: "ok".into(), makespan: Some(1.0), place_seconds: Some(by), ..plan.request(plan.cells[cell]).blank_row() }
+        Row {
+            status: "ok".into(),
+            makespan: Some(1.0),
+            place_seconds: Some(by),
+            ..plan.request(plan.cells[cell]).blank_row()
+        }
     }
 
     fn open(path: &Path, shard: Option<Shard>) -> RunFolder {
