@@ -97,16 +97,20 @@ fn a_line_of_a_journal_that_no_run_writes_is_named_and_its_cell_runs_again() {
         let (before, after) = line.split_once("\"makespan\":").unwrap();
         format!("{before}\"makespan\":{value}{}", &after[after.find(',').unwrap()..])
     };
-    let cases: [(&str, &dyn Fn(&str) -> String, &str); 4] = [
-        ("status", &|line| line.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "there is no status 'fine'"),
-        ("negative", &|line| makespan(line, "-3.0"), "its makespan is no number from 0 on"),
-        ("missing", &|line| makespan(line, "null"), "its makespan is no number from 0 on"),
-        ("type", &|line| makespan(line, "\"NaN\""), "not a row ("),
+    let changed = |line: &str, name: &str| match name {
+        "status" => line.replace("\"status\":\"ok\"", "\"status\":\"fine\""),
+        "negative" => makespan(line, "-3.0"),
+        "missing" => makespan(line, "null"),
+        _ => makespan(line, "\"NaN\""),
+    };
+    let cases = [
+        ("status", "there is no status 'fine'"),
+        ("negative", "its makespan is no number from 0 on"),
+        ("missing", "its makespan is no number from 0 on"),
+        ("type", "not a row ("),
     ];
-    let expected = fs::read(at.join("r/results.parquet")).is_ok();
-    assert!(expected);
-    for (name, change, says) in cases {
-        with_line(at, name, change);
+    for (name, says) in cases {
+        with_line(at, name, |line| changed(line, name));
         let output = placebench(at, &["run", "s.toml", "--out", name, "-q"]);
         let said = text(&output.stderr);
         assert!(
