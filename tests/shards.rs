@@ -198,6 +198,8 @@ fn the_local_launcher_starts_a_killed_shard_again_and_makes_the_table_of_one_pro
     let hold = Hold::new(folder.path());
     let child = start(folder.path(), &args);
     let pid = wait_for(|| pid_of_shard(&run, "2/4"));
+    // A shard that is killed before it has a part leaves the name of the first to the next attempt.
+    wait_for(|| run.join("parts/cells.2-of-4.1.jsonl").exists().then_some(()));
     wait_for(|| (lines(&run) > 0).then_some(()));
     kill(&pid, "-9");
     drop(hold);
