@@ -65,7 +65,9 @@ impl RunFolder {
     pub fn prepare(path: &Path, suite_toml: &str, environment: &Environment) -> Result<(), FolderError> {
         let io_at = |path: PathBuf| move |source| FolderError::Io { path, source };
         if !path.join(SUITE).exists() {
-            if path.exists() && is_foreign(path).map_err(io_at(path.to_owned()))? {
+            let foreign = path.exists() && is_foreign(path).map_err(io_at(path.to_owned()))?;
+            // Another shard may have made the folder, and begun in it, since the look at its suite.
+            if foreign && !path.join(SUITE).exists() {
                 return Err(FolderError::NotARun { path: path.to_owned() });
             }
             fs::create_dir_all(path).map_err(io_at(path.to_owned()))?;
