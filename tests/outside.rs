@@ -50,6 +50,11 @@ fn no_answer_is_written_over_what_is_read_by_whatever_path() {
     refused(at, &["place", "g", "-c", "c.toml", "--timeline", &ops], "which is read: write to another file");
     let over_program = ["place", "g.csv", "-c", "c.toml", "--placer-command", program, "--placement", "placer.py"];
     refused(at, &over_program, "placer.py: is read, too");
+    // A folder that a program gets is no file that is read.
+    fs::write(at.join("first.sh"), "awk 'NR > 1 { print 0 }' \"$2/ops.csv\"").unwrap();
+    let beside = ["place", "g.csv", "-c", "c.toml", "--placer-command", "sh first.sh .", "--placement", "beside.csv"];
+    let output = placebench(at, &beside);
+    assert!(output.status.success(), "{}", text(&output.stderr));
     refused(at, &["place", "g.csv", "-c", "c.toml", "--placement", "a.csv", "--timeline", "./a.csv"], "is named twice");
     refused(at, &["partition", "g", "-k", "2", "-o", "r/environment.toml"], "belongs to a run");
     assert!(placebench(at, &["convert", "g.csv", "w.graph"]).status.success());

@@ -216,7 +216,9 @@ fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
     args.csv.check(args.timeline.is_some() || args.placement.is_some() || table.is_some())?;
     let written = [&args.placement, &args.timeline, &args.trace].map(Option::as_deref);
     let words = args.placer_command.as_deref().and_then(shlex::split).unwrap_or_default();
-    let read = [args.graph.as_str(), args.cluster.as_str()].into_iter().chain(words.iter().map(String::as_str));
+    // A folder among the words, such as '.', may well be where the answer goes.
+    let of_command = words.iter().map(String::as_str).filter(|word| Path::new(word).is_file());
+    let read = [args.graph.as_str(), args.cluster.as_str()].into_iter().chain(of_command);
     check_outputs(written.into_iter().chain([table]).flatten(), read.map(Path::new))
 }
 
