@@ -164,7 +164,8 @@ impl Problem {
         changed
     }
 
-    /// One more device, at `at`, that no op may run on: fast, with little memory and links like no others.
+    /// One more device, at `at`, that no op may run on: fast, with little memory, links out of it slower than all others and
+    /// links into it faster, so that neither a mean nor a maximum over all pairs stays as it is.
     pub(crate) fn with_unusable_device(&self, at: usize) -> Self {
         let count = self.devices.len();
         let used: KindSet = self.ops.iter().map(|op| op.kinds).reduce(KindSet::union).unwrap();
@@ -174,13 +175,18 @@ impl Problem {
         let mut devices = self.devices.clone();
         devices.push(Device { name: "unusable".into(), kind: Kind::Tpu, memory_bytes: Some(1), speed: 1e6 });
         let slow = Link { rate: 1e-3, latency: 1e4 };
+        let quick = Link { rate: 1e9, latency: 0.0 };
         let costly = TransferOverheads { send: 1e3, ..TransferOverheads::NONE };
         let (mut links, mut transfer_overheads) = (Vec::new(), Vec::new());
         for from in 0..=count {
             for to in 0..=count {
                 let pair = from * count + to;
                 let is_new = from.max(to) == count;
-                links.push(if is_new { slow } else { self.links[pair] });
+                links.push(match (from == count, to == count) {
+                    (true, _) => slow,
+                    (false, true) => quick,
+                    _ => self.links[pair],
+                });
                 transfer_overheads.push(match is_new {
                     true if self.transfer_overheads.iter().any(|pair| *pair != TransferOverheads::NONE) => costly,
                     true => TransferOverheads::NONE,
