@@ -194,3 +194,29 @@ impl<'a> LoadedAssignment<'a> {
         self.assignment.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use placebench_datasets::{Device, GraphBuilder, Link, OpSpec};
+
+    use super::*;
+
+    /// 0.1 + 0.2 on the first device, and 0.3 on the second: by their last bits the second has less.
+    #[test]
+    fn of_loads_that_rounding_tells_apart_the_lowest_id_is_the_least() {
+        let mut builder = GraphBuilder::default();
+        for ops in [0.1, 0.2, 0.3, 1.0] {
+            builder.add_op(OpSpec::cost(ops), &[]);
+        }
+        let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };
+        let cluster = Cluster::new((0..2).map(device).collect(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+        let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();
+        let mut loads = LoadedAssignment::new(&instance);
+        for (unit, device) in [(0, 0), (1, 0), (2, 1)] {
+            loads.assign(UnitId(unit), DeviceId(device));
+        }
+        assert!(loads.exec_min[0] > loads.exec_min[1]);
+        let work = Work::of_unit(&instance, UnitId(3));
+        assert_eq!(loads.least_loaded(KindSet::ALL, 0, &work), Some(DeviceId(0)));
+    }
+}

@@ -82,6 +82,15 @@ mod tests {
         }
     }
 
+    /// What this project compares with list placers is in the table that people see first.
+    #[test]
+    fn the_main_table_has_the_partitioners() {
+        let default = BuiltIn::find("default").unwrap().suite().unwrap();
+        for partitioner in ["fiduccia_mattheyses", "multilevel", "metis", "ldg", "adwise"] {
+            assert!(default.placers.iter().any(|placer| placer == partitioner), "{partitioner}");
+        }
+    }
+
     #[test]
     fn default_and_mixed_differ_in_the_kinds_alone_and_reproductions_keep_those_of_their_sources() {
         let suite = |name: &str| BuiltIn::find(name).unwrap().suite().unwrap();
