@@ -10,7 +10,7 @@ use super::folder::{RESULTS, read_environment, read_suite};
 use super::folder_error::FolderError;
 use super::journal::{Lines, PartHeader, is_part, journals, parse};
 use crate::results::{Row, Status, write_rows};
-use crate::suite::{CellName, Positions, RunPlan, Shard};
+use crate::suite::{Positions, RunPlan, Shard};
 
 /// The cells of a plan that have a row in a journal of a run folder: of each cell the first complete one, the journals in the
 /// order of their names. A row of status `interrupted` stands only for want of another: its cell is not finished.
@@ -103,14 +103,11 @@ impl<'a> Finished<'a> {
                     }
                 } else {
                     // The whole row, so that what is none is known before cells run, not when the table is written.
-                    match parse::<Row>(&path, number, line)
-                        .and_then(|row| sound(&path, number, &row))
-                        .and_then(|()| parse::<CellName<'_>>(&path, number, line))
-                    {
-                        Ok(name) => {
-                            let status = Status::named(&name.status);
+                    match parse::<Row>(&path, number, line).and_then(|row| sound(&path, number, row)) {
+                        Ok(row) => {
+                            let status = row.status();
                             // A row of no cell of the plan is of another shard.
-                            if let (Some(cell), Some(length)) = (self.positions.of(&name), NonZeroU32::new(length))
+                            if let (Some(cell), Some(length)) = (self.positions.of(&row.key()), NonZeroU32::new(length))
                                 && self.take(cell, Location { journal, length, offset }, status)
                             {
                                 new(cell, status);
@@ -199,9 +196,9 @@ impl<'a> Finished<'a> {
 }
 
 /// Refuses a row that no run makes.
-fn sound(journal: &Path, number: usize, row: &Row) -> Result<(), FolderError> {
+fn sound(journal: &Path, number: usize, row: Row) -> Result<Row, FolderError> {
     match row.fault() {
-        None => Ok(()),
+        None => Ok(row),
         Some(reason) => Err(FolderError::Journal { path: journal.to_owned(), line: number, reason }),
     }
 }

@@ -13,5 +13,5 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use cells::{Cell, CellGroup, PlanError, RunPlan};
 pub use definition::{Suite, SuiteError};
 pub use placer_entry::{FunctionPlacer, PlacerEntry};
-pub use positions::{CellName, Positions};
+pub use positions::Positions;
 pub use shard::{Shard, ShardError};

@@ -1,44 +1,11 @@
 //! Where the row of a cell stands in the table of a run.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use placebench_algorithms::ONLINE;
-use serde::Deserialize;
 
 use super::{Cell, RunPlan};
 use crate::results::CellKey;
-
-/// What a line of a journal says about its cell: enough to find it, without the metrics.
-#[derive(Debug, Deserialize)]
-pub struct CellName<'a> {
-    #[serde(borrow)]
-    suite: Cow<'a, str>,
-    #[serde(borrow)]
-    graph: Cow<'a, str>,
-    #[serde(borrow)]
-    cluster: Cow<'a, str>,
-    #[serde(borrow)]
-    placer: Cow<'a, str>,
-    #[serde(borrow)]
-    scheduler: Cow<'a, str>,
-    #[serde(borrow)]
-    network: Cow<'a, str>,
-    /// Journals from before there were executors hold simulations.
-    #[serde(borrow, default = "simulate")]
-    executor: Cow<'a, str>,
-    repetition: u32,
-    seed: u64,
-    #[serde(default)]
-    numbering: u32,
-    /// How the cell ended.
-    #[serde(borrow)]
-    pub status: Cow<'a, str>,
-}
-
-fn simulate() -> Cow<'static, str> {
-    Cow::Borrowed(crate::execute::EXECUTORS[0].name)
-}
 
 /// Finds the cells of a plan by what rows call them. It needs memory for the names and groups, not for the cells.
 pub struct Positions<'a> {
@@ -76,42 +43,25 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// The index of the cell with this key, as [`Positions::of`].
-    pub fn of_key(&self, key: &CellKey) -> Option<usize> {
-        self.of(&CellName {
-            suite: Cow::Borrowed(&key.suite),
-            graph: Cow::Borrowed(&key.graph),
-            cluster: Cow::Borrowed(&key.cluster),
-            placer: Cow::Borrowed(&key.placer),
-            scheduler: Cow::Borrowed(&key.scheduler),
-            network: Cow::Borrowed(&key.network),
-            executor: Cow::Borrowed(key.executor.as_str()),
-            repetition: key.repetition,
-            seed: key.seed,
-            numbering: key.numbering,
-            status: Cow::Borrowed(""),
-        })
-    }
-
-    /// The index of a cell in [`RunPlan::cells`]; `None` if the plan has no such cell.
+    /// The index of the cell with this key in [`RunPlan::cells`]; `None` if the plan has no such cell.
     ///
     /// # Complexity
     /// O(log cells).
-    pub fn of(&self, name: &CellName<'_>) -> Option<usize> {
-        let scheduler = match &*name.scheduler {
+    pub fn of(&self, key: &CellKey) -> Option<usize> {
+        let scheduler = match &*key.scheduler {
             ONLINE => None,
             scheduler => Some(*self.schedulers.get(scheduler)?),
         };
-        let group = (*self.graphs.get(&*name.graph)?, *self.clusters.get(&*name.cluster)?, name.repetition);
+        let group = (*self.graphs.get(&*key.graph)?, *self.clusters.get(&*key.cluster)?, key.repetition);
         let cell = Cell {
             group: *self.groups.get(&group)?,
-            placer: *self.placers.get(&*name.placer)?,
-            numbering: name.numbering,
-            network: *self.networks.get(&*name.network)?,
+            placer: *self.placers.get(&*key.placer)?,
+            numbering: key.numbering,
+            network: *self.networks.get(&*key.network)?,
             scheduler,
-            executor: *self.executors.get(&*name.executor)?,
+            executor: *self.executors.get(key.executor.as_str())?,
         };
-        let same = self.plan.suite.name == name.suite && self.plan.groups[cell.group].seed == name.seed;
+        let same = self.plan.suite.name == key.suite && self.plan.groups[cell.group].seed == key.seed;
         // Cells are listed in their order, and filters and shards keep it.
         same.then(|| self.plan.cells.binary_search(&cell).ok()).flatten()
     }
@@ -120,6 +70,7 @@ impl<'a> Positions<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Row;
     use crate::suite::{Shard, Suite};
 
     #[test]
@@ -147,7 +98,7 @@ mod tests {
             let mut plan = RunPlan::new(Suite::parse(text, "s.toml").unwrap()).unwrap();
             shard.into_iter().for_each(|shard| plan.keep_shard(shard));
             let positions = Positions::new(&plan);
-            let place = |line: &str| positions.of(&serde_json::from_str(line).unwrap());
+            let place = |line: &str| positions.of(&serde_json::from_str::<Row>(line).unwrap().key());
             for (index, &cell) in plan.cells.iter().enumerate() {
                 let line = serde_json::to_string(&plan.request(cell).blank_row()).unwrap();
                 assert_eq!(place(&line), Some(index), "{line}");

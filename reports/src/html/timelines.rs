@@ -60,7 +60,7 @@ pub(super) fn make(
     let mut made = Made { candidates: candidates.len(), ..Made::default() };
     let (Some(plan), true) = (plan, choice != Timelines::None) else { return made };
     let positions = Positions::new(plan);
-    let known = candidates.into_iter().filter_map(|row| Some((row, plan.cells[positions.of_key(&rows[row].key())?])));
+    let known = candidates.into_iter().filter_map(|row| Some((row, plan.cells[positions.of(&rows[row].key())?])));
     let chosen: Vec<(usize, Cell)> = match choice {
         Timelines::All => known.collect(),
         _ => within_seconds(known.collect(), rows),
