@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use placebench::harness::compare::RunTable;
+use placebench::harness::compare::{ComparisonError, RunTable};
 use placebench::harness::results::{Filter, Table};
 use placebench::harness::runner::{RunState, open_run, table_of};
 
@@ -21,10 +21,7 @@ pub(crate) fn unfinished(run: &Path) -> String {
 pub(crate) fn check_makespans(run: &Path, table: &Table) -> anyhow::Result<()> {
     match table.without_makespan()? {
         0 => Ok(()),
-        rows => bail!(
-            "{}: {rows} rows are ok, but their makespan is no number from 0 on: make the table again",
-            run.display()
-        ),
+        rows => Err(ComparisonError::NoMakespan { run: run.display().to_string(), rows }.into()),
     }
 }
 
