@@ -47,7 +47,7 @@ costs = { ops = "uniform(100,10000)", tensor_bytes = "uniform(100,10000)" }
 preset = "laich7"
 
 [[cluster]]
-name = "few"
+name = "laich3"
 preset = "laich7"
 devices = 3
 
@@ -513,7 +513,7 @@ fn winner(grid: &ByHand) -> String {
 
 /// The data of figures.
 fn figures(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
-    said(folder, &["figure", "seed1", "--kind", "heat,pareto,profile,bars,clusters,ranks", "--out", "figures"]);
+    said(folder, &["figure", "seed1", "--kind", "heat,pareto,profile,bars,clusters,scaling,ranks", "--out", "figures"]);
     let data = |name: &str| csv(&std::fs::read_to_string(folder.join("figures").join(name)).unwrap());
     let listed = |rows: &[BTreeMap<String, String>], key: &str| distinct(rows.iter().map(|row| plain(&row[key])));
     let column =
@@ -566,6 +566,16 @@ fn figures(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
         };
         let by_hand: Vec<Option<f64>> = clusters.iter().map(of).collect();
         wrong.close(&format!("clusters of {graph}"), &column(&clusters, "makespan_EU"), &by_hand, 1e-5);
+    }
+
+    for graph in ["wide", "deep", "mixed"] {
+        let scaling = data(&format!("scaling-makespan-{graph}-laich-contention_free.csv"));
+        wrong.same(&format!("scaling of {graph}, order"), &listed(&scaling, "series"), &grid.order);
+        let of = |row: &BTreeMap<String, String>| {
+            grid.makespan(&plain(&row["series"]), &format!("{graph}@laich{}", row["devices"]))
+        };
+        let by_hand: Vec<Option<f64>> = scaling.iter().map(of).collect();
+        wrong.close(&format!("scaling of {graph}"), &column(&scaling, "makespan_EU"), &by_hand, 1e-5);
     }
 
     let ranks = data("ranks-makespan.csv");
