@@ -82,3 +82,31 @@ fn no_test_file_is_forgotten_in_the_program_of_its_crate() {
         }
     }
 }
+
+/// Under cargo, `.cargo/config.toml` says which cases property tests draw: a test that fails is to blame on a change.
+#[test]
+fn property_tests_draw_the_same_cases_every_time() {
+    assert!(std::env::var_os("PROPTEST_RNG_SEED").is_some(), "set it in .cargo/config.toml");
+}
+
+/// A busy machine fails such a test. What measures time is ignored unless somebody asks for it on an idle machine.
+#[test]
+fn no_test_asks_how_long_something_took() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for member in [".", "base", "datasets", "generator", "algorithms", "harness", "reports", "execute-cuda"] {
+        for folder in ["src", "tests"].map(|folder| root.join(member).join(folder)).iter().filter(|own| own.is_dir()) {
+            rust_files(folder, &mut files);
+        }
+    }
+    // This file has the word itself.
+    let call = format!(".{}()", "elapsed");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let is_of_tests = file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs");
+        let tests =
+            if is_of_tests { &text[..] } else { text.split_once("#[cfg(test)]").map_or("", |(_, tests)| tests) };
+        let is_measured = tests.contains("#[ignore = \"measures time\"]");
+        assert!(!tests.contains(&call) || is_measured, "{}: count the work instead", file.display());
+    }
+}

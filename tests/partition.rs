@@ -318,3 +318,19 @@ fn volume_moves_fewer_bytes_than_a_small_cut() {
     };
     assert!(traffic("multilevel(objective=volume)") < traffic("multilevel"));
 }
+
+/// Weighed by bytes, edges without bytes are free to cut, but each costs a latency.
+#[test]
+fn a_partitioner_that_places_sees_what_an_edge_costs() {
+    let folder = tempfile::tempdir().unwrap();
+    let makespan = |placer: &str| {
+        let run = placebench(folder.path(), &["place", "recurrent", "-c", "gtx1080x4", "-p", placer, "--json"]);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        answer["row"]["makespan"].as_f64().unwrap()
+    };
+    for placer in ["multilevel", "metis", "fiduccia_mattheyses"] {
+        let (own, by_bytes) = (makespan(placer), makespan(&format!("{placer}(edge_weight=bytes,epsilon=0.03)")));
+        assert!(2.0 * own < by_bytes, "{placer}: {own} s, and {by_bytes} s by bytes");
+    }
+}
