@@ -99,8 +99,8 @@ fn no_test_asks_how_long_something_took() {
             rust_files(folder, &mut files);
         }
     }
-    // This file has the word itself.
-    let call = format!(".{}()", "elapsed");
+    // In two parts, since this file is looked at, too.
+    let call = [".elapsed", "()"].concat();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
         let is_of_tests = file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs");
