@@ -3,7 +3,9 @@
 use placebench_algorithms::schedulers::Fifo;
 use placebench_algorithms::{PlaceContext, Spec, registry};
 use placebench_datasets::{Cluster, Instance, Kind, Link, PlacedGraph};
-use placebench_generator::training_steps::{TrainingGraph, TrainingParams, generate_training};
+use placebench_generator::training_steps::{
+    Mixing, Sync, TrainingGraph, TrainingParams, generate_training, longest_period,
+};
 use placebench_harness::execute::simulate::{ContentionFree, NetworkModel, OnePort, simulate};
 use placebench_harness::validator;
 use proptest::prelude::*;
@@ -33,8 +35,9 @@ fn run(params: &TrainingParams, made: &TrainingGraph, link: Link, network: &'sta
     let (bytes, makespan, idle) = run(link);
     let (_, computation, _) = run(Link { rate: f64::INFINITY, latency: 0.0 });
     let communication = makespan - computation;
-    // With equal workers that wait while they exchange, the idle time of a worker is the same thing.
-    if params.server_count() == 0 {
+    // With equal workers that wait while they exchange, the idle time of a worker is the same thing. Parts of a model differ by
+    // a value.
+    if params.server_count() == 0 && params.split == 1 {
         assert!((idle - communication).abs() <= 1e-9 * makespan, "{idle} idle, {communication} for messages");
     }
     (bytes, communication)
@@ -122,6 +125,152 @@ proptest! {
         }
         prop_assert!(instance.units().count() <= params.device_count() as usize);
     }
+}
+
+/// The makespan on equal workers of speed 1 operation a second.
+fn makespan(params: &TrainingParams, link: Link, network: &'static dyn NetworkModel) -> f64 {
+    let made = generate_training(params).expect("a graph");
+    let cluster = Cluster::uniform(params.device_count() as usize, Kind::Cpu, 1.0, link).unwrap();
+    let instance = Instance::new(made.graph, cluster).unwrap();
+    simulate(&PlacedGraph::new(&instance, &made.placement), &Fifo, None, network).unwrap().makespan()
+}
+
+/// What messages cost nothing.
+const FREE: Link = Link { rate: f64::INFINITY, latency: 0.0 };
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The recurrence of the module's documentation, written anew from Ho et al. 2013.
+    #[test]
+    fn a_worker_is_never_more_than_its_staleness_ahead(workers in 1u32..7, exchanges in 1u32..9, period in 1u32..4, staleness in 0u32..6, straggler in 1.0..9.0) {
+        let text = format!("training_steps(workers={workers}, sync=stale_synchronous, staleness={staleness}, period={period}, steps={}, straggler={straggler})", exchanges * period);
+        let (params, _) = made(&text);
+        let n = params.values() as f64;
+        let ops: f64 = params.model_layers().iter().map(|layer| layer.forward_ops + layer.backward()).sum();
+        let step = |step: u32, worker: u32| {
+            let exchange = (step + 1).is_multiple_of(period);
+            let slow = if step % workers == worker { straggler } else { 1.0 };
+            (ops * f64::from(params.batch) + if exchange { 0.0 } else { 2.0 * n }) * slow
+        };
+        let mut brought: Vec<Vec<f64>> = Vec::new();
+        let mut done = vec![0.0; workers as usize];
+        for exchange in 0..exchanges {
+            let steps = exchange * period..(exchange + 1) * period;
+            let work = |worker: u32| steps.clone().map(|number| step(number, worker)).sum::<f64>();
+            brought.push((0..workers).map(|worker| done[worker as usize] + work(worker)).collect());
+            let awaited = exchange.checked_sub(staleness).map_or(0.0, |exchange| brought[exchange as usize].iter().copied().fold(0.0, f64::max));
+            // An update follows on the worker.
+            done = brought[exchange as usize].iter().map(|&brought| brought.max(awaited) + 2.0 * n).collect();
+        }
+        assert_close(makespan(&params, FREE, &ContentionFree), done.into_iter().fold(0.0, f64::max));
+    }
+
+    #[test]
+    fn no_staleness_is_synchronous_and_much_of_it_waits_for_nobody(workers in 1u32..7, servers in 1u32..4, exchanges in 1u32..6, straggler in 1.0..9.0, rate in 1.0..1e3, port in any::<bool>()) {
+        let network: &dyn NetworkModel = if port { &OnePort } else { &ContentionFree };
+        let time = |sync: &str| {
+            let (params, _) = made(&format!("training_steps(workers={workers}, servers={servers}, steps={exchanges}, straggler={straggler}, sync={sync})"));
+            makespan(&params, Link { rate, latency: 0.0 }, network)
+        };
+        assert_close(time("stale_synchronous, staleness=0"), time("parameter_server"));
+        assert_close(time(&format!("stale_synchronous, staleness={exchanges}")), time("asynchronous"));
+        if !port {
+            let times: Vec<f64> = (0..=exchanges).map(|staleness| time(&format!("stale_synchronous, staleness={staleness}"))).collect();
+            prop_assert!(times.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-12)), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn stale_and_asynchronous_workers_move_what_synchronous_ones_do(workers in 1u32..9, servers in 1u32..5, exchanges in 1u32..4, sync in prop::sample::select(vec!["asynchronous", "stale_synchronous"]), detail in prop::sample::select(vec!["step", "layer"])) {
+        let (params, made) = made(&format!("training_steps(workers={workers}, sync={sync}, servers={servers}, steps={exchanges}, detail={detail})"));
+        let (bytes, _) = run(&params, &made, Link { rate: 1e6, latency: 0.0 }, &ContentionFree);
+        prop_assert_eq!(bytes, u64::from(exchanges) * 2 * u64::from(workers) * params.values() * 4);
+    }
+
+    #[test]
+    fn gossip_sends_a_model_for_each_weight_of_another_in_its_matrix(workers in 1u32..9, exchanges in 1u32..4, shifts in prop::collection::vec((0usize..9, 0.1..1.0), 1..4), mixing in prop::sample::select(vec![Some(Mixing::Ring), Some(Mixing::Complete), None])) {
+        let count = workers as usize;
+        let mut params = TrainingParams { workers: Some(workers), sync: Sync::Gossip, steps: exchanges, ..TrainingParams::default() };
+        match mixing {
+            Some(mixing) => params.mixing = mixing,
+            // A mean of permutations is doubly stochastic (Birkhoff).
+            None => {
+                let whole: f64 = shifts.iter().map(|(_, weight)| weight).sum();
+                params.matrix = vec![vec![0.0; count]; count];
+                for (row, worker) in params.matrix.iter_mut().zip(0..) {
+                    shifts.iter().for_each(|(shift, weight)| row[(worker + shift) % count] += weight / whole);
+                }
+            }
+        }
+        let matrix = params.mixing_matrix(0);
+        for line in 0..count {
+            let (row, column): (f64, f64) = (matrix[line].iter().sum(), matrix.iter().map(|row| row[line]).sum());
+            prop_assert!((row - 1.0).abs() < 1e-9 && (column - 1.0).abs() < 1e-9, "{matrix:?}");
+        }
+        let made = generate_training(&params).unwrap();
+        let (bytes, _) = run(&params, &made, Link { rate: 1e6, latency: 0.0 }, &ContentionFree);
+        let others = (0..count).flat_map(|i| (0..count).map(move |j| (i, j))).filter(|&(i, j)| i != j && matrix[i][j] > 0.0).count();
+        prop_assert_eq!(bytes, u64::from(exchanges) * others as u64 * params.values() * 4);
+    }
+
+    #[test]
+    fn a_hybrid_sends_what_neurons_pass_on_within_groups_and_gradients_between_them(groups in 1u32..5, split in 1u32..6, steps in 1u32..3, batch in 1u32..9, sync in prop::sample::select(vec!["ring_all_reduce", "recursive_doubling", "gossip", "parameter_server"])) {
+        let (params, made) = made(&format!("training_steps(workers={}, split={split}, detail=layer, steps={steps}, batch={batch}, sync={sync})", groups * split));
+        let (bytes, _) = run(&params, &made, Link { rate: 1e6, latency: 0.0 }, &ContentionFree);
+        let outputs: Vec<u64> = params.model_layers().iter().map(|layer| layer.outputs).collect();
+        let (all, last) = (outputs.iter().sum::<u64>(), *outputs.last().unwrap());
+        let within = u64::from(split - 1) * u64::from(batch) * 4 * (all + (all - last));
+        let (c, m) = (u64::from(groups), params.values() * 4);
+        let rounds = u64::from(groups.ilog2());
+        let between = match sync {
+            "ring_all_reduce" => 2 * (c - 1) * m,
+            "recursive_doubling" => ((rounds << rounds) + 2 * (c - (1 << rounds))) * m,
+            "gossip" if c == 1 => 0,
+            _ => 2 * c * m,
+        };
+        prop_assert_eq!(bytes, u64::from(steps) * (c * within + between));
+    }
+
+    #[test]
+    fn workers_that_share_a_model_compute_a_part_of_the_time(groups in 1u32..4, split in 1u32..6) {
+        let time = |split: u32| {
+            let (params, _) = made(&format!("training_steps(workers={}, split={split}, detail=layer)", groups * split));
+            let ops: f64 = params.model_layers().iter().map(|layer| layer.forward_ops + layer.backward()).sum();
+            let update = 2.0 * (params.values() as f64 / f64::from(split));
+            (makespan(&params, FREE, &ContentionFree), ops * f64::from(params.batch) / f64::from(split) + update, update)
+        };
+        let (found, expected, update) = time(split);
+        // Parts of the weights differ by a value a layer.
+        prop_assert!((found - expected).abs() <= 1e-9 * expected + 12.0 + 1e-6 * update, "{found} instead of {expected}");
+    }
+}
+
+/// T §3.3.2 prints the matrix of neighbours.
+#[test]
+fn the_matrix_of_a_ring_is_the_printed_one_and_partners_walk_round_it() {
+    let params =
+        TrainingParams { workers: Some(6), sync: Sync::Gossip, mixing: Mixing::Ring, ..TrainingParams::default() };
+    let third =
+        |places: [usize; 3]| (0..6).map(|at| if places.contains(&at) { 1.0 / 3.0 } else { 0.0 }).collect::<Vec<f64>>();
+    let printed =
+        [third([0, 1, 5]), third([0, 1, 2]), third([1, 2, 3]), third([2, 3, 4]), third([3, 4, 5]), third([0, 4, 5])];
+    assert_eq!(params.mixing_matrix(0), printed);
+    assert_eq!(params.mixing_matrix(7), printed);
+    let partners = TrainingParams { mixing: Mixing::Partners, ..params };
+    assert_eq!(partners.mixing_matrix(0), printed);
+    assert_eq!(partners.mixing_matrix(1)[0], third([0, 2, 4]));
+    // Three places on, both partners are one worker.
+    assert_eq!(partners.mixing_matrix(2)[0], [1.0 / 3.0, 0.0, 0.0, 2.0 / 3.0, 0.0, 0.0]);
+    assert_eq!(partners.mixing_matrix(3), printed);
+}
+
+/// T §3.3.1: I ≤ T^(1/4) / N^(3/4).
+#[test]
+fn the_longest_period_is_that_of_the_source() {
+    assert_eq!(longest_period(10_000, 1), 10.0);
+    assert_eq!(longest_period(1 << 20, 16), 4.0);
+    assert!(longest_period(1_000_000, 256) < 1.0);
 }
 
 #[test]

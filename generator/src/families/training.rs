@@ -7,7 +7,7 @@ use super::Preset;
 use crate::GraphParams;
 use crate::family::FamilyEntry;
 use crate::family::TRAINING_STEPS;
-use crate::training_steps::{Compression, Detail, Model, Sync, TrainingParams};
+use crate::training_steps::{Compression, Detail, Mixing, Model, Sync, TrainingParams};
 
 const SUMMARY: &str = "data-parallel training steps with their exchanges";
 
@@ -17,7 +17,14 @@ impl Named for Sync {
         ("ring_all_reduce", Self::RingAllReduce),
         ("recursive_doubling", Self::RecursiveDoubling),
         ("gossip", Self::Gossip),
+        ("asynchronous", Self::Asynchronous),
+        ("stale_synchronous", Self::StaleSynchronous),
     ];
+}
+
+impl Named for Mixing {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("partners", Self::Partners), ("ring", Self::Ring), ("complete", Self::Complete)];
 }
 
 impl Named for Compression {
@@ -56,8 +63,36 @@ fn read(params: &mut Params) -> Result<TrainingParams, SpecError> {
         )?,
         batch: params.number("batch", base.batch, 1.., "examples that a worker handles in a step")?,
         steps: params.number("steps", base.steps, 1.., "steps")?,
-        sync: params.word("sync", base.sync, "parameter_server, ring_all_reduce, recursive_doubling or gossip")?,
-        servers: params.number("servers", base.servers, 1.., "parameter servers, for sync=parameter_server")?,
+        sync: params.word(
+            "sync",
+            base.sync,
+            "parameter_server, ring_all_reduce, recursive_doubling, gossip, asynchronous or stale_synchronous",
+        )?,
+        servers: params.number(
+            "servers",
+            base.servers,
+            1..,
+            "parameter servers, where workers exchange through them",
+        )?,
+        staleness: params.number(
+            "staleness",
+            base.staleness,
+            0..,
+            "exchanges that a worker may be ahead of the slowest, for sync=stale_synchronous",
+        )?,
+        mixing: params.word(
+            "mixing",
+            base.mixing,
+            "who sends to whom under gossip: partners, ring or complete; a file may give a matrix instead",
+        )?,
+        matrix: Vec::new(),
+        split: params.number("split", base.split, 1.., "workers that share a model (model parallelism); 1: none do")?,
+        straggler: params.number(
+            "straggler",
+            base.straggler,
+            1.0..,
+            "how many times as long step t takes worker t mod workers",
+        )?,
         period: params.number("period", base.period, 1.., "steps from one exchange to the next: Local-SGD(period)")?,
         compression: params.word("compression", base.compression, "none, sparsification or quantization")?,
         keep: params.number("keep", base.keep, 0.0..=1.0, "share of the values that sparsification keeps")?,

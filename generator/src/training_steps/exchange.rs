@@ -3,24 +3,35 @@
 use placebench_datasets::{GraphError, OpId};
 
 use super::maker::{Maker, Output};
-use super::params::{Compression, Sync, VALUE_BYTES};
+use super::params::{Compression, Mixing, Sync, VALUE_BYTES, partner};
 
 /// What is exchanged at once: a layer, or the whole model.
 pub(super) struct Bucket {
-    /// Prefix of the names of its ops.
-    pub(super) name: String,
+    /// The layer and the part of it, if the model is cut: empty, or with a slash at its end.
+    pub(super) key: String,
+    /// The step.
+    pub(super) step: u32,
     /// Weights and biases.
     pub(super) values: u64,
-    /// The op of each worker that makes the gradient, with the output that is it.
+    /// The workers that exchange it.
+    pub(super) members: Vec<usize>,
+    /// The op of each member that makes the gradient, with the output that is it.
     pub(super) gradients: Vec<Output>,
     /// Exchanges that came before, for partners that change.
     pub(super) turn: u32,
 }
 
+impl Bucket {
+    /// The name of an op of the exchange.
+    fn op(&self, name: &str) -> String {
+        format!("step_{}/{}{name}", self.step, self.key)
+    }
+}
+
 impl Maker<'_> {
-    /// Adds the ops of an exchange; returns for each worker the outputs that its update needs.
+    /// Adds the ops of an exchange; returns for each member the outputs that its update needs.
     pub(super) fn exchange(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        if self.workers == 1 && self.params.sync != Sync::ParameterServer {
+        if bucket.members.len() == 1 && !self.params.sync.has_servers() {
             return Ok(bucket.gradients.iter().map(|&gradient| vec![gradient]).collect());
         }
         match self.params.sync {
@@ -28,20 +39,22 @@ impl Maker<'_> {
             Sync::RingAllReduce => self.on_a_ring(bucket),
             Sync::RecursiveDoubling => self.by_recursive_doubling(bucket),
             Sync::Gossip => self.by_gossip(bucket),
+            Sync::Asynchronous => self.each_by_servers(bucket, None),
+            Sync::StaleSynchronous => self.each_by_servers(bucket, Some(self.params.staleness)),
         }
     }
 
-    /// The op of each worker that makes messages of its gradient: output 0 is the gradient for local use, the others
+    /// The op of each member that makes messages of its gradient: output 0 is the gradient for local use, the others
     /// are what `messages` says in values.
     fn pack(&mut self, bucket: &Bucket, messages: impl Fn(usize) -> Vec<u64>) -> Result<Vec<OpId>, GraphError> {
         // Compression reads every value.
         let cost = if self.params.compression == Compression::None { 0.0 } else { bucket.values as f64 };
-        (0..self.workers)
-            .map(|worker| {
+        let name = bucket.op("pack");
+        (bucket.members.iter().zip(&bucket.gradients).enumerate())
+            .map(|(member, (&worker, &gradient))| {
                 let mut outputs = vec![bucket.values * VALUE_BYTES];
-                outputs.extend(messages(worker).into_iter().map(|values| self.params.message_bytes(values)));
-                let name = format!("{}pack", bucket.name);
-                self.add(worker, &name, "Pack", cost, &outputs, &[bucket.gradients[worker]])
+                outputs.extend(messages(member).into_iter().map(|values| self.params.message_bytes(values)));
+                self.add(worker, &name, "Pack", cost, &outputs, &[gradient])
             })
             .collect()
     }
@@ -52,7 +65,7 @@ impl Maker<'_> {
 
     /// Chunk c starts at worker c and goes round the ring: P − 1 hops add to it, P − 1 hops pass the sum on.
     fn on_a_ring(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let workers = self.workers;
+        let workers = bucket.members.len();
         let chunk = |number: usize| share(bucket.values, number, workers);
         let packs = self.pack(bucket, |worker| vec![chunk(worker)])?;
         // Where each chunk is now.
@@ -64,12 +77,12 @@ impl Maker<'_> {
                 let number = (worker + 2 * workers - hop - 1) % workers;
                 let bytes = [self.params.message_bytes(chunk(number))];
                 let op = if adds {
-                    let name = format!("{}reduce_{hop}", bucket.name);
+                    let name = bucket.op(&format!("reduce_{hop}"));
                     let inputs = [at[number], (packs[worker], 0)];
-                    self.add(worker, &name, "Reduce", self.reduce_cost(chunk(number)), &bytes, &inputs)?
+                    self.add(bucket.members[worker], &name, "Reduce", self.reduce_cost(chunk(number)), &bytes, &inputs)?
                 } else {
-                    let name = format!("{}gather_{}", bucket.name, hop + 1 - workers);
-                    self.add(worker, &name, "Gather", 0.0, &bytes, &[at[number]])?
+                    let name = bucket.op(&format!("gather_{}", hop + 1 - workers));
+                    self.add(bucket.members[worker], &name, "Gather", 0.0, &bytes, &[at[number]])?
                 };
                 at[number] = (op, 0);
                 if hop + 2 >= workers {
@@ -83,7 +96,7 @@ impl Maker<'_> {
     /// MPICH's order: the first 2 · (P − 2^k) workers pair up, the odd ones of them and all others take part in k
     /// rounds.
     fn by_recursive_doubling(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let workers = self.workers;
+        let workers = bucket.members.len();
         let rounds = workers.ilog2();
         let extra = workers - (1 << rounds);
         let bytes = [self.params.message_bytes(bucket.values)];
@@ -93,16 +106,17 @@ impl Maker<'_> {
         for pair in 0..extra {
             let (even, odd) = (2 * pair, 2 * pair + 1);
             let inputs = [(packs[odd], 0), sum[even]];
-            sum[odd] = (self.add(odd, &format!("{}fold", bucket.name), "Reduce", cost, &bytes, &inputs)?, 0);
+            let place = bucket.members[odd];
+            sum[odd] = (self.add(place, &bucket.op("fold"), "Reduce", cost, &bytes, &inputs)?, 0);
         }
         let worker_of = |member: usize| if member < extra { 2 * member + 1 } else { member + extra };
         for round in 0..rounds {
             let before = sum.clone();
             for member in 0..1usize << rounds {
                 let (worker, partner) = (worker_of(member), worker_of(member ^ (1 << round)));
-                let name = format!("{}reduce_{round}", bucket.name);
+                let name = bucket.op(&format!("reduce_{round}"));
                 let inputs = [before[worker], before[partner]];
-                sum[worker] = (self.add(worker, &name, "Reduce", cost, &bytes, &inputs)?, 0);
+                sum[worker] = (self.add(bucket.members[worker], &name, "Reduce", cost, &bytes, &inputs)?, 0);
             }
         }
         for pair in 0..extra {
@@ -111,16 +125,40 @@ impl Maker<'_> {
         Ok(sum.into_iter().map(|sum| vec![sum]).collect())
     }
 
-    /// Each worker i sends to i + s and i − s: two messages even if both are one worker, as T's program does.
+    /// Each member gets the gradients of those that have a weight in its row of the mixing matrix. With partners at a distance
+    /// these are two messages even if both are one member, as T's program does.
     fn by_gossip(&mut self, bucket: &Bucket) -> Result<Vec<Vec<Output>>, GraphError> {
-        let workers = self.workers;
-        let distance = bucket.turn as usize % (workers / 2) + 1;
-        let packs = self.pack(bucket, |_| vec![bucket.values; 2])?;
-        let neighbours = |worker: usize| {
-            let (left, right) = ((worker + workers - distance) % workers, (worker + distance) % workers);
-            vec![(packs[worker], 0), (packs[left], 1), (packs[right], 2)]
+        let count = bucket.members.len();
+        if self.params.matrix.is_empty() && self.params.mixing == Mixing::Partners {
+            let distance = self.params.distance(bucket.turn);
+            let packs = self.pack(bucket, |_| vec![bucket.values; 2])?;
+            let neighbours = |member: usize| {
+                let [left, right] = [false, true].map(|after| partner(member, count, distance, after));
+                vec![(packs[member], 0), (packs[left], 1), (packs[right], 2)]
+            };
+            return Ok((0..count).map(neighbours).collect());
+        }
+        let matrix = self.params.mixing_matrix(bucket.turn);
+        let packs = self.pack(bucket, |_| vec![bucket.values])?;
+        let inputs = |(member, row): (usize, &Vec<f64>)| {
+            let senders = row.iter().enumerate().filter(|&(sender, &weight)| sender != member && weight > 0.0);
+            let received = senders.map(|(sender, _)| (packs[sender], 1));
+            std::iter::once((packs[member], 0)).chain(received).collect()
         };
-        Ok((0..workers).map(neighbours).collect())
+        Ok(matrix.iter().enumerate().map(inputs).collect())
+    }
+
+    /// Messages that a member's update adds, one for each gradient that it gets.
+    pub(super) fn received(&self, member: usize) -> usize {
+        let others = self.params.group_count() as usize - 1;
+        match (self.params.matrix.get(member), self.params.mixing) {
+            (Some(row), _) => {
+                row.iter().enumerate().filter(|&(sender, &weight)| sender != member && weight > 0.0).count()
+            }
+            (None, Mixing::Complete) => others,
+            (None, Mixing::Ring) => others.min(2),
+            (None, Mixing::Partners) => 2,
+        }
     }
 
     /// Each server adds its share of all gradients and sends the new weights, which are not compressed.
@@ -128,11 +166,11 @@ impl Maker<'_> {
         let servers = self.params.servers as usize;
         let values: Vec<u64> = (0..servers).map(|server| share(bucket.values, server, servers)).collect();
         let packs = self.pack(bucket, |_| values.clone())?;
-        let mut results = vec![Vec::with_capacity(servers); self.workers];
+        let mut results = vec![Vec::with_capacity(servers); bucket.members.len()];
         for (server, &values) in values.iter().enumerate() {
             let inputs: Vec<Output> = packs.iter().map(|&pack| (pack, server + 1)).collect();
-            let cost = self.reduce_cost(values) * self.workers as f64;
-            let name = format!("{}aggregate", bucket.name);
+            let cost = self.reduce_cost(values) * bucket.members.len() as f64;
+            let name = bucket.op("aggregate");
             let place = self.workers + server;
             let sum = self.add(place, &name, "Aggregate", cost, &[values * VALUE_BYTES], &inputs)?;
             for result in &mut results {
@@ -141,10 +179,45 @@ impl Maker<'_> {
         }
         Ok(results)
     }
+
+    /// Each server adds its share of a gradient when it comes and sends the weights back. With a staleness s it answers a
+    /// member's exchange k only after exchange k − s of all members.
+    fn each_by_servers(&mut self, bucket: &Bucket, staleness: Option<u32>) -> Result<Vec<Vec<Output>>, GraphError> {
+        let servers = self.params.servers as usize;
+        let values: Vec<u64> = (0..servers).map(|server| share(bucket.values, server, servers)).collect();
+        let packs = self.pack(bucket, |_| values.clone())?;
+        let mut results = vec![Vec::with_capacity(servers); bucket.members.len()];
+        for (server, &values) in values.iter().enumerate() {
+            let place = self.workers + server;
+            let bytes = values * VALUE_BYTES;
+            let cost = self.reduce_cost(values);
+            // Output 0 says that the gradient is there, output 1 has the weights.
+            let mut applied = Vec::with_capacity(packs.len());
+            for (worker, &pack) in bucket.members.iter().zip(&packs) {
+                let name = bucket.op(&format!("apply_{worker}"));
+                applied.push(self.add(place, &name, "Apply", cost, &[0, bytes], &[(pack, server + 1)])?);
+            }
+            let Some(staleness) = staleness else {
+                results.iter_mut().zip(&applied).for_each(|(result, &apply)| result.push((apply, 1)));
+                continue;
+            };
+            let all: Vec<Output> = applied.iter().map(|&apply| (apply, 0)).collect();
+            let clock = self.add(place, &bucket.op("clock"), "Clock", 0.0, &[0], &all)?;
+            let clocks = self.clocks.entry((bucket.key.clone(), server)).or_default();
+            clocks.push(clock);
+            let awaited = clocks.len().checked_sub(staleness as usize + 1).map(|exchange| (clocks[exchange], 0));
+            for ((worker, result), &apply) in bucket.members.iter().zip(&mut results).zip(&applied) {
+                let name = bucket.op(&format!("answer_{worker}"));
+                let inputs: Vec<Output> = std::iter::once((apply, 0)).chain(awaited).collect();
+                result.push((self.add(place, &name, "Answer", 0.0, &[bytes], &inputs)?, 0));
+            }
+        }
+        Ok(results)
+    }
 }
 
 /// The size of part number `part` if `values` are divided into `parts` parts whose sizes differ by at most 1.
-fn share(values: u64, part: usize, parts: usize) -> u64 {
+pub(super) fn share(values: u64, part: usize, parts: usize) -> u64 {
     let (part, parts) = (part as u64, parts as u64);
     // Values are at most 2^40 and parts at most 2^14.
     (part + 1) * values / parts - part * values / parts

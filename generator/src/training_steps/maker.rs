@@ -1,7 +1,10 @@
 //! Adds ops to the graph of training steps, each at its worker or server.
 
+use std::collections::BTreeMap;
+
 use placebench_datasets::{GraphBuilder, GraphError, OpId, OpSpec};
 
+use super::exchange::share;
 use super::params::{TrainingParams, VALUE_BYTES};
 
 /// An output of an op.
@@ -11,7 +14,10 @@ pub(super) type Output = (OpId, usize);
 pub(super) struct Maker<'p> {
     pub(super) params: &'p TrainingParams,
     pub(super) workers: usize,
-    pub(super) values: u64,
+    /// Weights of a worker: all of the model, or its part of each layer.
+    pub(super) values: Vec<u64>,
+    /// By layer and server, the ops that say that an exchange is over, in the order of exchanges.
+    pub(super) clocks: BTreeMap<(String, usize), Vec<OpId>>,
     labels: Vec<String>,
     /// The first op of each place, with which the others are colocated.
     first_op: Vec<Option<OpId>>,
@@ -24,7 +30,8 @@ impl<'p> Maker<'p> {
         Self {
             params,
             workers: params.worker_count() as usize,
-            values: params.values(),
+            values: values(params),
+            clocks: BTreeMap::new(),
             labels: labels(params),
             first_op: Vec::new(),
             place_of: Vec::new(),
@@ -43,7 +50,7 @@ impl<'p> Maker<'p> {
         inputs: &[Output],
     ) -> Result<OpId, GraphError> {
         let label = &self.labels[place];
-        let memory_bytes = if op_type == "Variable" { self.values * VALUE_BYTES } else { 0 };
+        let memory_bytes = if op_type == "Variable" { self.values[place] * VALUE_BYTES } else { 0 };
         let name = format!("{label}/{name}");
         let (op_type, layer) = (Some(op_type), Some(label.as_str()));
         let spec = OpSpec { name: Some(&name), op_type, layer, memory_bytes, ..OpSpec::cost(ops) };
@@ -64,4 +71,12 @@ impl<'p> Maker<'p> {
 fn labels(params: &TrainingParams) -> Vec<String> {
     let workers = (0..params.worker_count()).map(|worker| format!("worker_{worker}"));
     workers.chain((0..params.server_count()).map(|server| format!("server_{server}"))).collect()
+}
+
+/// The weights of each worker.
+fn values(params: &TrainingParams) -> Vec<u64> {
+    let split = params.split as usize;
+    let layers = params.model_layers();
+    let part = |part: usize| layers.iter().map(|layer| share(layer.values, part, split)).sum();
+    (0..params.worker_count() as usize).map(|worker| part(worker % split)).collect()
 }

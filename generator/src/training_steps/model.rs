@@ -21,6 +21,9 @@ pub struct Layer {
     pub name: String,
     /// Weights and biases, single-precision values of 4 bytes; 0 for a layer without weights.
     pub values: u64,
+    /// Values that it passes on for one example: its neurons. Only workers that share a model send them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outputs: u64,
     /// Operations of a forward pass over one example.
     pub forward_ops: f64,
     /// Operations of a backward pass over one example; by default twice those of the forward pass, since it makes the
@@ -29,9 +32,13 @@ pub struct Layer {
     pub backward_ops: Option<f64>,
 }
 
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 impl Layer {
-    fn new(name: &str, values: u64, forward_ops: u64) -> Self {
-        Self { name: name.to_owned(), values, forward_ops: forward_ops as f64, backward_ops: None }
+    fn new(name: &str, values: u64, outputs: u64, forward_ops: u64) -> Self {
+        Self { name: name.to_owned(), values, outputs, forward_ops: forward_ops as f64, backward_ops: None }
     }
 
     /// Operations of a backward pass over one example.
@@ -67,11 +74,11 @@ impl Model {
         };
         let (pixels, window) = (32 * 32, 3 * 3);
         let convolution = |name, from: u64, to: u64, pixels: u64| {
-            Layer::new(name, (window * from + 1) * to, 2 * window * from * to * pixels)
+            Layer::new(name, (window * from + 1) * to, to * pixels, 2 * window * from * to * pixels)
         };
         // Three comparisons find the largest of four.
-        let pool = |name, channels: u64, pixels: u64| Layer::new(name, 0, 3 * channels * pixels);
-        let connected = |name, from: u64, to: u64| Layer::new(name, (from + 1) * to, 2 * from * to);
+        let pool = |name, channels: u64, pixels: u64| Layer::new(name, 0, channels * pixels, 3 * channels * pixels);
+        let connected = |name, from: u64, to: u64| Layer::new(name, (from + 1) * to, to, 2 * from * to);
         vec![
             convolution("conv1", 3, 32, pixels),
             pool("pool1", 32, pixels / 4),

@@ -22,7 +22,8 @@ pub const INDEX_BYTES: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingParams {
-    /// Number of workers. Default: with a cluster, its number of devices less the servers; without one, 16.
+    /// Number of workers. Default: as many as the mixing matrix has rows, for each of a split; without a matrix the devices of
+    /// the cluster less the servers, or 16 without a cluster, in whole groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// The model; `layers` replaces it.
@@ -33,8 +34,22 @@ pub struct TrainingParams {
     pub steps: u32,
     /// How workers exchange gradients.
     pub sync: Sync,
-    /// Parameter servers, each with an equal share of the model and a device of its own; only for `parameter_server`.
+    /// Parameter servers, each with an equal share of the model and a device of its own; for `parameter_server`,
+    /// `asynchronous` and `stale_synchronous`.
     pub servers: u32,
+    /// Exchanges that a worker may be ahead of the slowest; for `stale_synchronous`.
+    pub staleness: u32,
+    /// Who sends to whom under `gossip`; `matrix` replaces it.
+    pub mixing: Mixing,
+    /// The mixing matrix K of `gossip`, row by row: worker i adds K\[i\]\[j\] of worker j's gradient, and j sends it nothing
+    /// if that is 0. Every row adds up to 1.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matrix: Vec<Vec<f64>>,
+    /// Workers that share a model, `P_r`: each has as many of each layer's neurons (model parallelism). The `P_c` = workers /
+    /// split groups of them exchange gradients (data parallelism). 1: every worker has the whole model.
+    pub split: u32,
+    /// How many times as long step t takes the straggler, worker t mod workers, its local update included. 1: nobody.
+    pub straggler: f64,
     /// Number of steps from one exchange to the next: Local-SGD(period); 1 is synchronous training.
     pub period: u32,
     /// What is left out of messages.
@@ -62,6 +77,11 @@ impl Default for TrainingParams {
             steps: 1,
             sync: Sync::RingAllReduce,
             servers: 1,
+            staleness: 1,
+            mixing: Mixing::Partners,
+            matrix: Vec::new(),
+            split: 1,
+            straggler: 1.0,
             period: 1,
             compression: Compression::None,
             keep: 0.05,
@@ -86,8 +106,33 @@ pub enum Sync {
     /// number differs in bit r. Workers beyond a power of two send theirs to a neighbour first and get the result at
     /// the end.
     RecursiveDoubling,
-    /// Worker i exchanges with i + s and i − s; s grows from 1 to P/2 and begins again (T Algorithm 2).
+    /// Each worker sends its gradient to some of the others: see [`Mixing`] (T §3.3.2).
     Gossip,
+    /// Each worker exchanges with servers on its own and waits for nobody (T §3.3.1).
+    Asynchronous,
+    /// As `asynchronous`, but servers answer a worker only when the others are at most `staleness` exchanges behind it: a
+    /// staleness of 0 is `parameter_server`, one of all exchanges is `asynchronous` (T §3.3.1; Q. Ho et al., *More Effective
+    /// Distributed ML via a Stale Synchronous Parallel Parameter Server*, NIPS 2013).
+    StaleSynchronous,
+}
+
+impl Sync {
+    /// Whether workers exchange through servers.
+    pub fn has_servers(self) -> bool {
+        matches!(self, Self::ParameterServer | Self::Asynchronous | Self::StaleSynchronous)
+    }
+}
+
+/// Who sends to whom under gossip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mixing {
+    /// Worker i exchanges with i + s and i − s; s grows from 1 to P/2 and begins again (T Algorithm 2).
+    Partners,
+    /// Worker i exchanges with i + 1 and i − 1: the matrix that T §3.3.2 prints.
+    Ring,
+    /// All with all: one exchange makes all models the same.
+    Complete,
 }
 
 /// What is left out of messages.
@@ -152,12 +197,26 @@ impl TrainingParams {
 
     /// Number of workers.
     pub fn worker_count(&self) -> u32 {
-        self.workers.unwrap_or(16)
+        self.workers.unwrap_or_else(|| self.open_workers(16))
     }
 
-    /// Number of servers: none but under `parameter_server`.
+    /// Workers where their number is left open and `room` would do: as many as the matrix says, else whole groups.
+    fn open_workers(&self, room: u32) -> u32 {
+        let split = self.split.max(1);
+        match self.matrix.len() {
+            0 => (room / split).max(1).saturating_mul(split),
+            groups => u32::try_from(groups).unwrap_or(u32::MAX).saturating_mul(split),
+        }
+    }
+
+    /// Number of servers: none where workers exchange among themselves.
     pub fn server_count(&self) -> u32 {
-        if self.sync == Sync::ParameterServer { self.servers } else { 0 }
+        if self.sync.has_servers() { self.servers } else { 0 }
+    }
+
+    /// Groups of workers that have a model together, `P_c`; they exchange gradients.
+    pub fn group_count(&self) -> u32 {
+        self.worker_count() / self.split
     }
 
     /// Devices that workers and servers take.
@@ -168,7 +227,8 @@ impl TrainingParams {
     /// Sets the number of workers for a cluster of `devices` devices, if it is left open; at least one.
     pub fn for_devices(&self, devices: usize) -> Self {
         let devices = u32::try_from(devices).unwrap_or(u32::MAX);
-        let workers = self.workers.unwrap_or_else(|| devices.saturating_sub(self.server_count()).max(1));
+        let room = devices.saturating_sub(self.server_count());
+        let workers = self.workers.unwrap_or_else(|| self.open_workers(room));
         Self { workers: Some(workers), ..self.clone() }
     }
 
@@ -195,6 +255,7 @@ impl TrainingParams {
             ("steps", self.steps, u32::MAX),
             ("period", self.period, u32::MAX),
             ("bits", self.bits, 32),
+            ("split", self.split, self.worker_count()),
         ];
         for (param, value, most) in counts {
             if !(1..=most).contains(&value) {
@@ -205,6 +266,18 @@ impl TrainingParams {
         if !(self.reduce_ops.is_finite() && self.reduce_ops >= 0.0) {
             return Err(GeneratorError::bad("reduce_ops", self.reduce_ops, "a finite number ≥ 0"));
         }
+        if !(self.straggler.is_finite() && self.straggler >= 1.0) {
+            return Err(GeneratorError::bad("straggler", self.straggler, "a finite number ≥ 1"));
+        }
+        let unused = [
+            ("staleness", self.staleness != 1 && self.sync != Sync::StaleSynchronous, "`sync` stale_synchronous"),
+            ("mixing", self.mixing != Mixing::Partners && self.sync != Sync::Gossip, "`sync` gossip"),
+        ];
+        if let Some((param, _, needs)) = unused.into_iter().find(|(_, is_unused, _)| *is_unused) {
+            return Err(GeneratorError::bad(param, "given", format!("left out, or {needs}")));
+        }
+        self.check_split()?;
+        self.check_matrix()?;
         let all_reduce = matches!(self.sync, Sync::RingAllReduce | Sync::RecursiveDoubling);
         if all_reduce && self.compression == Compression::Sparsification {
             let expected = "none or quantization with all-reduce: every worker keeps other values, so that sums have no \
@@ -234,6 +307,137 @@ impl TrainingParams {
         }
         Ok(())
     }
+}
+
+impl TrainingParams {
+    /// Checks what a model that several workers share needs.
+    fn check_split(&self) -> Result<(), GeneratorError> {
+        if self.split == 1 {
+            return Ok(());
+        }
+        if !self.worker_count().is_multiple_of(self.split) {
+            let expected = format!("a divisor of the number of workers, {}", self.worker_count());
+            return Err(GeneratorError::bad("split", self.split, expected));
+        }
+        if self.detail != Detail::Layer {
+            return Err(GeneratorError::bad("detail", "step", "layer with a split: workers share each layer"));
+        }
+        // All messages of a layer together must be counted in 64 bits.
+        let most = (1u64 << 40) / u64::from(self.batch).max(1);
+        if let Some(layer) = self.model_layers().iter().find(|layer| layer.outputs > most) {
+            let value = format!("'{}' with {} outputs for each of {} examples", layer.name, layer.outputs, self.batch);
+            return Err(GeneratorError::bad("layers", value, "layers of at most 2^40 outputs in a batch"));
+        }
+        if let Some(layer) = self.model_layers().iter().find(|layer| layer.outputs == 0) {
+            let value = format!("'{}' without outputs", layer.name);
+            return Err(GeneratorError::bad("layers", value, "layers with outputs: workers that share one send them"));
+        }
+        Ok(())
+    }
+
+    /// Checks the mixing matrix.
+    fn check_matrix(&self) -> Result<(), GeneratorError> {
+        /// What sums of rounded numbers may differ by.
+        const TOLERANCE: f64 = 1e-9;
+        if self.matrix.is_empty() {
+            return Ok(());
+        }
+        let groups = self.group_count() as usize;
+        if self.sync != Sync::Gossip {
+            return Err(GeneratorError::bad("matrix", "given", "left out, or `sync` gossip"));
+        }
+        if self.mixing != Mixing::Partners {
+            return Err(GeneratorError::bad(
+                "mixing",
+                "given beside `matrix`",
+                "left out: the matrix says who sends to whom",
+            ));
+        }
+        let expected = format!("{groups} rows of {groups} numbers, as many as exchange");
+        if self.matrix.len() != groups {
+            return Err(GeneratorError::bad("matrix", format!("a matrix of {} rows", self.matrix.len()), expected));
+        }
+        if let Some((number, row)) = (1..).zip(&self.matrix).find(|(_, row)| row.len() != groups) {
+            let value = format!("a matrix whose row {number} has {} numbers", row.len());
+            return Err(GeneratorError::bad("matrix", value, expected));
+        }
+        for (number, row) in (1..).zip(&self.matrix) {
+            let sum: f64 = row.iter().sum();
+            if row.iter().any(|weight| !(weight.is_finite() && *weight >= 0.0)) || (sum - 1.0).abs() > TOLERANCE {
+                let value = format!("row {number} with a sum of {sum}");
+                return Err(GeneratorError::bad("matrix", value, "rows of finite numbers ≥ 0 that add up to 1"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mixing matrix K of gossip at an exchange, from 0: row i has the weights with which worker i adds the gradients of
+    /// all (T §3.3.2). With a split, rows are of groups.
+    ///
+    /// # Complexity
+    /// O(P²) with P workers.
+    ///
+    /// # Example
+    /// ```
+    /// use placebench_generator::training_steps::{Mixing, Sync, TrainingParams};
+    ///
+    /// let params = TrainingParams { workers: Some(4), sync: Sync::Gossip, mixing: Mixing::Ring, ..Default::default() };
+    /// let third = 1.0 / 3.0;
+    /// assert_eq!(params.mixing_matrix(0)[0], [third, third, 0.0, third]);
+    /// ```
+    pub fn mixing_matrix(&self, exchange: u32) -> Vec<Vec<f64>> {
+        if !self.matrix.is_empty() {
+            return self.matrix.clone();
+        }
+        let count = self.group_count() as usize;
+        let row = |worker: usize| {
+            let mut row = vec![0.0; count];
+            match self.mixing {
+                Mixing::Complete => row.fill(1.0 / count as f64),
+                Mixing::Partners | Mixing::Ring => {
+                    // Two partners that are one worker count twice.
+                    for partner in [
+                        worker,
+                        partner(worker, count, self.distance(exchange), false),
+                        partner(worker, count, self.distance(exchange), true),
+                    ] {
+                        row[partner] += 1.0 / 3.0;
+                    }
+                }
+            }
+            row
+        };
+        (0..count).map(row).collect()
+    }
+
+    /// How far away the two partners of gossip are.
+    pub(super) fn distance(&self, exchange: u32) -> usize {
+        match self.mixing {
+            Mixing::Ring | Mixing::Complete => 1,
+            Mixing::Partners => exchange as usize % (self.group_count() as usize / 2).max(1) + 1,
+        }
+    }
+}
+
+/// The worker that is `distance` before or after another on a circle of `count`.
+pub(super) fn partner(worker: usize, count: usize, distance: usize, after: bool) -> usize {
+    let distance = distance % count;
+    if after { (worker + distance) % count } else { (worker + count - distance) % count }
+}
+
+/// The longest period of Local-SGD for which convergence is proven: T^(1/4) / N^(3/4) with T iterations in all and N
+/// workers (T §3.3.1, after H. Yu, S. Yang, S. Zhu, *Parallel Restarted SGD with Faster Convergence and Less Communication*,
+/// AAAI 2019). Below 1 not even an exchange after every iteration is covered.
+///
+/// # Example
+/// ```
+/// use placebench_generator::training_steps::longest_period;
+///
+/// // A million iterations on 16 workers.
+/// assert!((longest_period(1_000_000, 16) - 3.953).abs() < 1e-3);
+/// ```
+pub fn longest_period(iterations: u64, workers: u32) -> f64 {
+    (iterations as f64).powf(0.25) / f64::from(workers).powf(0.75)
 }
 
 #[cfg(test)]
@@ -271,11 +475,58 @@ mod tests {
             ("training_steps(keep=2)", "'keep' is '2', but must be a number of at least 0 and at most 1"),
             ("training_steps(bits=33)", "'bits' is '33'"),
             ("training_steps(reduce_ops=-1)", "'reduce_ops' is '-1'"),
+            ("training_steps(workers=16, split=3)", "`split` is 3, but must be a divisor of the number of workers, 16"),
+            ("training_steps(workers=16, split=32)", "`split` is 32, but must be in [1, 16]"),
+            ("training_steps(split=4)", "`detail` is step, but must be layer with a split"),
+            ("training_steps(straggler=0.5)", "'straggler' is '0.5', but must be"),
+            ("training_steps(mixing=rings)", "'mixing' is 'rings', but must be partners, ring or complete"),
             ("tolstobrov1(compression=sparsification)", "`compression` is sparsification, but must be none or"),
         ] {
             let message = TrainingParams::preset(text).unwrap().unwrap_err();
             assert!(message.contains(expected) && !message.contains('\n'), "{message}");
         }
+    }
+
+    #[test]
+    fn a_matrix_or_a_layer_that_makes_no_sense_is_one_line() {
+        let said = |text: &str| TrainingParams::from_toml(text).unwrap_err();
+        let gossip = "workers = 2\nsync = 'gossip'\n";
+        assert!(TrainingParams::from_toml(&format!("{gossip}matrix = [[0.5, 0.5], [0, 1]]")).is_ok());
+        for (matrix, expected) in [
+            ("[[1.0]]", "`matrix` is a matrix of 1 rows, but must be 2 rows of 2 numbers, as many as exchange"),
+            ("[[1.0, 0], [1]]", "`matrix` is a matrix whose row 2 has 1 numbers, but must be 2 rows of 2 numbers"),
+            ("[[1, 0], [0, 1]]\nmixing = 'ring'", "`mixing` is given beside `matrix`, but must be left out"),
+            ("[[0.5, 0.5], [0.5, 0.6]]", "`matrix` is row 2 with a sum of 1.1, but must be rows of finite numbers ≥ 0"),
+            ("[[0.5, 0.5], [-1, 2]]", "`matrix` is row 2 with a sum of 1, but must be"),
+            ("[[0.5, 0.5], [nan, 1]]", "`matrix` is row 2 with a sum of NaN, but must be"),
+        ] {
+            assert!(
+                said(&format!("{gossip}matrix = {matrix}")).contains(expected),
+                "{}",
+                said(&format!("{gossip}matrix = {matrix}"))
+            );
+        }
+        let other = said("workers = 1\nmatrix = [[1.0]]");
+        assert!(other.contains("`matrix` is given, but must be left out, or `sync` gossip"), "{other}");
+        let layers =
+            "workers = 2\nsplit = 2\ndetail = 'layer'\nlayers = [{ name = 'a', values = 1, forward_ops = 1.0 }]";
+        assert!(said(layers).contains("'a' without outputs"), "{}", said(layers));
+        let many = layers.replace("values = 1", "values = 1, outputs = 9223372036854775807");
+        assert!(said(&many).contains("layers of at most 2^40 outputs in a batch"), "{}", said(&many));
+        assert!(
+            said("staleness = 3").contains("`staleness` is given, but must be left out, or `sync` stale_synchronous")
+        );
+        assert!(said("mixing = 'ring'").contains("`mixing` is given, but must be left out, or `sync` gossip"));
+    }
+
+    #[test]
+    fn an_open_number_of_workers_fits_the_matrix_and_the_split() {
+        let params = |text: &str| TrainingParams::from_toml(text).unwrap();
+        let matrix = params("sync = 'gossip'\nmatrix = [[0.5, 0.5], [0.5, 0.5]]");
+        assert_eq!((matrix.worker_count(), matrix.for_devices(9).worker_count()), (2, 2));
+        let split = params("split = 3\ndetail = 'layer'");
+        let on = |devices| split.for_devices(devices).worker_count();
+        assert_eq!((split.worker_count(), on(6), on(7), on(2)), (15, 6, 6, 3));
     }
 
     #[test]
