@@ -24,6 +24,12 @@ pub trait Placer: Send + Sync {
         false
     }
 
+    /// Whether the order of ops means something to the placer, such as that of a model's layers: then drawn numbers would hide
+    /// it, and it always sees the given ones.
+    fn reads_order(&self) -> bool {
+        false
+    }
+
     /// Whether the placer searches, and so cannot place without [`PlaceContext::objective`].
     fn needs_objective(&self) -> bool {
         false

@@ -13,6 +13,8 @@ pub enum Average {
     /// Mean over devices of op / speed, mean over ordered pairs of latency + size / rate (Topcuoglu et al. 2002).
     Time,
     /// Op / mean speed, mean latency + size / mean rate (L Eq. 4.2); about 41 % less for speeds U\[10, 100\].
+    ///
+    /// L's mean speed is over all devices. Here it is over those whose kind the op may use: the others say nothing about it.
     Speed,
 }
 

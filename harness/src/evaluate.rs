@@ -283,7 +283,8 @@ impl Evaluator<'_> {
         Ok(Placed::Before { decision, took })
     }
 
-    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers.
+    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers. One that reads the order of ops sees the
+    /// given ones; its placement runs under the drawn ones.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].
@@ -295,6 +296,11 @@ impl Evaluator<'_> {
     ) -> Result<Placed<'p>, EvaluationError> {
         if let Some(online) = placer.online() {
             return Ok(Placed::DuringRenumbered(online, Arc::clone(drawn)));
+        }
+        if placer.reads_order() {
+            let (decision, took) = self.decide(placer, network, self.instance)?;
+            let found = numbering::drawn_decision(drawn, self.instance, decision.clone());
+            return Ok(Placed::BeforeRenumbered { drawn: Arc::clone(drawn), found, decision, took });
         }
         let (found, took) = self.decide(placer, network, drawn.instance())?;
         let decision = numbering::given_decision(drawn, self.instance, found.clone());
@@ -514,6 +520,10 @@ impl Evaluation {
             idle_time: Some(metrics.idle_time),
             peak_memory_bytes: Some(metrics.peak_memory_bytes),
             devices_used: Some(metrics.devices_used),
+            accelerators_used: metrics.accelerators.map(|load| load.used),
+            accelerators_loaded: metrics.accelerators.map(|load| load.loaded),
+            accelerator_utilization: metrics.accelerators.map(|load| load.utilization),
+            busiest_accelerator: metrics.accelerators.and_then(|load| load.busiest_share),
             executable_mean: metrics.executable_mean,
             place_seconds: Some(self.placed_in.as_secs_f64()),
             simulate_seconds: self.executed_in.map(|took| took.as_secs_f64()),

@@ -1,7 +1,7 @@
 //! Answers of placers that saw ops and devices under drawn numbers, in the given ones.
 
 use placebench_algorithms::{Decision, Plan, Task};
-use placebench_datasets::{Instance, PlacedGraph, Renumbered, TransferId, splitmix64};
+use placebench_datasets::{DeviceId, Instance, PlacedGraph, Placement, Renumbered, TransferId, splitmix64};
 
 use crate::execute::OnlineRun;
 use crate::timeline::Choice;
@@ -37,6 +37,19 @@ pub(crate) fn given_decision(drawn: &Renumbered, given: &Instance, decision: Dec
         Plan { tasks: plan.tasks.into_iter().map(task).collect(), makespan: plan.makespan }
     });
     Decision { placement, plan, repaired: decision.repaired }
+}
+
+/// A placement of the given numbers, in the drawn ones. Who reads the order of ops makes no plan.
+pub(crate) fn drawn_decision(drawn: &Renumbered, given: &Instance, decision: Decision) -> Decision {
+    let (devices, count) = (decision.placement.devices(), given.cluster().device_count());
+    if devices.len() != given.graph().op_count() || devices.iter().any(|device| device.index() >= count) {
+        return decision;
+    }
+    let mut there = vec![DeviceId::default(); count];
+    (0..count).map(DeviceId::new).for_each(|device| there[drawn.given_device(device).index()] = device);
+    let ops = drawn.instance().graph().op_ids();
+    let placement = Placement::new(ops.map(|op| there[devices[drawn.given_op(op).index()].index()]).collect());
+    Decision { placement, plan: None, repaired: decision.repaired }
 }
 
 /// A run in which a placer chose devices under the drawn numbers, in the given ones.

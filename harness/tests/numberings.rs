@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placebench_algorithms::{Placer, RegistryEntry, Scheduler, Spec, StopToken, registry};
 use placebench_datasets::{Instance, Renumbered};
-use placebench_harness::evaluate::Evaluator;
+use placebench_harness::evaluate::{Evaluator, Placed};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use placebench_harness::runner::{Silent, run};
@@ -15,12 +15,15 @@ fn problem(graph: &str, cluster: &str) -> Instance {
     Problem::new(&GraphEntry::named(graph).unwrap(), &cluster, 1).unwrap().instance
 }
 
-/// Every placer that does not search, with its name.
+/// Every placer that does not search and to which numbers mean nothing, with its name.
 fn placers() -> Vec<(String, Box<dyn Placer>)> {
     let make = |entry: &'static RegistryEntry<dyn Placer>| {
         (entry.name.clone(), entry.make(&Spec { name: entry.name.clone(), params: Vec::new() }).unwrap())
     };
-    registry::placers().map(make).filter(|(name, placer)| !placer.uses_objective() && name != "optimal").collect()
+    registry::placers()
+        .map(make)
+        .filter(|(name, placer)| !placer.uses_objective() && !placer.reads_order() && name != "optimal")
+        .collect()
 }
 
 fn makespan(
@@ -38,6 +41,25 @@ fn makespan(
     };
     // The validator checks the translated timeline against the given instance.
     evaluator.execute(&placed.unwrap(), Some(scheduler), &Simulator::new(network)).unwrap().metrics.makespan
+}
+
+/// The order of a model's layers is that of its ops' numbers: drawn ones would hide it.
+#[test]
+fn who_reads_the_order_of_ops_places_as_under_the_given_numbers() {
+    let instance = problem("lstm_lm", "gtx1080x2");
+    let expert = registry::placer(&"expert".parse().unwrap()).unwrap();
+    let stop = StopToken::default();
+    let evaluator = Evaluator { instance: &instance, reference: None, seed: 7, stop: &stop };
+    let network = NETWORK_MODELS[0];
+    let Placed::Before { decision: given, .. } = evaluator.place(&*expert, network).unwrap() else { panic!() };
+    for seed in 0..8 {
+        let drawn = Arc::new(Renumbered::draw(&instance, seed));
+        let placed = evaluator.place_renumbered(&*expert, network, &drawn).unwrap();
+        let Placed::BeforeRenumbered { decision, found, .. } = &placed else { panic!() };
+        assert_eq!(decision.placement, given.placement);
+        // The run goes on under the drawn numbers, with this placement.
+        assert_eq!(drawn.given_placement(&found.placement), given.placement);
+    }
 }
 
 /// Schedulers and networks break ties by numbers, too: the run goes on under those that the placer saw. On convnet under

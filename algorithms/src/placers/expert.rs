@@ -58,6 +58,10 @@ impl Algorithm for Expert {
 }
 
 impl Placer for Expert {
+    fn reads_order(&self) -> bool {
+        true
+    }
+
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let layers = instance.graph().layers().filter(|layers| !layers.labels().is_empty()).ok_or_else(|| {
             PlaceError::Unsupported(
