@@ -1,6 +1,6 @@
 //! What a validated timeline is worth: makespan, traffic, balance, memory.
 
-use placebench_datasets::{PlacedGraph, Time};
+use placebench_datasets::{Kind, PlacedGraph, Time};
 
 use crate::memory::MemoryUse;
 use crate::timeline::Timeline;
@@ -29,8 +29,44 @@ pub struct Metrics {
     pub peak_memory_bytes: u64,
     /// Devices with at least one op.
     pub devices_used: u64,
+    /// How the load is spread over accelerators; `None` without accelerators, or if the makespan is 0.
+    pub accelerators: Option<AcceleratorLoad>,
     /// Mean number of executable tasks on a device when it decides (L Fig. 7.10); `None` without decisions.
     pub executable_mean: Option<f64>,
+}
+
+/// How the load is spread over the accelerators of a cluster: the devices that are not CPUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AcceleratorLoad {
+    /// Accelerators that are busy for at least a hundredth of the makespan.
+    pub used: u64,
+    /// Accelerators that are busy at least half as long as the busiest; 0 if none is ever busy.
+    pub loaded: u64,
+    /// Their busy time / (their number · makespan).
+    pub utilization: f64,
+    /// The busy time of the busiest / that of all of them; `None` if none is ever busy.
+    pub busiest_share: Option<f64>,
+}
+
+impl AcceleratorLoad {
+    /// Less than this share of the makespan is no use: a plot of the devices over time does not show it.
+    const USED: f64 = 0.01;
+
+    /// Of the busy times of the accelerators.
+    fn new(busy: &[Time], makespan: Time) -> Option<Self> {
+        if busy.is_empty() || makespan <= 0.0 {
+            return None;
+        }
+        let total: f64 = busy.iter().sum();
+        let most = busy.iter().copied().fold(0.0, f64::max);
+        let count = |least: f64| busy.iter().filter(|&&time| time > 0.0 && time >= least).count() as u64;
+        Some(Self {
+            used: count(Self::USED * makespan),
+            loaded: count(most / 2.0),
+            utilization: total / (busy.len() as f64 * makespan),
+            busiest_share: (total > 0.0).then(|| most / total),
+        })
+    }
 }
 
 impl Metrics {
@@ -48,6 +84,8 @@ impl Metrics {
         let cut = graph.edges().filter(|(op, edge)| placed.device_of(*op) != placed.device_of(edge.op));
         let (cut_edges, cut_bytes) =
             cut.fold((0, 0u64), |(count, bytes), (_, edge)| (count + 1, bytes.saturating_add(graph.edge_bytes(edge))));
+        let accelerators = cluster.device_ids().filter(|&device| cluster.device(device).kind != Kind::Cpu);
+        let accelerators: Vec<Time> = accelerators.map(|device| busy[device.index()]).collect();
         let mut used = vec![false; cluster.device_count()];
         for op in graph.op_ids() {
             used[placed.device_of(op).index()] = true;
@@ -63,6 +101,7 @@ impl Metrics {
             idle_time: devices * makespan - total,
             peak_memory_bytes: memory.max_peak_bytes(),
             devices_used: used.into_iter().filter(|&used| used).count() as u64,
+            accelerators: AcceleratorLoad::new(&accelerators, makespan),
             executable_mean: timeline.mean_executable(),
         }
     }
@@ -102,5 +141,17 @@ mod tests {
         assert_eq!(metrics.idle_time, 5.0);
         assert_eq!(metrics.devices_used, 2);
         assert_eq!(metrics.peak_memory_bytes, 45);
+        assert_eq!(metrics.accelerators, None, "there are CPUs alone");
+    }
+
+    #[test]
+    fn an_accelerator_is_used_from_a_hundredth_of_the_makespan_and_loaded_from_half_of_the_busiest() {
+        let load = AcceleratorLoad::new(&[8.0, 4.0, 3.9, 0.1, 0.09, 0.0], 10.0).unwrap();
+        assert_eq!((load.used, load.loaded), (4, 2));
+        assert_eq!((load.utilization, load.busiest_share), (16.09 / 60.0, Some(8.0 / 16.09)));
+        let idle = AcceleratorLoad { used: 0, loaded: 0, utilization: 0.0, busiest_share: None };
+        assert_eq!(AcceleratorLoad::new(&[0.0, 0.0], 10.0), Some(idle));
+        assert_eq!(AcceleratorLoad::new(&[], 10.0), None);
+        assert_eq!(AcceleratorLoad::new(&[0.0], 0.0), None);
     }
 }

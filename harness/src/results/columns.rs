@@ -214,6 +214,21 @@ macro_rules! columns {
             peak_memory_bytes: Option<u64> = Bytes, "peak memory", metric(PeakMemoryBytes, "memory", Less);
             /// Devices with at least one op.
             devices_used: Option<u64> = Count, "devices used", metric(DevicesUsed, "devices", Less);
+            /// Accelerators (devices other than CPUs) that are busy for at least a hundredth of the makespan; empty without
+            /// accelerators, or if the makespan is 0.
+            #[serde(default)]
+            accelerators_used: Option<u64> = Count, "accelerators used", metric(AcceleratorsUsed, "used", Less);
+            /// Accelerators that are busy at least half as long as the busiest.
+            #[serde(default)]
+            accelerators_loaded: Option<u64> = Count, "accelerators loaded", metric(AcceleratorsLoaded, "loaded", More);
+            /// Busy time of the accelerators / (their number · makespan).
+            #[serde(default)]
+            accelerator_utilization: Option<f64> = Share, "utilization of accelerators",
+                metric(AcceleratorUtilization, "accelerator_util", More);
+            /// Busy time of the busiest accelerator / that of all of them.
+            #[serde(default)]
+            busiest_accelerator: Option<f64> = Share, "share of the busiest accelerator",
+                metric(BusiestAccelerator, "busiest", Less);
             /// Mean number of executable ops on a device when it decides; empty if `scheduler` is `online`.
             executable_mean: Option<f64> = Ratio, "executable ops", metric(ExecutableMean, "executable", Less);
             /// Wall-clock seconds to place; the same for all schedulers of one placement. If `scheduler` is `online`, of

@@ -93,6 +93,20 @@ impl Filter {
         self
     }
 
+    /// The filter with one more value of a column.
+    #[must_use]
+    pub fn and_one(mut self, column: Column, value: &str) -> Self {
+        self.columns.entry(column).or_default().push(value.to_owned());
+        self
+    }
+
+    /// The filter without what it says of some columns.
+    #[must_use]
+    pub fn without(mut self, columns: &[Column]) -> Self {
+        self.columns.retain(|column, _| !columns.contains(column));
+        self
+    }
+
     /// Whether a row passes, as an expression over the columns of a [`Table`].
     pub fn expr(&self) -> Expr {
         let columns = self.columns.iter().map(|(column, values)| column.is_one_of(values));

@@ -47,6 +47,8 @@ macro_rules! metrics {
             /// Time that the busiest device waits, for training graphs a step: makespan − its busy time. For workers of
             /// equal speed that wait while they exchange, it is the time of communication.
             communication_time = Time, "communication", metric(CommunicationTime, "communication", Less);
+            /// Share of the makespan that the busiest device waits: communication time / time of a step.
+            waiting = Ratio, "waiting / makespan", metric(Waiting, "waiting", Less);
             /// Makespan / that of a reference run, as a geometric mean. Only a history of runs has it.
             makespan_ratio = Ratio, "makespan / reference", metric(MakespanRatio, "ratio", Less);
             /// Cells without a result. Only a history of runs has it.
@@ -156,6 +158,7 @@ impl Metric {
         let value = match self {
             Self::StepTime => col("makespan") / col("steps"),
             Self::CommunicationTime => communication(),
+            Self::Waiting => communication() * col("steps") / col("makespan"),
             Self::MakespanRatio | Self::Failed => lit(NULL),
             _ => col(self.column()),
         };

@@ -115,6 +115,12 @@ impl GridCell {
         Some(own.iter().sum::<f64>() / width as f64).filter(|value| !value.is_nan())
     }
 
+    /// The values under all numberings of the first draw, then of the next; `None` if any has none.
+    pub fn samples(&self) -> Option<impl Iterator<Item = f64>> {
+        let is_there = self.values.iter().all(|value| !value.is_nan());
+        is_there.then(|| self.values.iter().copied())
+    }
+
     /// The least and the largest value under any numbering of any draw; `None` if any has none, or there is but one.
     pub fn range(&self) -> Option<[f64; 2]> {
         if self.values.len() < 2 || self.values.iter().any(|value| value.is_nan()) {
