@@ -21,8 +21,9 @@ mod terminal;
 
 pub use agreement_text::agreement_table;
 pub use claims::{
-    Checked, CheckedError, Claim, ClaimOutcome, ClaimRatio, ClaimRecord, ClaimVerdict, Claims, ClaimsDocument, Part,
-    Reading, ReadingRecord, Repetitions, SOURCES, Standing, Taken, VerdictRecord, claims_markdown, claims_of, document,
+    CONTROLS, Checked, CheckedError, Claim, ClaimOutcome, ClaimRatio, ClaimRecord, ClaimVerdict, Claims,
+    ClaimsDocument, Dimension, FigureOrder, OrderAgreement, OrderRecord, OrderValues, Part, Reading, ReadingOption,
+    ReadingRecord, Repetitions, SOURCES, Standing, Taken, VerdictRecord, claims_markdown, claims_of, document,
 };
 pub use comparison::{
     ComparisonDocument, Limits, PlacerTrend, Trend, comparison_markdown, comparison_text, ranking_notes, ranking_table,

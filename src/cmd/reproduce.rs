@@ -7,14 +7,15 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use placebench::base::did_you_mean;
 use placebench::harness::results::{Row, Table};
-use placebench::harness::runner::read_run;
-use placebench::harness::suite::{RunPlan, Suite};
+use placebench::harness::runner::{RunState, table_of};
+use placebench::harness::suite::Suite;
 use placebench::reports::{
     Checked, Claims, ClaimsDocument, Made, Outputs, Part, SOURCES, claims_markdown, claims_of, document, figures_of,
     training_steps, write_figures,
 };
 use serde::Serialize;
 
+use super::filter::{Where, unfinished};
 use super::launcher::LauncherArgs;
 use super::run::{self, Ended};
 use crate::interrupt::INTERRUPTED;
@@ -131,7 +132,12 @@ struct Evidence {
 /// The run in a folder, or a new one; `None` if Ctrl-C stopped it.
 fn evidence(args: &Args, claims: &Claims, folder: Option<&Path>) -> anyhow::Result<Option<Evidence>> {
     let (suite, rows, folder) = match folder {
-        Some(folder) => (Suite::read(&folder.join("suite.toml"))?, read_run(folder)?, folder.to_owned()),
+        Some(folder) => {
+            if args.docs.is_some() && table_of(folder).1 == RunState::Unfinished {
+                bail!("{}: finish it first with `placebench run --resume {}`", unfinished(folder), folder.display());
+            }
+            (Suite::read(&folder.join("suite.toml"))?, Where::default().table_of(folder)?.rows()?, folder.to_owned())
+        }
         None => {
             let (launcher, threads) = (args.launcher.clone(), claims.threads);
             let run_args = run::Args::of_suite(&claims.suite, args.quiet, args.repetitions, threads, launcher);
@@ -161,8 +167,7 @@ fn write_docs(args: &Args, docs: &Path, form: Form) -> anyhow::Result<ExitCode> 
         };
         let checked = Checked::new(&claims, &evidence.rows, &evidence.steps)?;
         write(&groups.join(format!("{name}.tsv")), &checked.to_tsv(&claims))?;
-        let cells = RunPlan::new(evidence.suite)?.cells.len();
-        parts.push(Part { name: name.to_owned(), claims, checked, cells });
+        parts.push(Part::new(name, claims, checked, evidence.suite).map_err(|error| anyhow!("{name}: {error}"))?);
     }
     let path = docs.join("REPRODUCTION.md");
     write(&path, &document(&parts))?;

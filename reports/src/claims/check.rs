@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use placebench_harness::results::grid::{Grid, GridError};
-use placebench_harness::results::{Table, lists, values};
+use placebench_harness::results::grid::GridError;
+use placebench_harness::results::{Metric, Table, lists, values};
 use polars::prelude::*;
 use serde::Serialize;
 
 use super::bootstrap::Resamples;
-use super::cells::cells;
-use super::{Claim, Repetitions};
+use super::cells::CellsOf;
+use super::{Claim, Reading, Repetitions};
 
 /// One ratio (or correlation) of a claim.
 ///
@@ -45,6 +45,10 @@ fn with_intervals(sampled: Vec<Sampled>) -> Vec<ClaimRatio> {
     sampled.into_iter().map(group).collect()
 }
 
+/// The columns that tell draws of cells apart.
+const DRAW: [&str; 9] =
+    ["graph", "cluster", "kinds", "network", "executor", "placer", "placer_spec", "scheduler", "repetition"];
+
 /// Digits of numbers that are compared.
 const DIGITS: usize = 9;
 
@@ -75,13 +79,35 @@ impl Claim {
     /// # Errors
     /// If a cell is in the table twice, or Polars refuses.
     pub fn groups(&self, table: &Table) -> Result<Vec<ClaimRatio>, GridError> {
+        self.groups_of(&mut CellsOf::new(table.clone()))
+    }
+
+    /// As [`Claim::groups`], of cells that claims share.
+    pub(super) fn groups_of(&self, cells: &mut CellsOf) -> Result<Vec<ClaimRatio>, GridError> {
         let Some(metric) = self.metric else { return Ok(Vec::new()) };
-        let grid = Grid::new(table, metric, self.correlates_with.as_slice())?;
-        let cells = cells(&grid, self.correlates_with)?;
+        let mut counted = cells.by(metric, self.correlates_with)?.lazy().filter(self.spares_controls());
+        if self.distributes {
+            // Both tables are of the same draws.
+            let used = cells.by(Metric::AcceleratorsUsed, None)?.lazy().rename(["value"], ["used"], true);
+            let on: Vec<Expr> = DRAW.map(col).to_vec();
+            counted = counted.join(
+                used.select([on.clone(), vec![col("used")]].concat()),
+                on.clone(),
+                on,
+                JoinArgs::new(JoinType::Left),
+            );
+        }
+        let cells = counted.collect()?;
         Ok(match self.correlates_with {
             None => self.ratios(cells)?,
             Some(_) => self.correlations(cells)?,
         })
+    }
+
+    /// The claim with the metrics of a reading.
+    pub(super) fn under(&self, reading: &Reading) -> Self {
+        let read = |metric: Option<Metric>| metric.map(|metric| reading.metric(metric));
+        Self { metric: read(self.metric), correlates_with: read(self.correlates_with), ..self.clone() }
     }
 
     /// The columns of `each` as `each0`, `each1`, …, for queries to group by.
@@ -115,7 +141,11 @@ impl Claim {
         let mut lists_of = Vec::new();
         for (alternatives, name) in sides.iter().zip(["numerator", "denominator"]) {
             for (index, (_, filter)) in alternatives.iter().enumerate() {
-                lists_of.push(col("value").filter(filter.expr()).alias(format!("{name}{index}")));
+                let filter = match self.distributes && name == "numerator" {
+                    true => filter.expr().and(col("used").gt_eq(lit(2.0))),
+                    false => filter.expr(),
+                };
+                lists_of.push(col("value").filter(filter).alias(format!("{name}{index}")));
             }
         }
         let frame = cells
@@ -235,15 +265,19 @@ impl Samples {
                 logs.into_iter().map(one).collect()
             }
             Repetitions::Spread => {
-                let spread = |side: fn(&(f64, f64)) -> f64| {
-                    let values = self.sides.iter().map(side);
-                    let (least, most) =
-                        values.fold((f64::INFINITY, 0.0f64), |(least, most), v| (least.min(v), most.max(v)));
-                    most / least
+                let spread = |sides: &[(f64, f64)]| {
+                    let of = |side: fn(&(f64, f64)) -> f64| {
+                        let values = sides.iter().map(side);
+                        let (least, most) =
+                            values.fold((f64::INFINITY, 0.0f64), |(least, most), v| (least.min(v), most.max(v)));
+                        most / least
+                    };
+                    Some((of(|(a, _)| *a) / of(|(_, b)| *b)).ln()).filter(|log| log.is_finite())
                 };
-                let log = (spread(|(a, _)| *a) / spread(|(_, b)| *b)).ln();
-                let finite = log.is_finite().then(|| group(label, log, Resamples::default(), rows, logs.len()));
-                finite.into_iter().collect()
+                let found = spread(&self.sides);
+                let count = logs.len();
+                let resamples = Resamples::new(&[self.sides], |groups| spread(&groups[0]));
+                found.into_iter().map(|log| group(label.clone(), log, resamples.clone(), rows, count)).collect()
             }
         }
     }
@@ -299,6 +333,32 @@ mod tests {
         assert_eq!(groups.iter().map(|group| group.samples).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(groups.iter().map(|group| group.rows).sum::<usize>(), 8);
         assert_eq!(claim.judge(&groups).outcome, ClaimOutcome::Holds);
+    }
+
+    #[test]
+    fn controls_count_only_where_they_are_named_and_one_device_distributes_nothing() {
+        let mut rows = rows();
+        rows.retain(|row| row.graph == "a" && row.scheduler == "pct");
+        for row in &mut rows {
+            // Heft uses two accelerators in one of its draws.
+            row.accelerators_used = Some(if row.placer == "heft" && row.repetition == 0 { 2 } else { 1 });
+        }
+        let table = Table::new(&rows).unwrap();
+        let found = |text: &str| -> Vec<(String, usize)> {
+            let groups = claim(text).groups(&table).unwrap();
+            groups.into_iter().map(|group| (group.label, group.samples)).collect()
+        };
+        let all = "numerator = {scheduler = ['pct']}\neach = ['placer']\nbelow = 9";
+        assert_eq!(found(all), [("heft".to_owned(), 2)]);
+        let named =
+            "where = {placer = ['random', 'heft']}\nnumerator = {scheduler = ['pct']}\neach = ['placer']\nbelow = 9";
+        assert_eq!(found(named), [("heft".to_owned(), 2), ("random".to_owned(), 2)]);
+        let against = "numerator = {placer = ['heft']}\ndenominator = {placer = ['random']}\nbelow = 9";
+        assert_eq!(found(against), [(String::new(), 2)]);
+        assert_eq!(found(&format!("{against}\ndistributes = true")), [(String::new(), 1)]);
+        let turned =
+            "numerator = {placer = ['random']}\ndenominator = {placer = ['heft']}\nbelow = 9\ndistributes = true";
+        assert_eq!(found(turned), []);
     }
 
     #[test]
@@ -384,10 +444,12 @@ mod tests {
 
     #[test]
     fn a_claim_of_correlation_is_checked_by_ranks() {
-        let text = "where = {graph = ['a']}\ncorrelates_with = 'traffic_bytes'\neach = ['graph']\nabove = 0.5";
+        let text = "where = {graph = ['a'], placer = ['heft', 'random']}\ncorrelates_with = 'traffic_bytes'\neach = ['graph']\nabove = 0.5";
         // Makespans 10, 15, 20, 30; traffic 0, 0, 3.5, 3.5: ranks 1 2 3 4 and 1.5 1.5 3.5 3.5.
         let groups = claim(text).groups(&table()).unwrap();
         assert_eq!((groups[0].value, groups[0].samples, groups[0].rows), (rounded(4.0 / 20f64.sqrt()), 4, 8));
+        let none = Table::new(&rows()).unwrap().filter(lit(false)).unwrap();
+        assert_eq!(claim(text).groups(&none).unwrap(), []);
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[9.0, 5.0, 2.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[4.0, 4.0, 4.0]), None);
     }

@@ -1,10 +1,12 @@
 //! The rows of a run under a reading, called as claims call them.
 
+use std::collections::BTreeMap;
+
 use placebench_algorithms::Spec;
-use placebench_harness::results::{Row, Table};
+use placebench_harness::results::{Metric, Row, Table};
 use polars::prelude::PolarsResult;
 
-use super::Reading;
+use super::{Claim, Reading};
 
 impl Reading {
     /// The rows that count under this reading, of all `readings` of a source, under the names that claims use.
@@ -14,10 +16,13 @@ impl Reading {
     ///
     /// # Errors
     /// If Polars refuses.
-    pub fn rows(&self, rows: &[Row], readings: &[Self]) -> PolarsResult<Table> {
-        let renamed = |row: &Row| {
+    pub fn rows<'a>(&self, rows: &'a [Row], readings: &[Self]) -> PolarsResult<Table> {
+        let mut placers: BTreeMap<&str, Option<String>> = BTreeMap::new();
+        let mut named = Vec::new();
+        let renamed = |row: &'a Row| {
             let cluster = self.cluster(&row.cluster, readings)?;
-            let placer = self.placer(row.placer_spec.as_ref().unwrap_or(&row.placer), readings)?;
+            let spec = row.placer_spec.as_ref().unwrap_or(&row.placer);
+            let placer = placers.entry(spec).or_insert_with(|| self.placer(spec, readings)).clone()?;
             let mut row = Row { cluster, ..row.clone() };
             match &mut row.placer_spec {
                 Some(spec) => *spec = placer,
@@ -25,18 +30,37 @@ impl Reading {
             }
             Some(row)
         };
-        let rows: Vec<Row> = rows.iter().filter_map(renamed).collect();
+        let mut rows: Vec<Row> = rows.iter().filter_map(renamed).collect();
+        // Claims may name a graph with what follows, too.
+        named.extend(rows.iter().filter_map(|row| Some(Row { graph: self.graph(&row.graph)?, ..row.clone() })));
+        rows.append(&mut named);
         Table::new(&rows)?.filter(self.only.expr())
     }
 
+    /// What a claim sees of this reading: readings that agree in it give the same groups.
+    pub(super) fn seen_by(&self, claim: &Claim) -> String {
+        let names = claim.placer_names();
+        let seen = |(name, _): &(&String, _)| names.is_empty() || names.contains(*name);
+        let placers: BTreeMap<_, _> = self.placers.iter().filter(seen).collect();
+        let metrics = [claim.metric, claim.correlates_with].map(|named| named.map(|named| self.metric(named)));
+        format!("{:?} {} {} {placers:?} {metrics:?}", self.only, self.suffix, self.graphs)
+    }
+
+    /// The metric that counts where claims name this one.
+    pub(super) fn metric(&self, named: Metric) -> Metric {
+        self.metrics.get(named.column()).copied().unwrap_or(named)
+    }
+
     /// What claims call a cluster of the suite; `None` if it belongs to other readings.
-    fn cluster(&self, label: &str, readings: &[Self]) -> Option<String> {
-        if let Some((name, _)) = self.clusters.iter().find(|(_, stands)| *stands == label) {
-            return Some(name.clone());
-        }
-        let replaced = self.clusters.contains_key(label);
-        let of_others = readings.iter().any(|other| other.clusters.values().any(|stands| stands == label));
-        (!replaced && !of_others).then(|| label.to_owned())
+    pub(super) fn cluster(&self, label: &str, readings: &[Self]) -> Option<String> {
+        let suffixes = readings.iter().map(|reading| reading.suffix.as_str()).filter(|suffix| label.ends_with(suffix));
+        let longest = suffixes.max_by_key(|suffix| suffix.len()).unwrap_or_default();
+        (longest == self.suffix).then(|| label[..label.len() - longest.len()].to_owned())
+    }
+
+    /// What claims call a graph of the suite that this reading counts, if that is not its name.
+    pub(super) fn graph(&self, label: &str) -> Option<String> {
+        label.strip_suffix(self.graphs.as_str()).filter(|_| !self.graphs.is_empty()).map(str::to_owned)
     }
 
     /// What claims call a placer of the suite: without the parameters that readings set; `None` if it has others of them
@@ -66,42 +90,44 @@ mod tests {
     use super::*;
     use crate::summary::tests::rows;
 
+    /// Cells of a layer or a step, edges parallel or simple with clusters of their own, vertices of scoring.
     fn readings() -> Vec<Reading> {
-        #[derive(serde::Deserialize)]
-        struct List {
-            reading: Vec<Reading>,
-        }
-        let text = "[[reading]]\nname = 'A'\ntext = ''\nplacers = { cluster_load = { cells = 'layer' } }\n\
-                    [[reading]]\nname = 'B'\ntext = ''\nclusters = { c = 'd' }\n\
-                    placers = { cluster_load = { cells = 'layer', edges = 'simple' }, scoring = { vertex = 'one' } }\n\
-                    [[reading]]\nname = 'C'\ntext = ''\n";
-        toml::from_str::<List>(text).unwrap().reading
+        let text = "suite = 's'\ntitle = ''\nsource = ''\nclaim = []\n\
+                    [[dimension]]\nname = 'cells'\n[[dimension.option]]\nname = 'layer'\ntext = ''\n\
+                    placers = { cluster_load = { cells = 'layer' } }\n[[dimension.option]]\nname = 'step'\ntext = ''\n\
+                    [[dimension]]\nname = 'edges'\n[[dimension.option]]\nname = 'parallel'\ntext = ''\n\
+                    [[dimension.option]]\nname = 'simple'\ntext = ''\nsuffix = '_d'\n\
+                    placers = { cluster_load = { edges = 'simple' }, scoring = { vertex = 'one' } }\n";
+        super::super::Claims::parse(text).unwrap().readings
     }
 
     #[test]
     fn a_placer_counts_under_the_reading_whose_parameters_it_has_and_no_other() {
         let readings = readings();
+        let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+        assert_eq!(names, ["layer, parallel", "layer, simple", "step, parallel", "step, simple"]);
         let placers = |text: &str| {
             let called = readings.iter().map(|reading| reading.placer(text, &readings));
             called.collect::<Vec<_>>()
         };
         let called = |text: &str| Some(text.to_owned());
-        assert_eq!(placers("cluster_load(cells=layer)"), [called("cluster_load"), None, None]);
-        assert_eq!(placers("cluster_load(edges=simple, cells=layer)"), [None, called("cluster_load"), None]);
-        assert_eq!(placers("cluster_load"), [None, None, called("cluster_load")]);
-        assert_eq!(placers("cluster_load(cells=step)"), [None, None, None]);
+        assert_eq!(placers("cluster_load(cells=layer)"), [called("cluster_load"), None, None, None]);
+        assert_eq!(placers("cluster_load(edges=simple, cells=layer)"), [None, called("cluster_load"), None, None]);
+        assert_eq!(placers("cluster_load"), [None, None, called("cluster_load"), None]);
+        assert_eq!(placers("cluster_load(edges=simple)"), [None, None, None, called("cluster_load")]);
+        assert_eq!(placers("cluster_load(cells=step)"), [None, None, None, None]);
         let alpha = "scoring(alpha=1.1)";
-        assert_eq!(placers(alpha), [called(alpha), None, called(alpha)]);
-        assert_eq!(placers("scoring(alpha=1.1, vertex=one)"), [None, called(alpha), None]);
-        assert_eq!(placers("heft(average=speed)"), vec![called("heft(average=speed)"); 3]);
+        assert_eq!(placers(alpha), [called(alpha), None, called(alpha), None]);
+        assert_eq!(placers("scoring(alpha=1.1, vertex=one)"), [None, called(alpha), None, called(alpha)]);
+        assert_eq!(placers("heft(average=speed)"), vec![called("heft(average=speed)"); 4]);
     }
 
     #[test]
-    fn a_cluster_that_stands_for_another_has_its_name_and_the_other_is_gone() {
+    fn a_cluster_of_another_reading_is_gone_and_one_of_this_has_the_name_that_claims_use() {
         let readings = readings();
         let mut rows = rows();
         for row in rows.iter_mut().filter(|row| row.repetition == 1) {
-            row.cluster = "d".into();
+            row.cluster = "c_d".into();
         }
         let heights = |reading: &Reading| {
             let table = reading.rows(&rows, &readings).unwrap();

@@ -17,6 +17,18 @@ pub enum ClaimOutcome {
 }
 
 impl ClaimOutcome {
+    /// What becomes of several claims together: all must hold. Those that cannot be tested do not count, unless all are such.
+    pub(super) fn all<'a>(outcomes: impl Iterator<Item = &'a Self>) -> Self {
+        let rank = |outcome: &Self| match outcome {
+            Self::Fails => 3,
+            Self::NotDecided => 2,
+            Self::Holds => 1,
+            Self::CannotBeTested(_) => 0,
+        };
+        let worst = outcomes.max_by_key(|outcome| rank(outcome));
+        worst.cloned().unwrap_or_else(|| Self::CannotBeTested("there is no claim".to_owned()))
+    }
+
     /// The verdict in words.
     pub fn words(&self) -> &'static str {
         match self {
@@ -84,6 +96,8 @@ impl Standing {
 pub struct ClaimVerdict {
     /// Mean of the ratios: geometric, of correlations arithmetic.
     pub mean: Option<f64>,
+    /// The 95 % interval of the mean over groups.
+    pub interval: Option<(f64, f64)>,
     /// Ratios that are within the limits with their intervals.
     pub within: usize,
     /// Ratios whose intervals do not reach the limits.
@@ -128,7 +142,10 @@ impl Claim {
         let (mean, interval) = mean_interval(groups, self.correlates_with.is_none());
         let outcome = match (mean, self.on_average) {
             (None, _) => {
-                let nothing = || "the run has no rows to compare".to_owned();
+                let nothing = || match self.distributes {
+                    true => "no draw distributes its ops over several accelerators".to_owned(),
+                    false => "the run has no rows to compare".to_owned(),
+                };
                 ClaimOutcome::CannotBeTested(self.cannot_be_tested.clone().unwrap_or_else(nothing))
             }
             (Some(mean), true) => match self.place(interval.unwrap_or((mean, mean))) {
@@ -142,7 +159,7 @@ impl Claim {
                 (false, false) => ClaimOutcome::NotDecided,
             },
         };
-        ClaimVerdict { mean, within, outside, outcome }
+        ClaimVerdict { mean, interval, within, outside, outcome }
     }
 
     /// Whether a group is within the limits with its interval.

@@ -20,10 +20,11 @@ pub(super) fn section(rows: &[Row], suite: &Suite) -> Result<String, GridError> 
     let checked = Checked::new(&claims, rows, &training_steps(suite))?;
     let source = escape(&claims.source);
     let counted = escape(&counts(&claims, &checked).replace("**", ""));
-    let readings: String = claims
-        .readings
-        .iter()
-        .map(|reading| format!("<dt>{}</dt><dd>{}</dd>\n", escape(&reading.name), escape(&reading.text)))
+    let options = claims.dimensions.iter().flat_map(|of| of.options.iter().map(move |option| (&of.name, option)));
+    let readings: String = options
+        .map(|(of, option)| {
+            format!("<dt>{}: {}</dt><dd>{}</dd>\n", escape(of), escape(&option.name), escape(&option.text))
+        })
         .collect();
     let table = grid(&claims_table(&claims, &checked));
     Ok(format!(
@@ -52,15 +53,22 @@ mod tests {
         let html = section(&rows("tolstobrov"), &suite).unwrap();
         let claims = claims_of("tolstobrov").unwrap().unwrap();
         assert!(html.starts_with("<section id=\"claims\"") && html.contains(&escape(&claims.source)), "{html}");
-        for reading in &claims.readings {
-            let line = format!("<dt>{}</dt><dd>{}</dd>", escape(&reading.name), escape(&reading.text));
+        for option in claims.dimensions.iter().flat_map(|of| &of.options) {
+            let line = format!("{}</dt><dd>{}</dd>", escape(&option.name), escape(&option.text));
             assert!(html.contains(&line), "{line}");
         }
         for claim in &claims.claims {
             assert!(html.contains(&escape(&claim.text)), "{}", claim.text);
         }
         // The rows are of other graphs: nothing can be said.
-        assert!(html.contains(&format!("Of {} claims 0 hold", claims.claims.len())), "{html}");
+        assert!(
+            html.contains(&format!(
+                "Of {} sentences ({} claims) 0 hold",
+                claims.sentences().len(),
+                claims.claims.len()
+            )),
+            "{html}"
+        );
         assert!(!html.contains("**") && html.contains("placebench reproduce tolstobrov"), "{html}");
     }
 

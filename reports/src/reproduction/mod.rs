@@ -20,6 +20,7 @@ use serde::Deserialize;
 pub use write::{Made, Outputs, write_figures};
 
 use crate::FigureKind;
+use crate::export::TextTable;
 use crate::figure::{Quantity, Unit};
 
 /// The figures and tables of a source.
@@ -122,6 +123,9 @@ pub struct TableEntry {
     /// Values are how many times that of this graph they are contained in: baseline / graph.
     #[serde(default)]
     pub baseline: Option<String>,
+    /// What the source prints: by graph, the cells after its name.
+    #[serde(default)]
+    pub printed: BTreeMap<String, Vec<String>>,
 }
 
 /// Why a figure or table that should be made was not.
@@ -165,6 +169,27 @@ pub fn figures_of(name: &str) -> Option<Result<Figures, String>> {
         _ => return None,
     };
     Some(toml::from_str(text).map_err(|error| error.message().to_owned()))
+}
+
+/// The tables of numbers that a source prints, with their captions: ours, and in brackets the source's where it differs.
+///
+/// # Errors
+/// If a graph cannot be made.
+pub(crate) fn printed_tables(name: &str, suite: &Suite) -> Result<Vec<(String, TextTable)>, String> {
+    let Some(figures) = figures_of(name) else { return Ok(Vec::new()) };
+    let beside = |entry: &TableEntry| {
+        let mut table = tables::properties(entry, suite)?;
+        for row in &mut table.rows {
+            let printed = entry.printed.get(&row[0]).map(Vec::as_slice).unwrap_or_default();
+            for (ours, printed) in row[1..].iter_mut().zip(printed) {
+                if ours.parse::<f64>().ok() != printed.parse().ok() {
+                    *ours = format!("{ours} ({printed})");
+                }
+            }
+        }
+        Ok((format!("Table {}, {}", entry.number, entry.caption), table))
+    };
+    figures?.tables.iter().filter(|entry| !entry.printed.is_empty()).map(beside).collect()
 }
 
 /// The training steps in each graph of a suite that consists of them.

@@ -135,7 +135,26 @@ mod tests {
     }
 
     fn entry(graphs: Vec<String>, metric: Option<Metric>) -> TableEntry {
-        TableEntry { number: "1".into(), caption: String::new(), graphs, metric, scale: 1.0, baseline: None }
+        TableEntry {
+            number: "1".into(),
+            caption: String::new(),
+            graphs,
+            metric,
+            scale: 1.0,
+            baseline: None,
+            printed: std::collections::BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_printed_table_has_the_sources_number_in_brackets_where_ours_differs() {
+        let suite = BuiltIn::find("laich2017").unwrap().suite().unwrap();
+        let printed = crate::reproduction::printed_tables("laich2017", &suite).unwrap();
+        let [(first, synthetic), (_, extracted)] = printed.as_slice() else { panic!("{printed:?}") };
+        assert_eq!(first, "Table 7.1, Properties of six synthetic graphs");
+        assert_eq!(synthetic.rows[2], "laich3 7475 49510 0 49510 1000 5 10 6.62 263".split(' ').collect::<Vec<_>>());
+        assert!(extracted.rows[0][1].ends_with(" (347)"), "{extracted:?}");
+        assert_eq!(crate::reproduction::printed_tables("tolstobrov", &suite).unwrap(), []);
     }
 
     #[test]
