@@ -430,6 +430,8 @@ mod tests {
         // The spread of random is 3 on a, that of heft 1.
         let spread = claim(&format!("{text}\nrepetitions = 'spread'")).groups(&table).unwrap();
         assert_eq!((spread[0].value, spread[0].samples), (3.0, 2));
+        // Resamples have both draws of random, or one of them twice.
+        assert_eq!(spread[0].interval, Some((1.0, 3.0)));
     }
 
     #[test]

@@ -123,6 +123,27 @@ mod tests {
     }
 
     #[test]
+    fn a_graph_that_a_reading_counts_has_two_names_and_others_keep_their_own() {
+        let text = "suite = 's'\ntitle = ''\nsource = ''\nclaim = []\n[[dimension]]\nname = 'sum'\n\
+                    [[dimension.option]]\nname = 'ring'\ntext = ''\ngraphs = '_ring'\n\
+                    [[dimension.option]]\nname = 'tree'\ntext = ''\ngraphs = '_tree'\n";
+        let readings = super::super::Claims::parse(text).unwrap().readings;
+        let mut rows: Vec<Row> = rows().into_iter().take(3).collect();
+        for (row, graph) in rows.iter_mut().zip(["1_ring", "1_tree", "2"]) {
+            row.graph = graph.into();
+        }
+        let named = |reading: &Reading| {
+            let table = reading.rows(&rows, &readings).unwrap().rows().unwrap();
+            let mut named: Vec<(String, u32)> = table.into_iter().map(|row| (row.graph, row.repetition)).collect();
+            named.sort();
+            named.into_iter().map(|(graph, _)| graph).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&readings[0]), ["1", "1_ring", "1_tree", "2"]);
+        assert_eq!(named(&readings[1]), ["1", "1_ring", "1_tree", "2"]);
+        assert_eq!((readings[0].graph("1_ring"), readings[1].graph("1_ring")), (Some("1".to_owned()), None));
+    }
+
+    #[test]
     fn a_cluster_of_another_reading_is_gone_and_one_of_this_has_the_name_that_claims_use() {
         let readings = readings();
         let mut rows = rows();
