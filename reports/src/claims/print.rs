@@ -370,7 +370,10 @@ fn turning(claims: &Claims, verdicts: &[ClaimVerdict], from: usize) -> Option<St
         .collect();
     let count = holding.len();
     (count > 0).then(|| match turns.as_slice() {
-        [] => format!("It holds under {count} other readings, none of which differs from this one in a single point."),
+        [] if count == 1 => {
+            "It holds under one other reading, which differs from this one in several points.".to_owned()
+        }
+        [] => format!("It holds under {count} other readings, each of which differs from this one in several points."),
         turns => format!("It holds with one change: {}.", turns.join(", or ")),
     })
 }
