@@ -30,8 +30,8 @@
 //! # Hybrid of data and model parallelism
 //! With `split` = P_r, P_r workers share a model and P_c = P / P_r groups of them train on batches of their own. A group
 //! sends (P_r − 1) · B · 4 · (Σ d_l over all layers forward, Σ d_l over all but the last backward) bytes a step, with B
-//! examples a batch and d_l neurons in layer l. (Gholami et al. count twice as much backward, an all-reduce, since there every
-//! worker keeps all errors; here it gets those of its own neurons.) The exchange of gradients takes place between the workers that have the
+//! examples a batch and d_l neurons in layer l. Gholami et al. count twice as much backward, an all-reduce: there every
+//! worker keeps all errors, here it gets those of its own neurons. Gradients are exchanged between the workers that have the
 //! same part: P_c workers in place of P, M / P_r bytes in place of M, for each of the P_r parts.
 //!
 //! Chunks of a ring are whole values, so that M / P is rounded up in the time.

@@ -24,7 +24,7 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecE
 ///
 /// # Deviations
 /// The mean speed in the ranks is over the devices of the kinds that an op may use, and not over all devices as in Eq. 4.2:
-/// see [`Average::Speed`]. Where kinds restrict ops, that changes about a sixth of the placements. Decided here: the path starts at the source with the largest upward rank and follows the
+/// see [`Average::Speed`]. Where kinds restrict ops, that changes some placements. Decided here: the path starts at the source with the largest upward rank and follows the
 /// successor from which each rank is taken; if one device cannot hold the path, each unit goes, from the source on, to the
 /// fastest device that is feasible for it; the others come in the order of units, groups first, as in L §4.2. With
 /// measured times "fastest" is the device on which the unit takes least time, and exec_min the sum of what its units take.

@@ -11,7 +11,7 @@
 //! What a source leaves open is a [`Dimension`] with options. A [`Reading`] is a combination of options; each claim is checked
 //! under every reading. What words such as "slightly" mean is one table (`reports/claims/limits.toml`). Two [`CONTROLS`] take
 //! the place of the placers that a claim is about: what they pass may say nothing. Where a figure shows an order of placers,
-//! an [`FigureOrder`] says how far ours agrees.
+//! a [`FigureOrder`] says how far ours agrees.
 
 mod bootstrap;
 mod cells;

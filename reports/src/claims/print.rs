@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::limits::Limit;
 use super::{CONTROLS, Checked, Claim, ClaimOutcome, ClaimRatio, ClaimVerdict, Claims, Repetitions, Standing};
 use crate::export::TextTable;
 
@@ -36,12 +37,10 @@ fn number(value: f64) -> String {
 impl Claim {
     /// The limits in words.
     pub fn expectation(&self) -> String {
-        let limits = match (self.above, self.below) {
-            (Some(above), Some(below)) => format!("{above} to {below}"),
-            (Some(above), None) => format!("> {above}"),
-            (None, Some(below)) => format!("< {below}"),
-            (None, None) => return "-".to_owned(),
-        };
+        if self.above.is_none() && self.below.is_none() {
+            return "-".to_owned();
+        }
+        let limits = Limit { above: self.above, below: self.below }.text();
         let limits = match &self.limit {
             Some(word) => format!("{word} ({limits})"),
             None => limits,
@@ -83,7 +82,7 @@ fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
 /// Below this many draws of a graph, a claim's verdict is preliminary.
 const ENOUGH_DRAWS: usize = 10;
 
-/// OrderAgreement of orders, readings, verdicts and what explains them, as Markdown.
+/// Agreement of orders, readings, verdicts and what explains them, as Markdown.
 pub fn claims_markdown(claims: &Claims, checked: &Checked) -> String {
     let verdicts: Vec<Vec<ClaimVerdict>> =
         (0..claims.claims.len()).map(|claim| checked.verdicts(claims, claim)).collect();
@@ -304,6 +303,7 @@ fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<ClaimVerdict>]) -
     let closest = checked.closest(claims);
     for (index, claim) in claims.claims.iter().enumerate() {
         let mut item = String::new();
+        let mut is_unexplained = false;
         let is_open = |reading: &usize| {
             matches!(verdicts[index][*reading].outcome, ClaimOutcome::Fails | ClaimOutcome::NotDecided)
         };
@@ -325,6 +325,9 @@ fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<ClaimVerdict>]) -
             item.push_str(&shown.join(", "));
             let rest = not_within.len().saturating_sub(SHOWN);
             item.push_str(&if rest > 0 { format!(" and {rest} more.") } else { ".".to_owned() });
+            // What a single change turns is explained by it.
+            is_unexplained = verdict_of.outcome == ClaimOutcome::Fails
+                && checked.standing(claims, index) != Standing::DependsOnReading;
             if let Some(turning) = turning(claims, &verdicts[index], reading) {
                 item.push_str(&format!(" {turning}"));
             }
@@ -335,7 +338,7 @@ fn details(claims: &Claims, checked: &Checked, verdicts: &[Vec<ClaimVerdict>]) -
         }
         match (&claim.why, &claim.shown_by) {
             (Some(why), Some(command)) => item.push_str(&format!(" {why} Shown by `{command}`.")),
-            _ if checked.standing(claims, index) == Standing::DoesNotHold => item.push_str(" Why is not known."),
+            _ if is_unexplained => item.push_str(" Why is not known."),
             _ => {}
         }
         if let (Some(reason), Some(control)) = (&claim.control_passes, checked.passed_by(claims, index)) {
