@@ -38,9 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let judged: Vec<String> = suite.placer_entries.iter().map(|entry| entry.name().to_owned()).collect();
     let mut rows = Vec::new();
     for run in arguments {
-        rows.extend(
-            RunTable::read(Path::new(&run))?.table.rows()?.into_iter().filter(|row| !judged.contains(&row.placer)),
-        );
+        // Another version of what is judged is no rival.
+        let is_other = |row: &Row| {
+            let spec = row.placer_spec.as_deref().unwrap_or(&row.placer);
+            !judged.contains(&row.placer) && !["sweep", "improve"].iter().any(|own| spec.starts_with(own))
+        };
+        rows.extend(RunTable::read(Path::new(&run))?.table.rows()?.into_iter().filter(is_other));
     }
     let others = if rows.is_empty() { suite.placers.clone() } else { Vec::new() };
     let plan = Arc::new(RunPlan::new(Suite { placers: others, ..suite })?);
@@ -77,11 +80,14 @@ fn print(rows: &[Row], judged: &[String]) {
     for row in rows {
         let name = format!("{}@{}/{}/{}", row.graph, row.cluster, row.network, row.repetition);
         let instance = instances.entry(name).or_default();
-        instance.judged.resize(judged.len(), None);
+        let at = judged.iter().position(|name| *name == row.placer);
+        if at.is_some() {
+            instance.judged.resize(judged.len(), None);
+        }
         let (Some(makespan), true) = (row.makespan, row.is_ok()) else { continue };
         instance.bound = row.lower_bound.unwrap_or(0.0);
         let seconds = row.place_seconds.unwrap_or(0.0);
-        if let Some(at) = judged.iter().position(|name| *name == row.placer) {
+        if let Some(at) = at {
             if instance.judged[at].is_none_or(|(best, _)| makespan < best) {
                 instance.judged[at] = Some((makespan, seconds));
             }
@@ -97,7 +103,7 @@ fn print(rows: &[Row], judged: &[String]) {
     print!("{:44} {:>7} {:>7}", "instance (best other)", "gap", "heft");
     judged.iter().for_each(|name| print!(" {name:>14}"));
     println!();
-    for (name, instance) in &instances {
+    for (name, instance) in instances.iter().filter(|(_, instance)| !instance.judged.is_empty()) {
         let Some((best, placer)) = &instance.best else {
             println!("{name:44} no other placer finishes");
             continue;
@@ -120,7 +126,8 @@ fn print(rows: &[Row], judged: &[String]) {
         let (mut ratios, mut roomy, mut gaps, mut times) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut worse_than_heft = 0;
         for instance in instances.values() {
-            let (Some((best, _)), Some((makespan, seconds))) = (&instance.best, instance.judged[at]) else { continue };
+            let found = instance.judged.get(at).copied().flatten();
+            let (Some((best, _)), Some((makespan, seconds))) = (&instance.best, found) else { continue };
             ratios.push(makespan / best);
             if *best > ROOM * instance.bound {
                 roomy.push(makespan / best);

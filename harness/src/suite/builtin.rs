@@ -29,6 +29,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "own-ablation", text: include_str!("../../suites/own-ablation.toml") },
     BuiltIn { name: "own-judges", text: include_str!("../../suites/own-judges.toml") },
     BuiltIn { name: "own-judges-hard", text: include_str!("../../suites/own-judges-hard.toml") },
+    BuiltIn { name: "own-judges-2", text: include_str!("../../suites/own-judges-2.toml") },
+    BuiltIn { name: "own-judges-2-hard", text: include_str!("../../suites/own-judges-2-hard.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
 ];
 
