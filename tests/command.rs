@@ -87,9 +87,11 @@ fn what_decides_during_the_run_has_one_row_a_network_and_a_search_answers_the_sa
         stable_table(&folder.path().join(table))
     };
     let table = run("1");
-    // Two repetitions, two networks: the first two placers once each, the searches with three schedulers.
-    assert_eq!(table.lines().count(), 2 * 2 * (1 + 1 + 3 + 3));
+    // Two repetitions, two networks: each placer once, the searches with the scheduler that they choose.
+    assert_eq!(table.lines().count(), 2 * 2 * 4);
+    let chosen = |row: &&str| row.contains(r#""scheduler":"chosen""#) && row.contains(r#""chosen_scheduler":""#);
     assert_eq!(table.lines().filter(|row| row.contains(r#""scheduler":"online""#)).count(), 2 * 2 * 2);
+    assert_eq!(table.lines().filter(chosen).count(), 2 * 2 * 2);
     assert!(table.lines().all(|row| row.contains(r#""status":"ok""#)), "{table}");
     assert_eq!(run("3"), table);
 }

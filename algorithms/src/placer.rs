@@ -62,18 +62,24 @@ impl<T: OnlinePlacer + Algorithm> Placer for T {
     }
 }
 
-/// Judges placements while a placer searches. The caller hands it in, so that a search optimises exactly what it is
+/// Judges decisions while a placer searches. The caller hands it in, so that a search optimises exactly what it is
 /// measured by, and algorithms need not know how that is computed.
 pub trait Objective: fmt::Debug + Send + Sync {
-    /// What a placement is worth. May be called from several threads at once, and answers the same whenever it is asked the
-    /// same.
+    /// The schedulers that may execute what is found, as [`Decision::scheduler`] names them: that of the cell or, where a
+    /// search is to choose, several. The first is the one that a search tries first. None if what executes has no name.
+    fn schedulers(&self) -> &[Arc<str>] {
+        &[]
+    }
+
+    /// What a decision is worth with the scheduler that it names or, if it names none, with the best. May be called from
+    /// several threads at once, and answers the same whenever it is asked the same.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if `stop` says so, [`PlaceError::Unsupported`] if the placement cannot be executed.
-    fn judge(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError>;
+    fn judge(&self, instance: &Instance, decision: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError>;
 }
 
-/// What a placement is worth to a search.
+/// What a decision is worth to a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Bytes at the devices' peaks beyond their memories, of all devices together: 0 where the placement fits. Under the
@@ -81,12 +87,14 @@ pub struct Judgement {
     pub excess_bytes: u64,
     /// In the instance's time unit.
     pub makespan: Time,
+    /// Which of [`Objective::schedulers`] it was executed with; 0 if that names none.
+    pub scheduler: usize,
 }
 
 impl Judgement {
-    /// That of a placement that fits.
+    /// That of a placement that fits, with the first scheduler.
     pub fn fits(makespan: Time) -> Self {
-        Self { excess_bytes: 0, makespan }
+        Self { excess_bytes: 0, makespan, scheduler: 0 }
     }
 
     /// The better one is less: a placement that fits is better than any that does not. Then the least excess counts, then the
@@ -123,12 +131,14 @@ pub struct Decision {
     pub plan: Option<Plan>,
     /// How many units the shared repair step moved, if the placer knows no constraints and needs one.
     pub repaired: Option<u64>,
+    /// The scheduler that a search found best, one of [`Objective::schedulers`]; none where there is nothing to choose.
+    pub scheduler: Option<Arc<str>>,
 }
 
 impl Decision {
     /// A placement without a schedule.
     pub fn placement(placement: Placement) -> Self {
-        Self { placement, plan: None, repaired: None }
+        Self { placement, plan: None, repaired: None, scheduler: None }
     }
 }
 

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placebench_algorithms::{Judgement, Objective, PlaceContext, PlaceError, Spec, StopToken, registry};
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpId, OpSpec, Placement};
+use placebench_algorithms::{Decision, Judgement, Objective, PlaceContext, PlaceError, Spec, StopToken, registry};
+use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
 
 /// Eight CPUs and eight GPUs of different speeds.
 fn cluster() -> Cluster {
@@ -44,7 +44,7 @@ fn shapes(ops: usize) -> [(&'static str, Instance); 4] {
 struct Constant;
 
 impl Objective for Constant {
-    fn judge(&self, instance: &Instance, _: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError> {
+    fn judge(&self, instance: &Instance, _: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError> {
         let is_two_transfers = instance.graph().op_count() == 3;
         stop.check().map(|()| Judgement::fits(if is_two_transfers { 5000.0 } else { 1.0 }))
     }

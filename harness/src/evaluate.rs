@@ -7,7 +7,7 @@ use placebench_algorithms::bounds::{self, LowerBound};
 use placebench_algorithms::placers::SingleDevice;
 use placebench_algorithms::schedulers::Pct;
 use placebench_algorithms::{
-    Algorithm, Decision, ExternalFault, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
+    Algorithm, Decision, ExternalFault, Objective, OnlinePlacer, PlaceContext, PlaceError, Placer, Scheduler, StopToken,
 };
 use placebench_base::process::peak_rss_bytes;
 use placebench_base::significant::{excess_texts, time_text};
@@ -127,6 +127,16 @@ pub enum Placed<'p> {
     During(&'p dyn OnlinePlacer),
     /// It chooses devices during the run, and sees ops and devices under drawn numbers.
     DuringRenumbered(&'p dyn OnlinePlacer, Arc<Renumbered>),
+}
+
+impl Placed<'_> {
+    /// What was decided before the run, in the given numbers.
+    pub fn decision(&self) -> Option<&Decision> {
+        match self {
+            Self::Before { decision, .. } | Self::BeforeRenumbered { decision, .. } => Some(decision),
+            Self::During(_) | Self::DuringRenumbered(..) => None,
+        }
+    }
 }
 
 /// A placement that passes its check.
@@ -267,7 +277,7 @@ fn status_of(error: &PlaceError) -> Status {
 
 impl Evaluator<'_> {
     /// Places all ops, unless the placer does that during the run. A placer that searches minimises the makespan simulated
-    /// under `network`.
+    /// under `network` with the scheduler `pct`.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].
@@ -276,33 +286,36 @@ impl Evaluator<'_> {
         placer: &'p dyn Placer,
         network: &'static dyn NetworkModel,
     ) -> Result<Placed<'p>, EvaluationError> {
-        if let Some(online) = placer.online() {
-            return Ok(Placed::During(online));
-        }
-        let (decision, took) = self.decide(placer, network, self.instance)?;
-        Ok(Placed::Before { decision, took })
+        self.place_for(placer, &Arc::new(SimulatedObjective::new(network, &[])), None)
     }
 
-    /// As [`Evaluator::place`], but the placer sees ops and devices under drawn numbers. One that reads the order of ops sees the
-    /// given ones; its placement runs under the drawn ones.
+    /// As [`Evaluator::place`], for a search that minimises this objective. With `drawn`, the placer sees ops and devices under
+    /// drawn numbers; one that reads the order of ops sees the given ones, and its placement runs under the drawn ones.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].
-    pub fn place_renumbered<'p>(
+    pub fn place_for<'p>(
         &self,
         placer: &'p dyn Placer,
-        network: &'static dyn NetworkModel,
-        drawn: &Arc<Renumbered>,
+        objective: &Arc<SimulatedObjective>,
+        drawn: Option<&Arc<Renumbered>>,
     ) -> Result<Placed<'p>, EvaluationError> {
         if let Some(online) = placer.online() {
-            return Ok(Placed::DuringRenumbered(online, Arc::clone(drawn)));
+            return Ok(match drawn {
+                Some(drawn) => Placed::DuringRenumbered(online, Arc::clone(drawn)),
+                None => Placed::During(online),
+            });
         }
+        let Some(drawn) = drawn else {
+            let (decision, took) = self.decide(placer, objective, self.instance)?;
+            return Ok(Placed::Before { decision, took });
+        };
         if placer.reads_order() {
-            let (decision, took) = self.decide(placer, network, self.instance)?;
+            let (decision, took) = self.decide(placer, objective, self.instance)?;
             let found = numbering::drawn_decision(drawn, self.instance, decision.clone());
             return Ok(Placed::BeforeRenumbered { drawn: Arc::clone(drawn), found, decision, took });
         }
-        let (found, took) = self.decide(placer, network, drawn.instance())?;
+        let (found, took) = self.decide(placer, objective, drawn.instance())?;
         let decision = numbering::given_decision(drawn, self.instance, found.clone());
         Ok(Placed::BeforeRenumbered { drawn: Arc::clone(drawn), found, decision, took })
     }
@@ -310,10 +323,10 @@ impl Evaluator<'_> {
     fn decide(
         &self,
         placer: &dyn Placer,
-        network: &'static dyn NetworkModel,
+        objective: &Arc<SimulatedObjective>,
         instance: &Instance,
     ) -> Result<(Decision, Duration), EvaluationError> {
-        let objective = Arc::new(SimulatedObjective { network });
+        let objective = Arc::clone(objective) as Arc<dyn Objective>;
         let context = PlaceContext { seed: self.seed, stop: self.stop.clone(), objective: Some(objective) };
         let started = Instant::now();
         let decision = placer.place(instance, &context);

@@ -36,7 +36,7 @@ pub(crate) fn given_decision(drawn: &Renumbered, given: &Instance, decision: Dec
         };
         Plan { tasks: plan.tasks.into_iter().map(task).collect(), makespan: plan.makespan }
     });
-    Decision { placement, plan, repaired: decision.repaired }
+    Decision { placement, plan, repaired: decision.repaired, scheduler: decision.scheduler }
 }
 
 /// A placement of the given numbers, in the drawn ones. Who reads the order of ops makes no plan.
@@ -49,7 +49,7 @@ pub(crate) fn drawn_decision(drawn: &Renumbered, given: &Instance, decision: Dec
     (0..count).map(DeviceId::new).for_each(|device| there[drawn.given_device(device).index()] = device);
     let ops = drawn.instance().graph().op_ids();
     let placement = Placement::new(ops.map(|op| there[devices[drawn.given_op(op).index()].index()]).collect());
-    Decision { placement, plan: None, repaired: decision.repaired }
+    Decision { placement, plan: None, repaired: decision.repaired, scheduler: decision.scheduler }
 }
 
 /// A run in which a placer chose devices under the drawn numbers, in the given ones.

@@ -1,36 +1,93 @@
 //! What search-based placers minimise: the simulated makespan.
 
-use placebench_algorithms::schedulers::Pct;
-use placebench_algorithms::{Judgement, Objective, PlaceError, StopToken};
-use placebench_datasets::{DeviceId, Instance, MemoryRule, PlacedGraph, Placement};
+use std::fmt;
+use std::sync::Arc;
+
+use placebench_algorithms::schedulers::{Pct, Static};
+use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceError, Scheduler, StopToken};
+use placebench_datasets::{DeviceId, Instance, MemoryRule, PlacedGraph};
 
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Order};
 use crate::memory::MemoryUse;
 use crate::timeline::Timeline;
 
-/// Simulates each placement with the scheduler `pct` under one network model. Under the memory rule `peak` the peaks of that
-/// run count: one that needs more than a device has is worse than any that fits. A cell with another scheduler may still be
-/// refused.
-#[derive(Clone, Copy, Debug)]
+/// A scheduler with its name in tables.
+#[derive(Clone)]
+pub struct NamedScheduler {
+    /// The name, with its parameters as written.
+    pub name: Arc<str>,
+    /// The scheduler.
+    pub scheduler: Arc<dyn Scheduler>,
+}
+
+impl fmt::Debug for NamedScheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Simulates each decision under one network model with each of some schedulers, and takes the best. Under the memory rule `peak` the
+/// peaks of the run count: one that needs more than a device has is worse than any that fits.
+#[derive(Clone, Debug)]
 pub struct SimulatedObjective {
-    /// The network model of the cells that the placement is for.
-    pub network: &'static dyn NetworkModel,
+    network: &'static dyn NetworkModel,
+    schedulers: Vec<NamedScheduler>,
+    names: Vec<Arc<str>>,
+}
+
+impl SimulatedObjective {
+    /// For cells of this network model that one of these schedulers executes. `pct` comes first, and is the only one if none is
+    /// given; of several that do equally well the first is taken.
+    pub fn new(network: &'static dyn NetworkModel, schedulers: &[NamedScheduler]) -> Self {
+        let mut schedulers = schedulers.to_vec();
+        if schedulers.is_empty() {
+            schedulers.push(NamedScheduler { name: Pct::NAME.into(), scheduler: Arc::new(Pct) });
+        }
+        schedulers.sort_by_key(|scheduler| &*scheduler.name != Pct::NAME);
+        let names = schedulers.iter().map(|scheduler| Arc::clone(&scheduler.name)).collect();
+        Self { network, schedulers, names }
+    }
+
+    /// The scheduler that executes a decision: the one that it names, or the first.
+    pub fn scheduler_of(&self, decision: &Decision) -> &dyn Scheduler {
+        let named = self.schedulers.iter().find(|scheduler| decision.scheduler.as_ref() == Some(&scheduler.name));
+        &*named.unwrap_or(&self.schedulers[0]).scheduler
+    }
 }
 
 impl Objective for SimulatedObjective {
-    fn judge(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError> {
+    fn schedulers(&self) -> &[Arc<str>] {
+        &self.names
+    }
+
+    fn judge(&self, instance: &Instance, decision: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError> {
         // Before work that does not ask: a search judges many placements at once.
         stop.check()?;
-        let placed = PlacedGraph::new(instance, placement);
-        match Simulator::new(self.network).execute(&placed, Order { scheduler: &Pct, plan: None }, stop) {
-            Ok(timeline) => {
-                let excess_bytes = excess_bytes(&placed, &timeline);
-                Ok(Judgement { excess_bytes, makespan: timeline.makespan() })
+        let placed = PlacedGraph::new(instance, &decision.placement);
+        let simulator = Simulator::new(self.network);
+        let mut best: Option<Judgement> = None;
+        let mut failure = None;
+        for (number, NamedScheduler { name, scheduler }) in self.schedulers.iter().enumerate() {
+            let is_named = decision.scheduler.as_ref().is_none_or(|named| named == name);
+            if !is_named || (scheduler.needs_plan() && decision.plan.is_none() && self.schedulers.len() > 1) {
+                continue;
             }
-            Err(ExecutionError::Stopped { .. }) => Err(PlaceError::Stopped),
-            Err(error) => Err(PlaceError::Unsupported(error.to_string())),
+            let order = Order { scheduler: &**scheduler, plan: decision.plan.as_ref() };
+            match simulator.execute(&placed, order, stop) {
+                Ok(timeline) => {
+                    let excess_bytes = excess_bytes(&placed, &timeline);
+                    let judgement = Judgement { excess_bytes, makespan: timeline.makespan(), scheduler: number };
+                    if best.is_none_or(|best| judgement.compare(&best).is_lt()) {
+                        best = Some(judgement);
+                    }
+                }
+                Err(ExecutionError::Stopped { .. }) => return Err(PlaceError::Stopped),
+                Err(error) => failure = Some(error.to_string()),
+            }
         }
+        let none = || format!("no scheduler can execute what was found: {} needs a plan", Static::NAME);
+        best.ok_or_else(|| PlaceError::Unsupported(failure.unwrap_or_else(none)))
     }
 }
 

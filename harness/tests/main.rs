@@ -15,6 +15,7 @@ mod optimum;
 mod peak_memory;
 mod properties;
 mod schedulers;
+mod searches;
 mod simgrid;
 mod simulator;
 mod support;

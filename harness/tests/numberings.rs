@@ -6,6 +6,7 @@ use placebench_algorithms::{Placer, RegistryEntry, Scheduler, Spec, StopToken, r
 use placebench_datasets::{Instance, Renumbered};
 use placebench_harness::evaluate::{Evaluator, Placed};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, Simulator};
+use placebench_harness::objective::SimulatedObjective;
 use placebench_harness::problem::{ClusterEntry, GraphEntry, Kinds, Problem};
 use placebench_harness::runner::{Silent, run};
 use placebench_harness::suite::{RunPlan, Suite};
@@ -35,10 +36,7 @@ fn makespan(
 ) -> f64 {
     let stop = StopToken::default();
     let evaluator = Evaluator { instance, reference: None, seed: 7, stop: &stop };
-    let placed = match drawn {
-        None => evaluator.place(placer, network),
-        Some(drawn) => evaluator.place_renumbered(placer, network, drawn),
-    };
+    let placed = evaluator.place_for(placer, &Arc::new(SimulatedObjective::new(network, &[])), drawn);
     // The validator checks the translated timeline against the given instance.
     evaluator.execute(&placed.unwrap(), Some(scheduler), &Simulator::new(network)).unwrap().metrics.makespan
 }
@@ -54,7 +52,8 @@ fn who_reads_the_order_of_ops_places_as_under_the_given_numbers() {
     let Placed::Before { decision: given, .. } = evaluator.place(&*expert, network).unwrap() else { panic!() };
     for seed in 0..8 {
         let drawn = Arc::new(Renumbered::draw(&instance, seed));
-        let placed = evaluator.place_renumbered(&*expert, network, &drawn).unwrap();
+        let objective = Arc::new(SimulatedObjective::new(network, &[]));
+        let placed = evaluator.place_for(&*expert, &objective, Some(&drawn)).unwrap();
         let Placed::BeforeRenumbered { decision, found, .. } = &placed else { panic!() };
         assert_eq!(decision.placement, given.placement);
         // The run goes on under the drawn numbers, with this placement.

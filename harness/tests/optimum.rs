@@ -162,7 +162,7 @@ fn check_placers(instance: &Instance, optimum: f64) -> Result<(), TestCaseError>
         if placer.needs_objective() {
             placer = registry::placer(&format!("{name}(budget=20)").parse().unwrap()).unwrap();
         }
-        let objective = Arc::new(SimulatedObjective { network: &ContentionFree });
+        let objective = Arc::new(SimulatedObjective::new(&ContentionFree, &[]));
         let context = PlaceContext { objective: Some(objective), ..PlaceContext::with_seed(7) };
         let decision = match placer.place(instance, &context) {
             Ok(decision) => decision,

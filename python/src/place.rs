@@ -167,7 +167,7 @@ fn evaluate(problem: Problem, key: CellKey, asked: &Asked, stop: &StopToken) -> 
         memory: problem.instance.memory_rule(),
         graph: &graph,
         placer: &*asked.placer,
-        scheduler: asked.chosen.scheduler.as_deref(),
+        schedulers: &asked.chosen.schedulers,
         network: asked.network,
         executor: &EXECUTORS[0],
         settings: &ExecuteSettings::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use placebench_algorithms::{Judgement, Objective, PlaceError, StopToken};
+use placebench_algorithms::{Decision, Judgement, Objective, PlaceError, StopToken};
 use placebench_datasets::{Instance, Placement, Time};
 
 /// The objective, which counts how often it is asked and remembers the least that it answered.
@@ -40,10 +40,10 @@ impl TopologicalOrder {
 }
 
 impl Objective for TopologicalOrder {
-    fn judge(&self, instance: &Instance, placement: &Placement, stop: &StopToken) -> Result<Judgement, PlaceError> {
+    fn judge(&self, instance: &Instance, decision: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError> {
         stop.check()?;
-        placement.check(instance).expect("only feasible placements are judged");
-        let makespan = Self::evaluate(instance, placement);
+        decision.placement.check(instance).expect("only feasible placements are judged");
+        let makespan = Self::evaluate(instance, &decision.placement);
         self.asked.fetch_add(1, Ordering::Relaxed);
         // Times are not negative, so that their bits order as they do, and complements the other way round.
         self.least.fetch_max(!makespan.to_bits() as usize, Ordering::Relaxed);

@@ -10,6 +10,7 @@ use crate::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference}
 use crate::execute::simulate::NetworkModel;
 use crate::execute::{ExecuteSettings, Executor, ExecutorEntry, Notify};
 use crate::numbering::mixed;
+use crate::objective::{NamedScheduler, SimulatedObjective};
 use crate::problem::GraphEntry;
 use crate::results::{CellKey, Row, Status};
 
@@ -35,7 +36,7 @@ use crate::results::{CellKey, Row, Status};
 ///     memory: cluster.memory,
 ///     graph: &graph,
 ///     placer: &*heft,
-///     scheduler: chosen.scheduler.as_deref(),
+///     schedulers: &chosen.schedulers,
 ///     network: &ContentionFree,
 ///     executor: &EXECUTORS[0],
 ///     settings: &ExecuteSettings::default(),
@@ -57,8 +58,8 @@ pub struct CellRequest<'a> {
     pub graph: &'a GraphEntry,
     /// The placer.
     pub placer: &'a dyn Placer,
-    /// The scheduler; `None` for a placer that decides during the run.
-    pub scheduler: Option<&'a dyn Scheduler>,
+    /// The scheduler, or those from which a placer that searches chooses; none for a placer that decides during the run.
+    pub schedulers: &'a [NamedScheduler],
     /// The network model: of the simulation, or of the one that gives a measured run its order.
     pub network: &'static dyn NetworkModel,
     /// The executor.
@@ -103,8 +104,8 @@ impl CellRequest<'_> {
         registry::placers().find(|entry| entry.name == name).map_or(&[], |entry| entry.assumes)
     }
 
-    /// Places the ops of the cell's instance, unless the placer does that during the run. Cells that differ only in scheduler
-    /// or executor share the answer; if the placer does not search, those that differ in the network model, too.
+    /// Places the ops of the cell's instance, unless the placer does that during the run. Cells that differ only in the executor share
+    /// the answer; if the placer does not search, those that differ in the network model or the scheduler, too.
     ///
     /// # Errors
     /// [`EvaluationError::Place`].
@@ -120,12 +121,13 @@ impl CellRequest<'_> {
         stop: &StopToken,
     ) -> Result<Placed<'_>, EvaluationError> {
         let evaluator = self.evaluator(instance, None, stop);
+        let objective = Arc::new(self.objective());
         match (self.key.numbering, drawn) {
-            (0, _) => evaluator.place(self.placer, self.network),
-            (_, Some(drawn)) => evaluator.place_renumbered(self.placer, self.network, drawn),
+            (0, _) => evaluator.place_for(self.placer, &objective, None),
+            (_, Some(drawn)) => evaluator.place_for(self.placer, &objective, Some(drawn)),
             (numbering, None) => {
                 let drawn = Arc::new(Renumbered::draw(instance, mixed(self.key.seed, numbering)));
-                evaluator.place_renumbered(self.placer, self.network, &drawn)
+                evaluator.place_for(self.placer, &objective, Some(&drawn))
             }
         }
     }
@@ -141,7 +143,23 @@ impl CellRequest<'_> {
         stop: &StopToken,
     ) -> Result<Evaluation, EvaluationError> {
         let placed = self.place(instance, stop)?;
-        self.evaluator(instance, None, stop).execute(&placed, self.scheduler, executor)
+        let (objective, evaluator) = (self.objective(), self.evaluator(instance, None, stop));
+        evaluator.execute(&placed, self.scheduler_of(&objective, &placed), executor)
+    }
+
+    /// What a search minimises.
+    pub(super) fn objective(&self) -> SimulatedObjective {
+        SimulatedObjective::new(self.network, self.schedulers)
+    }
+
+    /// The scheduler that executes a placement: that of the cell, or the one that the search found best.
+    pub(super) fn scheduler_of<'o>(
+        &self,
+        objective: &'o SimulatedObjective,
+        placed: &Placed<'_>,
+    ) -> Option<&'o dyn Scheduler> {
+        let decision = placed.decision().filter(|_| !self.schedulers.is_empty());
+        decision.map(|decision| objective.scheduler_of(decision))
     }
 
     pub(super) fn evaluator<'e>(

@@ -7,4 +7,4 @@ mod scheduler;
 
 pub use cell::{CellRequest, failed, silent};
 pub use prepared::{Answer, Prepared};
-pub use scheduler::{ChoiceError, ChosenScheduler, choose_scheduler};
+pub use scheduler::{CHOSEN, ChoiceError, ChosenScheduler, choose_scheduler, named_scheduler};

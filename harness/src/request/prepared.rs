@@ -8,6 +8,7 @@ use placebench_algorithms::fairness::{Assumption, broken_assumptions};
 use placebench_datasets::{Instance, Renumbered, Time};
 
 use super::cell::{CellRequest, failed};
+use super::scheduler::CHOSEN;
 use crate::evaluate::{Evaluation, EvaluationError, Placed, Reference};
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Setup};
@@ -144,7 +145,10 @@ impl Prepared {
         let reference = self.reference(request);
         let evaluator = request.evaluator(&self.instance, Some(&reference), stop);
         let found = match placed {
-            Ok(placed) => evaluator.execute(placed, request.scheduler, executor),
+            Ok(placed) => {
+                let objective = request.objective();
+                evaluator.execute(placed, request.scheduler_of(&objective, placed), executor)
+            }
             Err(error) => Err(error.clone()),
         };
         self.answered(request, Some(placed), found)
@@ -167,9 +171,14 @@ impl Prepared {
             }
         };
         let placed: Vec<_> = requests.iter().map(place).collect();
-        let runs = placed.iter().zip(requests);
-        let runs: Vec<_> =
-            runs.filter_map(|(placed, request)| Some((placed.as_ref().ok()?, request.scheduler))).collect();
+        let objectives: Vec<_> = requests.iter().map(CellRequest::objective).collect();
+        let runs = placed.iter().zip(requests).zip(&objectives);
+        let runs: Vec<_> = runs
+            .filter_map(|((placed, request), objective)| {
+                let placed = placed.as_ref().ok()?;
+                Some((placed, request.scheduler_of(objective, placed)))
+            })
+            .collect();
         let reference = self.reference(first);
         let mut found = match self.executor(first) {
             Ok(executor) => first.evaluator(&self.instance, Some(&reference), stop).execute_all(&runs, &*executor),
@@ -206,7 +215,10 @@ impl Prepared {
     ) -> Answer {
         let blank = self.blank_row(request);
         let row = match &evaluation {
-            Ok(evaluation) => evaluation.row(blank),
+            Ok(evaluation) => {
+                let chosen = evaluation.decision.scheduler.as_deref().filter(|_| blank.scheduler == CHOSEN);
+                Row { chosen_scheduler: chosen.map(str::to_owned), ..evaluation.row(blank) }
+            }
             Err(error) => {
                 let took = match placed {
                     Some(

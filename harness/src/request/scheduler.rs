@@ -1,16 +1,23 @@
 //! Which scheduler runs a placement: the one asked for, or the default of the placer.
 
-use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
+use std::sync::Arc;
 
-/// The scheduler of placers that decide before the run, unless another is asked for.
+use placebench_algorithms::{ONLINE, Placer, Spec, SpecError, registry};
+
+use crate::objective::NamedScheduler;
+
+/// The scheduler of placers that decide before the run and do not search, unless another is asked for.
 const DEFAULT: &str = "pct";
+
+/// What tables name the scheduler that a search chooses.
+pub const CHOSEN: &str = "chosen";
 
 /// The scheduler of a cell.
 pub struct ChosenScheduler {
-    /// Its name in tables: `online` if the placer decides during the run.
+    /// Its name in tables: `online` if the placer decides during the run, `chosen` if it searches and chooses.
     pub name: String,
-    /// The scheduler; `None` if the placer decides during the run.
-    pub scheduler: Option<Box<dyn Scheduler>>,
+    /// The scheduler, or those from which a search chooses; none if the placer decides during the run.
+    pub schedulers: Vec<NamedScheduler>,
 }
 
 /// Why a placer does not run with a scheduler.
@@ -24,6 +31,12 @@ pub enum ChoiceError {
         /// What was asked for.
         scheduler: String,
     },
+    /// The placer does not search.
+    #[error("{placer} does not search, so it chooses no scheduler: give one, such as {DEFAULT}")]
+    NoSearch {
+        /// The placer.
+        placer: String,
+    },
     /// The placer needs one.
     #[error("{placer} decides before the run: give a scheduler, such as {DEFAULT}")]
     Needed {
@@ -35,7 +48,8 @@ pub enum ChoiceError {
     Unknown(#[from] SpecError),
 }
 
-/// The scheduler asked for, or the default of the placer, whose name is for messages.
+/// The scheduler asked for, or the default of the placer, whose name is for messages: a placer that searches chooses among all
+/// schedulers.
 ///
 /// # Errors
 /// If there is no such scheduler, or it does not suit the placer.
@@ -47,6 +61,8 @@ pub enum ChoiceError {
 ///
 /// let cats = registry::placer(&"cats".parse()?)?;
 /// assert_eq!(choose_scheduler("cats", &*cats, None)?.name, "online");
+/// let sweep = registry::placer(&"sweep".parse()?)?;
+/// assert_eq!(choose_scheduler("sweep", &*sweep, None)?.name, "chosen");
 /// assert!(choose_scheduler("cats", &*cats, Some("pct")).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -57,13 +73,26 @@ pub fn choose_scheduler(
 ) -> Result<ChosenScheduler, ChoiceError> {
     let placer_name = placer_name.to_owned();
     match (placer.online(), asked) {
-        (Some(_), None | Some(ONLINE)) => Ok(ChosenScheduler { name: ONLINE.to_owned(), scheduler: None }),
+        (Some(_), None | Some(ONLINE)) => Ok(ChosenScheduler { name: ONLINE.to_owned(), schedulers: Vec::new() }),
         (Some(_), Some(name)) => Err(ChoiceError::Unneeded { placer: placer_name, scheduler: name.to_owned() }),
         (None, Some(ONLINE)) => Err(ChoiceError::Needed { placer: placer_name }),
+        (None, None | Some(CHOSEN)) if placer.uses_objective() => {
+            let schedulers = registry::SCHEDULERS.iter().map(|entry| named_scheduler(&entry.name));
+            Ok(ChosenScheduler { name: CHOSEN.to_owned(), schedulers: schedulers.collect::<Result<_, _>>()? })
+        }
+        (None, Some(CHOSEN)) => Err(ChoiceError::NoSearch { placer: placer_name }),
         (None, asked) => {
-            let name = asked.unwrap_or(DEFAULT).to_owned();
-            let scheduler = registry::scheduler(&name.parse::<Spec>()?)?;
-            Ok(ChosenScheduler { name, scheduler: Some(scheduler) })
+            let name = asked.unwrap_or(DEFAULT);
+            Ok(ChosenScheduler { name: name.to_owned(), schedulers: vec![named_scheduler(name)?] })
         }
     }
+}
+
+/// The scheduler of a specification.
+///
+/// # Errors
+/// If there is none.
+pub fn named_scheduler(text: &str) -> Result<NamedScheduler, SpecError> {
+    let scheduler = registry::scheduler(&text.parse::<Spec>()?)?;
+    Ok(NamedScheduler { name: text.into(), scheduler: Arc::from(scheduler) })
 }

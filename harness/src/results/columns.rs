@@ -129,7 +129,8 @@ macro_rules! columns {
             /// The placer with the parameters given, where `placer` is a name for print; else empty.
             #[serde(default)]
             placer_spec: Option<String> = Text, "specification";
-            /// The scheduler with the parameters given; `online` for placers that choose devices during the run.
+            /// The scheduler with the parameters given; `online` for placers that choose devices during the run, `chosen` for
+            /// searches that choose among several.
             scheduler: String = Text, "scheduler";
             /// The network model. Makespans under different ones do not compare.
             network: String = Text, "network";
@@ -149,6 +150,9 @@ macro_rules! columns {
             status: String = Text, "status";
             /// One line that says why, unless `ok`.
             error: Option<String> = Text, "error";
+            /// The scheduler that a search found best, if `scheduler` is `chosen`.
+            #[serde(default)]
+            chosen_scheduler: Option<String> = Text, "chosen scheduler";
             /// Ops of the graph.
             ops: u64 = Count, "ops";
             /// Edges of the graph.

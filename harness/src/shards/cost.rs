@@ -90,7 +90,7 @@ impl Costs {
         for cell in &plan.cells {
             let (name, placer) = &plan.placers[cell.placer];
             let graph = &labels[plan.groups[cell.group].graph];
-            let placement = (cell.group, cell.placer, cell.numbering, placer.needs_objective().then_some(cell.network));
+            let placement = (cell.group, cell.placer, cell.numbering, placer.uses_objective().then_some(cell.network));
             if last.replace(placement) != Some(placement) {
                 let own = self.place.get(&(graph.clone(), name.clone())).and_then(Mean::get);
                 let elsewhere = || self.place_by_placer.get(name).and_then(Mean::get);
@@ -144,10 +144,10 @@ mod tests {
         ];
         assert_eq!(Costs::default().seconds(&plan), None);
         let costs = Costs::learn(&Table::new(&rows).unwrap(), Some(60.0)).unwrap();
-        // A cell simulates for 0.5 s; a repetition has 3 placers × 2 networks × 2 schedulers on 2 graphs. heft places once
-        // on each graph; the search once for each network; random is unknown and takes the mean of all three placements
-        // and the search: (1 + 60 + 3) / 3.
-        let repetition = 24.0 * 0.5 + (1.0 + 3.0) + 4.0 * 60.0 + 2.0 * 64.0 / 3.0;
+        // A cell simulates for 0.5 s; a repetition has 2 placers × 2 networks × 2 schedulers on 2 graphs, and a search that
+        // chooses its scheduler. heft places once on each graph; the search once for each network; random is unknown and
+        // takes the mean of all three placements and the search: (1 + 60 + 3) / 3.
+        let repetition = (16.0 + 4.0) * 0.5 + (1.0 + 3.0) + 4.0 * 60.0 + 2.0 * 64.0 / 3.0;
         assert!((costs.seconds(&plan).unwrap() - 2.0 * repetition).abs() < 1e-9);
     }
 

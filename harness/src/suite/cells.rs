@@ -1,6 +1,6 @@
 //! The cells of a suite, in the order of its tables.
 
-use placebench_algorithms::{ONLINE, Placer, Scheduler, Spec, SpecError, registry};
+use placebench_algorithms::{ONLINE, Placer, Spec, SpecError, registry};
 use placebench_base::process::{NotEnoughMemory, check_memory};
 use placebench_datasets::Kinds;
 use polars::prelude::PolarsError;
@@ -8,8 +8,9 @@ use polars::prelude::PolarsError;
 use super::{PlacerEntry, Suite};
 use crate::execute::simulate::{NetworkModel, network_model};
 use crate::execute::{ExecutorEntry, ExecutorName, executor};
+use crate::objective::NamedScheduler;
 use crate::problem::{GraphEntry, Problem, ProblemError};
-use crate::request::{CellRequest, silent};
+use crate::request::{CHOSEN, CellRequest, named_scheduler, silent};
 use crate::results::{CellKey, Column, Filter, FilterError, TableBuilder, TableError};
 
 /// Why a suite has no list of cells.
@@ -73,7 +74,7 @@ pub struct Cell {
     pub numbering: u32,
     /// Index into [`RunPlan::networks`].
     pub network: usize,
-    /// Index into [`RunPlan::schedulers`]; `None` if the placer decides online, whatever schedulers there are.
+    /// Index into [`RunPlan::schedulers`]; `None` if the placer decides online, or if it searches and chooses among several.
     pub scheduler: Option<usize>,
     /// Index into [`RunPlan::executors`].
     pub executor: usize,
@@ -86,7 +87,7 @@ pub struct RunPlan {
     /// Placers as tables print them: by name, else with their specs as written.
     pub placers: Vec<(String, Box<dyn Placer>)>,
     /// Schedulers with their specs as written.
-    pub schedulers: Vec<(String, Box<dyn Scheduler>)>,
+    pub schedulers: Vec<NamedScheduler>,
     /// Network models with their names.
     pub networks: Vec<(String, &'static dyn NetworkModel)>,
     /// Executors.
@@ -128,11 +129,8 @@ impl RunPlan {
             };
             placers.push((entry.name().to_owned(), placer));
         }
-        let schedulers = suite
-            .schedulers
-            .iter()
-            .map(|text| Ok((text.clone(), registry::scheduler(&parse(text)?)?)))
-            .collect::<Result<Vec<_>, SpecError>>()?;
+        let schedulers =
+            suite.schedulers.iter().map(|text| named_scheduler(text)).collect::<Result<Vec<_>, SpecError>>()?;
         let networks =
             suite.networks.iter().filter_map(|text| Some((text.clone(), network_model(text).ok()?))).collect();
         let executors = suite.executors.iter().filter_map(|text| executor(text).ok()).collect();
@@ -241,15 +239,17 @@ impl RunPlan {
         if self.placers[placer].1.uses_objective() { 1 } else { self.suite.numberings }
     }
 
-    /// The schedulers that a placer runs with; `None` stands for its own decisions during the run.
+    /// The schedulers that a placer runs with; `None` stands for its own decisions during the run, or for a search that chooses among
+    /// several: one search with one budget, which knows what executes its answer.
     fn schedulers_for(&self, placer: usize) -> Vec<Option<usize>> {
         let placer = &self.placers[placer].1;
         if placer.online().is_some() {
             return vec![None];
         }
         // The static scheduler executes a placer's own schedule: without one there is nothing to run.
-        let runs = |&scheduler: &usize| placer.makes_plan() || !self.schedulers[scheduler].1.needs_plan();
-        (0..self.schedulers.len()).filter(runs).map(Some).collect()
+        let runs = |&scheduler: &usize| placer.makes_plan() || !self.schedulers[scheduler].scheduler.needs_plan();
+        let runnable: Vec<_> = (0..self.schedulers.len()).filter(runs).map(Some).collect();
+        if placer.uses_objective() && runnable.len() > 1 { vec![None] } else { runnable }
     }
 
     /// The instance of a group, made as the suite says.
@@ -277,11 +277,29 @@ impl RunPlan {
             memory: self.suite.clusters[group.cluster].memory,
             graph: &self.suite.graphs[group.graph],
             placer: &*self.placers[cell.placer].1,
-            scheduler: cell.scheduler.map(|scheduler| &*self.schedulers[scheduler].1),
+            schedulers: self.schedulers_of(cell),
             network: self.networks[cell.network].1,
             executor: self.executors[cell.executor],
             settings: &self.suite.execute,
             notify: silent(),
+        }
+    }
+
+    /// The scheduler of a cell, or those from which its search chooses.
+    fn schedulers_of(&self, cell: Cell) -> &[NamedScheduler] {
+        match cell.scheduler {
+            Some(scheduler) => std::slice::from_ref(&self.schedulers[scheduler]),
+            None if self.placers[cell.placer].1.online().is_some() => &[],
+            None => &self.schedulers,
+        }
+    }
+
+    /// What tables name the scheduler of a cell.
+    pub(super) fn scheduler_name(&self, cell: Cell) -> &str {
+        match cell.scheduler {
+            Some(scheduler) => &self.schedulers[scheduler].name,
+            None if self.placers[cell.placer].1.online().is_some() => ONLINE,
+            None => CHOSEN,
         }
     }
 
@@ -296,9 +314,7 @@ impl RunPlan {
             network: self.networks[cell.network].0.clone(),
             executor: ExecutorName::from(self.executors[cell.executor].name),
             placer: self.placers[cell.placer].0.clone(),
-            scheduler: cell
-                .scheduler
-                .map_or_else(|| ONLINE.to_owned(), |scheduler| self.schedulers[scheduler].0.clone()),
+            scheduler: self.scheduler_name(cell).to_owned(),
             repetition: group.repetition,
             seed: group.seed,
             numbering: cell.numbering,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use placebench_algorithms::ONLINE;
 
 use super::{Cell, RunPlan};
+use crate::request::CHOSEN;
 use crate::results::CellKey;
 
 /// Finds the cells of a plan by what rows call them. It needs memory for the names and groups, not for the cells.
@@ -36,7 +37,7 @@ impl<'a> Positions<'a> {
             graphs: numbered(plan.suite.graphs.iter().map(|graph| graph.label())),
             clusters: numbered(plan.suite.clusters.iter().map(|cluster| cluster.label())),
             placers: numbered(plan.placers.iter().map(|(name, _)| name.as_str())),
-            schedulers: numbered(plan.schedulers.iter().map(|(name, _)| name.as_str())),
+            schedulers: numbered(plan.schedulers.iter().map(|scheduler| &*scheduler.name)),
             networks: numbered(plan.networks.iter().map(|(name, _)| name.as_str())),
             executors: numbered(plan.executors.iter().map(|executor| executor.name)),
             groups: plan.groups.iter().enumerate().map(group).collect(),
@@ -49,7 +50,7 @@ impl<'a> Positions<'a> {
     /// O(log cells).
     pub fn of(&self, key: &CellKey) -> Option<usize> {
         let scheduler = match &*key.scheduler {
-            ONLINE => None,
+            ONLINE | CHOSEN => None,
             scheduler => Some(*self.schedulers.get(scheduler)?),
         };
         let group = (*self.graphs.get(&*key.graph)?, *self.clusters.get(&*key.cluster)?, key.repetition);
@@ -63,6 +64,7 @@ impl<'a> Positions<'a> {
         };
         let same = self.plan.suite.name == key.suite && self.plan.groups[cell.group].seed == key.seed;
         // Cells are listed in their order, and filters and shards keep it.
+        let same = same && *key.scheduler == *self.plan.scheduler_name(cell);
         same.then(|| self.plan.cells.binary_search(&cell).ok()).flatten()
     }
 }

@@ -98,7 +98,7 @@ impl Asked {
             memory: problem.instance.memory_rule(),
             graph,
             placer: &**placer,
-            scheduler: scheduler.scheduler.as_deref(),
+            schedulers: &scheduler.schedulers,
             network: args.network,
             executor: executing.executor,
             settings: &executing.settings,

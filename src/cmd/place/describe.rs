@@ -14,12 +14,16 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&N
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     let bound = time_text(row.lower_bound.unwrap_or_default(), unit);
     let (peak, rule) = (bytes_text(metrics.peak_memory_bytes as f64), row.memory.as_deref().unwrap_or_default());
+    let scheduler = match &row.chosen_scheduler {
+        Some(chosen) => format!("{chosen}, which {} chose,", row.placer),
+        None => row.scheduler.clone(),
+    };
     let lines = [
         ("graph", format!("{}, {} ops, {} edges", row.graph, row.ops, row.edges)),
         ("cluster", format!("{}, {} devices, {} used", row.cluster, row.devices, metrics.devices_used)),
         ("kinds", row.kinds.to_string()),
         ("placed by", format!("{} in {placed_in:.3} s", row.placer)),
-        ("scheduled by", format!("{} under {}", row.scheduler, row.network)),
+        ("scheduled by", format!("{scheduler} under {}", row.network)),
         ("makespan", time_text(metrics.makespan, unit)),
         ("SLR", number(row.slr)),
         (

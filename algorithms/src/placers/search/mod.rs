@@ -81,6 +81,8 @@ pub(super) struct Search<'a> {
     /// Evaluations left.
     left: usize,
     best: (Judgement, Placement),
+    /// What executes what is judged: where there is a choice, what executes the start best.
+    scheduler: Option<Arc<str>>,
     /// Makespan of the start.
     reference: Time,
 }
@@ -105,7 +107,8 @@ impl<'a> Search<'a> {
         let groups = Groups::new(instance, budget.groups);
         context.stop.check()?;
         let reference = best.0.makespan;
-        Ok(Self { instance, context, objective, groups, left, best, reference })
+        let scheduler = objective.schedulers().get(best.0.scheduler).cloned();
+        Ok(Self { instance, context, objective, groups, left, best, scheduler, reference })
     }
 
     /// Evaluations left; none where there is nothing to choose.
@@ -164,8 +167,9 @@ impl<'a> Search<'a> {
         let choices = &choices[..choices.len().min(self.left)];
         self.left -= choices.len();
         let judge = |choice: &&[DeviceId]| {
-            let placement = self.groups.placement(choice);
-            self.objective.judge(self.instance, &placement, &self.context.stop)
+            let decision =
+                Decision { scheduler: self.scheduler.clone(), ..Decision::placement(self.groups.placement(choice)) };
+            self.objective.judge(self.instance, &decision, &self.context.stop)
         };
         // All results before the first error: which error that is must not depend on which thread was first.
         let judged: Vec<Result<Judgement, PlaceError>> = choices.par_iter().map(judge).collect();
@@ -179,9 +183,19 @@ impl<'a> Search<'a> {
         Ok(judged)
     }
 
-    /// The best placement seen.
+    /// The best placement seen, with the scheduler that executes it best.
     pub(super) fn finish(self) -> Decision {
-        Decision::placement(self.best.1)
+        let decision = Decision::placement(self.best.1);
+        let schedulers = self.objective.schedulers();
+        let scheduler = match schedulers {
+            [] | [_] => self.scheduler,
+            _ => match self.objective.judge(self.instance, &decision, &self.context.stop) {
+                Ok(best) => schedulers.get(best.scheduler).cloned(),
+                // Told to stop.
+                Err(_) => self.scheduler,
+            },
+        };
+        Decision { scheduler, ..decision }
     }
 }
 
@@ -199,7 +213,9 @@ fn start(
     for starter in starters {
         match starter.place(instance, context) {
             Ok(decision) => {
-                let judgement = objective.judge(instance, &decision.placement, &context.stop)?;
+                // Its plan is not kept: the search has none.
+                let decision = Decision::placement(decision.placement);
+                let judgement = objective.judge(instance, &decision, &context.stop)?;
                 *left = left.saturating_sub(1);
                 if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
                     best = Some((judgement, decision.placement));

@@ -8,12 +8,11 @@ use super::judge::Judge;
 use super::problem::Problem;
 use super::search::Effort;
 use super::seeds::schedule_of;
-use super::{Preset, TIMES, best_of, decision, limited, parse_time};
-use crate::fairness::{Exception, Law};
+use super::{EXCEPTIONS, Preset, TIMES, best_of, decision, limited, parse_time};
+use crate::fairness::Exception;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, Spec, SpecError, registry};
 
-/// Places with another placer and improves its schedule by the local search of [`Sweep`](super::Sweep): informed list passes, sweeps,
-/// annealing. It shows how far a placement is from a local optimum.
+/// Places with another placer and improves its schedule by the local search of [`Sweep`](super::Sweep): sweeps and annealing. It shows how far a placement is from a local optimum.
 ///
 /// # Reference
 /// As [`Sweep`](super::Sweep).
@@ -27,8 +26,8 @@ use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, Spec,
 /// # Deviations
 /// - What it starts from is the plan of the placer. A placement without a plan gets one: each device executes, whenever it is free, what
 ///   has the longest path behind it, as the scheduler `pct` does.
-/// - The answer is never worse than this plan under the network model `contention_free` with the scheduler `static`; where transfers hold
-///   each other up it is never worse than the placement with the scheduler `pct`. Other schedulers do not follow the plan.
+/// - The answer is never worse than this plan under the network model `contention_free` with the scheduler `static`; elsewhere it is
+///   never worse, by the objective, than the plan with the best scheduler.
 /// - A placement that the memory rule `peak` refuses may be replaced by a longer one that fits.
 pub struct Improve {
     /// Whose placement is improved.
@@ -43,10 +42,7 @@ impl Algorithm for Improve {
     const NAME: &str = "improve";
     const SUMMARY: &str = "the local search of sweep after another placer";
     const SOURCE: &str = "this project";
-    const EXCEPTIONS: &[Exception] = &[Exception::new(
-        Law::IsolatedOp,
-        "it draws numbers op by op: one more op, and those after it get other draws",
-    )];
+    const EXCEPTIONS: &[Exception] = EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let placer = "whose placement is improved, with its parameters: placer=peft, placer=heft(average=speed); none that decides online, and not itself";
@@ -88,7 +84,7 @@ impl Placer for Improve {
             }
         };
         let judge = Judge::new(instance, context)?;
-        let effort = Effort { seeds: &[], ..self.preset.effort() };
+        let effort = Effort { seeds: &[], groups: &[], sparing: &[], ..self.preset.effort() };
         Ok(best_of(instance, context, &judge, effort, deadline, vec![start.clone()])?.unwrap_or(start))
     }
 

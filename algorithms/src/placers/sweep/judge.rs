@@ -1,12 +1,15 @@
 //! Which of several schedules is the answer: the model's best, or the objective's where the model is not exact.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use placebench_datasets::{Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpSpec, Placement, Time};
-
+use placebench_datasets::{
+    Cluster, DeviceId, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Placement, Time,
+};
 use rayon::prelude::*;
 
-use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError};
+use crate::schedulers::Static;
+use crate::{Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError, Plan};
 
 /// Compares decisions.
 pub(super) struct Judge<'c> {
@@ -14,9 +17,9 @@ pub(super) struct Judge<'c> {
     /// How transfers hold each other up, so that the model's makespans are too short.
     pub(super) contention: Contention,
     /// Whether the model's makespan is that of the plan's execution.
-    is_exact: bool,
+    pub(super) is_exact: bool,
     /// Whether a placement can be refused after it was made.
-    can_refuse: bool,
+    pub(super) can_refuse: bool,
 }
 
 impl<'c> Judge<'c> {
@@ -30,7 +33,10 @@ impl<'c> Judge<'c> {
             None => Contention::None,
         };
         let cluster = instance.cluster();
-        let is_exact = contention == Contention::None && !cluster.sends_cost() && !cluster.receives_cost();
+        let schedulers = context.objective.as_ref().map_or(&[][..], |objective| objective.schedulers());
+        let follows_plans = schedulers.is_empty() || schedulers.iter().any(|name| **name == *Static::NAME);
+        let is_free = contention == Contention::None && !cluster.sends_cost() && !cluster.receives_cost();
+        let is_exact = is_free && follows_plans;
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
         Ok(Self { context, contention, is_exact, can_refuse: limited && instance.memory_rule() == MemoryRule::Peak })
     }
@@ -48,9 +54,12 @@ impl<'c> Judge<'c> {
         for (decision, rank) in decisions.into_iter().zip(judged) {
             let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
             match rank {
-                Some(rank) => ranked.push((rank, decision)),
+                Some(rank) => {
+                    let scheduler = decision.scheduler.clone().or_else(|| self.scheduler(rank.scheduler));
+                    ranked.push((rank, Decision { scheduler, ..decision }));
+                }
                 None if ranked.is_empty() => {
-                    ranked.push((Rank { excess_bytes: 0, makespan: f64::INFINITY, planned }, decision));
+                    ranked.push((Rank { excess_bytes: 0, makespan: f64::INFINITY, planned, scheduler: 0 }, decision));
                 }
                 None => {}
             }
@@ -60,23 +69,50 @@ impl<'c> Judge<'c> {
     }
 
     /// What each decision is worth; `None` for what it was too late to judge.
-    pub(super) fn judge(&self, instance: &Instance, decisions: &[Decision]) -> Vec<Option<Rank>> {
-        let objective = self.context.objective.as_deref().filter(|_| !self.is_model());
-        decisions
-            .par_iter()
-            .map(|decision| {
-                let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-                let rank = |excess_bytes, makespan| Rank { excess_bytes, makespan, planned };
-                match objective.map(|objective| objective.judge(instance, &decision.placement, &self.context.stop)) {
-                    None => Some(rank(0, 0.0)),
-                    Some(Ok(Judgement { excess_bytes, makespan })) => {
-                        Some(rank(excess_bytes, if self.is_exact { 0.0 } else { makespan }))
-                    }
-                    Some(Err(PlaceError::Stopped)) => None,
-                    Some(Err(_)) => Some(rank(u64::MAX, f64::INFINITY)),
-                }
-            })
-            .collect()
+    fn judge(&self, instance: &Instance, decisions: &[Decision]) -> Vec<Option<Rank>> {
+        decisions.par_iter().map(|decision| self.judge_one(instance, decision)).collect()
+    }
+
+    /// What a decision is worth; `None` if it was too late to judge.
+    pub(super) fn judge_one(&self, instance: &Instance, decision: &Decision) -> Option<Rank> {
+        let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
+        let Some(objective) = self.context.objective.as_deref().filter(|_| !self.is_model()) else {
+            return Some(Rank { excess_bytes: 0, makespan: planned, planned, scheduler: self.follower() });
+        };
+        match objective.judge(instance, decision, &self.context.stop) {
+            Ok(Judgement { excess_bytes, makespan, scheduler }) => {
+                Some(Rank { excess_bytes, makespan, planned, scheduler })
+            }
+            Err(PlaceError::Stopped) => None,
+            Err(_) => Some(Rank { excess_bytes: u64::MAX, makespan: f64::INFINITY, planned, scheduler: 0 }),
+        }
+    }
+
+    /// A decision of the model: where that is exact, the scheduler that follows plans executes it.
+    pub(super) fn planned(&self, decision: Decision) -> Decision {
+        let scheduler = if self.is_exact { self.scheduler(self.follower()) } else { None };
+        Decision { scheduler, ..decision }
+    }
+
+    fn schedulers(&self) -> &[Arc<str>] {
+        self.context.objective.as_ref().map_or(&[], |objective| objective.schedulers())
+    }
+
+    /// The name of one of the objective's schedulers.
+    pub(super) fn scheduler(&self, number: usize) -> Option<Arc<str>> {
+        self.schedulers().get(number).cloned()
+    }
+
+    /// Which of them follows a plan.
+    fn follower(&self) -> usize {
+        self.schedulers().iter().position(|name| **name == *Static::NAME).unwrap_or(0)
+    }
+
+    /// The one that executes what an annealing tries, from a start that some scheduler executes best: not one that follows plans
+    /// where there is another, since a changed placement has no plan that knows how transfers wait.
+    pub(super) fn trial_scheduler(&self, best: usize) -> Option<Arc<str>> {
+        let follows = self.scheduler(best).is_some_and(|name| *name == *Static::NAME);
+        self.scheduler(if follows { 0 } else { best })
     }
 }
 
@@ -87,6 +123,8 @@ pub(super) struct Rank {
     pub(super) excess_bytes: u64,
     pub(super) makespan: Time,
     planned: Time,
+    /// Which of the objective's schedulers executes it.
+    pub(super) scheduler: usize,
 }
 
 impl Rank {
@@ -142,6 +180,8 @@ fn two_transfers(
     let link = Link { rate: 1.0, latency: 0.0 };
     let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, link).map_err(|error| unsupported(&error))?;
     let instance = Instance::new(graph, cluster).map_err(|error| unsupported(&error))?;
+    let plan = Plan::of_ops([0, 1, 2].map(OpId), 0.0);
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
-    Ok(objective.judge(&instance, &placement, &context.stop)?.makespan)
+    let decision = Decision { plan: Some(plan), ..Decision::placement(placement) };
+    Ok(objective.judge(&instance, &decision, &context.stop)?.makespan)
 }

@@ -1,25 +1,25 @@
 //! Sweep: this project's own placer, which improves schedules of others.
 //!
-//! [`search`] is the whole; [`seeds`] makes the schedules it starts from, [`passes`] schedules once more with what a schedule
-//! has shown, [`sweeps`] moves single ops and small units, [`annealing`] moves what is connected. They see the instance as
-//! [`problem`] flattens it, in both directions of time ([`way`]).
+//! [`search`] is the whole where the model is exact; [`seeds`] makes the schedules it starts from, [`sweeps`] moves single ops and
+//! small units, [`annealing`] moves what is connected. They see the instance as [`problem`] flattens it, in both directions of time
+//! ([`way`]). Where the model is not exact, [`judged`] asks the objective, and [`ports`] says what is worth asking.
 
 mod annealing;
-mod contended;
+mod cooling;
 mod improve;
 mod judge;
+mod judged;
 mod links;
 mod memory;
+mod moves;
 mod passes;
 mod port_pass;
 mod ports;
 mod problem;
 mod random;
-mod region;
 mod schedule;
 mod search;
 mod seeds;
-mod simulated;
 mod sweeps;
 #[cfg(test)]
 mod tests;
@@ -36,6 +36,7 @@ use crate::exact;
 use crate::fairness::{Exception, Law};
 use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
 use judge::{Contention, Judge};
+use judged::Judged;
 use problem::{Caution, Problem};
 use schedule::{Schedule, sorted_by};
 use search::{Effort, PortEffort, Search};
@@ -50,24 +51,26 @@ const MOST_SOLVED: usize = 32;
 /// Share of a time limit that the search may take; the rest is for executing what it answers.
 const SHARE_OF_LIMIT: f64 = 0.8;
 
+/// Share of a time that is given which the exact search may take.
+const SHARE_OF_PROOF: f64 = 0.1;
+
 /// How much longer transfers are taken to last in one more search each, where they hold each other up.
 const FACTORS: [f64; 2] = [2.0, 4.0];
 
-/// Improves the best of several list schedules: by list passes that know the schedule before, by sweeps that put each op where the
-/// longest path through it is shortest, and by annealing on critical ops.
+/// Improves the best of several schedules: by sweeps that put each op where the longest path through it is shortest, and by annealing
+/// on critical ops.
 ///
 /// # Reference
 /// This project's own. It combines: list scheduling with insertion (H. Topcuoglu et al., *Performance-Effective and
-/// Low-Complexity Task Scheduling for Heterogeneous Computing*, IEEE TPDS 13(3), 2002, doi:10.1109/71.993206);
-/// forward-backward improvement (K. Y. Li, R. J. Willis, *An iterative scheduling technique for resource-constrained project
-/// scheduling*, European Journal of Operational Research 56(3), 1992, 370–379, doi:10.1016/0377-2217(92)90320-9); heads and
-/// tails of a job-shop schedule for the exact longest path through a moved operation (P. J. M. van Laarhoven, E. H. L. Aarts,
-/// J. K. Lenstra, *Job Shop Scheduling by Simulated Annealing*, Operations Research 40(1), 1992, 113–125,
+/// Low-Complexity Task Scheduling for Heterogeneous Computing*, IEEE TPDS 13(3), 2002, doi:10.1109/71.993206); simulated
+/// annealing (S. Kirkpatrick et al., *Optimization by Simulated Annealing*, Science 220, 1983, doi:10.1126/science.220.4598.671);
+/// heads and tails of a job-shop schedule for the exact longest path through a moved operation (P. J. M. van Laarhoven, E. H. L.
+/// Aarts, J. K. Lenstra, *Job Shop Scheduling by Simulated Annealing*, Operations Research 40(1), 1992, 113–125,
 /// doi:10.1287/opre.40.1.113).
 ///
 /// # Complexity
-/// A sweep takes O((ops + edges) · min(devices, 12)) beside sorting, a list pass what HEFT takes. The preset says how many there
-/// are: measured on the suite `own-judges`, 18, 40 or 600 times the time of HEFT, and some 20 times that where transfers wait for each other. Memory: some 200 bytes an op and
+/// A sweep takes O((ops + edges) · min(devices, 12)) beside sorting. The preset says how many there are, how many changes annealing
+/// tries, and how many placements the objective judges; docs/SWEEP.md has the time that this takes. Memory: some 200 bytes an op and
 /// 32 an edge for each chain, and 16 bytes per op and device for optimistic cost tables, which large instances do without.
 ///
 /// # Ties
@@ -76,14 +79,18 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 ///
 /// # Deviations
 /// - What is minimised is the makespan of the plan under the network model `contention_free`; a send op counts as part of its
-///   transfer. Where transfers hold each other up, which the objective shows by graphs of two transfers, list passes and
-///   annealing that know ports join the search: an estimate. There, and where sends cost something, the objective judges the
-///   best schedules, and its word decides. Where transfers hold each other up, it also judges the changes of a last annealing. Under the memory rule `peak` what it refuses comes last.
+///   transfer. That is exact where the scheduler `static` may execute the plan, sends cost nothing, and transfers do not hold each
+///   other up, which the objective shows by graphs of two transfers. Elsewhere the objective judges: all starts, then the changes of a
+///   last annealing, of which an estimate that knows ports leaves out the hopeless ones.
+/// - Of the schedulers that the objective allows, the answer names the one that executes it best.
 /// - The answer is never worse than HEFT's plan by that measure: HEFT's schedule is one of those it chooses among.
-/// - Small graphs are solved by [`crate::exact`] where that is proven within the preset's number of nodes.
+/// - Small graphs are solved by [`crate::exact`] where that is proven within the preset's number of nodes, and within a tenth of the
+///   time that is given.
+/// - Where nothing fits under the rule `peak`, the search is repeated with limits, and then all placers of the registry are asked.
+/// - Searches over groups join the starts where there are colocation groups or few ops; they need an objective.
 /// - Told to stop, it answers with the best schedule so far if it has one.
-/// - With `time` it goes on until the time is over, so that the answer depends on the machine.
-/// - Temperatures and budgets are tuned, on the catalogue's graphs on `gtx1080x4` and `laich3` to `laich6` of seed 0.
+/// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
+/// - Temperatures and budgets are tuned: docs/BIAS.md says on what.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     /// How much is tried.
@@ -101,32 +108,35 @@ pub enum Without {
     Nothing,
     /// The seeds beside HEFT.
     Seeds,
-    /// The informed list passes.
-    Passes,
+    /// The searches over groups.
+    Groups,
     /// The sweeps.
     Sweeps,
     /// The annealing.
     Annealing,
+    /// List passes and annealing that know ports.
+    Ports,
 }
 
 impl Named for Without {
     const NAMES: &'static [(&'static str, Self)] = &[
         ("none", Self::Nothing),
         ("seeds", Self::Seeds),
-        ("passes", Self::Passes),
+        ("groups", Self::Groups),
         ("sweeps", Self::Sweeps),
         ("annealing", Self::Annealing),
+        ("ports", Self::Ports),
     ];
 }
 
 /// How much [`Sweep`] tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// About 18 times HEFT's time.
+    /// Some list schedules, briefly improved.
     Fast,
-    /// About 40 times HEFT's time.
+    /// About what `simulated_annealing` takes; where the objective judges, about three times as much.
     Default,
-    /// About 600 times HEFT's time.
+    /// Until little more is found.
     Quality,
 }
 
@@ -140,57 +150,42 @@ impl Preset {
         match self {
             Self::Fast => Effort {
                 seeds: &Seed::ALL[..8],
-                refined: 1,
-                passes: 1,
+                groups: &[Seed::Placer("simulated_annealing(budget=150)")],
+                sparing: &Seed::SPARING[..5],
                 chains: 1,
-                rounds: 1,
-                sweeps: 6,
-                annealing: 0.0,
-                ports: PortEffort {
-                    with_slow_seeds: false,
-                    passed: 3,
-                    passes: 1,
-                    starts: 1,
-                    rounds: 1,
-                    changes: 300,
-                    judgements: 100,
-                },
+                generations: 1,
+                rounds: 4,
+                sweeps: 8,
+                annealing: 5.0,
+                ports: PortEffort { passes: 3, passed: 1, rounds: 2, starts: 1, changes: 600 },
+                starts: 1,
+                judgements: 200,
             },
             Self::Default => Effort {
                 seeds: Seed::ALL,
-                refined: 2,
-                passes: 3,
+                groups: &[Seed::Placer("simulated_annealing(budget=400)")],
+                sparing: Seed::SPARING,
                 chains: 1,
-                rounds: 2,
+                generations: 1,
+                rounds: 8,
                 sweeps: 12,
-                annealing: 4.0,
-                ports: PortEffort {
-                    with_slow_seeds: true,
-                    passed: 6,
-                    passes: 3,
-                    starts: 2,
-                    rounds: 2,
-                    changes: 600,
-                    judgements: 400,
-                },
+                annealing: 20.0,
+                ports: PortEffort { passes: 3, passed: 2, rounds: 6, starts: 2, changes: 600 },
+                starts: 1,
+                judgements: 800,
             },
             Self::Quality => Effort {
                 seeds: Seed::ALL,
-                refined: 4,
-                passes: 6,
-                chains: 2,
-                rounds: 8,
-                sweeps: 32,
-                annealing: 80.0,
-                ports: PortEffort {
-                    with_slow_seeds: true,
-                    passed: 12,
-                    passes: 6,
-                    starts: 4,
-                    rounds: 6,
-                    changes: 5_000,
-                    judgements: 2_000,
-                },
+                groups: &[Seed::Placer("simulated_annealing"), Seed::Placer("cross_entropy")],
+                sparing: Seed::SPARING,
+                chains: 4,
+                generations: 4,
+                rounds: 6,
+                sweeps: 24,
+                annealing: 60.0,
+                ports: PortEffort { passes: 6, passed: 8, rounds: 8, starts: 4, changes: 5_000 },
+                starts: 4,
+                judgements: 16_000,
             },
         }
     }
@@ -205,18 +200,32 @@ impl Preset {
     }
 }
 
+/// The laws of fairness that the search does not keep, since it draws.
+const EXCEPTIONS: &[Exception] = &[
+    Exception::new(Law::IsolatedOp, "it draws numbers op by op: one more op, and those after it get other draws"),
+    Exception::new(
+        Law::RelabelledDevices,
+        "it draws devices for ops or groups by their numbers: other numbers, other draws",
+    ),
+    Exception::new(
+        Law::RelabelledOps,
+        "it draws devices for ops or groups by their numbers: other numbers, other draws",
+    ),
+    Exception::new(
+        Law::ScaledCosts,
+        "rounding decides whether annealing accepts a change, and what it draws next is then for another schedule",
+    ),
+];
+
 impl Algorithm for Sweep {
     const NAME: &str = "sweep";
-    const SUMMARY: &str = "improves list schedules: informed passes, sweeps, annealing on critical ops";
+    const SUMMARY: &str = "improves schedules of others: sweeps, annealing on critical ops, the objective's word";
     const SOURCE: &str = "this project";
-    const EXCEPTIONS: &[Exception] = &[Exception::new(
-        Law::IsolatedOp,
-        "it draws numbers op by op: one more op, and those after it get other draws",
-    )];
+    const EXCEPTIONS: &[Exception] = EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
-        let preset = "how much is tried: fast, default or quality, about 18, 40 or 600 times the time of heft, and some 20 times \
-                      that where transfers wait for each other";
+        let preset = "how much is tried: fast, default (about what simulated_annealing takes, or three times as much where the \
+                      objective judges) or quality";
         let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
         Ok(Self {
             preset: params.word("preset", Preset::Default, preset)?,
@@ -224,7 +233,7 @@ impl Algorithm for Sweep {
             without: params.word(
                 "without",
                 Without::Nothing,
-                "a part that is left out, to see what it is worth: none, seeds, passes, sweeps or annealing",
+                "a part that is left out, to see what it is worth: none, seeds, groups, sweeps, annealing or ports",
             )?,
         })
     }
@@ -257,12 +266,17 @@ impl Placer for Sweep {
             Err(error @ PlaceError::Infeasible { .. }) => (None, Some(error)),
             Err(error) => return Err(error),
         };
-        let optimum = match self.optimum(instance, context) {
+        let solving = match self.time {
+            Some(time) => limited(context, begun.checked_add(time.mul_f64(SHARE_OF_PROOF))),
+            None => context.clone(),
+        };
+        let optimum = match self.optimum(instance, &solving) {
             Err(PlaceError::Stopped) if heft.is_some() => None,
             outcome => outcome?,
         };
         if let Some(optimum) = optimum.as_ref().filter(|_| judge.is_model()) {
-            return Ok(optimum.clone());
+            let ranked = judge.rank(instance, vec![optimum.clone()]);
+            return Ok(ranked.into_iter().next().map_or_else(|| optimum.clone(), |(_, optimum)| optimum));
         }
         let mut known: Vec<Decision> = heft.into_iter().collect();
         known.extend(optimum);
@@ -284,12 +298,13 @@ impl Sweep {
         let effort = self.preset.effort();
         match self.without {
             Without::Nothing => effort,
-            Without::Seeds => Effort { seeds: &[], ..effort },
-            Without::Passes => Effort { passes: 0, ports: PortEffort { passed: 0, ..effort.ports }, ..effort },
+            Without::Seeds => Effort { seeds: &[], sparing: &[], ..effort },
+            Without::Groups => Effort { groups: &[], ..effort },
             Without::Sweeps => Effort { sweeps: 0, ..effort },
             Without::Annealing => {
-                Effort { annealing: 0.0, ports: PortEffort { rounds: 0, judgements: 0, ..effort.ports }, ..effort }
+                Effort { annealing: 0.0, judgements: 0, ports: PortEffort { rounds: 0, ..effort.ports }, ..effort }
             }
+            Without::Ports => Effort { ports: PortEffort::default(), ..effort },
         }
     }
 
@@ -319,7 +334,8 @@ fn limited(context: &PlaceContext, deadline: Option<Instant>) -> PlaceContext {
 }
 
 /// The best decision that a search finds from those that are known, which take part: of equal ones the first. Where the run decides
-/// about memory and refuses what was found, the search is repeated with limits, the second time with such as are sure to hold.
+/// about memory and refuses what was found, the search is repeated with limits, the second time with such as are sure to hold. Where
+/// nothing fits then, all placers are asked.
 ///
 /// # Errors
 /// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
@@ -332,38 +348,56 @@ fn best_of(
     mut known: Vec<Decision>,
 ) -> Result<Option<Decision>, PlaceError> {
     let bound = bounds::best_quick(instance).value;
-    let is_contended = judge.contention != Contention::None;
-    // Time that is given goes to the search that knows ports.
-    let search_until = deadline.filter(|_| !is_contended);
-    let mut best = None;
+    // Time that is given goes to the search that the objective judges.
+    let search_until = deadline.filter(|_| judge.is_exact);
+    let fits = |ranked: &[Judged]| ranked.first().is_some_and(|(rank, _)| rank.excess_bytes == 0);
+    let mut ranked = Vec::new();
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
-        let search = Search { problem: &problem, context, effort, bound };
+        let search =
+            Search { problem: &problem, context, effort: if judge.is_exact { effort } else { effort.brief() }, bound };
         let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
         let schedules: Vec<Schedule> = schedules.filter(|schedule| holds(&problem, schedule)).collect();
-        let mut found = search.run(schedules, search_until)?;
-        found.truncate(MOST_JUDGED);
-        if is_contended {
+        let found = search.run(schedules, search_until)?;
+        let mut decisions = found.iter().map(|schedule| judge.planned(decision(&problem, schedule)));
+        known.extend(decisions.by_ref().take(MOST_JUDGED));
+        if judge.contention != Contention::None {
             for factor in FACTORS {
                 let slower = Problem::new(instance, factor).cautious(caution);
-                let known = found.iter().map(|schedule| schedule.on(&slower)).collect();
-                let more = Search { problem: &slower, ..search }.run(known, search_until)?;
-                found.extend(more.iter().take(MOST_JUDGED / 2).map(|schedule| schedule.on(&problem)));
+                let known_there = found.iter().take(MOST_JUDGED).map(|schedule| schedule.on(&slower)).collect();
+                let more = Search { problem: &slower, ..search }.run(known_there, None)?;
+                known.extend(more.iter().take(MOST_JUDGED / 2).map(|found| decision(&problem, &found.on(&problem))));
             }
         }
-        known.extend(found.iter().map(|schedule| decision(&problem, schedule)));
-        let known_now = std::mem::take(&mut known);
-        let ranked = match is_contended {
-            true => contended::search(instance, &problem, context, judge, effort, deadline, known_now)?,
-            false => judge.rank(instance, known_now),
+        ranked = match judge.is_exact {
+            true => judge.rank(instance, known.clone()),
+            false => {
+                let seeds = effort.seeds.iter().chain(effort.sparing).chain(effort.groups);
+                judged::starts(&problem, context, judge, seeds, known.clone())?
+            }
         };
-        best = ranked.into_iter().next().map(|(rank, decision)| (rank.excess_bytes == 0, decision));
-        match best {
-            Some((false, ref refused)) if !context.stop.is_stopped() => known.push(refused.clone()),
-            _ => break,
+        if !fits(&ranked) {
+            // Nothing worse than what it began with.
+            ranked.extend(judge.rank(instance, decisions.map(|found| Decision { scheduler: None, ..found }).collect()));
+            ranked.sort_by(|a, b| a.0.compare(&b.0));
         }
+        if fits(&ranked) || context.stop.is_stopped() || !judge.can_refuse {
+            break;
+        }
+        known.extend(ranked.iter().take(1).map(|(_, refused)| refused.clone()));
     }
-    Ok(best.map(|(_, decision)| decision))
+    let problem = Problem::new(instance, 1.0);
+    if !fits(&ranked) && !context.stop.is_stopped() {
+        ranked.extend(judged::last_resort(instance, &problem, context, judge));
+        ranked.sort_by(|a, b| a.0.compare(&b.0));
+    }
+    if !judge.is_exact || !fits(&ranked) {
+        ranked = judged::improve(&problem, context, judge, effort, deadline, ranked);
+    }
+    // What was tried with one scheduler may be better with another.
+    let Some((rank, best)) = ranked.into_iter().next() else { return Ok(None) };
+    let again = judge.rank(instance, vec![Decision { scheduler: None, ..best.clone() }]).into_iter().next();
+    Ok(Some(again.filter(|(found, _)| found.compare(&rank).is_le()).map_or(best, |(_, best)| best)))
 }
 
 /// The decision of a schedule, with its makespan to the last bit: ops by planned start, and as each device executes them.

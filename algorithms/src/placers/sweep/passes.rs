@@ -1,9 +1,9 @@
-//! List passes: the list scheduling of HEFT in either direction of time, which a schedule may guide.
+//! List passes: the list scheduling of HEFT in either direction of time.
 
 use placebench_datasets::{DeviceId, OpId, Time, UnitId};
 
 use super::problem::Problem;
-use super::schedule::{Schedule, by_tail};
+use super::schedule::Schedule;
 use super::way::Way;
 use crate::PlaceError;
 use crate::placers::list::{Insertion, PartialSchedule, Select, planned_order};
@@ -27,43 +27,6 @@ pub(super) fn list_pass<'p>(
     let order = planned_order(sequence.iter().copied(), schedule.slots());
     let devices = schedule.slots().iter().map(|slot| slot.device.0).collect();
     Some(Schedule::new(way, devices, order.into_iter().map(|op| op.0).collect()))
-}
-
-/// A list pass guided by a schedule: priority is the time from an op's start to the end in it, and a device costs what
-/// is ahead of the op if all its successors stay where they are.
-pub(super) fn informed_pass(way: Way<'_>, former: &Schedule) -> Option<Schedule> {
-    /// What leaving the former device costs, as a share of the makespan.
-    const PENALTY: f64 = 1e-4;
-    let (tails, makespan) = former.tails(way);
-    let ahead = vec![0.0; way.problem.devices];
-    let selection = Informed { devices: &former.devices, tails: &tails, penalty: PENALTY * makespan, ahead };
-    list_pass(way, &by_tail(former, &tails), Insertion::Timed, selection)
-}
-
-/// Where the op finishes first, counted with what is ahead of it if all its successors stay where a schedule has them.
-struct Informed<'g> {
-    /// The device of each op in that schedule.
-    devices: &'g [u32],
-    /// The time from each op's start to the end of that schedule.
-    tails: &'g [Time],
-    /// What it costs to leave the op's device there.
-    penalty: Time,
-    /// What is ahead of the op at hand on each device.
-    ahead: Vec<Time>,
-}
-
-impl Select<Way<'_>> for Informed<'_> {
-    fn select(&mut self, schedule: &PartialSchedule<'_, Way<'_>>, op: OpId) -> Result<Option<DeviceId>, PlaceError> {
-        let way = schedule.view();
-        self.ahead.fill(0.0);
-        for &(after, bytes) in way.after.of(op.index()) {
-            way.to.raise(self.devices[after as usize], self.tails[after as usize], bytes, &mut self.ahead);
-        }
-        self.ahead.iter_mut().for_each(|ahead| *ahead += self.penalty);
-        self.ahead[self.devices[op.index()] as usize] -= self.penalty;
-        let unit = UnitId(way.problem.units[op.index()]);
-        Ok(schedule.earliest_finish(unit, |device| self.ahead[device.index()]))
-    }
 }
 
 /// Where all ops of the unit are done first, one after the other behind the other units of several ops that are there.

@@ -58,7 +58,7 @@ pub(super) fn informed_port_pass(
     former: &Schedule,
     stop: &StopToken,
 ) -> Option<Schedule> {
-    let (tails, _) = former.tails(slower.forward());
+    let tails = former.tails(slower.forward());
     let guide = Guide { devices: &former.devices, tails: &tails };
     port_pass(problem, &by_tail(former, &tails), Some(guide), stop)
 }

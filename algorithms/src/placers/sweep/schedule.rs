@@ -27,11 +27,11 @@ impl Schedule {
         Self { devices, order, makespan }
     }
 
-    /// The time from each op's start to the end in a direction of time, and the longest of them.
-    pub(super) fn tails(&self, way: Way<'_>) -> (Vec<Time>, Time) {
+    /// The time from each op's start to the end in a direction of time.
+    pub(super) fn tails(&self, way: Way<'_>) -> Vec<Time> {
         let mut tails = vec![0.0; self.devices.len()];
-        let makespan = way.reversed().finish_times(&self.devices, self.order.iter().rev().copied(), &mut tails);
-        (tails, makespan)
+        way.reversed().finish_times(&self.devices, self.order.iter().rev().copied(), &mut tails);
+        tails
     }
 
     /// Given devices, each executing, whenever it is free, what has the longest path behind it of the ops whose inputs are there.

@@ -1,4 +1,4 @@
-//! The search as a whole: schedules to start from, informed list passes, then sweeps and annealing in turn.
+//! The search as a whole: schedules to start from, then sweeps and annealing in turn.
 
 use std::time::Instant;
 
@@ -6,8 +6,8 @@ use placebench_datasets::Time;
 use rayon::prelude::*;
 
 use super::annealing::Annealing;
+use super::cooling::Cooling;
 use super::memory::Memory;
-use super::passes::informed_pass;
 use super::problem::Problem;
 use super::random::Random;
 use super::schedule::Schedule;
@@ -18,46 +18,63 @@ use crate::{PlaceContext, PlaceError, StopToken};
 /// The temperature of the first and of the last sweep with noise, as a share of the makespan.
 const SWEEP_HEAT: (f64, f64) = (2e-4, 1e-6);
 
-/// The same of annealing.
-const ANNEALING_HEAT: (f64, f64) = (1e-4, 1e-6);
+/// The first temperature of annealing, in multiples of the mean time of an op on a longest path: what a change of one op costs.
+const HEAT: f64 = 0.5;
+
+/// Edges that annealing looks at in a round where a graph is small, in multiples of [`Effort::annealing`].
+const LEAST_WORK: f64 = 8e3;
+
+/// The most units with which searches over groups are asked: what they move is then the units.
+const MOST_UNITS: usize = 256;
 
 /// How much is tried. Work is counted, not timed, so that the answer does not depend on the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     /// What is tried beside HEFT.
     pub(super) seeds: &'static [Seed],
-    /// How many of the best are refined by informed passes.
-    pub(super) refined: usize,
-    /// Informed passes for each.
-    pub(super) passes: usize,
+    /// Searches over groups: where there are few units, or the objective judges.
+    pub(super) groups: &'static [Seed],
+    /// What is tried, too, where the objective judges.
+    pub(super) sparing: &'static [Seed],
     /// Chains of sweeps and annealing, each with random numbers of its own.
     pub(super) chains: usize,
+    /// How often all chains begin, each time with the best that there are.
+    pub(super) generations: usize,
     /// How often a chain sweeps and then anneals.
     pub(super) rounds: usize,
     /// Sweeps a round.
     pub(super) sweeps: usize,
     /// Edges looked at by annealing in a round, in multiples of (ops + edges) · devices that may run anything.
     pub(super) annealing: f64,
-    /// What is added where transfers wait for each other.
+    /// How much is tried with ports in mind, where transfers hold each other up.
     pub(super) ports: PortEffort,
+    /// How many of the best are annealed where the objective judges,
+    pub(super) starts: usize,
+    /// and the changes that it judges.
+    pub(super) judgements: usize,
 }
 
 /// How much is tried with ports in mind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PortEffort {
-    /// Whether seeds that take many times the time of HEFT take part.
-    pub(super) with_slow_seeds: bool,
-    /// How many of the best starts list passes are guided by, and how often one after the other.
-    pub(super) passed: usize,
+    /// List passes one after the other,
     pub(super) passes: usize,
-    /// How many of the best are improved,
+    /// from how many starts.
+    pub(super) passed: usize,
+    /// How often annealing begins,
+    pub(super) rounds: u64,
+    /// from how many starts,
     pub(super) starts: usize,
-    /// how often,
-    pub(super) rounds: usize,
-    /// and the changes that each annealing tries.
+    /// each time with so many changes; fewer where a graph is large.
     pub(super) changes: u64,
-    /// Changes of the best that the objective judges at last.
-    pub(super) judgements: usize,
+}
+
+impl Effort {
+    /// What is spent on the model where it is not exact, so that the objective decides later.
+    pub(super) fn brief(self) -> Self {
+        let annealing = self.annealing.min(4.0);
+        Self { groups: &[], chains: 1, generations: 1, rounds: self.rounds.min(2), annealing, ..self }
+    }
 }
 
 /// A search of one problem.
@@ -70,7 +87,8 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The best schedules, best first; empty if no placement was found. What is in `known` is among what they are made of.
+    /// The best schedules, best first; empty if no placement was found. What is in `known` is among what they are made of. With a
+    /// deadline, chains begin again until then.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if it is time to stop and nothing is known.
@@ -83,27 +101,25 @@ impl Search<'_> {
             found.extend(packed(self.problem));
         }
         sort(&mut found);
-        if found.first().is_some_and(|best| self.is_done(best)) {
-            return Ok(found);
-        }
-        let refined: Vec<Schedule> =
-            found.par_iter().take(self.effort.refined).flat_map_iter(|schedule| self.refine(schedule)).collect();
-        found.extend(refined);
-        sort(&mut found);
-        let mut round = 0;
-        while !found.is_empty() && !self.is_done(&found[0]) {
-            let starts: Vec<Schedule> = found.iter().take(self.effort.chains).cloned().collect();
-            let chains: Vec<Schedule> = (0..self.effort.chains as u64)
-                .into_par_iter()
-                // Few schedules may have been found: then several chains start from the same.
-                .map(|chain| self.chain(&starts[chain as usize % starts.len()], round << 32 | chain))
-                .collect();
-            found.extend(chains);
+        let seeds = found.clone();
+        let (chains, mut generation) = (self.effort.chains, 0);
+        let goes_on = |generation| {
+            generation < self.effort.generations || deadline.is_some_and(|deadline| Instant::now() < deadline)
+        };
+        while chains > 0 && !found.is_empty() && !self.is_done(&found[0]) && goes_on(generation) {
+            // Few schedules may have been found: then several chains start from the same. Beyond what the preset says, every
+            // other chain starts from another seed.
+            let start = |chain: usize| match generation >= self.effort.generations && (generation + chain) % 2 == 1 {
+                true => &seeds[(generation * chains + chain) / 2 % seeds.len()],
+                false => &found[chain % found.len()],
+            };
+            let stream = |chain: usize| (generation as u64) << 32 | chain as u64;
+            let better: Vec<Schedule> =
+                (0..chains).into_par_iter().map(|chain| self.chain(start(chain), stream(chain))).collect();
+            found.extend(better);
             sort(&mut found);
-            round += 1;
-            if deadline.is_none_or(|deadline| Instant::now() >= deadline) || self.effort.chains == 0 {
-                break;
-            }
+            found.dedup();
+            generation += 1;
         }
         Ok(found)
     }
@@ -121,7 +137,10 @@ impl Search<'_> {
             true => Err(PlaceError::Stopped),
             false => seed.make(self.problem, self.context),
         };
-        let made: Vec<Result<Option<Schedule>, PlaceError>> = self.effort.seeds.par_iter().map(make).collect();
+        let is_small = self.problem.instance.units().ids().len() <= MOST_UNITS;
+        let groups = if is_small { self.effort.groups } else { &[] };
+        let seeds: Vec<Seed> = self.effort.seeds.iter().chain(groups).copied().collect();
+        let made: Vec<Result<Option<Schedule>, PlaceError>> = seeds.par_iter().map(make).collect();
         for outcome in made {
             match outcome {
                 Ok(schedule) => known.extend(schedule),
@@ -132,27 +151,6 @@ impl Search<'_> {
         Ok(known)
     }
 
-    /// What informed passes make of a schedule, in turn on the reversed graph and forward.
-    fn refine(&self, schedule: &Schedule) -> Vec<Schedule> {
-        let mut passes: Vec<Schedule> = Vec::new();
-        for pass in 0..self.effort.passes {
-            if self.stop().is_stopped() {
-                break;
-            }
-            let former = passes.last().unwrap_or(schedule);
-            let next = match pass % 2 {
-                0 => informed_pass(self.problem.backward(), &former.clone().reversed()).map(Schedule::reversed),
-                _ => informed_pass(self.problem.forward(), former),
-            };
-            match next {
-                Some(next) => passes.push(next),
-                // Memory was short.
-                None => break,
-            }
-        }
-        passes
-    }
-
     /// Sweeps and anneals from a schedule, and returns the best one met.
     fn chain(&self, start: &Schedule, stream: u64) -> Schedule {
         let effort = self.effort;
@@ -160,21 +158,22 @@ impl Search<'_> {
         let mut best = start.clone();
         let total = (effort.rounds * effort.sweeps) as f64;
         let edges = self.problem.instance.graph().edge_count() as f64;
-        let work = (edges + self.problem.ops as f64) * self.problem.usable as f64 * effort.annealing;
+        let work = (edges + self.problem.ops as f64) * self.problem.usable as f64;
+        let work = work.max(LEAST_WORK) * effort.annealing;
         for round in 0..effort.rounds {
             let makespan = best.makespan;
-            let heat = |spent: f64, heat: (f64, f64)| makespan * heat.0 * libm::pow(heat.1 / heat.0, spent);
-            let temperature = |sweep: usize| heat((round * effort.sweeps + sweep) as f64 / total, SWEEP_HEAT);
-            let temperatures: Vec<Time> = (0..effort.sweeps).map(temperature).collect();
+            let spent = |sweep: usize| (round * effort.sweeps + sweep) as f64 / total;
+            let cooled = |sweep| makespan * SWEEP_HEAT.0 * libm::pow(SWEEP_HEAT.1 / SWEEP_HEAT.0, spent(sweep));
+            let temperatures: Vec<Time> = (0..effort.sweeps).map(cooled).collect();
             self.sweeps(&mut best, &temperatures, &mut noise);
             if self.is_done(&best) {
                 break;
             }
             if work > 0.0 {
-                let spent = |round: usize| round as f64 / effort.rounds as f64;
-                let (hot, cold) = (heat(spent(round), ANNEALING_HEAT), heat(spent(round + 1), ANNEALING_HEAT));
                 let mut annealing = Annealing::new(self.problem, &best);
-                annealing.run(work as u64, hot, cold, &mut noise.random, self.stop());
+                let hottest = HEAT * best.makespan / annealing.steps() as f64;
+                let cooling = Cooling::from(hottest).part(round, effort.rounds);
+                annealing.run(work as u64, cooling, &mut noise.random, self.stop());
                 best = annealing.finish();
             }
         }

@@ -2,23 +2,18 @@
 
 use std::cmp::Reverse;
 
-use placebench_datasets::{EdgeWeight, OpId, VertexWeight};
+use placebench_datasets::OpId;
 
 use super::memory::Memory;
 use super::passes::{WholeUnits, list_pass};
 use super::problem::Problem;
 use super::schedule::{Schedule, sorted_by};
 use super::way::Way;
-use crate::partition::streaming::Fennel;
-use crate::partition::{Multilevel, Partitioner};
 use crate::placers::list::{
     EarliestFinish, FinishPlusCost, Insertion, OptimisticCostTable, by_descending_rank, most_urgent_first,
 };
-use crate::placers::{
-    BatchSplit, ClusterLoad, Dfs, Dls, Etf, Expert, Lookahead, Mite, Partitioned, Peft, SingleDevice, WhitepaperGreedy,
-};
 use crate::ranks::{Average, average_exec_times, upward_ranks};
-use crate::{Algorithm, Decision, PlaceContext, PlaceError, Placer};
+use crate::{Decision, PlaceContext, PlaceError, Placer, registry};
 
 /// The most entries of an optimistic cost table: 16 bytes each while it is made.
 const MOST_COSTS: usize = 1 << 24;
@@ -40,46 +35,56 @@ pub(super) enum Seed {
     ReverseHeft,
     /// PEFT on the reversed graph; not where its table would be too large.
     ReversePeft,
-    /// PEFT; not where its table would be too large.
-    Peft,
-    /// All on one device, as far as it may run there.
-    SingleDevice,
-    WhitepaperGreedy,
-    Etf,
-    Dls,
-    Lookahead,
-    BatchSplit,
-    Expert,
-    Dfs,
-    Mite,
-    ClusterLoad,
-    Fennel,
-    Multilevel,
+    /// A placer of the registry, with its parameters.
+    Placer(&'static str),
 }
+
+/// Placers that are slow on large graphs, and so are not asked there.
+const SLOW: &[&str] = &[
+    "etf",
+    "dls",
+    "lookahead",
+    "cluster_load",
+    "multilevel",
+    "fiduccia_mattheyses",
+    "simulated_annealing",
+    "cross_entropy",
+];
 
 impl Seed {
     /// The cheapest first.
     pub(super) const ALL: &[Self] = &[
         Self::Timed,
-        Self::SingleDevice,
-        Self::WhitepaperGreedy,
+        Self::Placer("single_device"),
+        Self::Placer("whitepaper_greedy"),
         Self::Grouped,
         Self::ReverseHeft,
         Self::ReversePeft,
-        Self::Peft,
-        Self::Etf,
+        Self::Placer("peft"),
+        Self::Placer("etf"),
         Self::Appended,
-        Self::Dls,
-        Self::Lookahead,
+        Self::Placer("dls"),
+        Self::Placer("lookahead"),
+        Self::Placer("multilevel"),
+        Self::Placer("fiduccia_mattheyses"),
     ];
 
     /// Placers that cause few transfers.
-    pub(super) const SPARING: &[Self] =
-        &[Self::BatchSplit, Self::Expert, Self::Dfs, Self::Mite, Self::Fennel, Self::ClusterLoad, Self::Multilevel];
+    pub(super) const SPARING: &[Self] = &[
+        Self::Placer("batch_split"),
+        Self::Placer("expert"),
+        Self::Placer("dfs"),
+        Self::Placer("mite"),
+        Self::Placer("fennel"),
+        Self::Placer("cluster_load"),
+    ];
 
-    /// Whether it takes many times the time of HEFT.
-    pub(super) fn is_slow(self) -> bool {
-        matches!(self, Self::Dls | Self::Lookahead | Self::ClusterLoad | Self::Multilevel)
+    /// The name of the placer that makes it.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Placer(spec) => spec.split('(').next(),
+            _ => None,
+        }
     }
 
     /// The seed's schedule; `None` if it finds no room, or would take too long or too much memory.
@@ -90,7 +95,11 @@ impl Seed {
         if self.is_too_costly(problem) {
             return Ok(None);
         }
-        let Some(placer) = self.placer() else { return Ok(self.list(problem)) };
+        let Self::Placer(spec) = self else { return Ok(self.list(problem)) };
+        let Some(placer) = spec.parse().ok().and_then(|spec| registry::placer(&spec).ok()) else { return Ok(None) };
+        if placer.needs_objective() && context.objective.is_none() {
+            return Ok(None);
+        }
         match placer.place(problem.instance, context) {
             Ok(decision) => Ok(Some(schedule_of(problem, &decision)).filter(|schedule| holds(problem, schedule))),
             Err(PlaceError::Stopped) => Err(PlaceError::Stopped),
@@ -99,29 +108,9 @@ impl Seed {
     }
 
     fn is_too_costly(self, problem: &Problem<'_>) -> bool {
-        let is_slow = self == Self::Etf || self.is_slow();
-        let has_table = matches!(self, Self::Peft | Self::ReversePeft);
+        let is_slow = self.name().is_some_and(|name| SLOW.contains(&name));
+        let has_table = self == Self::ReversePeft || self.name() == Some("peft");
         (is_slow && problem.ops > MOST_FOR_SLOW) || (has_table && problem.ops * problem.devices > MOST_COSTS)
-    }
-
-    /// The placer that makes it, unless it is a list pass of the search's own.
-    fn placer(self) -> Option<Box<dyn Placer>> {
-        Some(match self {
-            Self::Timed | Self::Appended | Self::Grouped | Self::ReverseHeft | Self::ReversePeft => return None,
-            Self::Peft => Box::new(Peft::with_defaults()),
-            Self::SingleDevice => Box::new(SingleDevice::with_defaults()),
-            Self::WhitepaperGreedy => Box::new(WhitepaperGreedy::with_defaults()),
-            Self::Etf => Box::new(Etf::with_defaults()),
-            Self::Dls => Box::new(Dls::with_defaults()),
-            Self::Lookahead => Box::new(Lookahead::with_defaults()),
-            Self::BatchSplit => Box::new(BatchSplit::with_defaults()),
-            Self::Expert => Box::new(Expert::with_defaults()),
-            Self::Dfs => Box::new(Dfs::with_defaults()),
-            Self::Mite => Box::new(Mite::with_defaults()),
-            Self::ClusterLoad => Box::new(ClusterLoad::with_defaults()),
-            Self::Fennel => Box::new(partitioned(Box::new(Fennel::with_defaults()))),
-            Self::Multilevel => Box::new(partitioned(Box::new(Multilevel::with_defaults()))),
-        })
     }
 
     /// The list pass that makes it.
@@ -141,6 +130,14 @@ impl Seed {
     }
 }
 
+/// All placers of the registry that decide before the run and are not made of this search, or of a proof that may take for ever.
+pub(super) fn all_placers() -> Vec<Box<dyn Placer>> {
+    const LEFT_OUT: [&str; 3] = ["sweep", "improve", "optimal"];
+    let names = registry::placer_names().into_iter().filter(|name| !LEFT_OUT.contains(&&**name));
+    let placers = names.filter_map(|name| registry::placer(&name.parse().ok()?).ok());
+    placers.filter(|placer| placer.online().is_none()).collect()
+}
+
 /// The ops of this direction by upward rank, as HEFT takes them.
 pub(super) fn by_upward_rank(way: Way<'_>) -> Vec<OpId> {
     let exec = average_exec_times(way.problem.instance, Average::Time);
@@ -155,11 +152,6 @@ fn peft(way: Way<'_>) -> Option<Schedule> {
     let by_rank = sorted_by(0..problem.ops as u32, |op| -ranks[op as usize]);
     let by_rank: Vec<OpId> = by_rank.into_iter().map(OpId).collect();
     list_pass(way, &most_urgent_first(&way, &by_rank), Insertion::Timed, FinishPlusCost(&table))
-}
-
-/// A partitioner as a placer that keeps balance, and what crosses blocks small.
-fn partitioned(partitioner: Box<dyn Partitioner>) -> Partitioned {
-    Partitioned { partitioner, epsilon: 0.03, vertex_weight: VertexWeight::Work, edge_weight: EdgeWeight::Bytes }
 }
 
 /// Whether all units of a schedule find memory.

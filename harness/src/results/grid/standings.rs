@@ -7,6 +7,7 @@ use placebench_datasets::is_equal;
 use serde::Serialize;
 
 use super::{Grid, GridCell, ascending};
+use crate::request::CHOSEN;
 use crate::statistics;
 
 /// What stands against each other.
@@ -15,7 +16,7 @@ use crate::statistics;
 pub enum Candidates {
     /// Placers, each with its best scheduler on the instance.
     Placer,
-    /// Schedulers, over the placements of all placers. `static` and `online` are left out: they run only with some placers.
+    /// Schedulers, over the placements of all placers. `static`, `online` and `chosen` are left out: they run only with some placers.
     Scheduler,
     /// Placers with schedulers.
     Pair,
@@ -245,7 +246,7 @@ fn by_pair(grid: &Grid) -> Matrix {
 
 /// Whether a scheduler runs with every placer that decides before the run.
 fn is_general(name: &str) -> bool {
-    name != "static" && name != ONLINE
+    name != "static" && name != ONLINE && name != CHOSEN
 }
 
 fn by_scheduler(grid: &Grid) -> Matrix {

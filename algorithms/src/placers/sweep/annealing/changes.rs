@@ -3,6 +3,7 @@
 use placebench_datasets::Time;
 
 use super::{Annealing, Change};
+use crate::placers::sweep::moves::draw_target;
 use crate::placers::sweep::random::Random;
 
 /// The most devices that a set of units tries.
@@ -50,25 +51,11 @@ impl Annealing<'_> {
 
     /// All units of the set on one device.
     pub(super) fn shift(&mut self, op: u32, random: &mut Random) -> Option<(Change, Option<Vec<u32>>)> {
-        let way = self.problem.forward();
         let own = self.devices[op as usize];
-        let allowed = self.problem.allowed(self.problem.units[op as usize]);
         let target = if self.set.len() == 1 && random.below(2) == 0 {
-            self.best_by_estimate(op, allowed, random)?
-        } else if random.below(2) == 0 {
-            let ends = (way.before.of(op as usize).len(), way.after.of(op as usize).len());
-            if ends.0 + ends.1 == 0 {
-                return None;
-            }
-            let drawn = random.below(ends.0 + ends.1);
-            let end = if drawn < ends.0 {
-                way.before.of(op as usize)[drawn]
-            } else {
-                way.after.of(op as usize)[drawn - ends.0]
-            };
-            self.devices[end.0 as usize]
+            self.best_by_estimate(op, self.problem.allowed(self.problem.units[op as usize]), random)?
         } else {
-            allowed[random.below(allowed.len())]
+            draw_target(self.problem, &self.devices, op, random)
         };
         if self.set.len() == 1 && target == own {
             return None;

@@ -9,10 +9,11 @@ mod window;
 
 use placebench_datasets::Time;
 
+use super::cooling::Cooling;
 use super::memory::Memory;
+use super::moves::Region;
 use super::problem::Problem;
 use super::random::Random;
-use super::region::{grow, region_size};
 use super::schedule::{Schedule, sorted_by};
 use crate::StopToken;
 
@@ -44,6 +45,7 @@ pub(super) struct Annealing<'p> {
     dirty: Vec<bool>,
     /// Time that each op takes where it is.
     exec: Vec<Time>,
+    region: Region,
     set: Vec<u32>,
     /// Edges looked at.
     pub(super) work: u64,
@@ -83,6 +85,7 @@ impl<'p> Annealing<'p> {
             last: vec![(0, 0.0); problem.devices],
             dirty: vec![false; ops],
             exec: vec![0.0; ops],
+            region: Region::new(problem),
             set: Vec::new(),
             work: 0,
             tried: 0,
@@ -140,6 +143,12 @@ impl<'p> Annealing<'p> {
         self.finish[op] + self.tails[op] - self.exec[op] >= self.makespan * (1.0 - 1e-7)
     }
 
+    /// How many ops that take time are on longest paths.
+    pub(super) fn steps(&self) -> usize {
+        let counts = |&op: &u32| self.is_critical(op) && self.exec[op as usize] > 0.0;
+        (0..self.problem.ops as u32).filter(counts).count().max(1)
+    }
+
     /// An op on a longest path.
     fn draw_critical(&mut self, random: &mut Random) -> Option<u32> {
         if !self.critical.is_empty() {
@@ -156,8 +165,8 @@ impl<'p> Annealing<'p> {
         (!self.critical.is_empty()).then(|| self.critical[random.below(self.critical.len())])
     }
 
-    /// Tries changes until that amount of work is done; the temperature falls geometrically from `hot` to `cold`, in time.
-    pub(super) fn run(&mut self, work: u64, hot: Time, cold: Time, random: &mut Random, stop: &StopToken) {
+    /// Tries changes until that amount of work is done; whose share of all says how cool it is.
+    pub(super) fn run(&mut self, work: u64, cooling: Cooling, random: &mut Random, stop: &StopToken) {
         let begun = self.work;
         while self.work - begun < work {
             self.tried += 1;
@@ -166,8 +175,7 @@ impl<'p> Annealing<'p> {
             }
             self.work += 8;
             let spent = (self.work - begun) as f64 / work as f64;
-            let temperature = hot * libm::pow(cold / hot, spent);
-            let limit = self.makespan + temperature * random.exponential();
+            let limit = cooling.limit(self.makespan, spent, random);
             let Some(op) = self.draw_critical(random) else { return };
             self.trial += 1;
             let change = match random.below(100) {
@@ -179,7 +187,7 @@ impl<'p> Annealing<'p> {
                 }
                 _ => {
                     let mut set = std::mem::take(&mut self.set);
-                    self.work += grow(self.problem, op, region_size(random), random, &mut set);
+                    self.work += self.region.grow(self.problem, op, random, &mut set);
                     self.set = set;
                     self.shift(op, random)
                 }

@@ -2,9 +2,10 @@
 
 use placebench_datasets::Time;
 
-use super::{Copy, NONE, PortAnnealing, STRIDE, State};
+use super::{Copy, NONE, Ports, STRIDE, State};
+use crate::placers::sweep::judge::Contention;
 
-impl PortAnnealing<'_> {
+impl Ports<'_> {
     /// The makespan after the change at hand, which begins at a position, or `None` if it is beyond the limit.
     pub(super) fn evaluate(&mut self, begin: usize, limit: Time) -> Option<Time> {
         self.trial += 1;
@@ -79,10 +80,12 @@ impl PortAnnealing<'_> {
                 let time = way.from.time(from, device, bytes);
                 let arrival;
                 let mut cause = before;
-                if time > 0.0 {
+                if self.contention == Contention::None {
+                    arrival = done + time;
+                } else if time > 0.0 {
                     let ports = (self.state.sends[from as usize], self.state.receives[device as usize]);
                     let (mut sent, mut received) = (ports.0.0.max(done), ports.1.0.max(done));
-                    if self.is_exclusive {
+                    if self.contention == Contention::OneAtATime {
                         sent = sent.max(received);
                         received = sent;
                     }

@@ -1,26 +1,31 @@
-//! Annealing where transfers wait for each other: changes of devices, each evaluated by a schedule in which a device sends one
-//! tensor at a time and receives one at a time.
+//! An estimate of what a change of devices costs where transfers wait for each other: a schedule in which a device sends one tensor at
+//! a time and receives one at a time.
 //!
 //! The schedule is made op by op in a fixed order, and an op's transfers when its turn comes. So what stands before the first
 //! op that a change touches stays as it is: an [`evaluation`] begins there, and ends as soon as the limit cannot be kept.
 
 mod evaluation;
+pub(super) mod starts;
 
 use placebench_datasets::Time;
 
+use super::cooling::Cooling;
 use super::judge::Contention;
 use super::memory::Memory;
+use super::moves::{Region, draw_target};
 use super::problem::Problem;
 use super::random::Random;
-use super::region::{grow, region_size};
 use super::schedule::{Schedule, sorted_by};
 use crate::StopToken;
 
-/// The temperature of the first and of the last change, as a share of the makespan.
-pub(super) const HEAT: (f64, f64) = (3e-3, 3e-5);
-
 /// The state of the devices is kept before every op whose position is a multiple of this.
 const STRIDE: usize = 64;
+
+/// The least temperature that an annealing begins with, as a share of the makespan.
+const HEAT: f64 = 3e-3;
+
+/// The same in multiples of the mean time of an op on a longest path.
+const HEAT_OF_STEP: f64 = 0.3;
 
 /// Ops are sorted anew after this number of changes.
 const RESORT: u64 = 50;
@@ -49,11 +54,11 @@ struct State {
     receives: Vec<(Time, u32)>,
 }
 
-/// A schedule under annealing.
-pub(super) struct PortAnnealing<'p> {
+/// A schedule, changes of which are estimated.
+pub(super) struct Ports<'p> {
     problem: &'p Problem<'p>,
-    /// Whether a transfer holds both of its ports at once. If not, each port hands on what was sent first, by itself.
-    is_exclusive: bool,
+    /// Whether a transfer holds both of its ports at once, or each by itself, or none, so that transfers never wait.
+    contention: Contention,
     devices: Vec<u32>,
     order: Vec<u32>,
     position: Vec<u32>,
@@ -79,11 +84,12 @@ pub(super) struct PortAnnealing<'p> {
     trial_copies: Vec<Copy>,
     trial_heads: Vec<(u32, u32)>,
     state: State,
+    region: Region,
     set: Vec<u32>,
     moved: Vec<(u32, u32)>,
 }
 
-impl<'p> PortAnnealing<'p> {
+impl<'p> Ports<'p> {
     pub(super) fn new(problem: &'p Problem<'p>, schedule: &Schedule, contention: Contention) -> Self {
         let (ops, devices) = (problem.ops, problem.devices);
         let none = vec![(0.0, NONE); devices];
@@ -98,7 +104,7 @@ impl<'p> PortAnnealing<'p> {
         }
         let mut annealing = Self {
             problem,
-            is_exclusive: contention != Contention::Shared,
+            contention,
             devices: schedule.devices.clone(),
             order: schedule.order.clone(),
             position: vec![0; ops],
@@ -118,6 +124,7 @@ impl<'p> PortAnnealing<'p> {
             trial_copies: Vec::new(),
             trial_heads: vec![(0, NONE); ops],
             state,
+            region: Region::new(problem),
             set: Vec::new(),
             moved: Vec::new(),
         };
@@ -128,6 +135,17 @@ impl<'p> PortAnnealing<'p> {
     /// The makespan of the schedule at hand.
     pub(super) fn makespan(&self) -> Time {
         self.makespan
+    }
+
+    /// The temperatures of an annealing of the schedule at hand.
+    pub(super) fn cooling(&self) -> Cooling {
+        Cooling::from(self.makespan * HEAT.max(HEAT_OF_STEP / self.steps() as f64))
+    }
+
+    /// How many ops a longest path has.
+    fn steps(&self) -> usize {
+        let next = |&op: &u32| Some(self.blame[op as usize]).filter(|&op| op != NONE);
+        std::iter::successors(Some(self.last).filter(|&op| op != NONE), next).count().max(1)
     }
 
     /// The schedule at hand, with its makespan, ports respected.
@@ -146,31 +164,36 @@ impl<'p> PortAnnealing<'p> {
         evaluated
     }
 
-    /// Tries `trials` changes, and returns the best schedule met at the end of each of `parts` equal parts.
-    pub(super) fn run(&mut self, trials: u64, parts: u64, random: &mut Random, stop: &StopToken) -> Vec<Schedule> {
-        let mut best = (self.makespan, self.devices.clone(), self.order.clone());
+    /// Tries `trials` changes. Returns the best schedule met in each of `parts` equal parts, if it is better than those before.
+    pub(super) fn run(
+        &mut self,
+        trials: u64,
+        parts: u64,
+        cooling: Cooling,
+        random: &mut Random,
+        stop: &StopToken,
+    ) -> Vec<Schedule> {
+        let forward = self.problem.forward();
+        let (mut best, mut best_order) = ((self.makespan, self.devices.clone()), self.order.clone());
         let mut found: Vec<Schedule> = Vec::new();
-        let mut noted = f64::INFINITY;
-        let mut accepted = 0;
+        let (mut noted, mut accepted) = (f64::INFINITY, 0u64);
         for trial in 0..trials {
             if stop.is_stopped() {
                 break;
             }
-            let spent = trial as f64 / trials as f64;
-            let temperature = self.makespan * HEAT.0 * libm::pow(HEAT.1 / HEAT.0, spent);
-            let limit = self.makespan + temperature * random.exponential();
+            let limit = cooling.limit(self.makespan, trial as f64 / trials as f64, random);
             if let Some(first) = self.change(random) {
                 let begin = first - first % STRIDE;
                 if self.evaluate(begin, limit).is_some() {
                     self.commit(begin);
                     accepted += 1;
-                    if accepted % RESORT == 0 {
+                    if accepted.is_multiple_of(RESORT) {
                         self.sort_again();
                     }
                     if self.makespan < best.0 {
                         best.0 = self.makespan;
                         best.1.copy_from_slice(&self.devices);
-                        best.2.copy_from_slice(&self.order);
+                        best_order.copy_from_slice(&self.order);
                     }
                 } else {
                     self.undo();
@@ -178,32 +201,30 @@ impl<'p> PortAnnealing<'p> {
             }
             if (trial + 1) * parts / trials > trial * parts / trials && best.0 < noted {
                 noted = best.0;
-                found.push(Schedule::new(self.problem.forward(), best.1.clone(), best.2.clone()));
+                found.push(Schedule::new(forward, best.1.clone(), best_order.clone()));
             }
         }
         // It may have been told to stop within a part.
         if best.0 < noted {
-            found.push(Schedule::new(self.problem.forward(), best.1, best.2));
+            found.push(Schedule::new(forward, best.1, best_order));
         }
         found
     }
 
-    /// The devices after each of at most `count` changes, each of the schedule at hand, that lengthen it by no more than a share
-    /// `slack` of the makespan by the estimate. It tries `tries` times as many.
-    pub(super) fn neighbours(&mut self, count: usize, tries: usize, slack: f64, random: &mut Random) -> Vec<Vec<u32>> {
-        let mut found = Vec::with_capacity(count);
-        for _ in 0..count * tries {
+    /// The devices after a change of the schedule at hand that lengthens it, by the estimate, by no more than a share `slack` of the
+    /// makespan on the mean; `None` if `draws` changes have none.
+    pub(super) fn neighbour(&mut self, draws: usize, slack: f64, random: &mut Random) -> Option<Vec<u32>> {
+        for _ in 0..draws {
             let limit = self.makespan * (1.0 + slack * random.exponential());
             let Some(first) = self.change(random) else { continue };
-            if self.evaluate(first - first % STRIDE, limit).is_some() {
-                found.push(self.devices.clone());
-            }
+            let is_good = self.evaluate(first - first % STRIDE, limit).is_some();
+            let found = is_good.then(|| self.devices.clone());
             self.undo();
-            if found.len() == count {
-                break;
+            if found.is_some() {
+                return found;
             }
         }
-        found
+        None
     }
 
     /// Goes on from other devices.
@@ -239,19 +260,9 @@ impl<'p> PortAnnealing<'p> {
         if random.below(3) == 0 {
             self.set.push(problem.units[op as usize]);
         } else {
-            grow(problem, op, region_size(random), random, &mut self.set);
+            self.region.grow(problem, op, random, &mut self.set);
         }
-        let way = problem.forward();
-        let (before, after) = (way.before.of(op as usize), way.after.of(op as usize));
-        let allowed = problem.allowed(problem.units[op as usize]);
-        let ends = before.len() + after.len();
-        let target = if ends > 0 && random.below(3) > 0 {
-            let drawn = random.below(ends);
-            let end = if drawn < before.len() { before[drawn] } else { after[drawn - before.len()] };
-            self.devices[end.0 as usize]
-        } else {
-            allowed[random.below(allowed.len())]
-        };
+        let target = draw_target(problem, &self.devices, op, random);
         self.moved.clear();
         let mut first = usize::MAX;
         let mut fits = true;

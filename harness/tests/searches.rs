@@ -1,0 +1,150 @@
+//! Searches know what executes their answers: the network model, the scheduler, the memory rule.
+
+use std::sync::Arc;
+
+use placebench_algorithms::{Decision, Objective, PlaceContext, Placer, StopToken, registry};
+use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Time};
+use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, network_model};
+use placebench_harness::objective::{NamedScheduler, SimulatedObjective};
+use placebench_harness::request::named_scheduler;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Ops in random order of what they need, some of them in groups, on three devices that hold a share of all demands, or any number
+/// of bytes if there is none.
+fn instance(ops: usize, share: Option<f64>, seed: u64) -> Instance {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let mut builder = GraphBuilder::default();
+    let mut total = 0;
+    for op in 0..ops {
+        let (memory_bytes, output) = (random.random_range(1..20), random.random_range(1..20));
+        total += memory_bytes + output;
+        let spec = OpSpec { memory_bytes, ..OpSpec::cost(f64::from(random.random_range(1..10))) };
+        builder.add_op(spec, &[output]);
+        for _ in 0..2.min(op) {
+            builder.add_edge(OpId::new(random.random_range(0..op)), 0, OpId::new(op)).unwrap();
+        }
+    }
+    for _ in 0..ops / 6 {
+        let [a, b] = [(); 2].map(|()| OpId::new(random.random_range(0..ops)));
+        builder.colocate(a, b).unwrap();
+    }
+    let memory_bytes = share.map(|share| (total as f64 * share) as u64);
+    let device = |id: usize| Device { name: format!("d{id}"), kind: Kind::Cpu, memory_bytes, speed: 1.0 + id as f64 };
+    let link = |_, _| Link { rate: 4.0, latency: 0.5 };
+    let cluster = Cluster::new((0..3).map(device).collect(), link).unwrap();
+    Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap()
+}
+
+fn schedulers(names: &[&str]) -> Vec<NamedScheduler> {
+    names.iter().map(|name| named_scheduler(name).unwrap()).collect()
+}
+
+const ALL: [&str; 4] = ["fifo", "pct", "msr", "static"];
+
+fn objective(network: &'static dyn NetworkModel, names: &[&str]) -> Arc<SimulatedObjective> {
+    Arc::new(SimulatedObjective::new(network, &schedulers(names)))
+}
+
+fn place(spec: &str, instance: &Instance, objective: &Arc<SimulatedObjective>) -> Option<Decision> {
+    let placer: Box<dyn Placer> = registry::placer(&spec.parse().unwrap()).unwrap();
+    let objective = Arc::clone(objective) as Arc<dyn Objective>;
+    placer.place(instance, &PlaceContext { objective: Some(objective), ..PlaceContext::with_seed(5) }).ok()
+}
+
+/// The makespan of a decision if it fits, whichever scheduler it names.
+fn worth(decision: &Decision, instance: &Instance, objective: &SimulatedObjective) -> Option<Time> {
+    let any = Decision { scheduler: None, ..decision.clone() };
+    let judgement = objective.judge(instance, &any, &StopToken::default()).ok()?;
+    (judgement.excess_bytes == 0).then_some(judgement.makespan)
+}
+
+const SEARCHES: [&str; 5] = [
+    "sweep(preset=fast)",
+    "improve(preset=fast)",
+    "simulated_annealing(budget=40)",
+    "cross_entropy(budget=60)",
+    "reinforce(budget=60)",
+];
+
+#[test]
+fn a_search_names_the_scheduler_that_executes_its_answer_best() {
+    let mut named = std::collections::BTreeSet::new();
+    for seed in 0..6 {
+        let instance = instance(30, None, seed);
+        for network in NETWORK_MODELS {
+            for spec in SEARCHES {
+                let decision = place(spec, &instance, &objective(network, &ALL)).unwrap();
+                let name = decision.scheduler.clone().unwrap();
+                let with = |name: &str| worth(&decision, &instance, &objective(network, &[name]));
+                let found = with(&name).unwrap();
+                for other in ALL {
+                    if let Some(makespan) = with(other) {
+                        assert!(found <= makespan * (1.0 + 1e-9), "{spec}: {name} {found}, {other} {makespan}");
+                    }
+                }
+                named.insert(name.to_string());
+                let alone = place(spec, &instance, &objective(network, &["fifo"])).unwrap();
+                assert_eq!(alone.scheduler.as_deref(), Some("fifo"), "{spec}");
+            }
+        }
+    }
+    assert!(named.len() > 2, "{named:?}");
+}
+
+/// With one scheduler, a search minimises what that makes of its answer: on the sum of some graphs it does better there than one that
+/// was told another.
+#[test]
+fn a_search_for_a_scheduler_does_better_under_it() {
+    let network = network_model("one_port").unwrap();
+    for spec in ["simulated_annealing(budget=200)", "sweep(preset=fast)"] {
+        let sum = |searched: &str| -> Time {
+            let of_one = |seed| {
+                let instance = instance(60, None, 100 + seed);
+                let decision = place(spec, &instance, &objective(network, &[searched])).unwrap();
+                worth(&decision, &instance, &objective(network, &["fifo"])).unwrap()
+            };
+            (0..12u64).map(of_one).sum()
+        };
+        let (own, other) = (sum("fifo"), sum("pct"));
+        assert!(own < other, "{spec}: {own} for fifo, {other} for pct");
+    }
+}
+
+/// Whenever any placer of the registry finds what fits, `sweep` does, and nothing worse than `heft`'s or its own starts'.
+#[test]
+fn where_any_placer_fits_sweep_does() {
+    let (mut tight, mut hopeless) = (0, 0);
+    for seed in 0..16 {
+        let instance = instance(14, Some(0.22 + 0.02 * (seed % 8) as f64), 200 + seed);
+        let network = NETWORK_MODELS[seed as usize % 2];
+        for names in [&["pct"][..], &["static"], &ALL] {
+            let objective = objective(network, names);
+            let sweep = place("sweep(preset=fast)", &instance, &objective);
+            let sweep = sweep.and_then(|decision| worth(&decision, &instance, &objective));
+            let of_placer = |name: &String| {
+                let left_out = ["sweep", "improve", "optimal"].contains(&&**name);
+                let found = (!left_out).then(|| place(name, &instance, &objective)).flatten()?;
+                Some((name.clone(), worth(&found, &instance, &objective)?))
+            };
+            let others: Vec<(String, Time)> = registry::placer_names().iter().filter_map(of_placer).collect();
+            match sweep {
+                Some(sweep) => {
+                    tight += usize::from(others.len() < 30);
+                    for (name, makespan) in others {
+                        let is_start = ["heft", "peft", "etf", "single_device"].contains(&&*name);
+                        assert!(
+                            !is_start || sweep <= makespan * (1.0 + 1e-9),
+                            "{seed} {names:?} {name}: {makespan} < {sweep}"
+                        );
+                    }
+                }
+                None => {
+                    hopeless += 1;
+                    assert!(others.is_empty(), "{seed} {names:?}: {others:?}");
+                }
+            }
+        }
+    }
+    assert!(tight > 4, "{tight} cells where few placers fit, {hopeless} where none does");
+}
