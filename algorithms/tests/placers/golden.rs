@@ -55,7 +55,7 @@ const GOLDEN: &[(&str, &str, &str)] = &[
     ("cross_entropy", "2012101011", "1210102010"),
     ("simulated_annealing", "2210201011", "0100120010"),
     ("sweep", "73 2201120111", "113 1110201020"),
-    ("improve", "73 2201120111", "113 1110201020"),
+    ("improve", "73 2210201011", "113 1110201020"),
 ];
 
 /// The makespan of the schedule, if there is one, and the device of each op.

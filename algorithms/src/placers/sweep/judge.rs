@@ -34,7 +34,7 @@ impl<'c> Judge<'c> {
         };
         let cluster = instance.cluster();
         let schedulers = context.objective.as_ref().map_or(&[][..], |objective| objective.schedulers());
-        let follows_plans = schedulers.is_empty() || schedulers.iter().any(|name| **name == *Static::NAME);
+        let follows_plans = schedulers.is_empty() || schedulers.iter().any(|name| follows(name));
         let is_free = contention == Contention::None && !cluster.sends_cost() && !cluster.receives_cost();
         let is_exact = is_free && follows_plans;
         let limited = instance.cluster().device_ids().any(|device| instance.peak_limit(device).is_some());
@@ -105,15 +105,20 @@ impl<'c> Judge<'c> {
 
     /// Which of them follows a plan.
     fn follower(&self) -> usize {
-        self.schedulers().iter().position(|name| **name == *Static::NAME).unwrap_or(0)
+        self.schedulers().iter().position(|name| follows(name)).unwrap_or(0)
     }
 
     /// The one that executes what an annealing tries, from a start that some scheduler executes best: not one that follows plans
     /// where there is another, since a changed placement has no plan that knows how transfers wait.
     pub(super) fn trial_scheduler(&self, best: usize) -> Option<Arc<str>> {
-        let follows = self.scheduler(best).is_some_and(|name| *name == *Static::NAME);
+        let follows = self.scheduler(best).is_some_and(|name| follows(&name));
         self.scheduler(if follows { 0 } else { best })
     }
+}
+
+/// Whether a scheduler follows plans.
+pub(super) fn follows(scheduler: &str) -> bool {
+    scheduler == Static::NAME
 }
 
 /// What a decision is worth.

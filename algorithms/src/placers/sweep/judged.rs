@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use placebench_datasets::Instance;
+use placebench_datasets::{DeviceId, Instance, Placement};
 use rayon::prelude::*;
 
 use super::decision;
-use super::judge::{Contention, Judge, Rank};
+use super::judge::{self, Contention, Judge, Rank};
 use super::ports::{self, Ports};
 use super::problem::Problem;
 use super::random::Random;
@@ -107,6 +107,19 @@ pub(super) fn anneal(
 ) -> Option<Judged> {
     let mut ports = Ports::new(problem, &schedule_of(problem, &start.1), judge.contention);
     let scheduler = judge.trial_scheduler(start.0.scheduler);
+    let planned = |devices: Vec<u32>| {
+        let made = decision(problem, &Schedule::of_devices(problem, devices));
+        Decision { scheduler: scheduler.clone(), ..made }
+    };
+    // Making a plan takes longer than a simulation: each change has one only where a scheduler may follow it.
+    let is_free = scheduler.as_deref().is_some_and(|name| !judge::follows(name));
+    let trial = |devices: Vec<u32>| match is_free {
+        true => {
+            let placement = Placement::new(devices.into_iter().map(DeviceId).collect());
+            Decision { scheduler: scheduler.clone(), ..Decision::placement(placement) }
+        }
+        false => planned(devices),
+    };
     let cooling = ports.cooling();
     let part = judgements.div_ceil(PARTS).max(1);
     let (mut best, mut now): (Option<Judged>, Rank) = (None, start.0);
@@ -122,8 +135,7 @@ pub(super) fn anneal(
             ports.adopt(&schedule_of(problem, decision).devices);
         }
         let Some(devices) = ports.neighbour(DRAWS, SLACK, random) else { break };
-        let schedule = Schedule::of_devices(problem, devices.clone());
-        let tried = Decision { scheduler: scheduler.clone(), ..decision(problem, &schedule) };
+        let tried = trial(devices.clone());
         let Some(rank) = judge.judge_one(problem.instance, &tried) else { break };
         if best.is_none() {
             best = Some(start.clone());
@@ -138,7 +150,11 @@ pub(super) fn anneal(
             }
         }
     }
-    best
+    // Other schedulers than the one that was tried may execute the answer.
+    best.map(|(rank, best)| match &best.plan {
+        Some(_) => (rank, best),
+        None => (rank, planned(schedule_of(problem, &best).devices)),
+    })
 }
 
 /// What any placer of the registry finds, best first: the last resort where nothing else fits.

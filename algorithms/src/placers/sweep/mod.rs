@@ -381,7 +381,12 @@ fn best_of(
             ranked.extend(judge.rank(instance, decisions.map(|found| Decision { scheduler: None, ..found }).collect()));
             ranked.sort_by(|a, b| a.0.compare(&b.0));
         }
-        if fits(&ranked) || context.stop.is_stopped() || !judge.can_refuse {
+        if context.stop.is_stopped() || !judge.can_refuse {
+            break;
+        }
+        // What fits may be another placer's: then the search of the model has found nothing yet.
+        let own: Vec<Decision> = found.iter().take(MOST_JUDGED).map(|schedule| decision(&problem, schedule)).collect();
+        if fits(&ranked) && fits(&judge.rank(instance, own)) {
             break;
         }
         known.extend(ranked.iter().take(1).map(|(_, refused)| refused.clone()));

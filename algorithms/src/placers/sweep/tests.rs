@@ -412,6 +412,45 @@ fn groups_are_spread_by_what_all_their_ops_take() {
     assert_eq!(schedule.makespan, 10.0);
 }
 
+/// What all ops of a device hold together must fit on device 0; an op takes its cost over the device's speed.
+#[derive(Debug)]
+struct SumOnFirst;
+
+impl Objective for SumOnFirst {
+    fn judge(&self, instance: &Instance, decision: &Decision, _: &StopToken) -> Result<Judgement, PlaceError> {
+        if instance.graph().op_count() == 3 {
+            return Ok(Judgement::fits(1002.0));
+        }
+        let on = |device: u32| decision.placement.devices().iter().filter(|found| found.0 == device).count() as u64;
+        let makespan = (on(0) as Time).max(10.0 * on(1) as Time);
+        Ok(Judgement { excess_bytes: (30 * on(0)).saturating_sub(100), ..Judgement::fits(makespan) })
+    }
+}
+
+/// Ten ops of 1 and 30 bytes on a device of 100 bytes and one that is ten times as slow, with room for all.
+#[test]
+fn what_another_placer_fits_in_does_not_end_the_search_for_what_fits() {
+    let mut builder = GraphBuilder::default();
+    for _ in 0..10 {
+        builder.add_op(OpSpec { memory_bytes: 30, ..OpSpec::cost(1.0) }, &[]);
+    }
+    let device = |name: &str, memory, speed| Device {
+        name: name.to_owned(),
+        kind: Kind::Cpu,
+        memory_bytes: Some(memory),
+        speed,
+    };
+    let devices = vec![device("fast", 100, 1.0), device("slow", 1000, 0.1)];
+    let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap();
+    let context = PlaceContext { objective: Some(Arc::new(SumOnFirst)), ..PlaceContext::default() };
+    let sweep = Sweep { preset: Preset::Fast, time: None, without: Without::Groups };
+    let decision = sweep.place(&instance, &context).unwrap();
+    // All on the slow device would take 100.
+    let judgement = SumOnFirst.judge(&instance, &decision, &StopToken::default()).unwrap();
+    assert_eq!((judgement.excess_bytes, judgement.makespan), (0, 70.0));
+}
+
 /// Four ops of 30 bytes on two devices of 100: under the rule `peak` nothing limits the search but what it is told to.
 #[test]
 fn a_cautious_problem_keeps_the_sum_of_demands_below_what_the_rule_peak_allows() {
