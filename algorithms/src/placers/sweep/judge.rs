@@ -13,7 +13,7 @@ use crate::{Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError,
 
 /// Compares decisions.
 pub(super) struct Judge<'c> {
-    context: &'c PlaceContext,
+    pub(super) context: &'c PlaceContext,
     /// How transfers hold each other up, so that the model's makespans are too short.
     pub(super) contention: Contention,
     /// Whether the model's makespan is that of the plan's execution.
@@ -47,25 +47,46 @@ impl<'c> Judge<'c> {
     }
 
     /// The decisions, best first. What the objective refuses comes last, then the objective's makespan counts unless the model's is
-    /// exact, then the plan's, then the order given. Told to stop, it leaves out what it did not judge, but for the first.
+    /// exact, then the plan's, then the order given. Told to stop, it leaves out what it did not judge, unless that is everything.
     pub(super) fn rank(&self, instance: &Instance, decisions: Vec<Decision>) -> Vec<(Rank, Decision)> {
         let judged = self.judge(instance, &decisions);
-        let mut ranked = Vec::new();
+        let (mut ranked, mut late) = (Vec::new(), Vec::new());
         for (decision, rank) in decisions.into_iter().zip(judged) {
-            let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-            match rank {
-                Some(rank) => {
-                    let scheduler = decision.scheduler.clone().or_else(|| self.scheduler(rank.scheduler));
-                    ranked.push((rank, Decision { scheduler, ..decision }));
-                }
-                None if ranked.is_empty() => {
-                    ranked.push((Rank { excess_bytes: 0, makespan: f64::INFINITY, planned, scheduler: 0 }, decision));
-                }
-                None => {}
-            }
+            let kept = if rank.is_some() { &mut ranked } else { &mut late };
+            let rank = rank.unwrap_or_else(|| self.unjudged(&decision));
+            let scheduler = decision.scheduler.clone().or_else(|| self.scheduler(rank.scheduler));
+            kept.push((rank, Decision { scheduler, ..decision }));
         }
+        let mut ranked = if ranked.is_empty() { late } else { ranked };
         ranked.sort_by(|a, b| a.0.compare(&b.0));
         ranked
+    }
+
+    /// The best of some decisions with whatever scheduler executes it best; `None` without an objective, or if it is too late.
+    pub(super) fn settle(
+        &self,
+        instance: &Instance,
+        decisions: impl Iterator<Item = Decision>,
+    ) -> Option<(Rank, Decision)> {
+        let objective = self.context.objective.as_deref()?;
+        let mut judged: Vec<(Rank, Decision)> = decisions
+            .filter_map(|decision| {
+                let decision = Decision { scheduler: None, ..decision };
+                let rank = self.ask(objective, instance, &decision)?;
+                Some((rank, Decision { scheduler: self.scheduler(rank.scheduler), ..decision }))
+            })
+            .collect();
+        judged.sort_by(|a, b| a.0.compare(&b.0));
+        judged.into_iter().next()
+    }
+
+    /// Which share of the time that is left a search of the model may take: the rest is for the objective.
+    pub(super) fn share_of_model(&self) -> f64 {
+        match (self.is_model(), self.is_exact) {
+            (true, _) => 0.95,
+            (false, true) => 0.8,
+            (false, false) => 0.5,
+        }
     }
 
     /// What each decision is worth; `None` for what it was too late to judge.
@@ -75,10 +96,19 @@ impl<'c> Judge<'c> {
 
     /// What a decision is worth; `None` if it was too late to judge.
     pub(super) fn judge_one(&self, instance: &Instance, decision: &Decision) -> Option<Rank> {
-        let planned = decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan);
-        let Some(objective) = self.context.objective.as_deref().filter(|_| !self.is_model()) else {
-            return Some(Rank { excess_bytes: 0, makespan: planned, planned, scheduler: self.follower() });
-        };
+        match self.context.objective.as_deref().filter(|_| !self.is_model()) {
+            Some(objective) => self.ask(objective, instance, decision),
+            None => Some(Rank { makespan: planned(decision), ..self.unjudged(decision) }),
+        }
+    }
+
+    /// What is known of a decision that nobody judged.
+    fn unjudged(&self, decision: &Decision) -> Rank {
+        Rank { excess_bytes: 0, makespan: f64::INFINITY, planned: planned(decision), scheduler: self.follower() }
+    }
+
+    fn ask(&self, objective: &dyn Objective, instance: &Instance, decision: &Decision) -> Option<Rank> {
+        let planned = planned(decision);
         match objective.judge(instance, decision, &self.context.stop) {
             Ok(Judgement { excess_bytes, makespan, scheduler }) => {
                 Some(Rank { excess_bytes, makespan, planned, scheduler })
@@ -114,6 +144,11 @@ impl<'c> Judge<'c> {
         let follows = self.scheduler(best).is_some_and(|name| follows(&name));
         self.scheduler(if follows { 0 } else { best })
     }
+}
+
+/// The makespan of a decision's plan; infinite without one.
+fn planned(decision: &Decision) -> Time {
+    decision.plan.as_ref().map_or(f64::INFINITY, |plan| plan.makespan)
 }
 
 /// Whether a scheduler follows plans.

@@ -351,11 +351,13 @@ fn best_of(
     // Time that is given goes to the search that the objective judges.
     let search_until = deadline.filter(|_| judge.is_exact);
     let fits = |ranked: &[Judged]| ranked.first().is_some_and(|(rank, _)| rank.excess_bytes == 0);
+    let begun = known.first().cloned();
     let mut ranked = Vec::new();
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
-        let search =
-            Search { problem: &problem, context, effort: if judge.is_exact { effort } else { effort.brief() }, bound };
+        let searching = &PlaceContext { stop: context.stop.share(judge.share_of_model()), ..context.clone() };
+        let effort = if judge.is_exact { effort } else { effort.brief() };
+        let search = Search { problem: &problem, context: searching, effort, bound };
         let schedules = known.iter().map(|decision| schedule_of(&problem, decision));
         let schedules: Vec<Schedule> = schedules.filter(|schedule| holds(&problem, schedule)).collect();
         let found = search.run(schedules, search_until)?;
@@ -399,9 +401,9 @@ fn best_of(
     if !judge.is_exact || !fits(&ranked) {
         ranked = judged::improve(&problem, context, judge, effort, deadline, ranked);
     }
-    // What was tried with one scheduler may be better with another.
     let Some((rank, best)) = ranked.into_iter().next() else { return Ok(None) };
-    let again = judge.rank(instance, vec![Decision { scheduler: None, ..best.clone() }]).into_iter().next();
+    // What was planned or tried for one scheduler may be better with another; so may what the search began with.
+    let again = judge.settle(instance, std::iter::once(best.clone()).chain(begun));
     Ok(Some(again.filter(|(found, _)| found.compare(&rank).is_le()).map_or(best, |(_, best)| best)))
 }
 

@@ -444,11 +444,64 @@ fn what_another_placer_fits_in_does_not_end_the_search_for_what_fits() {
     let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
     let instance = Instance::with_memory_rule(builder.build().unwrap(), cluster, MemoryRule::Peak).unwrap();
     let context = PlaceContext { objective: Some(Arc::new(SumOnFirst)), ..PlaceContext::default() };
-    let sweep = Sweep { preset: Preset::Fast, time: None, without: Without::Groups };
-    let decision = sweep.place(&instance, &context).unwrap();
-    // All on the slow device would take 100.
-    let judgement = SumOnFirst.judge(&instance, &decision, &StopToken::default()).unwrap();
-    assert_eq!((judgement.excess_bytes, judgement.makespan), (0, 70.0));
+    // A time that is given is not for the model alone: what it finds without limits does not fit.
+    for time in [None, Some(Duration::from_secs(1))] {
+        let sweep = Sweep { preset: Preset::Fast, time, without: Without::Groups };
+        let decision = sweep.place(&instance, &context).unwrap();
+        // All on the slow device would take 100.
+        let judgement = SumOnFirst.judge(&instance, &decision, &StopToken::default()).unwrap();
+        assert_eq!((judgement.excess_bytes, judgement.makespan), (0, 70.0), "{time:?}");
+    }
+}
+
+/// Two schedulers; the one that follows plans takes as long as the plan says, the other one half of that.
+#[derive(Debug)]
+struct Halves(Vec<Arc<str>>);
+
+impl Objective for Halves {
+    fn judge(&self, instance: &Instance, decision: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError> {
+        stop.check()?;
+        if instance.graph().op_count() == 3 {
+            return Ok(Judgement::fits(1002.0));
+        }
+        let planned = decision.plan.as_ref().unwrap().makespan;
+        Ok(match decision.scheduler.as_deref() {
+            Some("static") => Judgement { scheduler: 1, ..Judgement::fits(planned) },
+            _ => Judgement::fits(planned / 2.0),
+        })
+    }
+
+    fn schedulers(&self) -> &[Arc<str>] {
+        &self.0
+    }
+}
+
+#[test]
+fn a_plan_is_executed_by_what_executes_it_best_and_by_its_own_scheduler_where_nothing_was_judged() {
+    let context = |stop: StopToken| PlaceContext {
+        objective: Some(Arc::new(Halves(vec!["pct".into(), "static".into()]))),
+        stop,
+        ..PlaceContext::default()
+    };
+    let instance = one_long_op(2);
+    let problem = Problem::new(&instance, 1.0);
+    let decisions = [vec![0; 40], vec![1; 40]].map(|devices| Schedule::of_devices(&problem, devices));
+    let spread = Schedule::of_devices(&problem, (0..40).map(|op| u32::from(op > 0)).collect());
+    let decisions: Vec<Decision> =
+        decisions.iter().chain([&spread]).map(|schedule| super::decision(&problem, schedule)).collect();
+    let name = |decision: &Decision| decision.scheduler.as_deref().map(str::to_owned);
+    let stop = StopToken::default();
+    let running = context(stop.clone());
+    let judge = Judge::new(&instance, &running).unwrap();
+    let ranked = judge.rank(&instance, decisions.clone());
+    assert_eq!((ranked[0].0.makespan, name(&ranked[0].1)), (100.0, Some("static".to_owned())));
+    let (rank, settled) = judge.settle(&instance, decisions.iter().cloned()).unwrap();
+    assert_eq!((rank.makespan, name(&settled)), (50.0, Some("pct".to_owned())));
+    stop.stop();
+    assert!(judge.settle(&instance, decisions.iter().cloned()).is_none());
+    let refusing = Judge { can_refuse: true, ..judge };
+    let late = refusing.rank(&instance, decisions);
+    assert_eq!((late[0].1.placement.devices()[1], name(&late[0].1)), (DeviceId(1), Some("static".to_owned())));
 }
 
 /// Four ops of 30 bytes on two devices of 100: under the rule `peak` nothing limits the search but what it is told to.
