@@ -80,7 +80,9 @@ impl Evaluation {
     fn gantt(&self, width: &str, page: &str) -> PyResult<Figure> {
         let style = style_of(width, page)?;
         let placed = PlacedGraph::new(self.problem(), &self.found.decision.placement);
-        let Row { graph, cluster, placer, scheduler, network, .. } = &self.row;
+        let Row { graph, cluster, placer, scheduler, chosen_scheduler, network, .. } = &self.row;
+        let scheduler =
+            chosen_scheduler.as_ref().map_or_else(|| scheduler.clone(), |chosen| format!("{chosen}, which it chose"));
         let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}");
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
         let figure = gantt(&placed, &[("", &self.found.timeline)], &self.row.time_unit, title);

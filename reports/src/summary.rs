@@ -64,8 +64,8 @@ pub struct Summary {
 pub struct SchedulerComparison {
     /// How many placements count.
     pub placements: usize,
-    /// Scheduler and mean ratio, in the order of the rows. `static` and `online` are left out: they run only with some
-    /// placers.
+    /// Scheduler and mean ratio, in the order of the rows. `static`, `online` and `chosen` are left out: they run
+    /// only with some placers.
     pub ratios: Vec<(String, f64)>,
 }
 

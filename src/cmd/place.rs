@@ -66,7 +66,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     write_instance: Option<PathBuf>,
 
-    /// The scheduler; `online` for placers that decide during the run [default: pct, or online].
+    /// The scheduler; `online` for placers that decide during the run, `chosen` for searches, which choose one [default: pct, or
+    /// these].
     #[arg(long, short)]
     scheduler: Option<String>,
 

@@ -90,7 +90,7 @@ pub const SIZES: &[(&str, Law, f64)] = &[
     ("scoring", Law::RelabelledOps, 1.43),
     ("sweep", Law::IsolatedOp, 1.01),
     ("sweep", Law::RelabelledDevices, 1.03),
-    ("sweep", Law::RelabelledOps, 1.03),
+    ("sweep", Law::RelabelledOps, 1.04),
     ("sweep", Law::ScaledCosts, 1.02),
     ("task_parallel", Law::RelabelledDevices, 1.06),
     ("task_parallel", Law::RelabelledOps, 1.15),

@@ -40,7 +40,7 @@ pub fn ranking_notes(ranking: &Ranking) -> Vec<String> {
         counted(ranking.observations, "drawn graph")
     )];
     if ranking.by == Candidates::Scheduler {
-        notes.push("static and online are left out: they run only with some placers".to_owned());
+        notes.push("static, online and chosen are left out: they run only with some placers".to_owned());
     }
     if ranking.zeros > 0 {
         notes.push(format!("left out: {} where the best {metric} is 0", counted(ranking.zeros, "instance")));

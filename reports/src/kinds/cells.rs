@@ -9,6 +9,7 @@ use placebench_base::nearest;
 use placebench_base::significant::time_text;
 use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
 use placebench_harness::problem::ProblemError;
+use placebench_harness::request::CHOSEN;
 use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{CELL, CellKey, Metric, Table, cell_keys};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
@@ -61,8 +62,13 @@ pub(super) struct CellRun<'a> {
 pub(super) type CellFigure = fn(&CellRun<'_>) -> Result<Option<NamedFigure>, String>;
 
 impl CellRun<'_> {
-    fn title(&self) -> String {
+    /// What it shows, with the scheduler that a search chose.
+    fn title(&self, chosen: Option<&str>) -> String {
         let CellKey { graph, cluster, placer, scheduler, network, .. } = &self.key;
+        let scheduler = match chosen.filter(|_| scheduler == CHOSEN) {
+            Some(chosen) => format!("{chosen}, which it chose"),
+            None => scheduler.clone(),
+        };
         format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {network}")
     }
 
@@ -79,7 +85,8 @@ impl CellRun<'_> {
 pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
     let (name, unit) = (cell.file("gantt"), cell.instance.time_unit());
     if !cell.is_measured() {
-        let (title, replayed) = (cell.title(), replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?);
+        let replayed = replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?;
+        let title = cell.title(replayed.decision.scheduler.as_deref());
         let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
         let caption = format!("What each device executes when: {title}. White is idle; at the right the busy share.");
         let figure = Box::new(gantt(&placed, &[("", &replayed.timeline)], unit, title));
@@ -88,7 +95,7 @@ pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, St
     let MeasuredCell { placement, measured, predicted } =
         MeasuredCell::read(cell.run, cell.plan, cell.cell, &cell.instance)?;
     let placed = PlacedGraph::new(&cell.instance, &placement);
-    let title = format!("{}, executed by {}", cell.title(), cell.key.executor);
+    let title = format!("{}, executed by {}", cell.title(None), cell.key.executor);
     let caption = format!(
         "What each device executed when, and what is predicted for the same placement and order: {title}. White is idle; at \
          the right the busy share. What is measured is one repetition, or a step that was traced, which takes longer than others."
@@ -101,7 +108,8 @@ pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, St
 
 /// How many ops each device could choose from, in a simulation.
 pub(super) fn executable_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
-    let (title, replayed) = (cell.title(), replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?);
+    let replayed = replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?;
+    let title = cell.title(replayed.decision.scheduler.as_deref());
     let caption = format!("Executable ops on each device before each of its decisions: {title}.");
     let figure = executable_ops(cell.instance.cluster(), &replayed.timeline, title);
     Ok(figure.map(|figure| NamedFigure { name: cell.file("executable"), caption, figure: Box::new(figure) }))
