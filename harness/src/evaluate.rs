@@ -30,6 +30,8 @@ use crate::validator::{self, Demands, Violation};
 pub struct Reference {
     /// The largest lower bound.
     pub bound: LowerBound,
+    /// The largest lower bound on the period.
+    pub period_bound: LowerBound,
     /// Denominator of the schedule length ratio: the critical path at least cost.
     pub slr_denominator: f64,
     /// Numerator of the speedup: the makespan of the placer `single_device` with its defaults and the scheduler `pct`, in
@@ -46,6 +48,7 @@ impl Reference {
         let kinds = units.ids().fold(KindSet::EMPTY, |kinds, unit| kinds.union(units.kinds(unit)));
         Self {
             bound: bounds::best(instance),
+            period_bound: bounds::period(instance),
             slr_denominator: bounds::slr_denominator(instance),
             single_device: None,
             usable_devices: cluster.devices().iter().filter(|device| kinds.contains(device.kind)).count(),
@@ -461,7 +464,7 @@ impl Evaluator<'_> {
         validator::validate(self.instance, placed.placement(), &timeline.records(placed), executor.demands())
             .map_err(|violation| self.refusal(violation))?;
         let memory = MemoryUse::new(placed, &timeline);
-        let mut metrics = Metrics::new(placed, &timeline, &memory);
+        let mut metrics = Metrics::new(placed, &timeline, &memory, executor.network().map(|network| network as _));
         let mut predictions = Predictions::default();
         if let Some(measurement) = timeline.measurement() {
             metrics.makespan = measurement.median();
@@ -524,6 +527,7 @@ impl Evaluation {
             efficiency: self.efficiency,
             planned_makespan: self.decision.plan.as_ref().map(|plan| plan.makespan),
             repaired: self.decision.repaired,
+            period: metrics.period,
             traffic_bytes: Some(metrics.traffic_bytes),
             cut_bytes: Some(metrics.cut_bytes),
             transfers: Some(metrics.transfers),

@@ -2,6 +2,7 @@
 
 use placebench_datasets::{Kind, PlacedGraph, Time};
 
+use crate::execute::simulate::NetworkModel;
 use crate::memory::MemoryUse;
 use crate::timeline::Timeline;
 
@@ -11,6 +12,10 @@ use crate::timeline::Timeline;
 pub struct Metrics {
     /// When the last device finishes (L Eq. 2.1), in the instance's time unit.
     pub makespan: Time,
+    /// The least time between two runs that follow each other through the same placement without end: how long one run keeps
+    /// its busiest device, or the busiest part of the network that transfers share, busy. In the instance's time unit;
+    /// `None` if the run was measured.
+    pub period: Option<Time>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).
     pub traffic_bytes: u64,
     /// Bytes on cut edges, each edge counted: without deduplication.
@@ -70,11 +75,16 @@ impl AcceleratorLoad {
 }
 
 impl Metrics {
-    /// The numbers of a run.
+    /// The numbers of a run, which was simulated under `network`, or measured.
     ///
     /// # Complexity
-    /// O(ops + edges + devices).
-    pub fn new(placed: &PlacedGraph<'_>, timeline: &Timeline, memory: &MemoryUse) -> Self {
+    /// O(ops + edges + devices), and that of [`NetworkModel::busiest`].
+    pub fn new(
+        placed: &PlacedGraph<'_>,
+        timeline: &Timeline,
+        memory: &MemoryUse,
+        network: Option<&dyn NetworkModel>,
+    ) -> Self {
         let (graph, cluster) = (placed.instance().graph(), placed.instance().cluster());
         let devices = cluster.device_count() as f64;
         let makespan = timeline.makespan();
@@ -92,6 +102,7 @@ impl Metrics {
         }
         Self {
             makespan,
+            period: network.map(|network| network.busiest(placed).max(most)),
             traffic_bytes: placed.traffic_bytes(),
             cut_bytes,
             transfers: placed.transfer_count() as u64,
@@ -131,9 +142,10 @@ mod tests {
         let placement = Placement::new([0, 0, 1, 1].map(DeviceId).to_vec());
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = simulate(&placed, &Fifo, None, &ContentionFree).unwrap();
-        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
+        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline), Some(&ContentionFree));
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);
+        assert_eq!(metrics.period, Some(3.0));
         assert_eq!((metrics.traffic_bytes, metrics.transfers), (40, 1));
         assert_eq!((metrics.cut_bytes, metrics.cut_edges), (80, 2));
         assert_eq!(metrics.load_imbalance, Some(3.0 * 2.0 / 5.0));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use placebench_algorithms::schedulers::{Fifo, Pct};
 use placebench_algorithms::{Decision, StopToken, bounds};
 use placebench_datasets::{
-    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, MemoryRule, OpSpec, PlacedGraph, Placement,
-    Time,
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, MemoryRule, OpId, OpSpec, PlacedGraph,
+    Placement, Time,
 };
 use placebench_harness::evaluate::{Evaluation, EvaluationError, Evaluator, Placed, Reference};
 use placebench_harness::execute::simulate::{
@@ -20,8 +20,77 @@ use proptest::prelude::*;
 
 use crate::support::random::{PLAIN, instance, shapes};
 
+/// That many independent copies of an instance's graph, each placed as the first.
+fn copies(instance: &Instance, placement: &Placement, count: usize) -> (Instance, Placement) {
+    let graph = instance.graph();
+    let mut builder = GraphBuilder::default();
+    for copy in 0..count {
+        for op in graph.op_ids() {
+            let spec =
+                OpSpec { times: graph.measured_times(op), kinds: graph.kinds(op), ..OpSpec::cost(graph.ops(op)) };
+            let outputs: Vec<u64> = graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).collect();
+            builder.add_op(spec, &outputs);
+        }
+        let of_copy = |op: OpId| OpId::new(copy * graph.op_count() + op.index());
+        for (op, edge) in graph.edges() {
+            match edge.tensor {
+                Some(tensor) => builder.add_edge(of_copy(op), graph.port(tensor), of_copy(edge.op)).unwrap(),
+                None => builder.add_control_edge(of_copy(op), of_copy(edge.op)).unwrap(),
+            }
+        }
+    }
+    let instance = Instance::new(builder.build().unwrap(), instance.shared_cluster()).unwrap();
+    (instance, Placement::new(placement.devices().repeat(count)))
+}
+
+/// The period of a placement, and the makespan of so many runs of it at once.
+fn period_and_makespan(of: &(Instance, Placement), count: usize, network: &'static dyn NetworkModel) -> (Time, Time) {
+    let (instance, placement) = of;
+    let run = |instance: &Instance, placement: &Placement| {
+        let placed = PlacedGraph::new(instance, placement);
+        let timeline = simulate(&placed, &Fifo, None, network).unwrap();
+        Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline), Some(network))
+    };
+    let (many, places) = copies(instance, placement, count);
+    (run(instance, placement).period.unwrap(), run(&many, &places).makespan)
+}
+
+/// Three stages on three devices, 1, 3 and 2 long, with tensors that take `transfer` and half of it. Once the first samples
+/// are through, each further one takes as long as what is busiest: the second device, or the first port or link.
+#[test]
+fn a_pipeline_takes_its_period_for_each_further_sample() {
+    let mut builder = GraphBuilder::default();
+    let stages: Vec<_> =
+        [(1.0, 8), (3.0, 4), (2.0, 0)].map(|(ops, bytes)| builder.add_op(OpSpec::cost(ops), &[bytes])).to_vec();
+    stages.windows(2).for_each(|pair| builder.add_edge(pair[0], 0, pair[1]).unwrap());
+    let graph = std::sync::Arc::new(builder.build().unwrap());
+    for (rate, busiest) in [(8.0, 3.0), (1.0, 8.0)] {
+        for network in NETWORK_MODELS {
+            let cluster = Cluster::uniform(3, Kind::Cpu, 1.0, Link { rate, latency: 0.0 }).unwrap();
+            let instance = Instance::new(std::sync::Arc::clone(&graph), cluster).unwrap();
+            let pipeline = (instance, Placement::new([0, 1, 2].map(DeviceId).to_vec()));
+            let (period, twenty) = period_and_makespan(&pipeline, 20, network);
+            let (_, thirty) = period_and_makespan(&pipeline, 30, network);
+            let expected = if network.name() == "contention_free" { 3.0 } else { busiest };
+            assert_eq!(period, expected, "{network}");
+            assert!(close(thirty - twenty, 10.0 * period), "{network}: {twenty}, {thirty}");
+        }
+    }
+}
+
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_samples_follow_each_other_faster_than_the_period(shape in shapes(), network in 0..NETWORK_MODELS.len()) {
+        let network = NETWORK_MODELS[network];
+        let (period, makespan) = period_and_makespan(&instance(shape, PLAIN), 8, network);
+        prop_assert!(8.0 * period <= makespan * (1.0 + 1e-12), "{}: 8 · {} > {}", network, period, makespan);
+    }
 }
 
 proptest! {
@@ -34,7 +103,7 @@ proptest! {
         let (graph, cluster) = (instance.graph(), instance.cluster());
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = simulate(&placed, &Fifo, None, network).unwrap();
-        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline));
+        let metrics = Metrics::new(&placed, &timeline, &MemoryUse::new(&placed, &timeline), Some(network));
         let records = timeline.records(&placed);
 
         // Busy: the sum of the lengths of what each device executed.
@@ -55,6 +124,11 @@ proptest! {
         prop_assert_eq!(metrics.utilization.is_some(), last > 0.0);
         prop_assert!(metrics.utilization.is_none_or(|share| close(share, total / devices / last)));
         prop_assert!(metrics.load_imbalance.is_none_or(|ratio| close(ratio, most / (total / devices))));
+
+        // Period: what a run keeps busy most, of devices and of what transfers share. It is not below its bound.
+        let period = metrics.period.unwrap();
+        prop_assert!(close(period, network.busiest(&placed).max(most)), "{period}");
+        prop_assert!(bounds::period(&instance).value <= period * (1.0 + 1e-12));
 
         // Cut: every edge between devices. Traffic: every (tensor, destination) once.
         let cut: Vec<_> =

@@ -120,7 +120,7 @@ fn a_tensor_is_sent_when_the_device_is_chosen_and_only_once() {
     assert_eq!((moved.start, moved.end), (6.0, 10.0));
     let memory = MemoryUse::new(&placed, &found.timeline);
     assert_eq!(memory.peaks(), [4, 4]);
-    let metrics = Metrics::new(&placed, &found.timeline, &memory);
+    let metrics = Metrics::new(&placed, &found.timeline, &memory, Some(&ContentionFree));
     assert_eq!((metrics.makespan, metrics.traffic_bytes, metrics.executable_mean), (19.0, 4, None));
     let mut trace = Vec::new();
     write_chrome_trace(&found.timeline, &placed, &mut trace).unwrap();

@@ -13,7 +13,7 @@ use crate::support::random::{PLAIN, Variant, instance, shapes};
 
 fn metrics(placed: &PlacedGraph<'_>) -> Metrics {
     let timeline = simulate(placed, &Fifo, None, &ContentionFree).unwrap();
-    Metrics::new(placed, &timeline, &MemoryUse::new(placed, &timeline))
+    Metrics::new(placed, &timeline, &MemoryUse::new(placed, &timeline), None)
 }
 
 /// The partition of a view's vertices that a placement is: a block a device.

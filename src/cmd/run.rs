@@ -290,6 +290,13 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         .build()
         .context("cannot start threads, use fewer with --threads")?;
     let plan = RunPlan::new(suite)?;
+    let left_out = plan.placers_without_scheduler();
+    if !left_out.is_empty() && args.shard.is_none() {
+        complain(&format!(
+            "without cells, since they make no plan and every scheduler of the suite follows one (add another, such as pct): {}",
+            left_out.join(", ")
+        ));
+    }
     // As the plan has it, which knows what the graphs say.
     let suite_toml = match stored {
         Some(text) => text,

@@ -65,6 +65,17 @@ pub fn best_quick(instance: &Instance) -> LowerBound {
     largest(&quick(instance))
 }
 
+/// The largest lower bound on the period, the time that one run of the graph keeps its busiest device busy: those bounds on the
+/// makespan that follow from the work of devices alone.
+///
+/// # Complexity
+/// That of [`total_work`] and [`colocated_work`].
+pub fn period(instance: &Instance) -> LowerBound {
+    let work = LowerBound { value: total_work(instance), name: "total_work" };
+    let group = LowerBound { value: colocated_work(instance), name: "colocated_work" };
+    largest(&[work, group])
+}
+
 fn largest(bounds: &[LowerBound]) -> LowerBound {
     let mut best = bounds[0];
     for &bound in bounds {

@@ -20,6 +20,7 @@ use placebench_datasets::{Instance, PlacedGraph, Placement, Time};
 
 use crate::timeline::Timeline;
 use crate::validator::Demands;
+use simulate::NetworkModel;
 
 /// Executes every op of a placed graph and answers with a timeline: in simulated time, or on real devices.
 ///
@@ -69,6 +70,11 @@ use crate::validator::Demands;
 pub trait Executor: Send + Sync {
     /// What the validator demands of this executor's timelines.
     fn demands(&self) -> Demands;
+
+    /// The network model that it simulates; by default none, as that of an executor that measures.
+    fn network(&self) -> Option<&'static dyn NetworkModel> {
+        None
+    }
 
     /// Executes a placed graph; on each device in the given order.
     ///

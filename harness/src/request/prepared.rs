@@ -114,6 +114,7 @@ impl Prepared {
             edges: self.instance.graph().edge_count() as u64,
             time_unit: self.instance.time_unit().to_owned(),
             lower_bound: Some(self.reference.bound.value),
+            period_bound: Some(self.reference.period_bound.value),
             bound: Some(self.reference.bound.name.to_owned()),
             ..request.blank_row()
         }

@@ -190,6 +190,13 @@ macro_rules! columns {
             bound: Option<String> = Text, "bound";
             /// Makespan / largest lower bound.
             gap: Option<f64> = Ratio, "makespan / lower bound", metric(Gap, "gap", Less);
+            /// The least time between two runs of the graph that follow each other through the same placement without end:
+            /// how long one run keeps the busiest device, or shared port or link of the network, busy. Empty if measured.
+            #[serde(default)]
+            period: Option<f64> = Time, "period", metric(Period, "period", Less);
+            /// The largest lower bound on the period.
+            #[serde(default)]
+            period_bound: Option<f64> = Time, "lower bound of the period";
             /// The makespan that the placer planned, if it made a schedule.
             planned_makespan: Option<f64> = Time, "planned makespan";
             /// What the placer's authors assume and this instance breaks: names from `placebench list assumptions`,

@@ -49,6 +49,10 @@ macro_rules! metrics {
             communication_time = Time, "communication", metric(CommunicationTime, "communication", Less);
             /// Share of the makespan that the busiest device waits: communication time / time of a step.
             waiting = Ratio, "waiting / makespan", metric(Waiting, "waiting", Less);
+            /// Runs of the graph a second in the steady state: 1 / period. Empty where times are not in seconds.
+            samples_per_second = Ratio, "samples a second", metric(SamplesPerSecond, "samples", More);
+            /// Period / largest lower bound on it.
+            period_gap = Ratio, "period / lower bound", metric(PeriodGap, "period_gap", Less);
             /// Makespan / that of a reference run, as a geometric mean. Only a history of runs has it.
             makespan_ratio = Ratio, "makespan / reference", metric(MakespanRatio, "ratio", Less);
             /// Cells without a result. Only a history of runs has it.
@@ -162,6 +166,10 @@ impl Metric {
             Self::StepTime => col("makespan") / col("steps"),
             Self::CommunicationTime => communication(),
             Self::Waiting => communication() * col("steps") / col("makespan"),
+            Self::SamplesPerSecond => {
+                when(col("time_unit").eq(lit("seconds"))).then(lit(1.0) / col("period")).otherwise(lit(NULL))
+            }
+            Self::PeriodGap => col("period") / col("period_bound"),
             Self::MakespanRatio | Self::Failed => lit(NULL),
             _ => col(self.column()),
         };

@@ -252,6 +252,12 @@ impl RunPlan {
         if placer.uses_objective() && runnable.len() > 1 { vec![None] } else { runnable }
     }
 
+    /// The placers that have no cells, since every scheduler of the suite follows a plan and they make none.
+    pub fn placers_without_scheduler(&self) -> Vec<&str> {
+        let without = (0..self.placers.len()).filter(|&placer| self.schedulers_for(placer).is_empty());
+        without.map(|placer| self.placers[placer].0.as_str()).collect()
+    }
+
     /// The instance of a group, made as the suite says.
     ///
     /// # Errors
@@ -373,6 +379,14 @@ mod tests {
         let used = |plan: &RunPlan| (plan.used_groups().count(), plan.used_placer_entries().count());
         assert_eq!(used(&whole), (3, 1));
         assert_eq!(used(&plan("graph=laich1 placer=cats").unwrap()), (1, 0));
+    }
+
+    #[test]
+    fn placers_that_no_scheduler_of_the_suite_runs_are_named() {
+        assert!(plan("").unwrap().placers_without_scheduler().is_empty());
+        let text = SUITE.replace("WHERE", "").replace("[\"pct\", \"static\"]", "[\"static\"]");
+        let plan = RunPlan::new(Suite::parse(&text, "s.toml").unwrap()).unwrap();
+        assert_eq!(plan.placers_without_scheduler(), ["scoring(alpha=2)"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::execute::simulate::network_model;
 use crate::execute::{EXECUTORS, ExecuteSettings, executor};
 use crate::problem::{ClusterEntry, GraphEntry};
+use crate::request::CHOSEN;
 use crate::results::{Filter, as_text};
 use crate::suite::PlacerEntry;
 
@@ -369,6 +370,10 @@ impl Suite {
             parse(text).and_then(|spec| registry::placer(&spec)).map_err(|error| ("placers", error.to_string()))?;
         }
         for text in &self.schedulers {
+            if text == CHOSEN {
+                let remedy = "list the schedulers to choose from; a search chooses among several by itself";
+                return Err(("schedulers", format!("'{CHOSEN}' is what a search answers: {remedy}")));
+            }
             parse(text)
                 .and_then(|spec| registry::scheduler(&spec))
                 .map_err(|error| ("schedulers", error.to_string()))?;
@@ -572,6 +577,11 @@ preset = "laich7"
                 "s.toml: placer 'a': is listed twice",
             ),
             (GOOD.replace("hashing", "hashin"), "s.toml: placers: unknown placer 'hashin': did you mean 'hashing'?"),
+            (
+                GOOD.replace("fifo", "chosen"),
+                "s.toml: schedulers: 'chosen' is what a search answers: list the schedulers to choose from; a search \
+                 chooses among several by itself",
+            ),
             (GOOD.replace("fifo", "fifo(x=1)"), "s.toml: schedulers: 'fifo' has no parameter 'x'"),
             (GOOD.replace("[\"fifo\"]", "[]"), "s.toml: schedulers: give at least one"),
             (

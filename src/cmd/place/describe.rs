@@ -30,6 +30,7 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&N
             "gap",
             format!("{} to the lower bound {bound} ({})", number(row.gap), row.bound.as_deref().unwrap_or_default()),
         ),
+        ("period", period(row)),
         ("speedup", format!("{} over single_device", number(row.speedup))),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
@@ -42,6 +43,15 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&N
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
     let lines = lines.into_iter().chain(numbered).chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
+}
+
+/// The time between samples that follow each other, and by how much no placement could be faster.
+fn period(row: &Row) -> String {
+    let Some(period) = row.period else { return "- (it is known of simulated runs)".to_owned() };
+    let bound = row.period_bound.unwrap_or_default();
+    let [text, least] = [period, bound].map(|time| time_text(time, &row.time_unit));
+    let ratio = if bound > 0.0 { format!("{:.3}", period / bound) } else { "-".to_owned() };
+    format!("{text} from sample to sample, {ratio} of the lower bound {least}")
 }
 
 /// How a run was measured, and what was predicted for it.

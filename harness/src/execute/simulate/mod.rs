@@ -95,6 +95,10 @@ impl Executor for Simulator {
         self.network.demands()
     }
 
+    fn network(&self) -> Option<&'static dyn NetworkModel> {
+        Some(self.network)
+    }
+
     fn execute(
         &self,
         placed: &PlacedGraph<'_>,

@@ -1,6 +1,6 @@
 //! No contention: transfers neither wait for nor slow each other.
 
-use placebench_datasets::Cluster;
+use placebench_datasets::{Cluster, PlacedGraph, Time};
 
 use super::model::{Network, NetworkModel};
 use crate::validator::TransferLaw;
@@ -27,5 +27,9 @@ impl NetworkModel for ContentionFree {
 
     fn start<'a>(&self, _: &'a Cluster) -> Option<Box<dyn Network + 'a>> {
         None
+    }
+
+    fn busiest(&self, _: &PlacedGraph<'_>) -> Time {
+        0.0
     }
 }

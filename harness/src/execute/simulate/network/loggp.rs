@@ -1,8 +1,8 @@
 //! LogGP: a device's network interface injects one message at a time and takes in one at a time.
 
-use placebench_datasets::{Cluster, Time, Transfer, TransferId};
+use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel};
+use super::model::{Network, NetworkModel, busiest_port};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 
@@ -58,6 +58,12 @@ impl NetworkModel for LogGp {
             arrivals: Events::default(),
             ends: Events::default(),
         }))
+    }
+
+    /// A message keeps both interfaces busy for bytes / rate.
+    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
+        let cluster = placed.instance().cluster();
+        busiest_port(placed, |transfer| transfer.bytes as f64 / cluster.link(transfer.from, transfer.to).rate)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use placebench_datasets::{Cluster, Time, Transfer, TransferId};
+use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
 
 use crate::validator::{Demands, TransferLaw};
 
@@ -22,6 +22,28 @@ pub trait NetworkModel: Send + Sync {
     /// The network at the beginning of a run; `None` if every transfer starts as soon as it is ready and takes
     /// latency + bytes / rate.
     fn start<'a>(&self, cluster: &'a Cluster) -> Option<Box<dyn Network + 'a>>;
+
+    /// How long one run of a placed graph keeps the busiest part of the network busy, of those that transfers share: runs
+    /// that follow each other can start no faster. 0 where transfers share nothing.
+    ///
+    /// # Complexity
+    /// O(transfers · parts that a transfer uses).
+    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time;
+}
+
+/// The largest of `parts` sums, of times that each belong to the part of their number.
+pub(super) fn largest_sum(parts: usize, times: impl Iterator<Item = (usize, Time)>) -> Time {
+    let mut sums = vec![0.0; parts];
+    times.for_each(|(part, time)| sums[part] += time);
+    sums.into_iter().fold(0.0, f64::max)
+}
+
+/// As [`largest_sum`], of the ports of devices: a transfer keeps its sender's port out and its receiver's port in busy.
+pub(super) fn busiest_port(placed: &PlacedGraph<'_>, time: impl Fn(&Transfer) -> Time) -> Time {
+    let devices = placed.instance().cluster().device_count();
+    let ports = |transfer: &Transfer| [transfer.from.index(), devices + transfer.to.index()];
+    let times = placed.transfers().iter().map(|transfer| (transfer, time(transfer)));
+    largest_sum(2 * devices, times.flat_map(|(transfer, time)| ports(transfer).map(|port| (port, time))))
 }
 
 /// The network during one run: when transfers start and end. Transfers are known by their ids, which are dense.

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Cluster, Time, Transfer, TransferId};
+use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel};
+use super::model::{Network, NetworkModel, busiest_port};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 
@@ -45,6 +45,11 @@ impl NetworkModel for OnePort {
 
     fn start<'a>(&self, cluster: &'a Cluster) -> Option<Box<dyn Network + 'a>> {
         Some(Box::new(Ports::new(cluster.device_count())))
+    }
+
+    /// A transfer holds both ports for latency + bytes / rate.
+    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
+        busiest_port(placed, |transfer| transfer.time)
     }
 }
 

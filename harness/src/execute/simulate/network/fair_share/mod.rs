@@ -5,9 +5,9 @@ mod filling;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Cluster, Time, Transfer, TransferId};
+use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel};
+use super::model::{Network, NetworkModel, largest_sum};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 use filling::Filling;
@@ -55,6 +55,16 @@ impl NetworkModel for FairShare {
 
     fn start<'a>(&self, cluster: &'a Cluster) -> Option<Box<dyn Network + 'a>> {
         Some(Box::new(Flows::new(cluster)))
+    }
+
+    /// A link needs bytes / capacity for all that goes over it, however it is divided.
+    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
+        let links = placed.instance().cluster().shared_links();
+        let times = placed.transfers().iter().flat_map(|transfer| {
+            let route = links.route(transfer.from, transfer.to).iter();
+            route.map(|&link| (link as usize, transfer.bytes as f64 / links.capacity(link as usize)))
+        });
+        largest_sum(links.count(), times)
     }
 }
 
