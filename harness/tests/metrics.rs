@@ -72,12 +72,12 @@ fn a_pipeline_takes_its_period_for_each_further_sample() {
     for network in NETWORK_MODELS {
         let shared = if network.name() == "contention_free" { 1.0 } else { 8.0 };
         let by_device = (pipeline(&[(1.0, 8), (3.0, 4), (2.0, 0)], 8.0), 3.0);
-        let by_network = (pipeline(&[(1.0, 8), (0.5, 0)], 1.0), shared);
+        let by_network = (pipeline(&[(1.0, 8), (0.0, 0)], 1.0), shared);
         for (pipeline, expected) in [by_device, by_network] {
             let (period, twenty) = period_and_makespan(&pipeline, 20, network);
             let (_, thirty) = period_and_makespan(&pipeline, 30, network);
             assert_eq!(period, expected, "{network}");
-            assert!((thirty - twenty - 10.0 * period).abs() <= 0.5, "{network}: {twenty}, {thirty}");
+            assert!(close(thirty - twenty, 10.0 * period), "{network}: {twenty}, {thirty}");
         }
     }
 }
