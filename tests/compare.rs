@@ -142,6 +142,21 @@ fn what_does_not_compare_is_one_line_and_exit_code_two() {
     std::fs::write(&environment, text.replace("threads = ", "threads = 7")).unwrap();
     let warned = said(folder, 0, &["compare", "a", "b", "--ignore", "time"]);
     assert!(warned.contains("warning: times may differ for another reason (threads: "), "{warned}");
+    // A number that a run lacks is not equal.
+    let period = |rows: &[Row], lacks: usize| -> Vec<Row> {
+        let row = |(index, row): (usize, &Row)| Row { period: row.period.filter(|_| index >= lacks), ..row.clone() };
+        rows.iter().enumerate().map(row).collect()
+    };
+    write_table(&folder.join("lacks.csv"), &period(&rows, rows.len())).unwrap();
+    for runs in [["a", "lacks.csv"], ["lacks.csv", "a"]] {
+        let args = ["compare", runs[0], runs[1], "--ignore", "time", "--metrics", "makespan,period"];
+        assert_refused(folder, &args, "lacks.csv: no compared cell has a period: leave it out");
+        assert_refused(folder, &[&args[..], &["--json"]].concat(), "no compared cell has a period");
+        said(folder, 0, &args[..5]);
+    }
+    write_table(&folder.join("some.csv"), &period(&rows, 2)).unwrap();
+    let some = said(folder, 0, &["compare", "a", "some.csv", "--ignore", "time", "--metrics", "period"]);
+    assert!(some.contains("warning: 2 cells are ok in both runs, but have a period only in a"), "{some}");
     for wrong in [["--max-cell", "0.9"], ["--metrics", "beauty"], ["--limit", "0"], ["--ignore", "graph"]] {
         let output = placebench(folder, &["compare", "a", "b", wrong[0], wrong[1]]);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
@@ -169,6 +184,18 @@ fn a_ranking_comes_in_several_formats_and_says_what_it_left_out() {
     assert_refused(folder, &["rank", "fails.csv", "--drop-failing", "1"], "mite lacks a result on 1 of 1");
     let text = said(folder, 0, &["rank", "fails.csv"]);
     assert!(text.contains("dropped: mite on 1 of 1 (1 infeasible)"), "{text}");
+    for row in rows.iter_mut() {
+        *row = Row { traffic_bytes: Some(u64::from(row.placer != "heft")), ..row.clone() };
+    }
+    write_table(&folder.join("traffic.csv"), &rows).unwrap();
+    let zeros = ["rank", "traffic.csv", "-m", "traffic"];
+    assert_refused(folder, &zeros, "the best traffic_bytes is 0 on every instance");
+    for row in rows.iter_mut() {
+        *row = Row { status: "infeasible".into(), makespan: None, traffic_bytes: None, ..row.clone() };
+    }
+    write_table(&folder.join("none.csv"), &rows).unwrap();
+    assert_refused(folder, &["rank", "none.csv"], "no cell has a makespan: use another --metric");
+    assert_refused(folder, &["rank", "none.csv", "-m", "traffic"], "no cell has a traffic_bytes");
     assert_refused(folder, &["rank", "a", "a"], "a: is named twice: name each run once");
     assert_refused(folder, &["rank", "a", "--where", "graph=x"], "no row has graph 'x': use one of convnet");
 }

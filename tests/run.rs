@@ -203,6 +203,23 @@ fn a_run_fails_if_every_cell_fails_and_the_help_lists_the_exit_codes() {
 }
 
 #[test]
+fn placers_without_cells_are_named_and_a_suite_without_any_is_refused() {
+    let folder = folder();
+    let suite = |placers: &str| {
+        let lists = SUITE.split_once("schedulers").unwrap().1.split_once('\n').unwrap().1;
+        let program = lists.find("[[placer]]").unwrap();
+        let text = format!("name = \"small\"\nplacers = {placers}\nschedulers = [\"static\"]\n{}", &lists[..program]);
+        fs::write(folder.path().join("files/s.toml"), text).unwrap();
+        placebench(folder.path(), &["run", "files/s.toml", "--out", "run", "-q"])
+    };
+    let refused = suite("[\"scoring\", \"hashing\"]");
+    assert_one_line_error(&refused, "the suite has no cells: its placers make no plans");
+    assert!(!folder.path().join("run").exists());
+    let some = suite("[\"heft\", \"hashing\"]");
+    assert!(some.status.success() && text(&some.stderr).contains("follows one (add another, such as pct): hashing"));
+}
+
+#[test]
 fn times_of_a_graph_in_operations_on_a_cluster_in_tflops_are_readable() {
     let folder = folder();
     let filter = ["--where", "graph=g cluster=c"];

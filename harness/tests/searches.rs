@@ -115,12 +115,14 @@ fn a_search_for_a_scheduler_does_better_under_it() {
 #[test]
 fn where_any_placer_fits_sweep_does() {
     let (mut tight, mut hopeless) = (0, 0);
-    for seed in 0..16 {
+    // A time that is over before anything was tried does not end a cell without an answer.
+    for (seed, spec) in (0..16).flat_map(|seed| ["sweep(preset=fast)", "sweep(time=0.001ms)"].map(|spec| (seed, spec)))
+    {
         let instance = instance(14, Some(0.22 + 0.02 * (seed % 8) as f64), 200 + seed);
         let network = NETWORK_MODELS[seed as usize % 2];
         for names in [&["pct"][..], &["static"], &ALL] {
             let objective = objective(network, names);
-            let sweep = place("sweep(preset=fast)", &instance, &objective);
+            let sweep = place(spec, &instance, &objective);
             let sweep = sweep.and_then(|decision| worth(&decision, &instance, &objective));
             let of_placer = |name: &String| {
                 let left_out = ["sweep", "improve", "optimal"].contains(&&**name);
@@ -135,16 +137,40 @@ fn where_any_placer_fits_sweep_does() {
                         let is_start = ["heft", "peft", "etf", "single_device"].contains(&&*name);
                         assert!(
                             !is_start || sweep <= makespan * (1.0 + 1e-9),
-                            "{seed} {names:?} {name}: {makespan} < {sweep}"
+                            "{spec} {seed} {names:?} {name}: {makespan} < {sweep}"
                         );
                     }
                 }
                 None => {
                     hopeless += 1;
-                    assert!(others.is_empty(), "{seed} {names:?}: {others:?}");
+                    assert!(others.is_empty(), "{spec} {seed} {names:?}: {others:?}");
                 }
             }
         }
     }
     assert!(tight > 4, "{tight} cells where few placers fit, {hopeless} where none does");
+}
+
+#[test]
+fn improve_answers_with_its_start_where_its_time_is_over_at_once() {
+    let instance = instance(20, None, 7);
+    let objective = objective(NETWORK_MODELS[0], &["pct"]);
+    let [start, improved] =
+        ["mite", "improve(placer=mite,time=0.001ms)"].map(|spec| place(spec, &instance, &objective));
+    let [start, improved] = [start, improved].map(|found| worth(&found.unwrap(), &instance, &objective).unwrap());
+    assert!(improved <= start * (1.0 + 1e-9), "{improved} {start}");
+}
+
+#[test]
+fn improve_says_what_is_wrong_with_the_placer_that_it_is_to_improve() {
+    for (spec, fault) in [
+        ("improve(placer=nope)", "nope"),
+        ("improve(placer=heft(average=x))", "parameter 'average' is 'x'"),
+        ("improve(placer=improve)", "'improve' does not improve itself"),
+        ("improve(placer=dheft)", "'dheft' decides online"),
+    ] {
+        let error = registry::placer(&spec.parse().unwrap()).err().unwrap().to_string();
+        let begin = "'improve': parameter 'placer' is ";
+        assert!(error.starts_with(begin) && error.contains(fault), "{spec}: {error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use placebench::harness::compare::{RankOptions, Ranking, RunTable};
+use placebench::harness::compare::{Gap, RankOptions, Ranking, RunTable};
 use placebench::harness::results::grid::{Candidates, DROP_FAILING};
 use placebench::harness::results::{Metric, UnknownMetric};
 use placebench::reports::{ranking_notes, ranking_table, ranking_text};
@@ -142,20 +142,25 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
         seed: args.seed,
     };
     let ranking = Ranking::new(&runs, &options)?;
-    if ranking.common == 0 {
-        let most = ranking
-            .gaps
-            .first()
-            .map(|gap| format!(" ({} lacks a result on {} of {})", gap.name, gap.lacking(), ranking.instances));
-        let most = most.unwrap_or_default();
-        if ranking.gaps.is_empty() {
-            bail!("the best is 0 on every instance, so there are no ratios: use another --metric, or --where");
-        }
-        let remedy = match ranking.gaps.iter().all(|gap| gap.dropped) {
-            true => "none is left, use a larger --drop-failing, or --where",
-            false => "use a smaller --drop-failing, or --where",
-        };
-        bail!("no instance that all candidates finish{most}: {remedy}");
+    if ranking.common > 0 {
+        return Ok(ranking);
     }
-    Ok(ranking)
+    let metric = args.metric.column();
+    let lacks = |gap: &Gap| format!("{} lacks a result on {} of {}", gap.name, gap.lacking(), ranking.instances);
+    // Those that fail most are the first.
+    match ranking.gaps.iter().find(|gap| !gap.dropped) {
+        _ if ranking.instances == 0 && ranking.zeros == 0 => {
+            bail!("no cell has a {metric}: use another --metric or --where, or make the run again with this version")
+        }
+        _ if ranking.zeros >= ranking.instances => {
+            bail!("the best {metric} is 0 on every instance, so there are no ratios: use another --metric, or --where")
+        }
+        Some(gap) => {
+            bail!("no instance that all candidates finish ({}): use a smaller --drop-failing, or --where", lacks(gap))
+        }
+        None => {
+            let most = ranking.gaps.first().map(lacks).unwrap_or_default();
+            bail!("every candidate fails too often to be ranked ({most}): use a larger --drop-failing, or --where")
+        }
+    }
 }

@@ -291,6 +291,11 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         .context("cannot start threads, use fewer with --threads")?;
     let plan = RunPlan::new(suite)?;
     let left_out = plan.placers_without_scheduler();
+    if plan.cells.is_empty() && args.shard.is_none() {
+        bail!(
+            "the suite has no cells: its placers make no plans, and its schedulers follow plans: add another, such as pct"
+        );
+    }
     if !left_out.is_empty() && args.shard.is_none() {
         complain(&format!(
             "without cells, since they make no plan and every scheduler of the suite follows one (add another, such as pct): {}",

@@ -22,8 +22,8 @@ pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
 pub use verdict::{CompareOptions, Comparison, Regression, Side};
 
-use crate::results::CellKey;
 use crate::results::grid::GridError;
+use crate::results::{CellKey, Metric};
 
 /// Why runs do not compare.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,14 @@ pub enum ComparisonError {
     /// The table library refuses.
     #[error(transparent)]
     Table(#[from] polars::error::PolarsError),
+    /// No cell that is compared has a number that was asked for.
+    #[error("{run}: no compared cell has a {metric}: leave it out, or make the run again with this version", metric = .metric.column())]
+    NoValue {
+        /// The run.
+        run: String,
+        /// The number.
+        metric: Metric,
+    },
     /// Cells that went well have no makespan.
     #[error("{run}: {rows} rows are ok, but their makespan is no number from 0 on: make the table again")]
     NoMakespan {

@@ -91,6 +91,9 @@ pub struct QualityComparison {
     /// Changed cells that are not among them.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_changes: usize,
+    /// Cells that are `ok` in both runs with a value in the old, in the new and in both of them.
+    #[serde(skip)]
+    pub(super) with_value: [usize; 3],
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -140,6 +143,7 @@ pub(super) struct QualityCounts {
     grids: [GridBuilder; 2],
     changes: Vec<CellChange>,
     more_changes: usize,
+    with_value: [usize; 3],
 }
 
 impl QualityGroup {
@@ -168,12 +172,16 @@ impl QualityCounts {
             grids: [GridBuilder::new(metric, &[]), GridBuilder::new(metric, &[])],
             changes: Vec::new(),
             more_changes: 0,
+            with_value: [0; 3],
         }
     }
 
     /// Adds matched cells of one problem. A change of a measured cell within the noise is none. A cell that failed in either
     /// run counts only as a draw that its placer lacks.
     pub(super) fn add(&mut self, pairs: &DataFrame) -> PolarsResult<()> {
+        for (count, more) in self.with_value.iter_mut().zip(with_value(pairs, self.metric)?) {
+            *count += more;
+        }
         let draws = compared(pairs, self.metric)?;
         for (grid, side) in self.grids.iter_mut().zip(["old", "new"]) {
             grid.add(0, &grid_rows(&draws, side)?)?;
@@ -248,8 +256,24 @@ impl QualityCounts {
             graphs,
             changes: self.changes,
             more_changes: self.more_changes,
+            with_value: self.with_value,
         })
     }
+}
+
+/// Cells that are `ok` in both runs with a value in the old, in the new and in both of them.
+fn with_value(pairs: &DataFrame, metric: Metric) -> PolarsResult<[usize; 3]> {
+    let ok = |status: &str| col(status).eq(lit(Status::Ok.name()));
+    let has = |column: String| col(column).is_not_null();
+    let (old, new) = (has(metric.column().to_owned()), has(format!("{}_new", metric.column())));
+    let both = pairs.clone().lazy().filter(ok("status").and(ok("status_new")));
+    let sides = [old.clone(), new.clone(), old.and(new)].into_iter().zip(["old", "new", "both"]);
+    let counts = both.select(sides.map(|(has, name)| has.sum().alias(name)).collect::<Vec<_>>()).collect()?;
+    let mut found = [0; 3];
+    for (found, name) in found.iter_mut().zip(["old", "new", "both"]) {
+        *found = values::<u32>(&counts, name)?.first().map_or(0, |&count| count as usize);
+    }
+    Ok(found)
 }
 
 /// The columns of pairs, `old`, `new` and `ratio`: null unless the cell has a value in both runs, and they can be compared.

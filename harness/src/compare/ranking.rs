@@ -110,7 +110,7 @@ impl Ranking {
         let standings = Standings::new(&grid, options.by, options.drop_failing);
         let observations = standings.observations(&grid);
         let how = Resampling { resamples: options.resamples, seed: options.seed };
-        let intervals = standings.intervals(&observations, how);
+        let intervals = standings.intervals(&grid, &observations, how);
         let ranks = mean_ranks(&observations);
         let participants = standings.participants();
         let entry = |own: usize| {
@@ -158,7 +158,8 @@ fn gaps(grid: &Grid, standings: &Standings) -> Vec<Gap> {
 
 /// Whether logarithms of values are those of values that are equal up to rounding.
 fn is_tie(a: f64, b: f64) -> bool {
-    (a - b).abs() <= ROUNDING
+    // Equal infinities are those of values that are 0.
+    a == b || (a - b).abs() <= ROUNDING
 }
 
 /// The mean rank of each participant over the observations.

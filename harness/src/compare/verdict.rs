@@ -188,6 +188,21 @@ impl Comparison {
             cells.sort();
         }
         comparison.quality = quality.into_iter().map(QualityCounts::compared).collect::<Result<_, _>>()?;
+        if comparison.compared > 0 {
+            for QualityComparison { metric, with_value: [of_old, of_new, both], .. } in &comparison.quality {
+                for (run, count) in [(old, of_old), (new, of_new)] {
+                    if *count == 0 {
+                        return Err(ComparisonError::NoValue { run: run.name.clone(), metric: *metric });
+                    }
+                    if count > both {
+                        let (lone, metric) = (count - both, metric.column());
+                        let warning =
+                            format!("{lone} cells are ok in both runs, but have a {metric} only in {}", run.name);
+                        comparison.warnings.push(warning);
+                    }
+                }
+            }
+        }
         comparison.times = times.map(Timed::compared).unwrap_or_default();
         if once > 0 {
             let few =

@@ -98,7 +98,12 @@ pub struct UnknownMetric {
 impl fmt::Display for UnknownMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if Metric::among(&self.name, &Metric::of_rows()).is_ok() {
-            return write!(f, "'{}' cannot be used here: use one of {}", self.name, names_of(&self.known));
+            let is_more = |metric: &Metric| metric.more_is_better();
+            let wants_less = !self.known.iter().any(is_more);
+            let is_wrong_way =
+                wants_less && Metric::among(&self.name, &Metric::of_rows()).is_ok_and(|own| is_more(&own));
+            let reason = if is_wrong_way { ", where less must be better" } else { "" };
+            return write!(f, "'{}' cannot be used here{reason}: use one of {}", self.name, names_of(&self.known));
         }
         write!(f, "unknown metric '{}': ", self.name)?;
         let names = self.known.iter().flat_map(|metric| [metric.column(), metric.short()]);
@@ -247,7 +252,11 @@ mod tests {
         assert!("beauty".parse::<Metric>().unwrap_err().to_string().contains("use one of makespan, slr,"));
         // A metric of which more is better is none by which less is judged.
         let judged = Metric::among("utilization", &Metric::judging()).unwrap_err().to_string();
-        assert!(judged.starts_with("'utilization' cannot be used here: use one of makespan, slr,"), "{judged}");
+        assert!(
+            judged
+                .starts_with("'utilization' cannot be used here, where less must be better: use one of makespan, slr,"),
+            "{judged}"
+        );
         assert!("failed".parse::<Metric>().is_err(), "a row has no number of failed cells");
         assert_eq!(Metric::among("failed", &Metric::OF_HISTORY), Ok(Metric::Failed));
     }

@@ -230,6 +230,10 @@ fn run_job<E>(
     };
     let describe = |cell: Cell| prepared.blank_row(&plan.request(cell));
     match guarded(limit, stop, work) {
+        Guarded::Done(None) if !stop.is_asked() => {
+            let message = "stopped, though nobody asked it to";
+            job.iter().try_for_each(|&cell| keep(cell, failed(describe(cell), Status::Error, message)))
+        }
         Guarded::Done(None) | Guarded::Stopped => Ok(()),
         Guarded::Done(Some(rows)) => job.iter().zip(rows).try_for_each(|(&cell, row)| keep(cell, row)),
         Guarded::Panicked(message) => {

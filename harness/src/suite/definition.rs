@@ -370,7 +370,7 @@ impl Suite {
             parse(text).and_then(|spec| registry::placer(&spec)).map_err(|error| ("placers", error.to_string()))?;
         }
         for text in &self.schedulers {
-            if text == CHOSEN {
+            if text.trim() == CHOSEN {
                 let remedy = "list the schedulers to choose from; a search chooses among several by itself";
                 return Err(("schedulers", format!("'{CHOSEN}' is what a search answers: {remedy}")));
             }
@@ -390,7 +390,9 @@ impl Suite {
             ("networks", &self.networks),
             ("executors", &self.executors),
         ] {
-            let mut sorted = names.clone();
+            // However it is written: blanks make no other.
+            let written = |text: &String| parse(text).map_or_else(|_| text.trim().to_owned(), |spec| spec.to_string());
+            let mut sorted: Vec<String> = names.iter().map(written).collect();
             self.check_unique(&mut sorted, list).map_err(|(label, reason)| (list, format!("{label} {reason}")))?;
         }
         Ok(())
@@ -634,6 +636,12 @@ preset = "laich7"
             ),
             (GOOD.replace("name = \"small\"", "name = \"small\"\ntime_limit_seconds = -1"), "time_limit_seconds"),
             (GOOD.replace("[\"hashing\"]", "[\"hashing\", \"hashing\"]"), "is listed twice"),
+            (GOOD.replace("[\"fifo\"]", "[\"fifo\", \"fifo \"]"), "s.toml: schedulers: fifo is listed twice"),
+            (
+                GOOD.replace("[\"hashing\"]", "[\"heft(average=time)\", \"heft( average = time )\"]"),
+                "s.toml: placers: heft(average=time) is listed twice",
+            ),
+            (GOOD.replace("fifo", " chosen"), "'chosen' is what a search answers"),
             (GOOD.replace("\"laich1\"", "\"laich1\"\nccr = 0"), "s.toml: graph 'laich1': ccr must be above 0"),
             (
                 GOOD.replace("laich1", "laich9"),

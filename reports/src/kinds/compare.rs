@@ -103,6 +103,9 @@ impl Scores {
     /// Those of [`Profiles`].
     pub(super) fn profile(&self) -> Vec<NamedFigure> {
         let Profiles { instances, placers } = Profiles::of(self);
+        if instances == 0 {
+            return Vec::new();
+        }
         let own = |name: &String| {
             let profile = placers.iter().find(|profile| profile.placer == *name)?;
             Some((self.marks.shown(name), profile.ratios.clone(), profile.failed))

@@ -34,7 +34,7 @@ pub struct Improve {
     pub placer: Box<dyn Placer>,
     /// How much is tried.
     pub preset: Preset,
-    /// How long the search goes on; `None` for as long as the preset says.
+    /// How long the search goes on after the placer; `None` for as long as the preset says.
     pub time: Option<std::time::Duration>,
 }
 
@@ -46,20 +46,18 @@ impl Algorithm for Improve {
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
         let placer = "whose placement is improved, with its parameters: placer=peft, placer=heft(average=speed); none that decides online, and not itself";
-        let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
-        let parse = |text: &str| {
-            let spec: Spec = text.parse().ok()?;
-            let placer = (spec.name != Self::NAME).then(|| registry::placer(&spec).ok())??;
-            placer.online().is_none().then_some(placer)
-        };
+        let time = "how long the search goes on after the placer, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
+        let improved = params.value("placer", "heft", "a placer", placer, |text| start_of(text).ok());
+        let improved = improved.map_err(|error| match error {
+            SpecError::BadValue { owner, param, value, .. } => {
+                let fault = start_of(&value).err().unwrap_or_default();
+                let expected = format!("a placer of 'placebench list placers' that does not decide online; {fault}");
+                SpecError::BadValue { owner, param, value, expected }
+            }
+            error => error,
+        })?;
         Ok(Self {
-            placer: params.value(
-                "placer",
-                "heft",
-                "a placer of 'placebench list placers' that does not decide online",
-                placer,
-                parse,
-            )?,
+            placer: improved,
             preset: params.word(
                 "preset",
                 Preset::Default,
@@ -70,11 +68,24 @@ impl Algorithm for Improve {
     }
 }
 
+/// The placer whose placement is improved.
+///
+/// # Errors
+/// What is wrong with the text.
+fn start_of(text: &str) -> Result<Box<dyn Placer>, String> {
+    let spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
+    if spec.name == Improve::NAME {
+        return Err(format!("'{}' does not improve itself", Improve::NAME));
+    }
+    let placer = registry::placer(&spec).map_err(|error| error.to_string())?;
+    if placer.online().is_some() { Err(format!("'{spec}' decides online")) } else { Ok(placer) }
+}
+
 impl Placer for Improve {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
-        let begun = Instant::now();
         let start = self.placer.place(instance, context)?;
-        let deadline = self.time.and_then(|time| begun.checked_add(time));
+        let deadline = self.time.and_then(|time| Instant::now().checked_add(time));
+        let caller = &context.stop;
         let context = &limited(context, deadline);
         let start = match start.plan {
             Some(_) => start,
@@ -83,9 +94,14 @@ impl Placer for Improve {
                 Decision { repaired: start.repaired, ..decision(&problem, &schedule_of(&problem, &start)) }
             }
         };
-        let judge = Judge::new(instance, context)?;
         let effort = Effort { seeds: &[], groups: &[], sparing: &[], ..self.preset.effort() };
-        Ok(best_of(instance, context, &judge, effort, deadline, vec![start.clone()])?.unwrap_or(start))
+        let judge = Judge::new(instance, context);
+        let found = judge.and_then(|judge| best_of(instance, context, &judge, effort, deadline, vec![start.clone()]));
+        match found {
+            // The time that is given was over before anything was tried.
+            Err(PlaceError::Stopped) if !caller.is_stopped() => Ok(start),
+            found => Ok(found?.unwrap_or(start)),
+        }
     }
 
     fn makes_plan(&self) -> bool {

@@ -89,6 +89,7 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 /// - Where nothing fits under the rule `peak`, the search is repeated with limits, and then all placers of the registry are asked.
 /// - Searches over groups join the starts where there are colocation groups or few ops; they need an objective.
 /// - Told to stop, it answers with the best schedule so far if it has one.
+/// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
 /// - Temperatures and budgets are tuned: docs/BIAS.md says on what.
 #[derive(Clone, Copy, Debug)]
@@ -257,6 +258,43 @@ fn parse_time(text: &str) -> Option<Option<Duration>> {
 impl Placer for Sweep {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         context.stop.check()?;
+        let found = self.search(instance, context);
+        let is_short = self.preset == Preset::Fast || self.time.is_some();
+        let found = match found {
+            Err(PlaceError::Stopped | PlaceError::Infeasible { .. }) if is_short && !context.stop.is_stopped() => None,
+            Ok(found) if is_short => Some(found),
+            outcome => return outcome,
+        };
+        let patient = &limited(context, None);
+        let judge = Judge::new(instance, patient)?;
+        let fits = |found: &Decision| {
+            !judge.can_refuse || judge.judge_one(instance, found).is_none_or(|rank| rank.excess_bytes == 0)
+        };
+        if let Some(found) = found.as_ref().filter(|found| fits(found)) {
+            return Ok(found.clone());
+        }
+        match (Self { preset: Preset::Default, time: None, ..*self }.search(instance, context), found) {
+            (Ok(more), Some(found)) => Ok(judge.rank(instance, vec![found.clone(), more]).swap_remove(0).1),
+            (Err(PlaceError::Stopped | PlaceError::Infeasible { .. }), Some(found)) => Ok(found),
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn makes_plan(&self) -> bool {
+        true
+    }
+
+    fn uses_objective(&self) -> bool {
+        true
+    }
+}
+
+impl Sweep {
+    /// What the preset finds, or what is found in the time that is given.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`] if it is time to stop and nothing is known; [`PlaceError::Infeasible`] if nothing was found.
+    fn search(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let begun = Instant::now();
         let deadline = self.time.and_then(|time| begun.checked_add(time));
         let context = &limited(context, deadline);
@@ -284,16 +322,6 @@ impl Placer for Sweep {
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
     }
 
-    fn makes_plan(&self) -> bool {
-        true
-    }
-
-    fn uses_objective(&self) -> bool {
-        true
-    }
-}
-
-impl Sweep {
     fn effort(&self) -> Effort {
         let effort = self.preset.effort();
         match self.without {

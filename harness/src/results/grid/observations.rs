@@ -17,7 +17,9 @@ const TAIL: f64 = 0.025;
 /// value more certain, but say nothing of other graphs. Neither do clusters and network models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// For each candidate that takes part, in the order of [`Standings::candidates`]: the mean logarithm of its values.
+    /// For each candidate that takes part, in the order of [`Standings::candidates`]: the mean logarithm of what it reaches,
+    /// turned so that less is better, over the draws; where a place has several draws of the graph, of their mean. Negative
+    /// infinity if it reaches 0 somewhere.
     pub logs: Vec<f64>,
     /// The parts of common places that it has.
     parts: Vec<Part>,
@@ -75,7 +77,7 @@ impl Standings {
         (0..self.candidates.len()).filter(|&own| self.takes_part[own]).collect()
     }
 
-    /// The observations behind the means, in the order of names. A draw with a value of 0 is left out: it has no logarithm.
+    /// The observations behind the means, in the order of names: every draw of every common place is in one of them.
     ///
     /// # Complexity
     /// O(draws · candidates) over the common places.
@@ -83,31 +85,41 @@ impl Standings {
         let participants = self.participants();
         let instances: Vec<usize> = self.common.iter().map(|&place| self.places[place].0).collect();
         let observation = |drawn: Vec<(usize, usize)>| {
-            let mut sums = Sums::new(participants.len());
+            let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
             for (common, draw) in drawn {
-                sums.add(common, self.losses(grid, self.common[common], draw), &participants);
+                let empty = || Part { common, draws: 0.0, sums: vec![0.0; self.candidates.len()] };
+                let part = parts.entry(common).or_insert_with(empty);
+                part.draws += 1.0;
+                let values = self.values(grid, self.common[common], draw);
+                part.sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
-            sums.finished()
+            let parts: Vec<Part> = parts.into_values().collect();
+            let draws: f64 = parts.iter().map(|part| part.draws).sum();
+            let log = |own: usize| {
+                let of_part = |part: &Part| part.draws * grid.loss(part.sums[own] / part.draws).ln();
+                parts.iter().map(of_part).sum::<f64>() / draws
+            };
+            Observation { logs: participants.iter().map(|&own| log(own)).collect(), parts }
         };
-        grid.drawn_graphs(&instances).into_iter().filter_map(observation).collect()
+        grid.drawn_graphs(&instances).into_iter().map(observation).collect()
     }
 
-    /// What each candidate reaches in a draw at a place.
-    fn losses(&self, grid: &Grid, place: usize, draw: usize) -> Vec<f64> {
-        let loss = |own| Some(grid.loss(self.cell(grid, own, place)?.value(draw)?));
-        (0..self.candidates.len()).map(|own| loss(own).unwrap_or(f64::NAN)).collect()
+    /// What each candidate reaches in a draw at a place; NaN where it has no value.
+    fn values(&self, grid: &Grid, place: usize, draw: usize) -> Vec<f64> {
+        let value = |own| self.cell(grid, own, place)?.value(draw);
+        (0..self.candidates.len()).map(|own| value(own).unwrap_or(f64::NAN)).collect()
     }
 
     /// The 95 % interval of each participant's mean, in the order of [`Standings::participants`]: observations are drawn
-    /// again with replacement, and all is condensed as before. An instance counts as often as its draws were drawn again.
-    /// `None` of a single observation, which says nothing about others.
+    /// again with replacement, and all is condensed as before. An instance counts as often as its draws were drawn again, and
+    /// not at all in a resample in which its best is 0. `None` of a single observation, which says nothing about others.
     ///
     /// # Complexity
     /// O(resamples · draws · candidates).
     ///
     /// # Reference
     /// B. Efron, R. J. Tibshirani. "An Introduction to the Bootstrap." Chapman & Hall 1993, §13.3 (the percentile interval).
-    pub fn intervals(&self, observations: &[Observation], how: Resampling) -> Vec<Option<(f64, f64)>> {
+    pub fn intervals(&self, grid: &Grid, observations: &[Observation], how: Resampling) -> Vec<Option<(f64, f64)>> {
         let participants = self.participants();
         if observations.len() < 2 {
             return vec![None; participants.len()];
@@ -137,52 +149,25 @@ impl Standings {
             }
             let (mut logarithms, mut weights) = (vec![0.0; participants.len()], 0.0);
             for (common, sums) in sums.chunks_exact(width).enumerate().filter(|(common, _)| drawn[*common] > 0.0) {
-                // The number of draws is the same for all, so that sums have the ratios of means. NaN is less than nothing.
-                let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
+                let loss = |sum: f64| grid.loss(sum / drawn[common]);
+                // NaN is less than nothing.
+                let least = sums.iter().copied().map(loss).fold(f64::INFINITY, f64::min);
+                if least <= 0.0 || participants.iter().any(|&own| !loss(sums[own]).is_finite()) {
+                    continue;
+                }
                 let weight = drawn[common] / whole[common];
                 weights += weight;
                 let own = logarithms.iter_mut().zip(&participants);
-                own.for_each(|(sum, &own)| *sum += weight * (sums[own] / least).ln());
+                own.for_each(|(sum, &own)| *sum += weight * (loss(sums[own]) / least).ln());
             }
-            found.iter_mut().zip(logarithms).for_each(|(found, sum)| found.push((sum / weights).exp()));
+            if weights > 0.0 {
+                found.iter_mut().zip(logarithms).for_each(|(found, sum)| found.push((sum / weights).exp()));
+            }
         }
         let interval = |mut means: Vec<f64>| {
             means.sort_unstable_by(f64::total_cmp);
             percentile_interval(&means, TAIL)
         };
         found.into_iter().map(interval).collect()
-    }
-}
-
-/// What an observation adds up to.
-struct Sums {
-    logs: Vec<f64>,
-    count: f64,
-    parts: BTreeMap<usize, Part>,
-}
-
-impl Sums {
-    fn new(participants: usize) -> Self {
-        Self { logs: vec![0.0; participants], count: 0.0, parts: BTreeMap::new() }
-    }
-
-    fn add(&mut self, common: usize, losses: Vec<f64>, participants: &[usize]) {
-        if participants.iter().any(|&own| !(losses[own] > 0.0 && losses[own].is_finite())) {
-            return;
-        }
-        self.count += 1.0;
-        self.logs.iter_mut().zip(participants).for_each(|(sum, &own)| *sum += losses[own].ln());
-        match self.parts.get_mut(&common) {
-            Some(part) => {
-                part.draws += 1.0;
-                part.sums.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
-            }
-            None => drop(self.parts.insert(common, Part { common, draws: 1.0, sums: losses })),
-        }
-    }
-
-    fn finished(self) -> Option<Observation> {
-        let logs = self.logs.iter().map(|sum| sum / self.count).collect();
-        (self.count > 0.0).then(|| Observation { logs, parts: self.parts.into_values().collect() })
     }
 }

@@ -211,11 +211,11 @@ fn draws_of_one_graph_are_one_observation_and_drawn_graphs_are_one_each() {
     for observation in &observations {
         close(Some(observation.logs[1] - observation.logs[0]), 2f64.ln());
     }
-    let intervals = standings.intervals(&observations, Resampling { resamples: 100, seed: 1 });
+    let intervals = standings.intervals(&grid, &observations, Resampling { resamples: 100, seed: 1 });
     let (low, high) = intervals[1].unwrap();
     close(Some(low), 2.0);
     close(Some(high), 2.0);
-    let one = standings.intervals(&observations[..1], Resampling { resamples: 100, seed: 1 });
+    let one = standings.intervals(&grid, &observations[..1], Resampling { resamples: 100, seed: 1 });
     assert_eq!(one, [None, None], "a single graph says nothing about others");
 }
 
@@ -229,11 +229,65 @@ fn an_interval_holds_the_mean_and_is_as_wide_as_the_draws_are_apart() {
     let grid = grid_of(&rows);
     let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
     let observations = standings.observations(&grid);
-    let intervals = standings.intervals(&observations, Resampling { resamples: 10_000, seed: 0 });
+    let intervals = standings.intervals(&grid, &observations, Resampling { resamples: 10_000, seed: 0 });
     close(standings.means[1], 2.0);
     let (low, high) = intervals[1].unwrap();
     // The mean of 20 fair coins has a standard deviation of 0.112; 1.96 times that is 0.22.
     assert!((1.74..1.82).contains(&low) && (2.18..2.26).contains(&high), "{low} {high}");
+}
+
+#[test]
+fn a_draw_whose_best_is_0_is_an_observation_too() {
+    // 16 drawn graphs. In three of them x needs nothing; the means, 13 / 16 and 2, have a ratio.
+    let mut rows = Vec::new();
+    for repetition in 0..16 {
+        let nothing = repetition < 3;
+        rows.push(row("g", "x", "a", repetition, Some(if nothing { 0.0 } else { 1.0 })));
+        rows.push(row("g", "y", "a", repetition, Some(2.0)));
+    }
+    let grid = grid_of(&rows);
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    let observations = standings.observations(&grid);
+    assert_eq!(observations.len(), 16);
+    assert_eq!(observations.iter().filter(|own| own.logs[0] == f64::NEG_INFINITY).count(), 3);
+    let mean = 2.0 / (13.0 / 16.0);
+    close(standings.means[1], mean);
+    let (low, high) = standings.intervals(&grid, &observations, Resampling { resamples: 2000, seed: 0 })[1].unwrap();
+    assert!(low < mean && mean < high && high.is_finite(), "{low} {mean} {high}");
+    // One draw with a number among many without: resamples that miss it have no ratio, and say nothing.
+    rows.retain(|row| row.repetition < 4);
+    let grid = grid_of(&rows);
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    let observations = standings.observations(&grid);
+    let (low, high) = standings.intervals(&grid, &observations, Resampling { resamples: 2000, seed: 0 })[1].unwrap();
+    close(standings.means[1], 8.0);
+    assert!(low >= 2.0 && high <= 8.0 && low <= high, "{low} {high}");
+}
+
+#[test]
+fn where_more_is_better_a_resample_is_condensed_as_the_mean_is() {
+    // Resampling one graph that was drawn on its own twice gives the mean again: the draws, 1 and 4, are averaged first.
+    let rows: Vec<Row> = (0..2)
+        .flat_map(|repetition| {
+            let draw = |placer: &str, value: f64| Row {
+                speedup: Some(value),
+                lower_bound: Some(1.0),
+                ..row("g", placer, "a", repetition, Some(1.0))
+            };
+            [draw("x", 5.0), draw("y", if repetition == 0 { 1.0 } else { 4.0 })]
+        })
+        .collect();
+    let mut all = rows.clone();
+    all.extend(rows.into_iter().map(|row| Row { graph: "h".into(), ..row }));
+    let grid = Grid::new(&Table::new(&all).unwrap(), Metric::Speedup, &[]).unwrap();
+    let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
+    let observations = standings.observations(&grid);
+    close(standings.means[1], 2.0);
+    assert_eq!(observations.len(), 2);
+    close(Some(observations[0].logs[1] - observations[0].logs[0]), 2f64.ln());
+    let (low, high) = standings.intervals(&grid, &observations, Resampling { resamples: 50, seed: 0 })[1].unwrap();
+    close(Some(low), 2.0);
+    close(Some(high), 2.0);
 }
 
 /// The same rules, word for word, over rows.
