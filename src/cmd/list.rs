@@ -18,7 +18,7 @@ use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, c
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::EXECUTORS;
 use placebench::harness::execute::simulate::NETWORK_MODELS;
-use placebench::harness::results::ColumnInfo;
+use placebench::harness::results::{ColumnInfo, Metric};
 use placebench::harness::shards::LAUNCHERS;
 use placebench::harness::suite::BUILT_IN;
 use serde::Serialize;
@@ -72,7 +72,7 @@ enum What {
     Assumptions,
     /// File formats.
     Formats,
-    /// Columns of result tables.
+    /// Columns of result tables, and the metrics that follow from them.
     Columns,
 }
 
@@ -196,7 +196,13 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         What::Collections => COLLECTIONS.iter().map(listed).collect(),
         What::Assumptions => Assumption::ALL.iter().map(|own| Item::new(own.name(), own.doc())).collect(),
         What::Formats => listing().map(|(name, text)| Item::new(name, text)).collect(),
-        What::Columns => ColumnInfo::documented().map(|column| Item::new(&column.name, column.meaning())).collect(),
+        What::Columns => {
+            let derived = Metric::derived().into_iter().map(|metric| {
+                let meaning = format!("(a metric that no column holds) {}", metric.meaning());
+                Item::new(metric.column(), &meaning)
+            });
+            ColumnInfo::documented().map(|column| Item::new(&column.name, column.meaning())).chain(derived).collect()
+        }
     })
 }
 
@@ -262,7 +268,7 @@ fn markdown(what: What) -> anyhow::Result<String> {
         What::Partitioners => ("partitioner", PARTITIONERS.iter().map(markdown_row).collect()),
         What::Schedulers => ("scheduler", SCHEDULERS.iter().map(markdown_row).collect()),
         What::Generators => ("family", FAMILIES.iter().map(family_row).collect()),
-        What::Columns => return Ok(ColumnInfo::markdown()),
+        What::Columns => return Ok(format!("{}\n{}", ColumnInfo::markdown(), Metric::markdown())),
         _ => bail!("--markdown is for placers, partitioners, schedulers, generators and columns"),
     };
     Ok(format!("| {title} | what it does | source | parameters |\n|---|---|---|---|\n{}", rows.concat()))

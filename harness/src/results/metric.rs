@@ -8,7 +8,7 @@ use polars::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::columns::columns;
-use super::{Content, Status};
+use super::{ColumnInfo, Content, Status};
 
 /// Whether less or more of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ struct About {
     content: Content,
     short: &'static str,
     better: Better,
+    /// What it means.
+    doc: &'static str,
 }
 
 /// Makes [`Metric`] from the list of columns: those that are metrics, then those that no row holds.
@@ -60,14 +62,14 @@ macro_rules! metrics {
         }
     };
     (@of $(
-        $(#[$doc:meta])+
+        $(#[doc = $doc:expr])+
         $field:ident = $content:ident, $title:literal, metric($metric:ident, $short:literal, $better:ident);
     )*) => {
         /// A number of a cell. It has two names, and every command and file takes both: that of its column
         /// (`traffic_bytes`) and a short one (`traffic`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Metric {
-            $($(#[$doc])+ $metric,)*
+            $($(#[doc = $doc])+ $metric,)*
         }
 
         /// All metrics, in the order of the enum.
@@ -79,6 +81,7 @@ macro_rules! metrics {
                 content: Content::$content,
                 short: $short,
                 better: Better::$better,
+                doc: concat!($($doc),+),
             },
         )*];
     };
@@ -133,6 +136,28 @@ impl Metric {
     /// The metrics by which rankings and comparisons judge: less is better.
     pub fn judging() -> Vec<Self> {
         Self::of_rows().into_iter().filter(|metric| !metric.more_is_better()).collect()
+    }
+
+    /// The metrics of rows that no column holds: they follow from columns.
+    pub fn derived() -> Vec<Self> {
+        let is_column = |metric: &Self| ColumnInfo::all().any(|column| column.name == metric.column());
+        Self::of_rows().into_iter().filter(|metric| !is_column(metric)).collect()
+    }
+
+    /// The table of [`Metric::derived`] in docs/FORMATS.md.
+    pub fn markdown() -> String {
+        let mut table = "| metric | unit | short name | meaning |\n|---|---|---|---|\n".to_owned();
+        for metric in Self::derived() {
+            let better = if metric.more_is_better() { "more" } else { "less" };
+            let (name, short, unit) = (metric.column(), metric.short(), metric.content().name());
+            table.push_str(&format!("| `{name}` | {unit} | `{short}`, {better} is better | {} |\n", metric.meaning()));
+        }
+        table
+    }
+
+    /// What it means, in plain sentences; of a column, which one.
+    pub fn meaning(self) -> &'static str {
+        self.about().doc.trim_start()
     }
 
     fn about(self) -> &'static About {

@@ -247,7 +247,7 @@ impl GroupedBars {
         };
         let unit = &self.quantity.unit;
         let value = bar.value.map_or_else(
-            || "no value".to_owned(),
+            || "failed".to_owned(),
             |value| match value.count {
                 1 => unit.text(value.mean),
                 count => format!("{} ± {} (n = {count})", unit.text(value.mean), unit.text(value.deviation())),

@@ -1,6 +1,7 @@
 //! Figures that compare placers: bars, heat map, profiles, Pareto, ranks.
 
 use super::words::{capitalised, plural};
+use placebench_harness::results::Content;
 use placebench_harness::statistics::geometric_mean;
 
 use crate::Profiles;
@@ -49,9 +50,19 @@ impl Scores {
 
     pub(super) fn clusters(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        let shared = |index: usize| (&self.key(index).graph, self.setting(index));
+        // Times in different units have no common axis.
+        let is_time = self.metric().content() == Content::Time;
+        let unit = |index: usize| if is_time { self.instances()[index].time_unit.as_str() } else { "" };
+        let shared = |index: usize| (&self.key(index).graph, self.setting(index), unit(index));
         let shared = grouped((0..self.instances().len()).map(shared));
-        for ((graph, setting), here) in shared.into_iter().filter(|(_, here)| here.len() > 1) {
+        let units = |graph: &str, setting: &str| {
+            shared.iter().filter(|((other, under, _), _)| (other.as_str(), under.as_str()) == (graph, setting)).count()
+        };
+        for ((graph, setting, unit), here) in shared.iter().filter(|(_, here)| here.len() > 1) {
+            let setting = match units(graph, setting) {
+                1 => setting.clone(),
+                _ => format!("{setting}, {unit}"),
+            };
             let bar = |placer: usize, scenario: usize| {
                 let value = self.best(placer, scenario).and_then(|best| Estimate::of(&best.values()?));
                 Some(Bar { value, key: self.mark(placer, scenario) })
@@ -196,11 +207,31 @@ impl Scores {
 
 #[cfg(test)]
 mod tests {
-    use placebench_harness::results::{Metric, Table};
+    use placebench_harness::results::{Metric, Row, Table};
 
     use super::*;
     use crate::summary::tests::{rows, table};
     use crate::{FigureKind, Sort};
+
+    #[test]
+    fn clusters_whose_times_have_other_units_have_a_figure_of_their_own() {
+        let clusters = [("a", "seconds"), ("b", "seconds"), ("x", "EU"), ("y", "EU")];
+        let of = |(cluster, unit): (&str, &str)| {
+            let here = |row| Row { cluster: cluster.into(), time_unit: unit.into(), ..row };
+            rows().into_iter().map(here).collect::<Vec<Row>>()
+        };
+        let drawn = |clusters: &[(&str, &str)], metric| {
+            let table = Table::new(&clusters.iter().flat_map(|&cluster| of(cluster)).collect::<Vec<_>>()).unwrap();
+            let figures = FigureKind::Clusters.of_rows(&table, metric, Sort::Mean).unwrap();
+            figures.into_iter().map(|figure| figure.name).collect::<Vec<String>>()
+        };
+        let both = drawn(&clusters, Metric::Makespan);
+        let one = drawn(&clusters[..2], Metric::Makespan);
+        assert_eq!(both.len(), 2 * one.len(), "{both:?}");
+        assert!(both.iter().all(|name| name.ends_with("seconds") || name.ends_with("EU")), "{both:?}");
+        assert!(one.iter().all(|name| !name.contains("seconds")), "{one:?}");
+        assert_eq!(drawn(&clusters, Metric::TrafficBytes).len(), one.len(), "bytes are bytes everywhere");
+    }
 
     #[test]
     fn the_profile_drawn_is_the_profile_printed() {
