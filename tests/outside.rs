@@ -153,8 +153,13 @@ fn every_verb_refuses_tables_with_rows_that_no_run_makes() {
     let at = folder.path();
     assert!(placebench(at, &["run", "s.toml", "--out", "t", "-q", "--table", "t.csv"]).status.success());
     let table = fs::read_to_string(at.join("t.csv")).unwrap();
-    let column = table.lines().next().unwrap().split(',').position(|name| name == "makespan").unwrap();
-    for value in ["inf", "-1", "NaN", ""] {
+    let makespans = ["inf", "-1", "NaN", ""].map(|value| ("makespan", value, "their makespan is no number from 0 on"));
+    let others = [
+        ("period", "-1", "1 rows are ok, but their period is no number from 0 on"),
+        ("status", "okk", "there is no status 'okk'"),
+    ];
+    for (name, value, says) in makespans.into_iter().chain(others) {
+        let column = table.lines().next().unwrap().split(',').position(|column| column == name).unwrap();
         let row = |line: &str| {
             let mut cells: Vec<&str> = line.split(',').collect();
             cells[column] = value;
@@ -167,7 +172,7 @@ fn every_verb_refuses_tables_with_rows_that_no_run_makes() {
             let output = placebench(at, args);
             assert!(!output.status.success(), "{value}: {args:?}: {}", text(&output.stdout));
             let said = text(&output.stderr);
-            assert!(said.contains("their makespan is no number from 0 on"), "{value}: {args:?}: {said}");
+            assert!(said.contains(says), "{value}: {args:?}: {said}");
         }
     }
 }

@@ -18,10 +18,10 @@ pub(crate) fn unfinished(run: &Path) -> String {
 ///
 /// # Errors
 /// If there are such rows, or the table cannot be read.
-pub(crate) fn check_makespans(run: &Path, table: &Table) -> anyhow::Result<()> {
-    match table.without_makespan()? {
-        0 => Ok(()),
-        rows => Err(ComparisonError::NoMakespan { run: run.display().to_string(), rows }.into()),
+pub(crate) fn check_rows(run: &Path, table: &Table) -> anyhow::Result<()> {
+    match table.fault()? {
+        None => Ok(()),
+        Some(fault) => Err(ComparisonError::Impossible { run: run.display().to_string(), fault }.into()),
     }
 }
 
@@ -79,7 +79,7 @@ impl Where {
         if table.height() == 0 {
             bail!("{}: has no finished cell to show", run.display());
         }
-        check_makespans(run, &table)?;
+        check_rows(run, &table)?;
         if table_of(run).1 == RunState::Unfinished {
             complain(&unfinished(run));
         }

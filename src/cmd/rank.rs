@@ -12,7 +12,7 @@ use placebench::reports::{ranking_notes, ranking_table, ranking_text};
 
 use super::compare::bad_input;
 use super::csv::CsvArgs;
-use super::filter::{Where, check_makespans, unfinished};
+use super::filter::{Where, check_rows, unfinished};
 use crate::output::{Form, complain};
 
 const EXAMPLES: &str = "\
@@ -127,7 +127,7 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
         complain(&unfinished(path));
     }
     for (path, run) in args.runs.iter().zip(&runs) {
-        check_makespans(path, &run.table)?;
+        check_rows(path, &run.table)?;
     }
     args.only.keep(&mut runs)?;
     let options = RankOptions {

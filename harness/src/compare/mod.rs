@@ -47,13 +47,13 @@ pub enum ComparisonError {
         /// The number.
         metric: Metric,
     },
-    /// Cells that went well have no makespan.
-    #[error("{run}: {rows} rows are ok, but their makespan is no number from 0 on: make the table again")]
-    NoMakespan {
+    /// It has rows such as no run makes.
+    #[error("{run}: {fault}: make the table again")]
+    Impossible {
         /// The run.
         run: String,
-        /// How many rows.
-        rows: u32,
+        /// What is wrong with them.
+        fault: String,
     },
     /// No cell is in both runs.
     #[error("{old} and {new} have no cell in common: {reason}")]

@@ -270,9 +270,8 @@ impl Side {
         let ok = col("status").eq(lit(Status::Ok.name()));
         let counts = [ok.sum().alias("ok")];
         let ok = run.table.by_part(|rows| Ok(rows.select(counts.clone())))?;
-        let without = run.table.without_makespan()?;
-        if without > 0 {
-            return Err(ComparisonError::NoMakespan { run: run.name.clone(), rows: without });
+        if let Some(fault) = run.table.fault()? {
+            return Err(ComparisonError::Impossible { run: run.name.clone(), fault });
         }
         Ok(Self {
             name: run.name.clone(),

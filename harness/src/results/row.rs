@@ -60,12 +60,16 @@ impl Status {
 }
 
 impl Row {
-    /// Why it is the row of no run, whatever its cell: a status that there is not, or a result without a makespan.
+    /// Why it is the row of no run, whatever its cell: a status that there is not, a result without a makespan, or with a
+    /// period below 0.
     pub fn fault(&self) -> Option<String> {
         match Status::named(&self.status) {
             None => Some(format!("there is no status '{}'", self.status)),
             Some(Status::Ok) if !self.makespan.is_some_and(|makespan| makespan.is_finite() && makespan >= 0.0) => {
                 Some("it is ok, but its makespan is no number from 0 on".to_owned())
+            }
+            Some(Status::Ok) if self.period.is_some_and(|period| !(period.is_finite() && period >= 0.0)) => {
+                Some("it is ok, but its period is no number from 0 on".to_owned())
             }
             Some(_) => None,
         }

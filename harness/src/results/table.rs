@@ -271,16 +271,28 @@ impl Table {
         self.distinct_values(column.expr())
     }
 
-    /// How many rows are ok and yet have no makespan, or one that is no finite number from 0 on: no run makes such rows.
+    /// What makes rows such as no run makes, as [`Row::fault`] has it for one; `None` if a run may have made them.
     ///
     /// # Errors
     /// If Polars refuses.
-    pub fn without_makespan(&self) -> PolarsResult<u32> {
-        let ok = col("status").eq(lit(Status::Ok.name()));
-        let has = col("makespan").gt_eq(lit(0.0)).and(col("makespan").is_finite()).fill_null(lit(false));
-        let count = ok.and(has.not()).sum().alias("without");
-        let counts = self.by_part(|rows| Ok(rows.select([count.clone()])))?;
-        Ok(values::<u32>(&counts, "without")?.into_iter().sum())
+    pub fn fault(&self) -> PolarsResult<Option<String>> {
+        if let Some(unknown) = self.distinct_values(col("status"))?.iter().find(|name| Status::named(name).is_none()) {
+            return Ok(Some(format!("there is no status '{unknown}'")));
+        }
+        let ok = || col("status").eq(lit(Status::Ok.name()));
+        let holds = |column: &str, if_empty: bool| {
+            col(column).gt_eq(lit(0.0)).and(col(column).is_finite()).fill_null(lit(if_empty))
+        };
+        let numbers = [("makespan", false), ("period", true)];
+        let counts = numbers.map(|(column, if_empty)| ok().and(holds(column, if_empty).not()).sum().alias(column));
+        let counts = self.by_part(|rows| Ok(rows.select(counts.clone())))?;
+        for (column, _) in numbers {
+            let rows: u32 = values::<u32>(&counts, column)?.into_iter().sum();
+            if rows > 0 {
+                return Ok(Some(format!("{rows} rows are ok, but their {column} is no number from 0 on")));
+            }
+        }
+        Ok(None)
     }
 
     /// The distinct texts of an expression, in the order of the rows; nulls are none.

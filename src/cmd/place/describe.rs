@@ -51,7 +51,11 @@ fn period(row: &Row) -> String {
     let bound = row.period_bound.unwrap_or_default();
     let [text, least] = [period, bound].map(|time| time_text(time, &row.time_unit));
     let ratio = if bound > 0.0 { format!("{:.3}", period / bound) } else { "-".to_owned() };
-    format!("{text} from sample to sample, {ratio} times the lower bound {least}")
+    let samples = match period > 0.0 && row.time_unit == "seconds" {
+        true => format!(" ({} samples a second)", significant(1.0 / period)),
+        false => String::new(),
+    };
+    format!("{text} from sample to sample{samples}, {ratio} times the lower bound {least}")
 }
 
 /// How a run was measured, and what was predicted for it.
