@@ -135,7 +135,7 @@ impl Named for Without {
 pub enum Preset {
     /// Some list schedules, briefly improved.
     Fast,
-    /// About what `simulated_annealing` takes; where the objective judges, about three times as much.
+    /// About what `simulated_annealing` takes; where the objective judges, 4 to 7 times as much.
     Default,
     /// Until little more is found.
     Quality,
@@ -225,7 +225,7 @@ impl Algorithm for Sweep {
     const EXCEPTIONS: &[Exception] = EXCEPTIONS;
 
     fn new(params: &mut Params) -> Result<Self, SpecError> {
-        let preset = "how much is tried: fast, default (about what simulated_annealing takes, or three times as much where the \
+        let preset = "how much is tried: fast, default (about what simulated_annealing takes, or 4 to 7 times as much where the \
                       objective judges) or quality";
         let time = "goes on for so long, such as 500ms or 2s, so that the answer depends on the machine; none: as the preset says";
         Ok(Self {
