@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::common::{assert_one_line_error, text};
-use placebench::datasets::{DeviceId, Kind, MemoryRule};
+use placebench::datasets::{DeviceId, MemoryRule};
 use placebench::harness::suite::{RunPlan, Suite};
 
 /// A driver that says of every op that it takes 1 ms on the first device and 3 ms on the second.
@@ -43,6 +43,6 @@ fn a_calibration_writes_a_cluster_graphs_with_times_and_the_suite_that_executes_
     assert!((cluster.op_overhead(DeviceId(0)) - 1e-6).abs() < 1e-12);
     assert!((cluster.link(DeviceId(0), DeviceId(1)).rate - 1e9).abs() < 1e3);
     // Ops have one time a kind: the mean over its devices.
-    assert!(graph.op_ids().all(|op| graph.measured_time(op, Kind::Cpu) == Some(2e-3)));
+    assert!(graph.op_ids().all(|op| graph.measured_on("cpu").unwrap().of(op) == Some(2e-3)));
     assert_one_line_error(&calibrate(folder.path()), "machine.toml: exists: --force replaces it");
 }

@@ -179,7 +179,7 @@ fn has_equal_processors(instance: &Instance) -> bool {
     // One device of each sort.
     let mut sorts: Vec<DeviceId> = Vec::new();
     for device in cluster.device_ids() {
-        if !sorts.iter().any(|&other| cluster.runs_alike(other, device)) {
+        if !sorts.iter().any(|&other| instance.runs_alike(other, device)) {
             sorts.push(device);
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     /// Two ops of 8 bytes with an edge of 4 bytes, of those kinds, on devices of kind, speed and memory.
-    fn instance(kinds: [KindSet; 2], times: [Option<f64>; 3], devices: &[(Kind, f64, Option<u64>)]) -> Instance {
+    fn instance(kinds: [KindSet; 2], times: &[(&str, f64)], devices: &[(Kind, f64, Option<u64>)]) -> Instance {
         let mut builder = GraphBuilder::default();
         for (op, kinds) in kinds.into_iter().enumerate() {
             let layer = (op == 0).then_some("first");
@@ -251,13 +251,13 @@ mod tests {
         Instance::new(builder.build().unwrap(), Cluster::new(devices, link).unwrap()).unwrap()
     }
 
-    fn broken(kinds: [KindSet; 2], times: [Option<f64>; 3], devices: &[(Kind, f64, Option<u64>)]) -> Vec<Assumption> {
+    fn broken(kinds: [KindSet; 2], times: &[(&str, f64)], devices: &[(Kind, f64, Option<u64>)]) -> Vec<Assumption> {
         broken_assumptions(&Assumption::ALL, &instance(kinds, times, devices))
     }
 
     const GPU: KindSet = KindSet::only(Kind::Gpu);
     const CPU: KindSet = KindSet::only(Kind::Cpu);
-    const NONE: [Option<f64>; 3] = [None; 3];
+    const NONE: &[(&str, f64)] = &[];
 
     #[test]
     fn each_assumption_is_broken_by_what_contradicts_it_alone() {
@@ -279,7 +279,7 @@ mod tests {
         let devices = [(Kind::Cpu, 1.0, None), (Kind::Cpu, 1.0, None), (Kind::Tpu, 9.0, Some(1))];
         assert_eq!(broken([CPU; 2], NONE, &devices), [Assumption::FreeTransfers]);
         let devices = [(Kind::Cpu, 1.0, None), (Kind::Gpu, 9.0, None)];
-        let times = [Some(3.0), Some(3.0), None];
+        let times = &[("cpu", 3.0), ("gpu", 3.0)];
         assert!(Assumption::EqualProcessors.holds(&instance([KindSet::ALL; 2], times, &devices)));
         assert!(!Assumption::EqualProcessors.holds(&instance([KindSet::ALL; 2], NONE, &devices)));
     }

@@ -33,29 +33,30 @@ impl Average {
 /// Average execution time of each op over the devices of the kinds allowed to it.
 ///
 /// # Complexity
-/// O(ops · kinds + devices).
+/// O(ops · classes + devices).
 pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    // Per kind: number of devices, sum of 1/speed, sum of speed, sum of overheads.
-    let mut totals = [(0.0, 0.0, 0.0, 0.0); 3];
-    for (device, overhead) in cluster.devices().iter().zip(cluster.op_overheads()) {
-        let total = &mut totals[device.kind.index()];
+    let classes = instance.classes();
+    // By class: number of devices, sum of 1/speed, sum of speed, sum of overheads.
+    let mut totals = vec![(0.0, 0.0, 0.0, 0.0); classes.count()];
+    for id in cluster.device_ids() {
+        let (total, speed) = (&mut totals[classes.number(id)], cluster.device(id).speed);
         total.0 += 1.0;
-        total.1 += 1.0 / device.speed;
-        total.2 += device.speed;
-        total.3 += overhead;
+        total.1 += 1.0 / speed;
+        total.2 += speed;
+        total.3 += cluster.op_overhead(id);
     }
     graph
         .op_ids()
         .map(|op| {
-            let (mut count, mut measured, mut inverse, mut speed, mut by_speed) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            let (mut count, mut given, mut inverse, mut speed, mut by_speed) = (0.0, 0.0, 0.0, 0.0, 0.0);
             let mut overhead = 0.0;
-            for kind in units.kinds(units.unit_of(op)).iter() {
-                let total = totals[kind.index()];
+            for (number, class) in classes.of_kinds(units.kinds(units.unit_of(op))) {
+                let total = totals[number];
                 count += total.0;
                 overhead += total.3;
-                match graph.measured_time(op, kind) {
-                    Some(time) => measured += total.0 * time,
+                match class.given_time(op) {
+                    Some(time) => given += total.0 * time,
                     None => {
                         inverse += total.1;
                         speed += total.2;
@@ -69,7 +70,7 @@ pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
                 Average::Speed if by_speed > 0.0 => graph.ops(op) / (speed / by_speed) * by_speed,
                 Average::Speed => 0.0,
             };
-            (measured + computed + overhead) / count
+            (given + computed + overhead) / count
         })
         .collect()
 }
@@ -78,11 +79,11 @@ pub fn average_exec_times(instance: &Instance, average: Average) -> Vec<Time> {
 /// their number is even.
 ///
 /// # Complexity
-/// O(ops + devices · log devices), and O(devices · log devices) for each op with a measured time, or for every op if devices
+/// O(ops + devices · log devices), and O(devices · log devices) for each op with a given time, or for every op if devices
 /// differ in what they add to ops.
 pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-    // The devices of each set of kinds, fastest first: the order of times where none is measured, and all devices add
+    // The devices of each set of kinds, fastest first: the order of times where none is given, and all devices add
     // the same to each.
     let adds_unequally = cluster.op_overheads().windows(2).any(|pair| pair[0] != pair[1]);
     let by_speed: [Vec<DeviceId>; 8] = std::array::from_fn(|bits| {
@@ -99,7 +100,8 @@ pub fn median_exec_times(instance: &Instance) -> Vec<Time> {
             let kinds = units.kinds(units.unit_of(op));
             let devices = &by_speed[usize::from(kinds.bits())];
             let middle = [(devices.len() - 1) / 2, devices.len() / 2];
-            if !adds_unequally && kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
+            let mut classes = instance.classes().of_kinds(kinds);
+            if !adds_unequally && classes.all(|(_, class)| class.given_time(op).is_none()) {
                 return middle.map(|at| instance.exec_time(op, devices[at])).iter().sum::<Time>() / 2.0;
             }
             times.clear();

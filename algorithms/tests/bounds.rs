@@ -136,8 +136,8 @@ fn a_transfer_between_kinds_counts_at_the_best_rate_of_all_pairs() {
 #[test]
 fn colocated_ops_do_not_each_count_on_the_kind_that_suits_them() {
     let mut builder = GraphBuilder::default();
-    let a = builder.add_op(OpSpec { times: [Some(1.0), Some(10.0), None], ..OpSpec::default() }, &[0]);
-    let b = builder.add_op(OpSpec { times: [Some(10.0), Some(1.0), None], ..OpSpec::default() }, &[]);
+    let a = builder.add_op(OpSpec { times: &[("cpu", 1.0), ("gpu", 10.0)], ..OpSpec::default() }, &[0]);
+    let b = builder.add_op(OpSpec { times: &[("cpu", 10.0), ("gpu", 1.0)], ..OpSpec::default() }, &[]);
     builder.add_edge(a, 0, b).unwrap();
     let apart = builder.clone().build().unwrap();
     builder.colocate(a, b).unwrap();

@@ -1,8 +1,11 @@
 //! Builds a [`DataflowGraph`] op by op, checking what a reader or a user may get wrong.
 
+use std::collections::BTreeMap;
+
 use petgraph::visit::DfsPostOrder;
 
-use crate::graph::{Times, raw_tensor};
+use crate::graph::raw_tensor;
+use crate::measured_times::{MeasuredTimes, sorted};
 use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId, TensorId};
 
 /// What is known of an op before its edges are.
@@ -14,8 +17,10 @@ pub struct OpSpec<'a> {
     pub memory_bytes: u64,
     /// Kinds that the op may run on; the default is all.
     pub kinds: KindSet,
-    /// Measured time on a CPU, GPU and TPU, in the instance's time unit.
-    pub times: [Option<f64>; 3],
+    /// Bytes that the op reads from and writes to its device's memory. Either all ops of a graph have them or none has.
+    pub bytes_moved: Option<f64>,
+    /// Measured times by class of devices, such as `("gpu", 0.5)`, in the instance's time unit.
+    pub times: &'a [(&'a str, f64)],
     /// Unique name. Either all ops of a graph have one or none has.
     pub name: Option<&'a str>,
     /// Type of operation.
@@ -63,8 +68,10 @@ pub struct GraphBuilder {
     ops: Vec<f64>,
     memory_bytes: Vec<u64>,
     kinds: Vec<KindSet>,
-    times: [Vec<f64>; 3],
-    measured: [bool; 3],
+    /// By class, the op and its time.
+    times: BTreeMap<String, Vec<(OpId, f64)>>,
+    /// The ops that have them, ascending, and the numbers.
+    bytes_moved: Vec<(OpId, f64)>,
     tensor_offsets: Vec<u32>,
     tensor_bytes: Vec<u64>,
     tensor_producer: Vec<OpId>,
@@ -91,11 +98,13 @@ impl GraphBuilder {
         self.ops.push(op.ops);
         self.memory_bytes.push(op.memory_bytes);
         self.kinds.push(op.kinds);
-        for ((column, measured), time) in self.times.iter_mut().zip(&mut self.measured).zip(op.times) {
-            *measured |= time.is_some();
-            // A NaN that a caller passes becomes negative, so that the check of values refuses it.
-            column.push(time.map_or(f64::NAN, |time| if time.is_nan() { -1.0 } else { time }));
+        for &(class, time) in op.times {
+            match self.times.get_mut(class) {
+                Some(times) => times.push((id, time)),
+                None => drop(self.times.insert(class.to_owned(), vec![(id, time)])),
+            }
         }
+        self.bytes_moved.extend(op.bytes_moved.map(|bytes| (id, bytes)));
         if self.tensor_offsets.is_empty() {
             self.tensor_offsets.push(0);
         }
@@ -186,7 +195,7 @@ impl GraphBuilder {
         }
         let edges = std::mem::take(&mut builder.edges);
         let policy = builder.cycles;
-        let mut graph = builder.assemble(&edges);
+        let mut graph = builder.assemble(&edges)?;
         match graph.find_topological_order() {
             Err(GraphError::Cycle { .. }) if policy == CyclePolicy::DropLastTraversed => {
                 let kept = drop_back_edges(&graph, &edges);
@@ -200,13 +209,15 @@ impl GraphBuilder {
         Ok(graph)
     }
 
-    fn assemble(self, edges: &[(OpId, u32, OpId)]) -> DataflowGraph {
+    fn assemble(self, edges: &[(OpId, u32, OpId)]) -> Result<DataflowGraph, GraphError> {
         let n = self.ops.len();
-        let times = {
-            let [cpu, gpu, tpu] = self.times;
-            [(cpu, self.measured[0]), (gpu, self.measured[1]), (tpu, self.measured[2])]
-                .map(|(column, measured)| measured.then_some(Times(column)))
-        };
+        let mut times = Vec::with_capacity(self.times.len());
+        for (class, of_ops) in self.times {
+            let mut column = vec![None; n];
+            of_ops.into_iter().for_each(|(op, time)| column[op.index()] = Some(time));
+            times.push(MeasuredTimes::new(&class, column)?);
+        }
+        let bytes_moved = bytes_moved(&self.bytes_moved, n)?;
         let mut graph = DataflowGraph {
             ops: self.ops,
             memory_bytes: self.memory_bytes,
@@ -222,13 +233,14 @@ impl GraphBuilder {
             in_tensors: Vec::new(),
             topological: None,
             colocation: Colocation::from_pairs(n, self.colocated),
-            times,
+            times: sorted(times),
+            bytes_moved,
             names: (!self.names.is_empty()).then_some(self.names),
             types: (!self.types.labels().is_empty()).then_some(self.types),
             layers: (!self.layers.labels().is_empty()).then_some(self.layers),
         };
         graph.set_edges(edges);
-        graph
+        Ok(graph)
     }
 
     fn tensor(&self, op: OpId, port: usize) -> Result<TensorId, GraphError> {
@@ -250,6 +262,18 @@ impl GraphBuilder {
             true => Ok(()),
             false => Err(GraphError::UnknownOp { op: op.0, count: self.ops.len() }),
         }
+    }
+}
+
+/// Either no op says how many bytes it moves, or each does.
+fn bytes_moved(given: &[(OpId, f64)], op_count: usize) -> Result<Option<Vec<f64>>, GraphError> {
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let without = (0..op_count).find(|&op| given.get(op).is_none_or(|&(other, _)| other.index() != op));
+    match without {
+        Some(op) => Err(GraphError::BytesMoved { op: OpId::new(op) }),
+        None => Ok(Some(given.iter().map(|&(_, bytes)| bytes).collect())),
     }
 }
 
@@ -416,11 +440,9 @@ mod tests {
 
     #[test]
     fn a_nan_cost_or_time_is_refused() {
-        for spec in [
-            OpSpec::cost(f64::NAN),
-            OpSpec::cost(-1.0),
-            OpSpec { times: [Some(f64::NAN), None, None], ..OpSpec::cost(0.0) },
-        ] {
+        for spec in
+            [OpSpec::cost(f64::NAN), OpSpec::cost(-1.0), OpSpec { times: &[("cpu", f64::NAN)], ..OpSpec::cost(0.0) }]
+        {
             let mut builder = GraphBuilder::default();
             builder.add_op(spec, &[]);
             assert!(matches!(builder.build(), Err(GraphError::BadCost { .. })));

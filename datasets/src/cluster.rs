@@ -1,7 +1,10 @@
 //! The cluster: devices and what it costs to move bytes between them (L §2.2, §6.2).
 
+use std::sync::Arc;
+
 use placebench_base::process::{NotEnoughMemory, check_memory};
 
+use crate::measured_times::{CLASS_NAMES, is_class_name};
 use crate::{DeviceId, Kind, Link, SharedLinks, Time, Topology, TransferOverheads};
 
 /// A processor that runs one op at a time.
@@ -17,6 +20,21 @@ pub struct Device {
     pub speed: f64,
 }
 
+/// What limits an op on a device beside [`Device::speed`], after the roofline model (Williams, Waterman and Patterson 2009,
+/// Communications of the ACM 52(4)): matrix units, and the bandwidth of the device's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Roofline {
+    /// Operations per time unit of ops that matrix units do (see [`crate::is_matrix_op`]); `None`: as all others.
+    pub matrix_speed: Option<f64>,
+    /// Bytes per time unit that the device reads from and writes to its own memory; `None`: no limit.
+    pub memory_bandwidth: Option<f64>,
+}
+
+impl Roofline {
+    /// No limit beside the speed.
+    pub const NONE: Self = Self { matrix_speed: None, memory_bandwidth: None };
+}
+
 /// Why a cluster cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClusterError {
@@ -30,6 +48,26 @@ pub enum ClusterError {
         device: String,
         /// Its speed.
         speed: f64,
+    },
+    /// A limit of a device is not a finite positive number.
+    #[error("device '{device}' has {name} {value}: it must be a finite number > 0")]
+    BadRoofline {
+        /// The device.
+        device: String,
+        /// Which number of [`Roofline`].
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A class of devices has a name that cannot be part of a column's name, or that of another kind.
+    #[error("device '{device}' is of class '{class}': {remedy}")]
+    BadClass {
+        /// The device.
+        device: String,
+        /// Its class.
+        class: String,
+        /// What to do.
+        remedy: String,
     },
     /// Two devices share a name.
     #[error("two devices are named '{0}': give each its own name")]
@@ -86,6 +124,10 @@ pub enum ClusterError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     devices: Vec<Device>,
+    /// By device: whose measured times it has.
+    classes: Vec<Arc<str>>,
+    /// By device.
+    rooflines: Vec<Roofline>,
     /// Row-major by sender; infinite on the diagonal.
     rates: Vec<f64>,
     /// Row-major by sender; 0 on the diagonal.
@@ -143,6 +185,8 @@ impl Cluster {
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let shared_links = SharedLinks::ports(&names, &rates, |_| true);
         Ok(Self {
+            classes: devices.iter().map(|device| device.kind.class().into()).collect(),
+            rooflines: vec![Roofline::NONE; n],
             devices,
             rates,
             latencies,
@@ -176,6 +220,49 @@ impl Cluster {
         let devices =
             (0..count).map(|device| Device { name: format!("d{device}"), kind, memory_bytes: None, speed }).collect();
         Self::new(devices, |_, _| link)
+    }
+
+    /// Names the class of each device, by which graphs give measured times ([`crate::DataflowGraph::measured_times`]).
+    /// By default it is `cpu`, `gpu` or `tpu`, as the kind.
+    ///
+    /// # Errors
+    /// If a name is not made of lower-case letters, digits and `_`, or one class has devices of two kinds.
+    pub fn with_classes<'a>(mut self, class: impl Fn(DeviceId) -> &'a str) -> Result<Self, ClusterError> {
+        self.classes = self.device_ids().map(|device| class(device).into()).collect();
+        for (device, class) in self.devices.iter().zip(&self.classes) {
+            let refuse = |remedy: &str| ClusterError::BadClass {
+                device: device.name.clone(),
+                class: class.to_string(),
+                remedy: remedy.to_owned(),
+            };
+            if !is_class_name(class) {
+                return Err(refuse(CLASS_NAMES));
+            }
+            let named_for = Kind::ALL.into_iter().find(|&kind| kind.class() == &**class);
+            let of_class = self.devices.iter().zip(&self.classes).find(|(_, other)| *other == class);
+            let kind = named_for.or(of_class.map(|(first, _)| first.kind)).unwrap_or(device.kind);
+            if kind != device.kind {
+                let remedy = format!("that is a class of {kind}s, and this is a {}: name another class", device.kind);
+                return Err(refuse(&remedy));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Sets what limits ops on each device beside its speed. Nothing by default.
+    ///
+    /// # Errors
+    /// If a number is not finite and > 0.
+    pub fn with_rooflines(mut self, roofline: impl Fn(DeviceId) -> Roofline) -> Result<Self, ClusterError> {
+        self.rooflines = self.device_ids().map(roofline).collect();
+        for (device, roofline) in self.devices.iter().zip(&self.rooflines) {
+            let named = [("matrix_speed", roofline.matrix_speed), ("memory_bandwidth", roofline.memory_bandwidth)];
+            let is_bad = |value: f64| !(value.is_finite() && value > 0.0);
+            if let Some((name, Some(value))) = named.into_iter().find(|(_, value)| value.is_some_and(is_bad)) {
+                return Err(ClusterError::BadRoofline { device: device.name.clone(), name, value });
+            }
+        }
+        Ok(self)
     }
 
     /// Sets what a send op costs its sender, in operations (L Fig. 2.3: 10). With 0, the default, sends cost nothing.
@@ -229,13 +316,17 @@ impl Cluster {
         Ok(self)
     }
 
-    /// Takes over the overheads of ops, sends and receives from another cluster: these devices are its first.
+    /// Takes over from another cluster what is not said by devices and links: classes, rooflines, the overheads of ops, sends
+    /// and receives, and whether it is in seconds. These devices are its first.
     ///
     /// # Panics
     /// If the other cluster has fewer devices.
-    pub fn with_overheads_of(mut self, other: &Self) -> Self {
+    pub fn with_costs_of(mut self, other: &Self) -> Self {
         self.send_ops = other.send_ops;
+        self.is_in_seconds |= other.is_in_seconds;
         let count = self.devices.len();
+        self.classes = other.classes[..count].to_vec();
+        self.rooflines = other.rooflines[..count].to_vec();
         self.op_overheads = other.op_overheads[..count].to_vec();
         self.transfer_overheads = other.transfer_overheads.as_ref().and_then(|_| {
             let rows = other.device_ids().take(count).filter_map(|from| other.transfer_overheads_from(from));
@@ -254,8 +345,7 @@ impl Cluster {
             let Link { rate, latency } = self.link(from, to);
             Link { rate, latency: latency + added }
         };
-        let later = Self::new(self.devices.clone(), link)?.with_overheads_of(self);
-        Ok(if self.is_in_seconds { later.in_seconds() } else { later })
+        Ok(Self::new(self.devices.clone(), link)?.with_costs_of(self))
     }
 
     /// The first `count` devices, with the links between them; the topology is not kept.
@@ -264,8 +354,7 @@ impl Cluster {
     /// If `count` is 0 or more than there are.
     pub fn first_devices(&self, count: usize) -> Result<Self, ClusterError> {
         let devices = self.devices.get(..count).ok_or(ClusterError::Empty)?.to_vec();
-        let first = Self::new(devices, |from, to| self.link(from, to))?.with_overheads_of(self);
-        Ok(if self.is_in_seconds { first.in_seconds() } else { first })
+        Ok(Self::new(devices, |from, to| self.link(from, to))?.with_costs_of(self))
     }
 
     /// The same cluster where only some devices are in use: without a topology, ports are as fast as the pairs in use.
@@ -295,6 +384,8 @@ impl Cluster {
         });
         Self {
             devices: order.iter().map(|&old| self.device(old).clone()).collect(),
+            classes: order.iter().map(|old| Arc::clone(&self.classes[old.index()])).collect(),
+            rooflines: order.iter().map(|&old| self.roofline(old)).collect(),
             rates: pairs().map(|pair| self.rates[pair]).collect(),
             latencies: pairs().map(|pair| self.latencies[pair]).collect(),
             send_ops: self.send_ops,
@@ -359,31 +450,16 @@ impl Cluster {
         &self.op_overheads
     }
 
-    /// Whether every op takes equally long on two devices.
-    pub fn runs_alike(&self, a: DeviceId, b: DeviceId) -> bool {
-        let nature = |id: DeviceId| (self.device(id).kind, self.device(id).speed, self.op_overhead(id));
-        nature(a) == nature(b)
+    /// The class of a device: graphs give measured times by class.
+    #[inline]
+    pub fn class(&self, device: DeviceId) -> &str {
+        &self.classes[device.index()]
     }
 
-    /// For each kind the devices that no other of the kind excels: on one of them any op, or any set of ops, takes least
-    /// time. They are one, the first of the highest speed, unless a slower one has less overhead.
-    ///
-    /// # Complexity
-    /// O(devices · log devices).
-    pub fn fastest_devices(&self) -> [Vec<DeviceId>; 3] {
-        let mut order: Vec<DeviceId> = self.device_ids().collect();
-        order.sort_by(|&a, &b| {
-            let speeds = self.device(b).speed.total_cmp(&self.device(a).speed);
-            speeds.then(self.op_overhead(a).total_cmp(&self.op_overhead(b)))
-        });
-        let mut fastest: [Vec<DeviceId>; 3] = Default::default();
-        for device in order {
-            let of_kind = &mut fastest[self.device(device).kind.index()];
-            if of_kind.last().is_none_or(|&last| self.op_overhead(device) < self.op_overhead(last)) {
-                of_kind.push(device);
-            }
-        }
-        fastest
+    /// What limits ops on a device beside its speed.
+    #[inline]
+    pub fn roofline(&self, device: DeviceId) -> Roofline {
+        self.rooflines[device.index()]
     }
 
     /// Rate and latency from one device to another: infinite and 0 from a device to itself.
@@ -558,27 +634,6 @@ mod tests {
         assert_eq!(cluster.transfer_time(50, DeviceId(0), DeviceId(1)), 2.5);
         assert_eq!(cluster.transfer_time(50, DeviceId(1), DeviceId(1)), 0.0);
         assert_eq!((cluster.mean_rate(), cluster.mean_latency()), (25.0, 0.5));
-    }
-
-    #[test]
-    fn the_fastest_devices_of_a_kind_are_those_that_no_other_excels_in_both_speed_and_overhead() {
-        let device = |(id, kind): (usize, Kind)| Device {
-            name: format!("d{id}"),
-            kind,
-            memory_bytes: None,
-            speed: [1.0, 4.0, 4.0, 2.0, 9.0][id],
-        };
-        let kinds = [Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Cpu, Kind::Gpu];
-        let devices = kinds.into_iter().enumerate().map(device).collect();
-        let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
-        let ids = |ids: &[u32]| ids.iter().map(|&id| DeviceId(id)).collect::<Vec<_>>();
-        assert_eq!(cluster.fastest_devices(), [ids(&[1]), ids(&[4]), ids(&[])]);
-        let overheads = [0.5, 3.0, 2.0, 2.0, 7.0];
-        let cluster = cluster.with_op_overheads(|device| overheads[device.index()]).unwrap();
-        assert_eq!(cluster.fastest_devices(), [ids(&[2, 0]), ids(&[4]), ids(&[])]);
-        assert!(!cluster.runs_alike(DeviceId(1), DeviceId(2)));
-        let part = cluster.first_devices(2).unwrap();
-        assert_eq!(part.op_overheads(), [0.5, 3.0]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A graph from its columns, edges grouped by consumer: the way in for readers of large files.
 
 use crate::builder::check_names;
-use crate::graph::{Times, one_tensor_per_op, raw_tensor, tensors_named_as_ops};
+use crate::graph::{one_tensor_per_op, raw_tensor, tensors_named_as_ops};
+use crate::measured_times::{MeasuredTimes, sorted};
 use crate::transpose::out_edges;
 use crate::{Categories, Colocation, DataflowGraph, GraphError, KindSet, NameTable, OpId};
 
@@ -20,7 +21,8 @@ pub(crate) struct GraphColumns {
     /// Raw tensors, control edges last in each row.
     pub(crate) in_tensors: Vec<u32>,
     pub(crate) colocation: Colocation,
-    pub(crate) times: [Option<Vec<f64>>; 3],
+    pub(crate) times: Vec<MeasuredTimes>,
+    pub(crate) bytes_moved: Option<Vec<f64>>,
     pub(crate) names: Option<NameTable>,
     pub(crate) types: Option<Categories>,
     pub(crate) layers: Option<Categories>,
@@ -63,7 +65,8 @@ impl DataflowGraph {
             in_tensors: columns.in_tensors,
             topological: None,
             colocation: columns.colocation,
-            times: columns.times.map(|times| times.filter(|times| times.iter().any(|time| !time.is_nan())).map(Times)),
+            times: sorted(columns.times),
+            bytes_moved: columns.bytes_moved,
             names: columns.names.filter(|names| !names.is_empty()),
             types: columns.types.filter(|types| !types.labels().is_empty()),
             layers: columns.layers.filter(|layers| !layers.labels().is_empty()),

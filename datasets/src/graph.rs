@@ -2,8 +2,9 @@
 
 use petgraph::algo::{kosaraju_scc, toposort};
 
+use crate::measured_times::{MeasuredTimes, sorted};
 use crate::transpose::out_edges;
-use crate::{Categories, Colocation, EdgeId, GraphError, Kind, KindSet, NameTable, OpId, OpSpec, TensorId};
+use crate::{Categories, Colocation, EdgeId, GraphError, KindSet, NameTable, OpId, OpSpec, TensorId};
 
 /// Stored in place of a tensor id by an edge that carries none.
 const CONTROL: u32 = u32::MAX;
@@ -17,8 +18,8 @@ const CONTROL: u32 = u32::MAX;
 /// # Memory
 /// 16 bytes an edge (target and tensor forward, source and tensor backward), 29 bytes an op and 12 bytes a tensor. So
 /// an op with one output takes 41 bytes, and 100 M edges over 20 M such ops take 2.4 GB. Optional columns add, for each
-/// op: 4 bytes if the ids are not a topological order, 4 to 8 for colocation, 8 for the measured times of each kind, 4
-/// for op types, 4 for layers, 4 and the text for names.
+/// op: 4 bytes if the ids are not a topological order, 4 to 8 for colocation, 8 for the measured times of each class
+/// of devices, 8 for the bytes moved, 4 for op types, 4 for layers, 4 and the text for names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataflowGraph {
     pub(crate) ops: Vec<f64>,
@@ -36,22 +37,12 @@ pub struct DataflowGraph {
     /// `None`: ascending ids are a topological order.
     pub(crate) topological: Option<Vec<OpId>>,
     pub(crate) colocation: Colocation,
-    pub(crate) times: [Option<Times>; 3],
+    /// Ascending by class, none of them without a time.
+    pub(crate) times: Vec<MeasuredTimes>,
+    pub(crate) bytes_moved: Option<Vec<f64>>,
     pub(crate) names: Option<NameTable>,
     pub(crate) types: Option<Categories>,
     pub(crate) layers: Option<Categories>,
-}
-
-/// The measured times of all ops on one kind of device; NaN where an op was not measured.
-#[derive(Clone, Debug)]
-pub(crate) struct Times(pub(crate) Vec<f64>);
-
-impl PartialEq for Times {
-    /// Two times that were not measured are equal.
-    fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
-    }
 }
 
 /// One edge as seen from one of its ends.
@@ -131,23 +122,29 @@ impl DataflowGraph {
         self.kinds[op.index()]
     }
 
-    /// The measured time of an op on a kind of device, which replaces `ops / speed` there.
+    /// The measured times, one for each class of devices on which some op was measured, ascending by class. On a device
+    /// of that class they replace `ops / speed`.
     #[inline]
-    pub fn measured_time(&self, op: OpId, kind: Kind) -> Option<f64> {
-        // NaN never leaves this function.
-        let time = self.times[kind.index()].as_ref()?.0[op.index()];
-        (!time.is_nan()).then_some(time)
+    pub fn measured_times(&self) -> &[MeasuredTimes] {
+        &self.times
     }
 
-    /// All measured times of an op, indexed by [`Kind::index`].
-    pub fn measured_times(&self, op: OpId) -> [Option<f64>; 3] {
-        Kind::ALL.map(|kind| self.measured_time(op, kind))
+    /// The measured times on devices of a class, if some op was measured there.
+    pub fn measured_on(&self, class: &str) -> Option<&MeasuredTimes> {
+        let at = self.times.binary_search_by(|times| times.class().cmp(class));
+        at.ok().map(|at| &self.times[at])
     }
 
-    /// Whether any op has a measured time on `kind`.
+    /// Bytes that an op reads from and writes to the memory of its device while it runs; `None` if the graph does not say.
+    /// A device whose memory has a bandwidth takes at least `bytes_moved / bandwidth` for it.
     #[inline]
-    pub fn has_measured_times(&self, kind: Kind) -> bool {
-        self.times[kind.index()].is_some()
+    pub fn bytes_moved(&self, op: OpId) -> Option<f64> {
+        self.bytes_moved.as_ref().map(|bytes| bytes[op.index()])
+    }
+
+    /// Whether the graph says how many bytes its ops move.
+    pub fn has_bytes_moved(&self) -> bool {
+        self.bytes_moved.is_some()
     }
 
     /// The output ports of an op, in port order.
@@ -269,13 +266,16 @@ impl DataflowGraph {
         self.names.as_ref().map(|names| names.get(op.index()))
     }
 
-    /// What is known of an op but for its edges and outputs.
-    pub(crate) fn spec(&self, op: OpId) -> OpSpec<'_> {
+    /// What is known of an op but for its edges and outputs. Its measured times are put into `times`.
+    pub(crate) fn spec<'a: 'b, 'b>(&'a self, op: OpId, times: &'b mut Vec<(&'a str, f64)>) -> OpSpec<'b> {
+        times.clear();
+        times.extend(self.times.iter().filter_map(|times| Some((times.class(), times.of(op)?))));
         OpSpec {
             ops: self.ops(op),
             memory_bytes: self.memory_bytes(op),
+            bytes_moved: self.bytes_moved(op),
             kinds: self.kinds(op),
-            times: self.measured_times(op),
+            times,
             name: self.name(op),
             op_type: self.op_types().and_then(|types| types.get(op.index())),
             layer: self.layers().and_then(|layers| layers.get(op.index())),
@@ -342,7 +342,8 @@ impl DataflowGraph {
         let tensors = self.tensor_bytes.len() * 12;
         let edges = self.out_targets.len() * 16;
         let order = self.topological.as_ref().map_or(0, |order| order.len() * 4);
-        let times: usize = self.times.iter().flatten().map(|times| times.0.len() * 8).sum();
+        let columns = self.times.len() + usize::from(self.has_bytes_moved());
+        let times = columns * self.ops.len() * 8;
         let names = self.names.as_ref().map_or(0, NameTable::heap_bytes);
         let labels: usize = [&self.types, &self.layers].into_iter().flatten().map(Categories::heap_bytes).sum();
         ops + tensors + edges + order + times + self.colocation.heap_bytes() + names + labels
@@ -391,7 +392,8 @@ impl DataflowGraph {
             in_tensors,
             topological: None,
             colocation: parts.colocation,
-            times: [None, None, None],
+            times: Vec::new(),
+            bytes_moved: None,
             names: None,
             types: None,
             layers: None,
@@ -401,7 +403,7 @@ impl DataflowGraph {
     }
 
     /// The same structure, constraints and labels with other costs: what suites use to put L's random weights on a
-    /// real graph. Measured times are dropped. `tensor_bytes` has one entry a tensor.
+    /// real graph. Measured times and bytes moved are dropped. `tensor_bytes` has one entry a tensor.
     ///
     /// # Errors
     /// If a column has the wrong length or a cost is not a finite number ≥ 0.
@@ -417,7 +419,7 @@ impl DataflowGraph {
         {
             return Err(GraphError::ColumnLengths);
         }
-        let graph = Self { ops, memory_bytes, tensor_bytes, times: [None, None, None], ..self.clone() };
+        let graph = Self { ops, memory_bytes, tensor_bytes, times: Vec::new(), bytes_moved: None, ..self.clone() };
         graph.check_values()?;
         Ok(graph)
     }
@@ -446,21 +448,31 @@ impl DataflowGraph {
         Ok(graph)
     }
 
-    /// The same graph with other measured times on one kind of device: `None` for ops that take `ops / speed` there.
+    /// The same graph with other measured times on one class of devices: `None` for ops that take `ops / speed` there.
     ///
     /// # Errors
-    /// If the column has the wrong length, or a time is not a finite number ≥ 0.
-    pub fn with_measured_times(&self, kind: Kind, times: Vec<Option<f64>>) -> Result<Self, GraphError> {
+    /// If the column has the wrong length, a time is not a finite number ≥ 0, or the class has no name of lower-case letters,
+    /// digits and `_`.
+    pub fn with_measured_times(&self, class: &str, times: Vec<Option<f64>>) -> Result<Self, GraphError> {
         if times.len() != self.op_count() {
             return Err(GraphError::ColumnLengths);
         }
         let mut graph = self.clone();
-        // NaN stands for none, so that one that was given would pass for it.
-        let column: Vec<f64> = times
-            .into_iter()
-            .map(|time| time.map_or(f64::NAN, |time| if time.is_nan() { -1.0 } else { time }))
-            .collect();
-        graph.times[kind.index()] = column.iter().any(|time| !time.is_nan()).then_some(Times(column));
+        let others = graph.times.into_iter().filter(|others| others.class() != class);
+        graph.times = sorted(others.chain([MeasuredTimes::new(class, times)?]));
+        graph.check_values()?;
+        Ok(graph)
+    }
+
+    /// The same graph with other bytes that its ops move, one number an op, or with none.
+    ///
+    /// # Errors
+    /// If the column has the wrong length, or a number is not finite and ≥ 0.
+    pub fn with_bytes_moved(&self, bytes_moved: Option<Vec<f64>>) -> Result<Self, GraphError> {
+        if bytes_moved.as_ref().is_some_and(|bytes| bytes.len() != self.op_count()) {
+            return Err(GraphError::ColumnLengths);
+        }
+        let graph = Self { bytes_moved, ..self.clone() };
         graph.check_values()?;
         Ok(graph)
     }
@@ -492,12 +504,9 @@ impl DataflowGraph {
             if self.kinds(op).is_empty() {
                 return Err(GraphError::NoKind { op, label: self.label(op) });
             }
-            for kind in Kind::ALL {
-                if let Some(time) = self.measured_time(op, kind)
-                    && !(time.is_finite() && time >= 0.0)
-                {
-                    return Err(GraphError::BadCost { op, label: self.label(op), cost: time });
-                }
+            let times = self.times.iter().filter_map(|times| times.of(op));
+            if let Some(cost) = times.chain(self.bytes_moved(op)).find(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+                return Err(GraphError::BadCost { op, label: self.label(op), cost });
             }
         }
         for (_, members) in self.colocation.groups() {

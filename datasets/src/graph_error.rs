@@ -67,6 +67,18 @@ pub enum GraphError {
         /// The value.
         cost: f64,
     },
+    /// Some ops say how many bytes they move and others do not.
+    #[error("op {op} does not say how many bytes it moves, but others do: give every op 'bytes_moved' or none")]
+    BytesMoved {
+        /// The first op without.
+        op: OpId,
+    },
+    /// A class of devices has a name that cannot be part of a column's name.
+    #[error("'{class}' is no name for a class of devices: use lower-case letters, digits and '_'")]
+    BadClass {
+        /// The name.
+        class: String,
+    },
     /// Some ops have names and others do not, or two have the same.
     #[error("op {op}: either every op has a name of its own or none has ('{name}')")]
     Names {
@@ -104,9 +116,14 @@ impl GraphError {
             | Self::NoKind { op, .. }
             | Self::BadCost { op, .. }
             | Self::Names { op, .. }
+            | Self::BytesMoved { op }
             | Self::ContradictoryKinds { first: op, .. }
             | Self::NotTopological { target: op, .. } => Some(*op),
-            Self::UnknownOp { .. } | Self::UnknownPort { .. } | Self::TooLarge { .. } | Self::ColumnLengths => None,
+            Self::UnknownOp { .. }
+            | Self::UnknownPort { .. }
+            | Self::BadClass { .. }
+            | Self::TooLarge { .. }
+            | Self::ColumnLengths => None,
         }
     }
 }

@@ -29,6 +29,11 @@ impl Kind {
     pub fn name(self) -> &'static str {
         ["CPU", "GPU", "TPU"][self.index()]
     }
+
+    /// The class of devices that the kind names where a device names none: `cpu`, `gpu`, `tpu`.
+    pub fn class(self) -> &'static str {
+        ["cpu", "gpu", "tpu"][self.index()]
+    }
 }
 
 impl fmt::Display for Kind {

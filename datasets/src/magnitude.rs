@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{AssignmentUnits, Cluster, DataflowGraph, Kind, TransferOverheads};
+use crate::{AssignmentUnits, Cluster, DataflowGraph, TransferOverheads};
 
 /// The least and the largest cost, measured time, speed, rate and latency of an instance; 0 is legal, too, where it makes
 /// sense, and a rate may be infinite.
@@ -43,16 +43,28 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
     if let Some(op) = graph.op_ids().find(|&op| !fits(graph.ops(op))) {
         return refuse(format!("the cost of {}", graph.label(op)), graph.ops(op));
     }
-    for kind in Kind::ALL.into_iter().filter(|&kind| graph.has_measured_times(kind)) {
-        let times = graph.op_ids().filter_map(|op| Some((op, graph.measured_time(op, kind)?)));
-        if let Some((op, time)) = times.into_iter().find(|&(_, time)| !fits(time)) {
-            return refuse(format!("the time of {} on a {kind}", graph.label(op)), time);
+    for measured in graph.measured_times() {
+        let mut times = graph.op_ids().filter_map(|op| Some((op, measured.of(op)?)));
+        if let Some((op, time)) = times.find(|&(_, time)| !fits(time)) {
+            return refuse(format!("the time of {} on a {}", graph.label(op), measured.class()), time);
         }
+    }
+    let mut moved = graph.op_ids().filter_map(|op| Some((op, graph.bytes_moved(op)?)));
+    if let Some((op, bytes)) = moved.find(|&(_, bytes)| !fits(bytes)) {
+        return refuse(format!("the bytes_moved of {}", graph.label(op)), bytes);
     }
     if let Some(device) = cluster.devices().iter().find(|device| !fits(device.speed)) {
         return refuse(format!("the speed of device '{}'", device.name), device.speed);
     }
     let name = |device| &cluster.device(device).name;
+    for device in cluster.device_ids() {
+        let roofline = cluster.roofline(device);
+        let named = [("matrix_speed", roofline.matrix_speed), ("memory_bandwidth", roofline.memory_bandwidth)];
+        if let Some((what, Some(value))) = named.into_iter().find(|(_, value)| value.is_some_and(|value| !fits(value)))
+        {
+            return refuse(format!("the {what} of device '{}'", name(device)), value);
+        }
+    }
     if let Some(device) = cluster.device_ids().find(|&device| !fits(cluster.op_overhead(device))) {
         return refuse(format!("the op_overhead of device '{}'", name(device)), cluster.op_overhead(device));
     }
@@ -88,7 +100,7 @@ pub(crate) fn check(graph: &DataflowGraph, cluster: &Cluster, units: &Assignment
 
 #[cfg(test)]
 mod tests {
-    use crate::{Device, DeviceId, GraphBuilder, Link, OpSpec};
+    use crate::{Device, DeviceId, GraphBuilder, Kind, Link, OpSpec};
 
     use super::*;
 
@@ -119,8 +131,8 @@ mod tests {
 
     fn check_all(numbers: &Numbers) -> Result<(), MagnitudeError> {
         let mut builder = GraphBuilder::default();
-        let times = [None, numbers.gpu_time, None];
-        let a = builder.add_op(OpSpec { times, name: Some("a"), ..OpSpec::cost(1.0) }, &[numbers.bytes]);
+        let times: Vec<_> = numbers.gpu_time.map(|time| ("gpu", time)).into_iter().collect();
+        let a = builder.add_op(OpSpec { times: &times, name: Some("a"), ..OpSpec::cost(1.0) }, &[numbers.bytes]);
         let b = builder.add_op(OpSpec { name: Some("b"), ..OpSpec::cost(numbers.cost) }, &[]);
         builder.add_edge(a, 0, b).unwrap();
         let device = |name: &str, speed| Device { name: name.to_owned(), kind: Kind::Gpu, memory_bytes: None, speed };
@@ -144,7 +156,7 @@ mod tests {
         for (numbers, what) in [
             (Numbers { cost: 1.5e70, ..LEGAL }, "the cost of op 'b' is 1.5e70"),
             (Numbers { cost: 1e-71, ..LEGAL }, "the cost of op 'b' is 1e-71"),
-            (Numbers { gpu_time: Some(1e300), ..LEGAL }, "the time of op 'a' on a GPU is 1e300"),
+            (Numbers { gpu_time: Some(1e300), ..LEGAL }, "the time of op 'a' on a gpu is 1e300"),
             (Numbers { speed: 1e-300, ..LEGAL }, "the speed of device 'y' is 1e-300"),
             (Numbers { rate: 1e71, ..LEGAL }, "the rate from 'y' to 'x' is 1e71"),
             (Numbers { latency: 1e-80, ..LEGAL }, "the latency from 'y' to 'x' is 1e-80"),

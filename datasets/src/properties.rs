@@ -6,7 +6,7 @@ use std::fmt;
 use petgraph::algo::connected_components;
 use serde::Serialize;
 
-use crate::{Cluster, DataflowGraph, Kind, KindSet, OpId, Time};
+use crate::{Cluster, DataflowGraph, DeviceClass, DeviceClasses, KindSet, OpId, Time};
 
 /// Size, shape and costs of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -139,20 +139,20 @@ pub fn ccr(graph: &DataflowGraph, cluster: &Cluster) -> Option<f64> {
 
 /// The mean time of an op over the devices that it may run on.
 fn mean_exec_time(graph: &DataflowGraph, cluster: &Cluster) -> impl Fn(OpId) -> Option<Time> {
-    let by_kind = Kind::ALL.map(|kind| {
-        let devices = cluster.devices().iter().filter(|device| device.kind == kind);
-        let overheads = cluster.devices().iter().zip(cluster.op_overheads()).filter(|(device, _)| device.kind == kind);
-        let overhead = overheads.map(|(_, overhead)| overhead).sum::<f64>();
-        (kind, devices.clone().count() as f64, devices.map(|device| 1.0 / device.speed).sum::<f64>(), overhead)
-    });
+    let classes = DeviceClasses::new(graph, cluster);
+    let sums = |class: &DeviceClass| {
+        let devices = || class.devices.iter();
+        let inverse_speeds = devices().map(|&device| 1.0 / cluster.device(device).speed).sum::<f64>();
+        (devices().count() as f64, inverse_speeds, devices().map(|&device| cluster.op_overhead(device)).sum::<f64>())
+    };
+    let by_class: Vec<(f64, f64, Time)> = classes.all().iter().map(sums).collect();
     move |op| {
         let (mut time, mut count) = (0.0, 0.0);
-        for &(kind, devices, inverse_speeds, overhead) in
-            by_kind.iter().filter(|&&(kind, ..)| graph.kinds(op).contains(kind))
-        {
+        for (number, class) in classes.of_kinds(graph.kinds(op)) {
+            let (devices, inverse_speeds, overhead) = by_class[number];
             time += overhead;
-            time += match graph.measured_time(op, kind) {
-                Some(measured) => measured * devices,
+            time += match class.given_time(op) {
+                Some(given) => given * devices,
                 None => graph.ops(op) * inverse_speeds,
             };
             count += devices;
@@ -252,7 +252,7 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, GraphBuilder, Link, OpSpec};
+    use crate::{Device, GraphBuilder, Kind, Link, OpSpec};
 
     /// ```text
     /// 0 ──▶ 1 ──▶ 3      5 alone
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn measured_times_and_missing_kinds_count_as_documented() {
         let mut builder = GraphBuilder::default();
-        let a = builder.add_op(OpSpec { times: [Some(6.0), None, None], ..OpSpec::cost(100.0) }, &[30]);
+        let a = builder.add_op(OpSpec { times: &[("cpu", 6.0)], ..OpSpec::cost(100.0) }, &[30]);
         let b = builder.add_op(OpSpec { kinds: KindSet::only(Kind::Tpu), ..OpSpec::cost(9.0) }, &[]);
         builder.add_edge(a, 0, b).unwrap();
         let cluster = Cluster::uniform(2, Kind::Cpu, 1.0, Link { rate: 10.0, latency: 0.0 }).unwrap();

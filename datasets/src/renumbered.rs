@@ -117,11 +117,11 @@ fn renumbered_graph(graph: &DataflowGraph, ops: &[OpId]) -> Result<DataflowGraph
     ops.iter().enumerate().for_each(|(at, old)| new[old.index()] = OpId::new(at));
     let new = |old: OpId| new[old.index()];
     let mut builder = GraphBuilder::default();
-    let mut outputs = Vec::new();
+    let (mut outputs, mut times) = (Vec::new(), Vec::new());
     for &op in ops {
         outputs.clear();
         outputs.extend(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)));
-        builder.add_op(graph.spec(op), &outputs);
+        builder.add_op(graph.spec(op, &mut times), &outputs);
     }
     for &op in ops {
         for edge in graph.successors(op) {
@@ -184,7 +184,10 @@ mod tests {
             let was = drawn.given_op(op);
             moved += usize::from(op != was);
             assert_eq!((new.ops(op), new.memory_bytes(op)), (old.ops(was), old.memory_bytes(was)));
-            assert_eq!((new.kinds(op), new.measured_times(op)), (old.kinds(was), old.measured_times(was)));
+            let times = |graph: &DataflowGraph, op| -> Vec<_> {
+                graph.measured_times().iter().map(|times| (times.class().to_owned(), times.of(op))).collect()
+            };
+            assert_eq!((new.kinds(op), times(new, op)), (old.kinds(was), times(old, was)));
             assert_eq!((new.name(op), new.demand_bytes(op)), (old.name(was), old.demand_bytes(was)));
             let edges = |graph: &DataflowGraph, op: OpId, name: &dyn Fn(OpId) -> OpId| {
                 let edge =

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use placebench_base::params::Named;
 
 use crate::{
-    AssignmentUnits, Cluster, DataflowGraph, Hypergraph, HypergraphError, Instance, Kind, KindSet, Numbers, OpId, Time,
-    UndirectedError, UndirectedGraph,
+    AssignmentUnits, Cluster, DataflowGraph, DeviceClass, DeviceClasses, Hypergraph, HypergraphError, Instance, Kind,
+    KindSet, Numbers, OpId, Time, UndirectedError, UndirectedGraph,
 };
 
 /// What a vertex of a view is.
@@ -324,23 +324,24 @@ fn work_of_ops(
     kinds: impl Fn(OpId) -> KindSet,
 ) -> Result<Vec<f64>, ViewError> {
     if let Some(cluster) = cluster {
-        // For each kind: the number of its devices, and the sums of the times that an operation takes on them and of what
+        let classes = DeviceClasses::new(graph, cluster);
+        // For each class: the number of its devices, and the sums of the times that an operation takes on them and of what
         // they add to an op.
-        let mut devices = [(0.0, 0.0, 0.0); 3];
-        for (device, overhead) in cluster.devices().iter().zip(cluster.op_overheads()) {
-            let of_kind = &mut devices[device.kind.index()];
-            of_kind.0 += 1.0;
-            of_kind.1 += 1.0 / device.speed;
-            of_kind.2 += overhead;
-        }
+        let sums = |class: &DeviceClass| {
+            class.devices.iter().fold((0.0, 0.0, 0.0), |(count, inverse_speed, overhead), &device| {
+                let speed = cluster.device(device).speed;
+                (count + 1.0, inverse_speed + 1.0 / speed, overhead + cluster.op_overhead(device))
+            })
+        };
+        let devices: Vec<(f64, f64, Time)> = classes.all().iter().map(sums).collect();
         let mean = |op: OpId| {
             let (mut time, mut count) = (0.0, 0.0);
-            for kind in kinds(op).iter() {
-                let (of_kind, inverse_speed, overhead) = devices[kind.index()];
-                count += of_kind;
+            for (number, class) in classes.of_kinds(kinds(op)) {
+                let (of_class, inverse_speed, overhead) = devices[number];
+                count += of_class;
                 time += overhead
-                    + match graph.measured_time(op, kind) {
-                        Some(measured) => measured * of_kind,
+                    + match class.given_time(op) {
+                        Some(given) => given * of_class,
                         None => graph.ops(op) * inverse_speed,
                     };
             }
@@ -349,11 +350,16 @@ fn work_of_ops(
         return Ok(graph.op_ids().map(mean).collect());
     }
     let measured = |op: OpId| {
-        let times = kinds(op).iter().filter_map(|kind| graph.measured_time(op, kind));
+        let may_run = |class: &str| {
+            let kind = Kind::ALL.into_iter().find(|&kind| kind.class() == class);
+            kind.is_none_or(|kind| kinds(op).contains(kind))
+        };
+        let measured = graph.measured_times().iter().filter(|times| may_run(times.class()));
+        let times = measured.filter_map(|times| times.of(op));
         let (sum, count) = times.fold((0.0, 0u32), |(sum, count), time| (sum + time, count + 1));
         (count > 0).then(|| sum / f64::from(count))
     };
-    if !Kind::ALL.iter().any(|&kind| graph.has_measured_times(kind)) {
+    if graph.measured_times().is_empty() {
         return Ok(graph.op_ids().map(|op| graph.ops(op)).collect());
     }
     let work = |op: OpId| match measured(op) {
@@ -519,10 +525,10 @@ mod tests {
     #[test]
     fn operations_and_measured_times_do_not_mix_without_a_cluster() {
         let mut builder = GraphBuilder::default();
-        builder.add_op(OpSpec { times: [Some(2.0), Some(4.0), None], ..OpSpec::cost(9.0) }, &[]);
+        builder.add_op(OpSpec { times: &[("cpu", 2.0), ("gpu", 4.0)], ..OpSpec::cost(9.0) }, &[]);
         let timed = builder.build().unwrap();
         assert_eq!(View::of_graph(&timed, ViewOptions::default()).unwrap().graph().vertex_weight(0), 3);
-        builder.add_op(OpSpec { times: [Some(2.0), Some(4.0), None], ..OpSpec::cost(9.0) }, &[]);
+        builder.add_op(OpSpec { times: &[("cpu", 2.0), ("gpu", 4.0)], ..OpSpec::cost(9.0) }, &[]);
         builder.add_op(OpSpec::cost(9.0), &[]);
         let mixed = builder.build().unwrap();
         let error = View::of_graph(&mixed, ViewOptions::default()).unwrap_err();

@@ -24,7 +24,7 @@ fn tiny() -> DataflowGraph {
     let gpu = KindSet::only(Kind::Gpu);
     let split = OpSpec { name: Some("split"), op_type: Some("Split"), ..OpSpec::cost(3.0) };
     builder.add_op(split, &[8, 16]);
-    builder.add_op(OpSpec { name: Some("w"), kinds: gpu, times: [None, Some(0.25), None], ..OpSpec::cost(5.0) }, &[4]);
+    builder.add_op(OpSpec { name: Some("w"), kinds: gpu, times: &[("gpu", 0.25)], ..OpSpec::cost(5.0) }, &[4]);
     let kinds = gpu.union(KindSet::only(Kind::Cpu));
     builder.add_op(OpSpec { name: Some("sum"), op_type: Some("Add"), kinds, ..OpSpec::cost(0.5) }, &[]);
     builder.colocate(OpId(1), OpId(2)).unwrap();

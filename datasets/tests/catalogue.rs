@@ -1,15 +1,16 @@
 //! The catalogue is whole, measured and acyclic, and its README says what is in it.
 
 use placebench_datasets::catalogue::{self, CatalogueEntry};
-use placebench_datasets::{DataflowGraph, Kind, Properties};
+use placebench_datasets::{DataflowGraph, Properties};
 
 fn provenance(entry: &CatalogueEntry, key: &str) -> u64 {
     let header = entry.header().unwrap();
     u64::try_from(header.provenance[key].as_integer().unwrap()).unwrap()
 }
 
-fn seconds(graph: &DataflowGraph, kind: Kind) -> f64 {
-    graph.op_ids().filter_map(|op| graph.measured_time(op, kind)).sum()
+fn seconds(graph: &DataflowGraph, class: &str) -> f64 {
+    let times = graph.measured_on(class).unwrap();
+    graph.op_ids().filter_map(|op| times.of(op)).sum()
 }
 
 fn tensor_bytes(graph: &DataflowGraph) -> u64 {
@@ -51,11 +52,10 @@ fn every_edge_goes_forward_and_every_op_is_measured_on_both_kinds() {
             "{}",
             entry.name
         );
-        for kind in [Kind::Cpu, Kind::Gpu] {
-            assert!(graph.op_ids().all(|op| graph.measured_time(op, kind).is_some()), "{} on {kind}", entry.name);
-        }
+        let [cpu, gpu] = ["cpu", "gpu"].map(|class| graph.measured_on(class).unwrap());
         for op in graph.op_ids() {
-            let nanoseconds = graph.measured_time(op, Kind::Cpu).unwrap() * 1e9;
+            assert!(gpu.of(op).is_some(), "{}: {}", entry.name, graph.label(op));
+            let nanoseconds = cpu.of(op).unwrap() * 1e9;
             assert_eq!(graph.ops(op), nanoseconds, "{}: {}", entry.name, graph.label(op));
         }
     }
@@ -69,9 +69,9 @@ fn most_of_every_step_has_a_layer() {
         let labelled: f64 = graph
             .op_ids()
             .filter(|op| layers.get(op.index()).is_some())
-            .filter_map(|op| graph.measured_time(op, Kind::Cpu))
+            .filter_map(|op| graph.measured_on("cpu").unwrap().of(op))
             .sum();
-        assert!(labelled > 0.95 * seconds(&graph, Kind::Cpu), "{}", entry.name);
+        assert!(labelled > 0.95 * seconds(&graph, "cpu"), "{}", entry.name);
         assert!(layers.labels().len() > 1, "{}", entry.name);
     }
 }
@@ -93,8 +93,8 @@ fn the_table_of_the_readme_is_that_of_the_graphs() {
             graph.layers().unwrap().labels().len(),
             tensor_bytes(&graph) as f64 / 1e6,
             memory_bytes(&graph) as f64 / 1e6,
-            seconds(&graph, Kind::Cpu),
-            seconds(&graph, Kind::Gpu),
+            seconds(&graph, "cpu"),
+            seconds(&graph, "gpu"),
         );
         assert!(readme.contains(&row), "the README lacks this row:\n{row}");
     }

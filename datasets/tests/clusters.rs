@@ -5,7 +5,7 @@ use std::fs;
 use placebench_datasets::format::{
     parse_cluster_toml, read_cluster_csv, read_cluster_toml, write_cluster_csv, write_cluster_toml,
 };
-use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Topology, TopologyLink, TransferOverheads};
+use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, Roofline, Topology, TopologyLink, TransferOverheads};
 use proptest::prelude::*;
 
 const D0: DeviceId = DeviceId(0);
@@ -73,6 +73,47 @@ fn a_file_written_by_hand_means_what_it_says() {
     assert_eq!(cluster.transfer_overheads(D1, D2), TransferOverheads { send: 0.0, ..all });
     assert_eq!(cluster.transfer_overheads(D2, D1), TransferOverheads { send: 0.0, ..all });
     assert_eq!(cluster.transfer_overheads(D2, D0), TransferOverheads { receive: 1e-3, ..all });
+}
+
+/// A cluster of one line for devices, with what `keys` add to it.
+fn of_line(keys: &str) -> Result<Cluster, String> {
+    let text = format!(
+        "[[device]]\nname = \"g\"\ncount = 2\nkind = \"GPU\"\nspeed = \"67 TFLOPS\"\n{keys}\n[link]\nrate = 1\n"
+    );
+    parse_cluster_toml("c.toml", &text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_line_of_devices_names_their_class_and_what_limits_ops_on_them() {
+    let keys = "class = \"h100\"\nmatrix_speed = \"1000 TFLOPS\"\nmemory_bandwidth = \"3.2 TB/s\"\nreached = 0.5";
+    let cluster = of_line(keys).unwrap();
+    assert_eq!((cluster.class(D1), cluster.device(D1).speed), ("h100", 33.5e12));
+    assert_eq!(cluster.roofline(D1), Roofline { matrix_speed: Some(5e14), memory_bandwidth: Some(1.6e12) });
+    let plain = of_line("").unwrap();
+    assert_eq!((plain.class(D0), plain.roofline(D0)), ("gpu", Roofline::NONE));
+    assert!(cluster.first_devices(1).is_ok_and(|first| first.class(D0) == "h100" && first.is_in_seconds()));
+}
+
+#[test]
+fn classes_and_limits_that_cannot_be_are_refused() {
+    for (keys, expected) in [
+        (
+            "class = \"H100\"",
+            "c.toml: device 'g0' is of class 'H100': a class has a name of lower-case letters, digits and '_'",
+        ),
+        (
+            "class = \"cpu\"",
+            "c.toml: device 'g0' is of class 'cpu': that is a class of CPUs, and this is a GPU: name another class",
+        ),
+        (
+            "reached = 1.5",
+            "c.toml:6: reached is 1.5: it is the share of the peak that ops reach: a number above 0 and at most 1",
+        ),
+        ("memory_bandwidth = 0", "c.toml:6: it is 0: it must be a finite number > 0"),
+        ("matrix_speed = -1", "c.toml:6: it is -1: it must be a finite number > 0"),
+    ] {
+        assert_eq!(of_line(keys).unwrap_err(), expected);
+    }
 }
 
 #[test]
@@ -200,10 +241,13 @@ fn what_cluster_csv_cannot_say_is_refused_with_the_way_out() {
         Cluster::new(symmetric().devices().to_vec(), |from, _| Link { rate: f64::from(from.0 + 1), latency: 0.0 });
     let vertices = ["d0", "d1"].map(String::from).to_vec();
     let topology = Topology { vertices, links: vec![TopologyLink { a: 0, b: 1, link }] };
+    let roofline = Roofline { memory_bandwidth: Some(2.0), ..Roofline::NONE };
     let cases = [
         (one_way.unwrap(), "links that differ by direction"),
         (Cluster::from_topology(symmetric().devices().to_vec(), topology).unwrap(), "a topology"),
         (symmetric().with_send_ops(1.0).unwrap(), "a cost of send ops"),
+        (symmetric().with_classes(|_| "epyc").unwrap(), "classes of devices"),
+        (symmetric().with_rooflines(|_| roofline).unwrap(), "rooflines of devices"),
         (
             symmetric().with_transfer_overheads(|_, _| TransferOverheads::from_values([0.0, 1e-9, 0.0, 0.0])).unwrap(),
             "overheads of transfers",
@@ -263,6 +307,15 @@ fn transfer_overheads() -> impl Strategy<Value = Vec<TransferOverheads>> {
     ]
 }
 
+/// Classes and rooflines of devices, mostly the same.
+fn natures() -> impl Strategy<Value = Vec<(u8, Roofline)>> {
+    let limit = || prop_oneof![2 => Just(None), 1 => Just(Some(30.0)), 1 => (1e-9..1e15).prop_map(Some)];
+    let roofline =
+        (limit(), limit()).prop_map(|(matrix_speed, memory_bandwidth)| Roofline { matrix_speed, memory_bandwidth });
+    let nature = prop_oneof![3 => Just((0, Roofline::NONE)), 1 => (0u8..3, roofline)];
+    proptest::collection::vec(nature, 12)
+}
+
 prop_compose! {
     fn cluster(symmetric: bool)(
         devices in devices(),
@@ -270,6 +323,7 @@ prop_compose! {
         send_ops in prop_oneof![Just(0.0), 0.0..100.0],
         overheads in proptest::collection::vec(prop_oneof![Just(0.0), Just(0.5), 0.0..1e3], 12),
         of_transfers in transfer_overheads(),
+        natures in natures(),
     ) -> Cluster {
         let link = |a: DeviceId, b: DeviceId| match symmetric {
             true => links[a.min(b).index() * 12 + a.max(b).index()],
@@ -281,6 +335,18 @@ prop_compose! {
             return cluster;
         }
         let of_pair = |from: DeviceId, to: DeviceId| of_transfers[from.index() * 12 + to.index()];
+        // A class has devices of one kind.
+        let kinds: Vec<Kind> = cluster.devices().iter().map(|device| device.kind).collect();
+        let classes: Vec<String> = natures
+            .iter()
+            .zip(&kinds)
+            .map(|((class, _), kind)| match class {
+                0 => kind.class().to_owned(),
+                number => format!("{}_{number}", kind.class()),
+            })
+            .collect();
+        let cluster = cluster.with_classes(|device| &classes[device.index()]).unwrap();
+        let cluster = cluster.with_rooflines(|device| natures[device.index()].1).unwrap();
         cluster.with_send_ops(send_ops).unwrap().with_transfer_overheads(of_pair).unwrap()
     }
 }

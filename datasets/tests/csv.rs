@@ -28,7 +28,7 @@ fn a_written_file_has_only_the_columns_that_the_graph_needs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.csv");
     let mut builder = GraphBuilder::default();
-    let a = builder.add_op(OpSpec { times: [None, Some(2.5e-6), None], ..OpSpec::cost(1e20) }, &[8]);
+    let a = builder.add_op(OpSpec { times: &[("gpu", 2.5e-6)], ..OpSpec::cost(1e20) }, &[8]);
     let b = builder.add_op(OpSpec::cost(0.5), &[]);
     builder.add_edge(a, 0, b).unwrap();
     write_csv(&path, &builder.build().unwrap()).unwrap();

@@ -30,7 +30,7 @@ fn tiny() -> DataflowGraph {
     let mut builder = GraphBuilder::default();
     let named = |name, ops| OpSpec { name: Some(name), ..OpSpec::cost(ops) };
     let a = builder.add_op(OpSpec { kinds: KindSet::only(Kind::Gpu), ..named("a", 3.0) }, &[8, 16]);
-    let b = builder.add_op(OpSpec { times: [Some(0.5), None, None], ..named("b", 4.0) }, &[1]);
+    let b = builder.add_op(OpSpec { times: &[("cpu", 0.5)], ..named("b", 4.0) }, &[1]);
     let c = builder.add_op(named("c", 5.0), &[]);
     builder.add_edge(a, 1, c).unwrap();
     builder.add_edge(b, 0, c).unwrap();

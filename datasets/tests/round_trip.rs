@@ -14,7 +14,8 @@ struct PlainOp {
     ops: f64,
     memory_bytes: u64,
     kinds: KindSet,
-    times: [Option<f64>; 3],
+    bytes_moved: Option<f64>,
+    times: Vec<(String, f64)>,
     name: Option<String>,
     op_type: Option<String>,
     layer: Option<String>,
@@ -34,7 +35,12 @@ impl Plain {
             ops: graph.ops(op),
             memory_bytes: graph.memory_bytes(op),
             kinds: graph.kinds(op),
-            times: graph.measured_times(op),
+            bytes_moved: graph.bytes_moved(op),
+            times: graph
+                .measured_times()
+                .iter()
+                .filter_map(|times| Some((times.class().to_owned(), times.of(op)?)))
+                .collect(),
             name: graph.name(op).map(str::to_owned),
             op_type: graph.op_types().and_then(|types| types.get(op.index())).map(str::to_owned),
             layer: graph.layers().and_then(|layers| layers.get(op.index())).map(str::to_owned),
@@ -57,7 +63,8 @@ impl Plain {
             Detail::Layers => ops.iter_mut().for_each(|op| op.layer = None),
             Detail::Memory => ops.iter_mut().for_each(|op| op.memory_bytes = 0),
             Detail::Kinds => ops.iter_mut().for_each(|op| op.kinds = KindSet::ALL),
-            Detail::Times => ops.iter_mut().for_each(|op| op.times = [None; 3]),
+            Detail::Times => ops.iter_mut().for_each(|op| op.times.clear()),
+            Detail::BytesMoved => ops.iter_mut().for_each(|op| op.bytes_moved = None),
             Detail::Colocation => ops.iter_mut().for_each(|op| op.group = None),
             Detail::Tensors => {
                 ops.iter_mut().for_each(|op| op.outputs.clear());
@@ -133,11 +140,13 @@ impl Plain {
     fn graph(self) -> DataflowGraph {
         let mut builder = GraphBuilder::default();
         for op in &self.ops {
+            let times: Vec<(&str, f64)> = op.times.iter().map(|(class, time)| (class.as_str(), *time)).collect();
             let spec = OpSpec {
                 ops: op.ops,
                 memory_bytes: op.memory_bytes,
                 kinds: op.kinds,
-                times: op.times,
+                bytes_moved: op.bytes_moved,
+                times: &times,
                 name: op.name.as_deref(),
                 op_type: op.op_type.as_deref(),
                 layer: op.layer.as_deref(),

@@ -42,13 +42,23 @@ pub fn graph_sha256(graph: &DataflowGraph) -> String {
         let group = graph.colocation().group_of(op).map_or(0, |group| group.0 + 1);
         hash.bytes(&group.to_le_bytes());
     }
+    let number = |value: Option<f64>| value.unwrap_or(-1.0).to_bits().to_le_bytes();
     for kind in Kind::ALL {
-        hash.bytes(&[u8::from(graph.has_measured_times(kind))]);
-        if graph.has_measured_times(kind) {
-            graph.op_ids().for_each(|op| {
-                hash.bytes(&graph.measured_time(op, kind).unwrap_or(-1.0).to_bits().to_le_bytes());
-            });
+        let times = graph.measured_on(kind.class());
+        hash.bytes(&[u8::from(times.is_some())]);
+        if let Some(times) = times {
+            graph.op_ids().for_each(|op| hash.bytes(&number(times.of(op))));
         }
+    }
+    // What graphs may have since adds nothing to the digest of one that has it not.
+    for times in
+        graph.measured_times().iter().filter(|times| Kind::ALL.iter().all(|kind| kind.class() != times.class()))
+    {
+        hash.bytes(times.class().as_bytes());
+        graph.op_ids().for_each(|op| hash.bytes(&number(times.of(op))));
+    }
+    if graph.has_bytes_moved() {
+        graph.op_ids().for_each(|op| hash.bytes(&number(graph.bytes_moved(op))));
     }
     hash.texts(graph, graph.has_names(), |op| graph.name(op));
     hash.categories(graph, graph.op_types());
@@ -113,7 +123,7 @@ mod tests {
             1 => first.ops = 2.0,
             2 => first.memory_bytes = 5,
             3 => first.kinds = KindSet::only(Kind::Gpu),
-            4 => first.times[1] = Some(1.0),
+            4 => first.times = &[("gpu", 1.0)],
             5 => second.name = Some("c"),
             6 => second.op_type = Some("MatMul"),
             7 => second.layer = Some("x"),

@@ -15,7 +15,7 @@ use polars::prelude::*;
 fn instance() -> Instance {
     let mut builder = GraphBuilder::default();
     let spec = |name: &'static str| OpSpec { name: Some(name), ..OpSpec::cost(8.0) };
-    builder.add_op(OpSpec { times: [None, Some(0.5), None], op_type: Some("Read, \"quoted\""), ..spec("in") }, &[5, 7]);
+    builder.add_op(OpSpec { times: &[("gpu", 0.5)], op_type: Some("Read, \"quoted\""), ..spec("in") }, &[5, 7]);
     builder.add_op(spec("left"), &[10]);
     builder.add_op(spec("right"), &[20]);
     builder.add_op(OpSpec { kinds: KindSet::only(Kind::Gpu), memory_bytes: 100, ..spec("out") }, &[]);
@@ -85,8 +85,8 @@ fn the_tables_have_all_that_a_placer_needs() {
     assert_eq!(text("edges.csv"), "source,target,tensor,bytes\n0,1,1,7\n0,2,0,5\n2,3,3,20\n1,3,,0\n");
     assert_eq!(
         text("devices.csv"),
-        "id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead\n0,cpu,CPU,150,2.0,150,0.0\n\
-         1,gpu0,GPU,150,2.0,150,0.5\n2,gpu1,GPU,150,2.0,150,1.0\n"
+        "id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead,class\n0,cpu,CPU,150,2.0,150,0.0,cpu\n\
+         1,gpu0,GPU,150,2.0,150,0.5,gpu\n2,gpu1,GPU,150,2.0,150,1.0,gpu\n"
     );
     assert_eq!(
         text("links.csv"),

@@ -66,10 +66,10 @@ fn numbers(magnitudes: &'static [i32]) -> impl Strategy<Value = Numbers> {
 fn instance(numbers: &Numbers) -> Result<Instance, String> {
     let mut builder = GraphBuilder::default();
     for op in 0..7 {
-        let times = [None, numbers.times[op], None];
+        let times: Vec<_> = numbers.times[op].map(|time| ("gpu", time)).into_iter().collect();
         let layer = Some(if op < 4 { "first" } else { "second" });
         let (ops, memory_bytes) = (numbers.ops[op], numbers.memory[op]);
-        let spec = OpSpec { ops, memory_bytes, times, layer, ..OpSpec::default() };
+        let spec = OpSpec { ops, memory_bytes, times: &times, layer, ..OpSpec::default() };
         builder.add_op(spec, &[numbers.bytes[op]]);
     }
     for (from, to) in [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)] {

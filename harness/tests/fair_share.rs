@@ -144,7 +144,7 @@ fn with_topology(instance: &Instance, seed: u64) -> Instance {
         }
     }
     let wired = Cluster::from_topology(cluster.devices().to_vec(), Topology { vertices, links }).unwrap();
-    Instance::new(instance.graph().clone(), wired.with_overheads_of(cluster)).unwrap()
+    Instance::new(instance.graph().clone(), wired.with_costs_of(cluster)).unwrap()
 }
 
 fn run(shape: Shape, topology: bool) -> (Instance, Placement, Records) {
@@ -229,7 +229,7 @@ proptest! {
         }
         vertices.truncate(n);
         let wired = Cluster::from_topology(cluster.devices().to_vec(), Topology { vertices, links }).unwrap();
-        let wired = wired.with_overheads_of(cluster);
+        let wired = wired.with_costs_of(cluster);
         let instance = Instance::new(instance.graph().clone(), wired).unwrap();
         let placed = PlacedGraph::new(&instance, &placement);
         let timeline = |network| simulate(&placed, &Fifo, None, network).unwrap();

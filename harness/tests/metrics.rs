@@ -26,8 +26,9 @@ fn copies(instance: &Instance, placement: &Placement, count: usize) -> (Instance
     let mut builder = GraphBuilder::default();
     for copy in 0..count {
         for op in graph.op_ids() {
-            let spec =
-                OpSpec { times: graph.measured_times(op), kinds: graph.kinds(op), ..OpSpec::cost(graph.ops(op)) };
+            let measured = graph.measured_times().iter();
+            let times: Vec<_> = measured.filter_map(|times| Some((times.class(), times.of(op)?))).collect();
+            let spec = OpSpec { times: &times, kinds: graph.kinds(op), ..OpSpec::cost(graph.ops(op)) };
             let outputs: Vec<u64> = graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)).collect();
             builder.add_op(spec, &outputs);
         }

@@ -167,7 +167,7 @@ fn memory_decides_where_no_other_device_has_room_and_otherwise_the_error_says_so
 fn kinds_decide_who_is_fast() {
     // The GPU of speed 1 is fast by measured times; the op that needs a CPU goes to the CPU.
     let mut builder = GraphBuilder::default();
-    builder.add_op(OpSpec { times: [None, Some(1.0), None], ..OpSpec::cost(8.0) }, &[]);
+    builder.add_op(OpSpec { times: &[("gpu", 1.0)], ..OpSpec::cost(8.0) }, &[]);
     builder.add_op(OpSpec { kinds: KindSet::only(Kind::Cpu), ..OpSpec::cost(8.0) }, &[]);
     let device = |name: &str, kind, speed| Device { name: name.into(), kind, memory_bytes: None, speed };
     let devices = vec![device("cpu", Kind::Cpu, 4.0), device("gpu", Kind::Gpu, 1.0)];

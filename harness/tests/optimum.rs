@@ -67,7 +67,8 @@ impl<'a> Exhaustive<'a> {
                     continue;
                 }
                 let speed = cluster.device(device).speed;
-                let time = graph.measured_time(op, cluster.device(device).kind).unwrap_or(graph.ops(op) / speed);
+                let measured = graph.measured_on(cluster.class(device)).and_then(|times| times.of(op));
+                let time = measured.unwrap_or(graph.ops(op) / speed);
                 let time = time + cluster.op_overheads()[device.index()];
                 let before = self.free[device.index()];
                 self.free[device.index()] = start + time;

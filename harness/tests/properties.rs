@@ -39,7 +39,7 @@ fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u6
     let cluster = instance.cluster();
     let device = |id: DeviceId| Device { memory_bytes: memory_bytes(id), ..cluster.device(id).clone() };
     let limited = Cluster::new(cluster.device_ids().map(device).collect(), |from, to| cluster.link(from, to)).unwrap();
-    let limited = limited.with_overheads_of(cluster);
+    let limited = limited.with_costs_of(cluster);
     Instance::new(instance.graph().clone(), limited).unwrap()
 }
 
@@ -144,7 +144,7 @@ proptest! {
         let (instance, placement) = instance(shape, PLAIN);
         let cluster = instance.cluster();
         let link = |from, to| Link { rate: f64::INFINITY, ..cluster.link(from, to) };
-        let fast = Cluster::new(cluster.devices().to_vec(), link).unwrap().with_overheads_of(cluster);
+        let fast = Cluster::new(cluster.devices().to_vec(), link).unwrap().with_costs_of(cluster);
         let instance = Instance::new(instance.graph().clone(), fast).unwrap();
         let placed = PlacedGraph::new(&instance, &placement);
         let [loggp, free] = [&LogGp as &dyn NetworkModel, &ContentionFree].map(|network| run(&instance, &placement, network));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use placebench::algorithms::StopToken;
 use placebench::datasets::format::undirected::{Undirected, write_undirected};
 use placebench::datasets::format::{self, DimSize, GraphHeader, LoopPolicy, ReadOptions, undirected_format};
-use placebench::datasets::{Categories, DataflowGraph, GraphBuilder, Kind, KindSet, OpId, OpSpec, Properties};
+use placebench::datasets::{Categories, DataflowGraph, GraphBuilder, KindSet, OpId, OpSpec, Properties};
 use placebench::harness::problem::GraphEntry;
 use pyo3::prelude::*;
 
@@ -175,7 +175,8 @@ impl Graph {
                 ops: cost,
                 memory_bytes: memory_bytes.as_ref().map_or(0, |bytes| bytes[op]),
                 kinds: kinds.map_err(|error: String| fault(format!("kinds: op {op}: {error}")))?,
-                times: [None; 3],
+                bytes_moved: None,
+                times: &[],
                 name: name.as_deref(),
                 op_type: op_type.as_deref(),
                 layer: layer.as_deref(),
@@ -304,10 +305,11 @@ impl Graph {
         self.graph.op_ids().map(|op| self.graph.kinds(op).to_string()).collect()
     }
 
-    /// The measured time of each op on a kind of device ('CPU', 'GPU', 'TPU'), NaN where there is none: made anew.
-    fn times<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
-        let kind: Kind = kind.parse().map_err(|error: String| fault(error))?;
-        let times = self.graph.op_ids().map(|op| self.graph.measured_time(op, kind).unwrap_or(f64::NAN));
+    /// The measured time of each op on a class of devices ('gpu', 'h100', …; also 'GPU'), NaN where there is none: made anew.
+    fn times<'py>(&self, py: Python<'py>, device_class: &str) -> PyResult<Bound<'py, PyAny>> {
+        let measured = self.graph.measured_on(&device_class.to_lowercase());
+        let time = |op| measured.and_then(|times| times.of(op)).unwrap_or(f64::NAN);
+        let times = self.graph.op_ids().map(time);
         Array::of(py, times.collect())
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Instance, Kind, OpId, Time};
+use placebench_datasets::{Instance, OpId, Time};
 
 /// How many predecessors are looked at, those of all ops together.
 const LOOKED_AT: usize = 640_000;
@@ -24,22 +24,22 @@ fn nearest(ops: usize) -> usize {
 /// # Reference
 /// C. H. Papadimitriou, M. Yannakakis, *Towards an Architecture-Independent Analysis of Parallel Algorithms*, SIAM Journal
 /// on Computing 19(2), 1990, 322–328, doi:10.1137/0219021, the bound e(v) of §3. Theirs has unit times and one delay for all
-/// edges; here each has its own, devices have kinds, and ops released late are scheduled by J. R. Jackson's preemptive rule
+/// edges; here each has its own, devices have classes, and ops released late are scheduled by J. R. Jackson's preemptive rule
 /// (1955), whose length no schedule of one machine undercuts.
 ///
 /// # Proof
-/// Let op v start at T on device d of kind c. For each predecessor u, `off` is the least time from the end of u to the start
+/// Let op v start at T on device d of class c. For each predecessor u, `off` is the least time from the end of u to the start
 /// of v if u runs elsewhere: along each path some transfer must come to d. So every u with earliest end + off > T is on d, and
 /// before v. One device executes them, so T is no less than what the preemptive rule needs for them: each is released at its
 /// earliest start, takes its time on d, and then at least the least time to v if it is on d. The more ops are taken to be on d,
 /// in the order of falling earliest end + off, the more that rule needs, and the less the largest left outside demands: the
 /// least, over how many are taken, of the larger of both, is at most T. Colocated ops that come before v are taken together.
 /// Predecessors not looked at only make the bound lower. Heads are computed along the graph, tails the same way against it;
-/// no schedule is shorter than head + least time + tail of any op on the best kind for it, nor than the preemptive rule for
+/// no schedule is shorter than head + least time + tail of any op on the best class for it, nor than the preemptive rule for
 /// a colocation group with the heads and tails of its ops.
 ///
 /// # Complexity
-/// O(ops · kinds · (e + k · log² k)), where k = 640,000 / ops, at most 64, are the nearest predecessors that are looked at, and e
+/// O(ops · classes · (e + k · log² k)), where k = 640,000 / ops, at most 64, are the nearest predecessors that are looked at, and e
 /// their edges. For more than 160,000 ops it is 0: too few would be looked at.
 pub fn forced_together(instance: &Instance) -> Time {
     if nearest(instance.graph().op_count()) < LEAST_AN_OP {
@@ -48,11 +48,11 @@ pub fn forced_together(instance: &Instance) -> Time {
     let model = Model::new(instance);
     let heads = model.starts(true);
     let tails = model.starts(false);
-    let kinds = model.kinds.len();
+    let classes = model.classes;
     let mut longest: Time = 0.0;
     for op in instance.graph().op_ids() {
-        let through = (0..kinds).map(|kind| {
-            let at = op.index() * kinds + kind;
+        let through = (0..classes).map(|class| {
+            let at = op.index() * classes + class;
             heads[at] + model.exec[at] + tails[at]
         });
         longest = longest.max(through.fold(f64::INFINITY, Time::min));
@@ -60,10 +60,10 @@ pub fn forced_together(instance: &Instance) -> Time {
     let units = instance.units();
     let mut jobs = Vec::new();
     for unit in units.ids().filter(|&unit| units.members(unit).len() > 1) {
-        let alone = (0..kinds).map(|kind| {
+        let alone = (0..classes).map(|class| {
             jobs.clear();
             jobs.extend(units.members(unit).iter().map(|op| {
-                let at = op.index() * kinds + kind;
+                let at = op.index() * classes + class;
                 Job { release: heads[at], time: model.exec[at], tail: tails[at] }
             }));
             jobs.sort_by(|a: &Job, b| a.release.total_cmp(&b.release));
@@ -74,15 +74,15 @@ pub fn forced_together(instance: &Instance) -> Time {
     longest
 }
 
-/// Times by kind, and the least that a transfer can take.
+/// Times by class, and the least that a transfer can take.
 struct Model<'a> {
     instance: &'a Instance,
-    kinds: Vec<Kind>,
-    /// Row-major by op: least time on a device of the kind, infinite where the op may not run.
+    classes: usize,
+    /// Row-major by op: least time on a device of the class, infinite where the op may not run.
     exec: Vec<Time>,
     /// For each op the least of them.
     least: Vec<Time>,
-    /// For each kind, what a transfer to, and from, a device of that kind takes at least: constant and for each byte.
+    /// For each class, what a transfer to, and from, a device of that class takes at least: constant and for each byte.
     into: Vec<(Time, f64)>,
     out_of: Vec<(Time, f64)>,
     before: Edges,
@@ -112,30 +112,24 @@ struct Job {
 impl<'a> Model<'a> {
     fn new(instance: &'a Instance) -> Self {
         let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-        let fastest = cluster.fastest_devices();
-        let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| !fastest[kind.index()].is_empty()).collect();
-        let mut exec = Vec::with_capacity(graph.op_count() * kinds.len());
+        let fastest = instance.fastest_devices();
+        let mut exec = Vec::with_capacity(graph.op_count() * fastest.len());
         for op in graph.op_ids() {
-            for kind in &kinds {
-                let of_kind = &fastest[kind.index()];
-                let may_run = units.kind_allows(units.unit_of(op), cluster, of_kind[0]);
-                let times = of_kind.iter().map(|&device| instance.exec_time(op, device));
+            for of_class in &fastest {
+                let may_run = units.kind_allows(units.unit_of(op), cluster, of_class[0]);
+                let times = of_class.iter().map(|&device| instance.exec_time(op, device));
                 exec.push(if may_run { times.fold(f64::INFINITY, Time::min) } else { f64::INFINITY });
             }
         }
-        let mut into = vec![(f64::INFINITY, f64::INFINITY); kinds.len()];
+        let mut into = vec![(f64::INFINITY, f64::INFINITY); fastest.len()];
         let mut out_of = into.clone();
-        let kind_of = |device| kinds.iter().position(|&kind| kind == cluster.device(device).kind);
         for from in cluster.device_ids() {
             for to in cluster.device_ids().filter(|&to| to != from) {
                 let (link, overheads) = (cluster.link(from, to), cluster.transfer_overheads(from, to));
                 let constant = link.latency + (overheads.send + overheads.receive);
                 let per_byte = 1.0 / link.rate + (overheads.send_per_byte + overheads.receive_per_byte);
-                for least in kind_of(to)
-                    .map(|kind| &mut into[kind])
-                    .into_iter()
-                    .chain(kind_of(from).map(|kind| &mut out_of[kind]))
-                {
+                let number = |device| instance.classes().number(device);
+                for least in [&mut into[number(to)], &mut out_of[number(from)]] {
                     *least = (least.0.min(constant), least.1.min(per_byte));
                 }
             }
@@ -148,11 +142,11 @@ impl<'a> Model<'a> {
             after.ends.extend(graph.successors(op).map(|edge| (edge.op.0, graph.edge_bytes(edge) as f64)));
             after.offsets.push(after.ends.len());
         }
-        let least = exec.chunks(kinds.len()).map(|row| row.iter().copied().fold(f64::INFINITY, Time::min)).collect();
-        Self { instance, kinds, exec, least, into, out_of, before, after }
+        let least = exec.chunks(fastest.len()).map(|row| row.iter().copied().fold(f64::INFINITY, Time::min)).collect();
+        Self { instance, classes: fastest.len(), exec, least, into, out_of, before, after }
     }
 
-    /// For each op and kind, row-major, the earliest start there, or, against the edges, the least time from its end to that of
+    /// For each op and class, row-major, the earliest start there, or, against the edges, the least time from its end to that of
     /// everything. Infinite where the op may not run.
     fn starts(&self, forward: bool) -> Vec<Time> {
         let mut order: Vec<OpId> = self.instance.graph().topological_order().collect();
@@ -170,7 +164,7 @@ struct Search<'m> {
     model: &'m Model<'m>,
     before: &'m Edges,
     after: &'m Edges,
-    /// For each kind, transfers to and from the device of the op at hand.
+    /// For each class, transfers to and from the device of the op at hand.
     to: &'m [(Time, f64)],
     from: &'m [(Time, f64)],
     nearest: usize,
@@ -206,7 +200,7 @@ impl<'m> Search<'m> {
             to,
             from,
             nearest: nearest(ops),
-            starts: vec![0.0; ops * model.kinds.len()],
+            starts: vec![0.0; ops * model.classes],
             ends: vec![0.0; ops],
             position,
             stamps: vec![0; ops],
@@ -219,23 +213,23 @@ impl<'m> Search<'m> {
     }
 
     fn visit(&mut self, op: OpId) {
-        let kinds = self.model.kinds.len();
+        let classes = self.model.classes;
         let mut end = f64::INFINITY;
-        for kind in 0..kinds {
-            let at = op.index() * kinds + kind;
+        for class in 0..classes {
+            let at = op.index() * classes + class;
             let exec = self.model.exec[at];
-            self.starts[at] = if exec.is_finite() { self.start_on(op, kind) } else { f64::INFINITY };
+            self.starts[at] = if exec.is_finite() { self.start_on(op, class) } else { f64::INFINITY };
             end = end.min(self.starts[at] + exec);
         }
         self.ends[op.index()] = end;
     }
 
-    /// The earliest start of an op on a device of a kind.
-    fn start_on(&mut self, op: OpId, kind: usize) -> Time {
+    /// The earliest start of an op on a device of a class.
+    fn start_on(&mut self, op: OpId, class: usize) -> Time {
         let units = self.model.instance.units();
-        let kinds = self.model.kinds.len();
+        let classes = self.model.classes;
         let own = units.unit_of(op);
-        let (to, from) = (self.to[kind], self.from[kind]);
+        let (to, from) = (self.to[class], self.from[class]);
         self.stamp += 1;
         self.found.clear();
         self.queue.clear();
@@ -262,7 +256,7 @@ impl<'m> Search<'m> {
                 off = off.max(elsewhere.min(there + to.0 + bytes * to.1));
             }
             self.stamps[at] = self.stamp;
-            self.on[at] = self.model.exec[at * kinds + kind] + on;
+            self.on[at] = self.model.exec[at * classes + class] + on;
             self.off[at] = if units.unit_of(OpId(other)) == own { f64::INFINITY } else { off };
             self.found.push(other);
             for &(former, _) in self.before.of(other) {
@@ -271,19 +265,19 @@ impl<'m> Search<'m> {
                 }
             }
         }
-        self.together(kind)
+        self.together(class)
     }
 
     /// The earliest start that what was found allows.
-    fn together(&mut self, kind: usize) -> Time {
-        let kinds = self.model.kinds.len();
+    fn together(&mut self, class: usize) -> Time {
+        let classes = self.model.classes;
         // Those first that could come last from elsewhere.
         let arrival = |op: u32| self.ends[op as usize] + self.off[op as usize];
         let mut found = std::mem::take(&mut self.found);
         found.sort_unstable_by(|&a, &b| arrival(b).total_cmp(&arrival(a)).then(a.cmp(&b)));
         let outside = |count: usize| found.get(count).map_or(0.0, |&op| arrival(op));
         let job = |op: u32| {
-            let at = op as usize * kinds + kind;
+            let at = op as usize * classes + class;
             let time = self.model.exec[at];
             Job { release: self.starts[at], time, tail: self.on[op as usize] - time }
         };

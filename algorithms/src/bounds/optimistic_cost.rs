@@ -1,6 +1,6 @@
 //! The optimistic cost table of PEFT as a lower bound.
 
-use placebench_datasets::{DeviceId, Instance, Kind, OpId, Time};
+use placebench_datasets::{DeviceId, Instance, OpId, Time};
 
 /// With at most this number of devices, each is a class of its own.
 const MAX_SINGLE_CLASSES: usize = 8;
@@ -22,8 +22,8 @@ pub fn optimistic_cost(instance: &Instance) -> Time {
 
 /// For each op and class of devices, the least time from the start of the op there to the end of all that follows it.
 ///
-/// A class is a device if the cluster has at most eight of them, else all devices of a kind: O(edges · devices²) is
-/// too slow for large clusters, and in a large cluster of one kind nothing would be gained, since staying on the fastest
+/// A class is a device if the cluster has at most eight of them, else all devices of a class: O(edges · devices²) is
+/// too slow for large clusters, and in a large cluster of one class nothing would be gained, since staying on the fastest
 /// device is the optimum of this relaxation.
 ///
 /// # Reference
@@ -115,14 +115,14 @@ impl Classes {
         let cluster = instance.cluster();
         let single = cluster.device_count() <= MAX_SINGLE_CLASSES;
         let mut class_of = Vec::with_capacity(cluster.device_count());
-        let mut of_kind = cluster.fastest_devices();
-        let mut kinds: Vec<Kind> = Vec::new();
+        let mut of_class = instance.fastest_devices();
+        let mut numbers: Vec<usize> = Vec::new();
         let mut fastest: Vec<Vec<DeviceId>> = Vec::new();
         for device in cluster.device_ids() {
-            let kind = cluster.device(device).kind;
-            let class = kinds.iter().position(|&other| !single && other == kind).unwrap_or_else(|| {
-                kinds.push(kind);
-                fastest.push(if single { vec![device] } else { std::mem::take(&mut of_kind[kind.index()]) });
+            let number = instance.classes().number(device);
+            let class = numbers.iter().position(|&other| !single && other == number).unwrap_or_else(|| {
+                numbers.push(number);
+                fastest.push(if single { vec![device] } else { std::mem::take(&mut of_class[number]) });
                 fastest.len() - 1
             });
             class_of.push(class);

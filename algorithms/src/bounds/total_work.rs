@@ -1,14 +1,18 @@
 //! The work that there is, divided by the devices that can do it.
 
-use placebench_datasets::{DeviceId, Instance, Kind, KindSet, Time};
+use placebench_datasets::{DeviceClass, DeviceId, Instance, Kind, KindSet, Time};
 
 /// Halvings of the step in the search for weights; each costs at most twelve passes over the measured ops.
 const REFINEMENTS: usize = 8;
+/// With more classes than this, moving shares between each two would take too many passes.
+const MOST_PAIRED: usize = 4;
+/// Passes over the ops that are made instead.
+const PASSES: u32 = 200;
 
 /// The largest share of the work that some set of device kinds cannot avoid.
 ///
 /// Where costs are operations, this is the largest, over the sets S of kinds, of the operations that can run only on S
-/// divided by the sum of the speeds of the devices of S. Times measured per kind make machines unrelated; the bound is
+/// divided by the sum of the speeds of the devices of S. Times given by class make machines unrelated; the bound is
 /// then that of the same proof with weights found by a search.
 ///
 /// # Proof
@@ -23,90 +27,107 @@ const REFINEMENTS: usize = 8;
 /// receive one of the second.
 ///
 /// # Complexity
-/// O(ops · kinds + devices), with overheads of transfers O(edges + devices²) more; with measured times O(measured ops) for each of about 200 weights tried at most.
+/// O(ops · classes + devices), with overheads of transfers O(edges + devices²) more; with given times O(ops · classes) for each
+/// of about 200 weights tried at most.
 pub fn total_work(instance: &Instance) -> Time {
     let by_speed = Work::new(instance, false).largest_share();
-    match Kind::ALL.iter().any(|&kind| instance.graph().has_measured_times(kind)) {
+    match instance.classes().have_given_times() {
         true => by_speed.max(Work::new(instance, true).largest_share()),
         false => by_speed,
     }
 }
 
-/// What a share of the weight on each kind makes of the work.
+/// What a share of the weight on each class of devices makes of the work.
 struct Work {
     present: KindSet,
-    /// For each kind, a weight that makes all its devices together do operations as fast as they can.
-    speed: [f64; 3],
-    /// For each kind, the least weighted overhead of a device whose weights sum to 1.
-    overhead: [Time; 3],
-    /// For each set of kinds, the operations of ops that may run on these and have no measured time, and their number.
+    /// The kind of each class.
+    kinds: Vec<Kind>,
+    /// For each class, a weight that makes all its devices together do operations as fast as they can.
+    speed: Vec<f64>,
+    /// For each class, the least weighted overhead of a device whose weights sum to 1.
+    overhead: Vec<Time>,
+    /// For each set of kinds, the operations of ops that may run on these and have no given time, and their number.
     operations: [(f64, f64); 8],
-    /// For each op with a measured time, and each send and receive that cannot be avoided, its weighted time on each kind;
+    /// Row-major by op with a given time, and by send and receive that cannot be avoided: its weighted time on each class;
     /// `None` where it may not run.
-    measured: Vec<[Option<Time>; 3]>,
+    given: Vec<Option<Time>>,
 }
 
 impl Work {
-    /// The devices of a kind get weights in proportion to their speeds, or equal ones, which suits measured times, as
-    /// these are the same on all of them.
+    /// The devices of a class get weights in proportion to their speeds, or equal ones, which suits given times, as these
+    /// are the same on all of them.
     fn new(instance: &Instance, equal_weights: bool) -> Self {
-        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-        let (mut count, mut sum, mut least, mut most) = ([0.0_f64; 3], [0.0_f64; 3], [f64::INFINITY; 3], [0.0_f64; 3]);
-        for device in cluster.devices() {
-            let kind = device.kind.index();
-            count[kind] += 1.0;
-            sum[kind] += device.speed;
-            least[kind] = least[kind].min(device.speed);
-            most[kind] = most[kind].max(device.speed);
-        }
+        let (graph, cluster, units, classes) =
+            (instance.graph(), instance.cluster(), instance.units(), instance.classes());
+        let count = |class: &DeviceClass| class.devices.len() as f64;
+        let speeds = |class: &DeviceClass| -> Vec<f64> {
+            class.devices.iter().map(|&device| cluster.device(device).speed).collect()
+        };
+        let sum = |class: &DeviceClass| speeds(class).into_iter().sum::<f64>();
         let present: KindSet = cluster.devices().iter().map(|device| device.kind).collect();
-        // Least weight over speed, and least weight, on the devices of a kind whose weights sum to 1.
-        let speed = std::array::from_fn(|kind| if equal_weights { count[kind] * most[kind] } else { sum[kind] });
-        let least_weight = |kind: usize| if equal_weights { 1.0 / count[kind] } else { least[kind] / sum[kind] };
-        let mut overhead = [f64::INFINITY; 3];
-        for (device, added) in cluster.devices().iter().zip(cluster.op_overheads()) {
-            let kind = device.kind.index();
-            let weight = if equal_weights { 1.0 / count[kind] } else { device.speed / sum[kind] };
-            overhead[kind] = overhead[kind].min(weight * added);
-        }
-        let mut work = Self { present, speed, overhead, operations: [(0.0, 0.0); 8], measured: Vec::new() };
+        // Least weight over speed, and least weight, on the devices of a class whose weights sum to 1.
+        let speed = |class: &DeviceClass| match equal_weights {
+            true => count(class) * speeds(class).into_iter().fold(0.0, f64::max),
+            false => sum(class),
+        };
+        let least_weight = |class: &DeviceClass| match equal_weights {
+            true => 1.0 / count(class),
+            false => speeds(class).into_iter().fold(f64::INFINITY, f64::min) / sum(class),
+        };
+        let overhead = |class: &DeviceClass| {
+            let sum = sum(class);
+            let weight = |device| if equal_weights { 1.0 / count(class) } else { cluster.device(device).speed / sum };
+            let added = class.devices.iter().map(|&device| weight(device) * cluster.op_overhead(device));
+            added.fold(f64::INFINITY, f64::min)
+        };
+        let least_weights: Vec<f64> = classes.all().iter().map(least_weight).collect();
+        let mut work = Self {
+            present,
+            kinds: classes.all().iter().map(|class| class.kind).collect(),
+            speed: classes.all().iter().map(speed).collect(),
+            overhead: classes.all().iter().map(overhead).collect(),
+            operations: [(0.0, 0.0); 8],
+            given: Vec::new(),
+        };
         for op in graph.op_ids() {
             let kinds = units.kinds(units.unit_of(op)).intersection(present);
-            if kinds.iter().all(|kind| graph.measured_time(op, kind).is_none()) {
+            if classes.of_kinds(kinds).all(|(_, class)| class.given_time(op).is_none()) {
                 let (operations, count) = &mut work.operations[usize::from(kinds.bits())];
                 (*operations, *count) = (*operations + graph.ops(op), *count + 1.0);
             } else {
-                let weighted = |kind: Kind| {
-                    let time = match graph.measured_time(op, kind) {
-                        Some(time) => time * least_weight(kind.index()),
-                        None => graph.ops(op) / work.speed[kind.index()],
+                let weighted = |(number, class): (usize, &DeviceClass)| {
+                    let time = match class.given_time(op) {
+                        Some(time) => time * least_weights[number],
+                        None => graph.ops(op) / work.speed[number],
                     };
-                    time + work.overhead[kind.index()]
+                    kinds.contains(class.kind).then(|| time + work.overhead[number])
                 };
-                let row = Kind::ALL.map(|kind| kinds.contains(kind).then(|| weighted(kind)));
-                work.measured.push(row);
+                let row = classes.all().iter().enumerate().map(weighted);
+                work.given.extend(row);
             }
         }
         if cluster.has_transfer_overheads() {
-            work.add_transfers(instance, least_weight);
+            work.add_transfers(instance, &least_weights);
         }
         work
     }
 
     /// Adds, for each tensor with a consumer that cannot be where its producer is, the send and the receive to the first such
     /// consumer.
-    fn add_transfers(&mut self, instance: &Instance, least_weight: impl Fn(usize) -> f64) {
-        let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-        // By kind of the sender and of the receiver: the least of send and receive, each constant and for a byte.
-        let mut least = [[[f64::INFINITY; 4]; 3]; 3];
+    fn add_transfers(&mut self, instance: &Instance, least_weights: &[f64]) {
+        let (graph, cluster, units, classes) =
+            (instance.graph(), instance.cluster(), instance.units(), instance.classes());
+        // By class of the sender and of the receiver: the least of send and receive, each constant and for a byte.
+        let mut least = vec![[f64::INFINITY; 4]; classes.count() * classes.count()];
         let ends = |from: DeviceId, to: DeviceId| {
             let [send, send_per_byte, receive, receive_per_byte] = cluster.transfer_overheads(from, to).values();
             [send + cluster.send_ops_time(from), send_per_byte, receive, receive_per_byte]
         };
+        let pair = |from: usize, to: usize| from * classes.count() + to;
         for from in cluster.device_ids() {
             for to in cluster.device_ids().filter(|&to| to != from) {
-                let of_kinds = &mut least[cluster.device(from).kind.index()][cluster.device(to).kind.index()];
-                of_kinds.iter_mut().zip(ends(from, to)).for_each(|(least, time)| *least = least.min(time));
+                let of_classes = &mut least[pair(classes.number(from), classes.number(to))];
+                of_classes.iter_mut().zip(ends(from, to)).for_each(|(least, time)| *least = least.min(time));
             }
         }
         let kinds_of = |op| units.kinds(units.unit_of(op)).intersection(self.present);
@@ -120,73 +141,114 @@ impl Work {
                 counted.push(edge.tensor);
                 let bytes = graph.edge_bytes(edge) as f64;
                 let time = |pair: [f64; 4], end: usize| pair[end] + bytes * pair[end + 1];
-                let row = |kinds: KindSet, least_to: &dyn Fn(Kind) -> Time| {
-                    Kind::ALL.map(|kind| kinds.contains(kind).then(|| least_to(kind) * least_weight(kind.index())))
-                };
-                let send = |kind: Kind| {
-                    let times = to.iter().map(|other| time(least[kind.index()][other.index()], 0));
+                let send = |class: usize| {
+                    let times = classes.of_kinds(to).map(|(other, _)| time(least[pair(class, other)], 0));
                     times.fold(f64::INFINITY, f64::min)
                 };
-                let receive = |kind: Kind| {
-                    let times = from.iter().map(|other| time(least[other.index()][kind.index()], 2));
+                let receive = |class: usize| {
+                    let times = classes.of_kinds(from).map(|(other, _)| time(least[pair(other, class)], 2));
                     times.fold(f64::INFINITY, f64::min)
                 };
-                let rows = [row(from, &send), row(to, &receive)];
-                self.measured.extend(rows);
+                let ends: [(KindSet, &dyn Fn(usize) -> Time); 2] = [(from, &send), (to, &receive)];
+                for (kinds, time) in ends {
+                    let weighted = |(class, &kind): (usize, &Kind)| {
+                        kinds.contains(kind).then(|| time(class) * least_weights[class])
+                    };
+                    self.given.extend(self.kinds.iter().enumerate().map(weighted));
+                }
             }
         }
     }
 
-    /// The bound that a share of the weight on each kind gives.
-    fn bound(&self, shares: [f64; 3]) -> Time {
-        let by_kinds = self.operations.iter().enumerate().filter(|(_, (_, count))| *count > 0.0);
-        let computed = by_kinds.map(|(bits, (operations, count))| {
+    /// The bound that a share of the weight on each class gives, and what it grows by with each share: the times of what the
+    /// class does with these shares.
+    fn bound(&self, shares: &[f64]) -> (Time, Vec<Time>) {
+        let mut growth = vec![0.0; shares.len()];
+        // Of the classes with their weighted times and their times, the least weighted.
+        let mut least = |times: &mut dyn Iterator<Item = (usize, Time, Time)>, count: f64| {
+            let least = times.reduce(|least, next| if next.1 < least.1 { next } else { least });
+            let Some((class, weighted, time)) = least else { return 0.0 };
+            growth[class] += count * time;
+            count * weighted
+        };
+        let mut computed = 0.0;
+        for (bits, &(operations, count)) in self.operations.iter().enumerate().filter(|(_, (_, count))| *count > 0.0) {
             let kinds = KindSet::from_bits(bits as u8).unwrap_or(KindSet::EMPTY);
-            let rates = kinds.iter().map(|kind| shares[kind.index()] / self.speed[kind.index()]);
-            let overheads = kinds.iter().map(|kind| shares[kind.index()] * self.overhead[kind.index()]);
-            operations * rates.reduce(f64::min).unwrap_or(0.0) + count * overheads.reduce(f64::min).unwrap_or(0.0)
-        });
-        let measured = self.measured.iter().map(|times| {
-            let weighted = times.iter().zip(shares).filter_map(|(time, share)| time.map(|time| time * share));
-            weighted.reduce(f64::min).unwrap_or(0.0)
-        });
-        computed.sum::<Time>() + measured.sum::<Time>()
+            let classes = || (0..shares.len()).filter(|&class| kinds.contains(self.kinds[class]));
+            let rate = |class| (class, shares[class] / self.speed[class], 1.0 / self.speed[class]);
+            let overhead = |class| (class, shares[class] * self.overhead[class], self.overhead[class]);
+            computed += least(&mut classes().map(rate), operations) + least(&mut classes().map(overhead), count);
+        }
+        let mut given = 0.0;
+        for row in self.given.chunks_exact(shares.len()) {
+            let times =
+                row.iter().enumerate().filter_map(|(class, time)| Some((class, (*time)? * shares[class], (*time)?)));
+            given += least(&mut { times }, 1.0);
+        }
+        (computed + given, growth)
     }
 
-    /// The largest bound over shares in proportion to speed on each set of kinds; from there, if there are measured
-    /// times, a search that moves shares from kind to kind.
+    /// The largest bound over shares in proportion to speed on each set of kinds; from there, if there are given times, a
+    /// search for better shares.
     fn largest_share(&self) -> Time {
         let sets = (1..8).filter_map(KindSet::from_bits).filter(|set| set.intersection(self.present) == *set);
         let shares_of = |set: KindSet| {
-            let total: f64 = set.iter().map(|kind| self.speed[kind.index()]).sum();
-            Kind::ALL.map(|kind| if set.contains(kind) { self.speed[kind.index()] / total } else { 0.0 })
+            let speeds = || {
+                self.kinds.iter().zip(&self.speed).map(|(&kind, &speed)| if set.contains(kind) { speed } else { 0.0 })
+            };
+            let total: f64 = speeds().sum();
+            speeds().map(|speed| speed / total).collect::<Vec<f64>>()
         };
-        let candidates = sets.map(shares_of).map(|shares| (self.bound(shares), shares));
+        let candidates = sets.map(shares_of).map(|shares| (self.bound(&shares).0, shares));
         let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
         let Some((mut bound, mut shares)) = best else { return 0.0 };
-        if !self.measured.is_empty() {
-            for refinement in 1..=REFINEMENTS {
-                self.improve(&mut bound, &mut shares, 0.5_f64.powi(refinement as i32));
-            }
+        if self.given.is_empty() {
+            return bound;
+        }
+        if shares.len() > MOST_PAIRED {
+            return bound.max(self.reweighed(shares_of(self.present)));
+        }
+        for refinement in 1..=REFINEMENTS {
+            self.improve(&mut bound, &mut shares, 0.5_f64.powi(refinement as i32));
         }
         bound
     }
 
-    fn improve(&self, bound: &mut Time, shares: &mut [f64; 3], step: f64) {
+    /// Moves shares from class to class.
+    fn improve(&self, bound: &mut Time, shares: &mut Vec<f64>, step: f64) {
         for _ in 0..2 {
-            for from in self.present.iter() {
-                for to in self.present.iter().filter(|&to| to != from) {
-                    let mut moved = *shares;
-                    let amount = step.min(moved[from.index()]);
-                    moved[from.index()] -= amount;
-                    moved[to.index()] += amount;
-                    let found = self.bound(moved);
+            for from in 0..shares.len() {
+                for to in (0..shares.len()).filter(|&to| to != from) {
+                    let mut moved = shares.clone();
+                    let amount = step.min(moved[from]);
+                    moved[from] -= amount;
+                    moved[to] += amount;
+                    let found = self.bound(&moved).0;
                     if found > *bound {
                         (*bound, *shares) = (found, moved);
                     }
                 }
             }
         }
+    }
+
+    /// The largest bound of shares that grow where the bound grows with them: multiplicative weights (Arora, Hazan and Kale
+    /// 2012, Theory of Computing 8). One pass moves all shares, so that many classes cost no more passes than few.
+    fn reweighed(&self, mut shares: Vec<f64>) -> Time {
+        let mut largest: Time = 0.0;
+        for pass in 1..=PASSES {
+            let (bound, growth) = self.bound(&shares);
+            largest = largest.max(bound);
+            let most = growth.iter().copied().fold(0.0, f64::max);
+            if most == 0.0 {
+                break;
+            }
+            let step = 1.0 / f64::from(pass).sqrt();
+            shares.iter_mut().zip(&growth).for_each(|(share, growth)| *share *= libm::exp(step * growth / most));
+            let total: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= total);
+        }
+        largest
     }
 }
 
@@ -222,7 +284,7 @@ mod tests {
         // ops a unit, so 10 ops take 12.
         let mut builder = GraphBuilder::default();
         for _ in 0..10 {
-            builder.add_op(OpSpec { times: [Some(6.0), Some(3.0), None], ..OpSpec::cost(1e9) }, &[]);
+            builder.add_op(OpSpec { times: &[("cpu", 6.0), ("gpu", 3.0)], ..OpSpec::cost(1e9) }, &[]);
         }
         let cluster = cluster(&[(Kind::Cpu, 1.0), (Kind::Gpu, 1.0), (Kind::Gpu, 50.0)]);
         let instance = Instance::new(builder.build().unwrap(), cluster).unwrap();

@@ -1,31 +1,38 @@
 //! A placement in the making that also knows how long each device would be busy: exec_min of L Eq. 4.5.
 
-use placebench_datasets::{Cluster, DeviceId, Instance, Kind, KindSet, Placement, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time, UnitId};
+use smallvec::SmallVec;
 
 use crate::total::compare;
 use crate::{Assignment, PlaceContext, PlaceError};
 
-/// What a unit costs on a device of each kind: the operations of the members without a measured time there, the measured
-/// times of the others, and the number of members, since each has the device's overhead.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a unit costs on the devices of each class.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    ops: [f64; 3],
-    measured: [Time; 3],
-    count: [f64; 3],
+    /// By class; nothing of the classes beyond.
+    parts: SmallVec<[Part; 3]>,
+}
+
+/// What a unit costs on the devices of a class that may run it: the operations of the members without a given time there, the
+/// given times of the others, and the number of members, since each has the device's overhead.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    ops: f64,
+    given: Time,
+    count: f64,
 }
 
 impl Work {
     pub(super) fn of_unit(instance: &Instance, unit: UnitId) -> Self {
         let (graph, units) = (instance.graph(), instance.units());
-        let mut work = Self::default();
-        for kind in units.kinds(unit).iter() {
-            work.count[kind.index()] = units.members(unit).len() as f64;
-        }
-        for &op in units.members(unit) {
-            for kind in units.kinds(unit).iter() {
-                match graph.measured_time(op, kind) {
-                    Some(time) => work.measured[kind.index()] += time,
-                    None => work.ops[kind.index()] += graph.ops(op),
+        let mut work = Self { parts: SmallVec::from_elem(Part::default(), instance.classes().count()) };
+        for (number, class) in instance.classes().of_kinds(units.kinds(unit)) {
+            let part = &mut work.parts[number];
+            part.count = units.members(unit).len() as f64;
+            for &op in units.members(unit) {
+                match class.given_time(op) {
+                    Some(time) => part.given += time,
+                    None => part.ops += graph.ops(op),
                 }
             }
         }
@@ -34,58 +41,65 @@ impl Work {
 
     /// Adds the work of another unit.
     pub(super) fn add(&mut self, other: &Self) {
-        for kind in Kind::ALL.map(Kind::index) {
-            self.ops[kind] += other.ops[kind];
-            self.measured[kind] += other.measured[kind];
-            self.count[kind] += other.count[kind];
+        let classes = self.parts.len().max(other.parts.len());
+        self.parts.resize(classes, Part::default());
+        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
+            part.ops += other.ops;
+            part.given += other.given;
+            part.count += other.count;
         }
     }
 
-    /// Number of ops that may run on devices of a kind.
-    pub(super) fn count(&self, kind: Kind) -> f64 {
-        self.count[kind.index()]
+    /// The part of a device's class.
+    fn part(&self, instance: &Instance, device: DeviceId) -> Part {
+        self.parts.get(instance.classes().number(device)).copied().unwrap_or_default()
     }
 
-    /// Operations that count on devices of a kind.
-    pub(super) fn ops(&self, kind: Kind) -> f64 {
-        self.ops[kind.index()]
+    /// Number of ops that may run on a device.
+    pub(super) fn count(&self, instance: &Instance, device: DeviceId) -> f64 {
+        self.part(instance, device).count
     }
 
-    /// The part of the time on a device that its speed does not change: measured times and overheads.
-    pub(super) fn fixed(&self, cluster: &Cluster, device: DeviceId) -> Time {
-        let kind = cluster.device(device).kind.index();
-        self.measured[kind] + self.count[kind] * cluster.op_overhead(device)
+    /// Operations that count on a device.
+    pub(super) fn ops(&self, instance: &Instance, device: DeviceId) -> f64 {
+        self.part(instance, device).ops
     }
 
-    /// Time that the unit takes on a device of a kind that may run it.
-    pub(super) fn time(&self, cluster: &Cluster, device: DeviceId) -> Time {
-        let of = cluster.device(device);
-        self.ops(of.kind) / of.speed + self.fixed(cluster, device)
+    /// The part of the time on a device that its speed does not change: given times and overheads.
+    pub(super) fn fixed(&self, instance: &Instance, device: DeviceId) -> Time {
+        let part = self.part(instance, device);
+        part.given + part.count * instance.cluster().op_overhead(device)
+    }
+
+    /// Time that the unit takes on a device that may run it.
+    pub(super) fn time(&self, instance: &Instance, device: DeviceId) -> Time {
+        self.ops(instance, device) / instance.cluster().device(device).speed + self.fixed(instance, device)
     }
 }
 
 /// Devices such that any work takes its least time on one of them.
 #[derive(Clone, Debug)]
 pub(super) struct Fastest<'a> {
-    cluster: &'a Cluster,
-    devices: [Vec<DeviceId>; 3],
+    instance: &'a Instance,
+    /// By class.
+    devices: Vec<Vec<DeviceId>>,
 }
 
 impl<'a> Fastest<'a> {
-    pub(super) fn of(cluster: &'a Cluster) -> Self {
-        Self { cluster, devices: cluster.fastest_devices() }
+    pub(super) fn of(instance: &'a Instance) -> Self {
+        Self { instance, devices: instance.fastest_devices() }
     }
 
     /// The least time of work that may run on these kinds; infinite if there is no device of them.
     pub(super) fn time(&self, work: &Work, kinds: KindSet) -> Time {
-        let devices = kinds.iter().flat_map(|kind| &self.devices[kind.index()]);
-        devices.map(|&device| work.time(self.cluster, device)).fold(f64::INFINITY, f64::min)
+        let devices = self.instance.classes().of_kinds(kinds).flat_map(|(class, _)| &self.devices[class]);
+        devices.map(|&device| work.time(self.instance, device)).fold(f64::INFINITY, f64::min)
     }
 }
 
 /// An [`Assignment`] with exec_min of each device: the time it needs for what is assigned to it, without any idle time.
 ///
-/// Without measured times exec_min is L's `#ops(d) / speed(d)` to the bit.
+/// Without given times exec_min is L's `#ops(d) / speed(d)` to the bit.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedAssignment<'a> {
     instance: &'a Instance,
@@ -116,9 +130,9 @@ impl<'a> LoadedAssignment<'a> {
     /// exec_min of a device if `work` were there too (L Eq. 4.12).
     #[inline]
     pub(super) fn exec_min_with(&self, work: &Work, device: DeviceId) -> Time {
-        let (index, cluster) = (device.index(), self.instance.cluster());
-        let target = cluster.device(device);
-        (self.ops[index] + work.ops(target.kind)) / target.speed + (self.fixed[index] + work.fixed(cluster, device))
+        let (index, instance) = (device.index(), self.instance);
+        let speed = instance.cluster().device(device).speed;
+        (self.ops[index] + work.ops(instance, device)) / speed + (self.fixed[index] + work.fixed(instance, device))
     }
 
     /// Puts a unit on a device; the caller has checked that it is feasible and not yet placed.
@@ -130,9 +144,8 @@ impl<'a> LoadedAssignment<'a> {
     pub(super) fn assign_work(&mut self, unit: UnitId, work: &Work, device: DeviceId) {
         self.assignment.assign(unit, device);
         self.exec_min[device.index()] = self.exec_min_with(work, device);
-        let cluster = self.instance.cluster();
-        self.ops[device.index()] += work.ops(cluster.device(device).kind);
-        self.fixed[device.index()] += work.fixed(cluster, device);
+        self.ops[device.index()] += work.ops(self.instance, device);
+        self.fixed[device.index()] += work.fixed(self.instance, device);
     }
 
     /// Of the devices of the given kinds that have memory for the demand, the one with the least exec_min so far, then
@@ -156,11 +169,11 @@ impl<'a> LoadedAssignment<'a> {
     }
 
     /// The feasible device on which a unit takes least time; then the highest speed, then the lowest id. Without
-    /// measured times that is the fastest feasible device.
+    /// given times that is the fastest feasible device.
     pub(super) fn fastest_feasible(&self, unit: UnitId) -> Option<DeviceId> {
         let cluster = self.instance.cluster();
         let work = Work::of_unit(self.instance, unit);
-        let time = |device: DeviceId| work.time(cluster, device);
+        let time = |device: DeviceId| work.time(self.instance, device);
         self.assignment.feasible_devices(unit).min_by(|&a, &b| {
             let speeds = cluster.device(b).speed.total_cmp(&cluster.device(a).speed);
             compare(time(a), time(b)).then(speeds)
@@ -197,7 +210,7 @@ impl<'a> LoadedAssignment<'a> {
 
 #[cfg(test)]
 mod tests {
-    use placebench_datasets::{Device, GraphBuilder, Link, OpSpec};
+    use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, Link, OpSpec};
 
     use super::*;
 

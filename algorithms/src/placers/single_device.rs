@@ -104,7 +104,7 @@ struct Share {
 
 fn best_device(instance: &Instance) -> DeviceId {
     let (cluster, units) = (instance.cluster(), instance.units());
-    let fastest_devices = Fastest::of(cluster);
+    let fastest_devices = Fastest::of(instance);
     let mut all = Work::default();
     let mut shares = [Share::default(); 3];
     for unit in units.ids() {
@@ -122,7 +122,7 @@ fn best_device(instance: &Instance) -> DeviceId {
         }
     }
     let share = |device: DeviceId| shares[cluster.device(device).kind.index()];
-    let total = |device: DeviceId| all.time(cluster, device) + share(device).elsewhere;
+    let total = |device: DeviceId| all.time(instance, device) + share(device).elsewhere;
     let able = |device: &DeviceId| 2 * share(*device).op_count >= instance.graph().op_count();
     let roomy = |device: &DeviceId| {
         let demand = share(*device).demand_bytes;
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn measured_times_replace_operations_over_speed() {
         // On the GPU of speed 3 the op of 6 operations takes 7, not 2; the CPUs take 6 and 3.
-        let spec = OpSpec { times: [None, Some(7.0), None], ..OpSpec::cost(6.0) };
+        let spec = OpSpec { times: &[("gpu", 7.0)], ..OpSpec::cost(6.0) };
         let graph = example::graph_of(&[spec], &[], &[]);
         let kinds = [(Kind::Cpu, 1.0), (Kind::Cpu, 2.0), (Kind::Gpu, 3.0)];
         let instance = Instance::new(graph, example::cluster_of_kinds(&kinds)).unwrap();

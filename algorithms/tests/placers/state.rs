@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use placebench_algorithms::{PlaceError, Placer};
-use placebench_datasets::{DeviceId, Instance, OpId, is_equal};
+use placebench_datasets::{DeviceId, Instance, OpId, Roofline, is_equal};
 
 /// What a literal implementation finds: the device of each op, or the smallest op of the unit that fits nowhere.
 pub(crate) type Outcome = Result<Vec<DeviceId>, OpId>;
@@ -83,9 +83,17 @@ impl<'a> State<'a> {
         let (mut ops, mut measured) = (0.0, 0.0);
         let overhead = self.instance.cluster().op_overhead(device);
         for op in self.on(device).into_iter().chain(further.iter().copied()) {
-            match graph.measured_time(op, target.kind) {
-                Some(time) => measured += time,
-                None => ops += graph.ops(op),
+            let cluster = self.instance.cluster();
+            let times = graph.measured_on(cluster.class(device));
+            let Roofline { matrix_speed, memory_bandwidth } = cluster.roofline(device);
+            match (times.and_then(|times| times.of(op)), matrix_speed.zip(memory_bandwidth)) {
+                (Some(time), _) => measured += time,
+                (None, None) => ops += graph.ops(op),
+                (None, Some((matrix_speed, bandwidth))) => {
+                    let is_matrix = graph.op_types().and_then(|types| types.get(op.index())) == Some("MatMul");
+                    let rate = if is_matrix { matrix_speed } else { target.speed };
+                    measured += (graph.ops(op) / rate).max(graph.bytes_moved(op).unwrap_or(0.0) / bandwidth);
+                }
             }
         }
         let count = self.on(device).len() + further.len();

@@ -2,26 +2,28 @@
 
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, OpId, OpSpec};
 
-/// Two published instances with ten ops on three unrelated processors: a processor of each kind, so that the cost of an
-/// op on a processor is its measured time on that kind. Sizes equal times, since the rate is 1.
+/// The processors of the published instances, and the classes that they are the only devices of.
+const PROCESSORS: [&str; 3] = ["p1", "p2", "p3"];
+
+/// Two published instances with ten ops on three unrelated processors: each is a CPU of a class of its own, so that the cost of
+/// an op on a processor is its measured time on that class. Sizes equal times, since the rate is 1.
 fn unrelated(times: [[f64; 3]; 10], edges: &[(u32, u32, u64)]) -> Instance {
     let mut builder = GraphBuilder::default();
     for (op, row) in times.iter().enumerate() {
         let outputs: Vec<u64> =
             edges.iter().filter(|edge| edge.0 as usize == op + 1).map(|&(_, _, bytes)| bytes).collect();
+        let times: Vec<(&str, f64)> = PROCESSORS.into_iter().zip(*row).collect();
         // The sources have no layers: these are for placers that go by them.
         let layer = Some(["first", "second", "third"][op / 4]);
-        builder.add_op(OpSpec { times: row.map(Some), layer, ..OpSpec::default() }, &outputs);
+        builder.add_op(OpSpec { times: &times, layer, ..OpSpec::default() }, &outputs);
     }
     for (position, &(source, target, _)) in edges.iter().enumerate() {
         let port = edges[..position].iter().filter(|edge| edge.0 == source).count();
         builder.add_edge(OpId(source - 1), port, OpId(target - 1)).unwrap();
     }
-    let devices = Kind::ALL
-        .into_iter()
-        .map(|kind| Device { name: kind.name().to_owned(), kind, memory_bytes: None, speed: 1.0 })
-        .collect();
-    let cluster = Cluster::new(devices, |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let device = |name: &str| Device { name: name.to_owned(), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };
+    let cluster = Cluster::new(PROCESSORS.map(device).into(), |_, _| Link { rate: 1.0, latency: 0.0 }).unwrap();
+    let cluster = cluster.with_classes(|device| PROCESSORS[device.index()]).unwrap();
     Instance::new(builder.build().unwrap(), cluster).unwrap()
 }
 

@@ -1,8 +1,10 @@
 //! Small random instances with everything that is legal: several outputs, parallel and control edges, ids that are no
-//! topological order, kinds, groups, layers, memory limits, measured times, latencies, overheads, costs of nothing, and many
-//! ties.
+//! topological order, kinds, groups, layers, memory limits, measured times, classes and rooflines of devices, latencies,
+//! overheads, costs of nothing, and many ties.
 
-use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec};
+use placebench_datasets::{
+    Cluster, Device, DeviceId, GraphBuilder, Instance, Kind, KindSet, Link, OpId, OpSpec, Roofline,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -26,6 +28,9 @@ impl Limits {
     }
 }
 
+/// The classes of devices with measured times.
+const CLASSES: [&str; 4] = ["cpu", "gpu", "tpu", "old_cpu"];
+
 const LAYERS: [&str; 3] = ["embedding", "lstm", "softmax"];
 
 #[derive(Clone, Debug)]
@@ -33,7 +38,7 @@ struct RawOp {
     cost: f64,
     memory: u64,
     kinds: u8,
-    times: [Option<f64>; 3],
+    times: [Option<f64>; 4],
     outputs: [u64; 2],
     layer: Option<usize>,
     id_key: u32,
@@ -45,6 +50,9 @@ struct RawDevice {
     speed: f64,
     memory: Option<u64>,
     op_overhead: f64,
+    /// Of a class of its own, if it is a CPU.
+    is_old: bool,
+    has_roofline: bool,
 }
 
 fn raw_op(exact: bool) -> impl Strategy<Value = RawOp> {
@@ -54,7 +62,7 @@ fn raw_op(exact: bool) -> impl Strategy<Value = RawOp> {
     let time = || prop_oneof![6 => Just(None), 1 => select(vec![0.0, 0.5, 2.0, 5.0]).prop_map(Some)];
     let size = || select(vec![0u64, 1, 5, 10, 33]);
     let layer = proptest::option::weighted(0.7, 0..LAYERS.len());
-    (cost, 0..12u64, kinds, [time(), time(), time()], [size(), size()], layer, any::<u32>()).prop_map(
+    (cost, 0..12u64, kinds, [time(), time(), time(), time()], [size(), size()], layer, any::<u32>()).prop_map(
         |(cost, memory, kinds, times, outputs, layer, id_key)| RawOp {
             cost,
             memory,
@@ -74,8 +82,17 @@ fn raw_device(memory: bool) -> impl Strategy<Value = RawDevice> {
         false => Just(None).boxed(),
     };
     let op_overhead = select(vec![0.0, 0.0, 0.0, 0.5, 2.0]);
-    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit, op_overhead)
-        .prop_map(|(kind, speed, memory, op_overhead)| RawDevice { kind, speed, memory, op_overhead })
+    let nature = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.1));
+    (kind, select(vec![1.0, 1.0, 2.0, 3.0, 7.0]), limit, op_overhead, nature).prop_map(
+        |(kind, speed, memory, op_overhead, (is_old, has_roofline))| RawDevice {
+            kind,
+            speed,
+            memory,
+            op_overhead,
+            is_old,
+            has_roofline,
+        },
+    )
 }
 
 /// Random instances; those that no placement can satisfy because of kinds are left out.
@@ -118,7 +135,19 @@ fn build(
     for op in &ops {
         let kinds = KindSet::from_bits(op.kinds)?;
         let layer = op.layer.map(|layer| LAYERS[layer]);
-        let spec = OpSpec { kinds, times: op.times, memory_bytes: op.memory, layer, ..OpSpec::cost(op.cost) };
+        let times: Vec<_> =
+            CLASSES.into_iter().zip(op.times).filter_map(|(class, time)| Some((class, time?))).collect();
+        let op_type = Some(if op.memory % 2 == 0 { "MatMul" } else { "Add" });
+        let bytes_moved = Some(2.0 * op.memory as f64);
+        let spec = OpSpec {
+            kinds,
+            times: &times,
+            memory_bytes: op.memory,
+            bytes_moved,
+            op_type,
+            layer,
+            ..OpSpec::cost(op.cost)
+        };
         builder.add_op(spec, &op.outputs);
     }
     for &(a, b, port) in edges {
@@ -149,5 +178,12 @@ fn build(
         Link { rate, latency }
     });
     let cluster = cluster.ok()?.with_op_overheads(|device| devices[device.index()].op_overhead);
-    Instance::new(builder.build().ok()?, cluster.ok()?).ok()
+    let class = |id: DeviceId| match &devices[id.index()] {
+        device if device.is_old && device.kind == Kind::Cpu => "old_cpu",
+        device => device.kind.class(),
+    };
+    let limits = Roofline { matrix_speed: Some(8.0), memory_bandwidth: Some(4.0) };
+    let roofline = |id: DeviceId| if devices[id.index()].has_roofline { limits } else { Roofline::NONE };
+    let cluster = cluster.ok()?.with_classes(class).ok()?.with_rooflines(roofline).ok()?;
+    Instance::new(builder.build().ok()?, cluster).ok()
 }

@@ -20,6 +20,10 @@
 //! memory = "16 GiB"              # unlimited if left out
 //! speed = 80
 //! op_overhead = 0.1              # instead of the one for all devices
+//! class = "gtx1080"              # whose measured times the devices have; default: cpu, gpu or tpu, as the kind
+//! matrix_speed = 300             # operations per time unit of products of matrices and convolutions; default: speed
+//! memory_bandwidth = 320         # bytes per time unit that ops read and write, or "320 GB/s"; default: no limit
+//! reached = 0.6                  # the share of speed, matrix_speed and memory_bandwidth that ops reach; default 1
 //!
 //! [link]                         # every pair that no [[pair]] names
 //! rate = 30                      # bytes per time unit, or "12 GB/s"
@@ -51,6 +55,10 @@
 //! rate = "16 GB/s"
 //! latency = "1 us"
 //! ```
+//!
+//! The time of an op on a device is the one measured for the device's class, if the graph has one. Otherwise it is
+//! max(operations / speed, bytes moved / memory_bandwidth), with `matrix_speed` for ops that matrix units do, where the graph
+//! says what its ops move and of which type they are. `op_overhead` is added to either.
 //!
 //! Quantities with units of time (`/s`, `us`) are for clusters whose time unit is the second.
 

@@ -26,14 +26,21 @@ use super::entry::{Format, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
 use crate::cluster::check_pairs;
-use crate::{Cluster, Device, Link};
+use crate::{Cluster, Device, Link, Roofline};
 
 /// The line of the table of formats.
 pub(super) static FORMAT: Format = Format {
     name: "cluster_csv",
     mark: Mark::Extensions(&["csv"]),
     title: "a row for each device, with its rates to the others",
-    lacks: &[Detail::OneWayLinks, Detail::Topology, Detail::SendOps, Detail::TransferOverheads],
+    lacks: &[
+        Detail::OneWayLinks,
+        Detail::Topology,
+        Detail::SendOps,
+        Detail::TransferOverheads,
+        Detail::DeviceClasses,
+        Detail::Rooflines,
+    ],
     options: &[],
     holds: Holds::Cluster {
         read: |path| read_cluster_csv(path),
@@ -129,7 +136,7 @@ fn link(row: &CsvRow<'_>, device: usize, other: usize, has_latency: bool) -> Res
 ///
 /// # Errors
 /// If the file cannot be written, or the cluster has what CSV cannot say: links that differ by direction, a topology,
-/// overheads of transfers, a cost of send ops.
+/// overheads of transfers, classes and rooflines of devices, a cost of send ops.
 pub fn write_cluster_csv(path: impl AsRef<Path>, cluster: &Cluster) -> Result<(), FormatError> {
     let path = path.as_ref();
     let beyond = if cluster.topology().is_some() {
@@ -138,6 +145,10 @@ pub fn write_cluster_csv(path: impl AsRef<Path>, cluster: &Cluster) -> Result<()
         Some("links that differ by direction")
     } else if cluster.device_ids().any(|device| cluster.transfer_overheads_from(device).is_some()) {
         Some("overheads of transfers")
+    } else if cluster.device_ids().any(|id| cluster.class(id) != cluster.device(id).kind.class()) {
+        Some("classes of devices")
+    } else if cluster.device_ids().any(|id| cluster.roofline(id) != Roofline::NONE) {
+        Some("rooflines of devices")
     } else {
         (cluster.send_ops() != 0.0).then_some("a cost of send ops")
     };

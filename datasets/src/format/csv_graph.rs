@@ -1,10 +1,10 @@
 //! Graphs as CSV, one row an op, after L §3.1.1: for people, spreadsheets and scripts.
 //!
 //! ```text
-//! id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,name,type,layer,cpu_seconds,gpu_seconds,tpu_seconds
-//! 0,,,8;16,30,0,ALL,split,Split,,,,
-//! 1,0:1;0,,4,50,64,GPU,w,MatMul,encoder,,0.002,
-//! 2,1;^0,1,,10,0,CPU|GPU,sum,Add,encoder,,,
+//! id,inputs,colocated,tensor_bytes,ops,memory_bytes,kinds,name,type,layer,cpu_seconds,h100_seconds
+//! 0,,,8;16,30,0,ALL,split,Split,,,
+//! 1,0:1;0,,4,50,64,GPU,w,MatMul,encoder,,0.002
+//! 2,1;^0,1,,10,0,CPU|GPU,sum,Add,encoder,,
 //! ```
 //!
 //! | column | content |
@@ -17,11 +17,13 @@
 //! | `memory_bytes` | resident memory (L: RAM demand); 0 if left out |
 //! | `kinds` | device constraint: `ALL`, `CPU`, `GPU`, `TPU`, or several joined by `\|`; `ALL` if left out |
 //! | `name`, `type`, `layer` | text; a name for every op or for none |
-//! | `cpu_seconds`, … | measured times, which replace `ops` on devices of that kind |
+//! | `bytes_moved` | bytes that the op reads from and writes to its device's memory; for every op or for none |
+//! | `cpu_seconds`, `h100_seconds`, … | measured times, which replace `ops` on devices of that class |
 //!
 //! Columns come in any order; all but the first five may be left out. Where L's files list outgoing edges too, these
 //! follow from the incoming ones here.
 
+use std::borrow::Cow;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
@@ -32,7 +34,8 @@ use super::csv_rows::{CsvRow, CsvRows, csv_error};
 use super::entry::{Format, GraphFile, Holds, Mark};
 use super::text::{Number, counted};
 use super::{Detail, FormatError, compressed};
-use crate::{Categories, DataflowGraph, GraphBuilder, GraphError, Kind, KindSet, OpId, OpSpec};
+use crate::measured_times::class_of_column;
+use crate::{Categories, DataflowGraph, GraphBuilder, GraphError, KindSet, OpId, OpSpec};
 
 /// The line of the table of formats.
 pub(super) static FORMAT: Format = Format {
@@ -47,7 +50,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 11] = [
     "id",
     "inputs",
     "colocated",
@@ -58,15 +61,11 @@ const COLUMNS: [&str; 13] = [
     "name",
     "type",
     "layer",
-    "cpu_seconds",
-    "gpu_seconds",
-    "tpu_seconds",
+    "bytes_moved",
 ];
 
 /// How many of [`COLUMNS`] must be there.
 const REQUIRED: usize = 5;
-
-const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
 
 /// Reads a graph from CSV; the columns are described [here](self).
 ///
@@ -86,7 +85,11 @@ pub fn read_csv(path: impl AsRef<Path>) -> Result<DataflowGraph, FormatError> {
 /// As [`read_csv`].
 pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGraph, FormatError> {
     let path = path.as_ref();
-    let mut rows = CsvRows::open(path, text, &COLUMNS, REQUIRED)?;
+    let mut rows = CsvRows::open(path, text, &COLUMNS, REQUIRED, |name| class_of_column(name).is_some())?;
+    let header = rows.header().to_vec();
+    let timed: Vec<(&str, &str)> =
+        header.iter().filter_map(|column| Some((class_of_column(column)?, column.as_str()))).collect();
+    let mut times = Vec::with_capacity(timed.len());
     let mut builder = GraphBuilder::default();
     let mut links = Links::default();
     let mut lines = Vec::new();
@@ -97,11 +100,16 @@ pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGrap
         lines.push(row.line as u32);
         let outputs: Vec<u64> =
             row.list("tensor_bytes").map(|size| row.parse("tensor_bytes", size)).collect::<Result<_, _>>()?;
+        times.clear();
+        for &(class, column) in &timed {
+            times.extend(row.value(column)?.map(|time| (class, time)));
+        }
         let spec = OpSpec {
             ops: row.required("ops", "a number")?,
             memory_bytes: row.value("memory_bytes")?.unwrap_or(0),
             kinds: row.value("kinds")?.unwrap_or(KindSet::ALL),
-            times: times(&row)?,
+            bytes_moved: row.value("bytes_moved")?,
+            times: &times,
             name: row.text("name"),
             op_type: row.text("type"),
             layer: row.text("layer"),
@@ -121,14 +129,6 @@ pub fn parse_csv(path: impl AsRef<Path>, text: impl Read) -> Result<DataflowGrap
         Some(op) => fault(op, error.to_string()),
         None => FormatError::file(path, error),
     })
-}
-
-fn times(row: &CsvRow<'_>) -> Result<[Option<f64>; 3], FormatError> {
-    let mut times = [None; 3];
-    for (time, column) in times.iter_mut().zip(SECONDS) {
-        *time = row.value(column)?;
-    }
-    Ok(times)
 }
 
 /// Edges and colocations, which may name ops of later rows.
@@ -196,24 +196,23 @@ pub fn write_csv(path: impl AsRef<Path>, graph: &DataflowGraph) -> Result<(), Fo
     write_file(path, |out| write_rows(out, graph).map_err(|error| csv_error(path, error)))
 }
 
-/// Which of [`COLUMNS`] a graph needs.
-fn columns(graph: &DataflowGraph) -> Vec<&'static str> {
+/// Those of [`COLUMNS`] that a graph needs, and its measured times.
+fn columns(graph: &DataflowGraph) -> Vec<Cow<'static, str>> {
     let needed = |column: &str| match column {
         "name" => graph.has_names(),
         "type" => graph.op_types().is_some(),
         "layer" => graph.layers().is_some(),
-        _ => SECONDS
-            .iter()
-            .position(|&seconds| seconds == column)
-            .is_none_or(|kind| graph.has_measured_times(Kind::ALL[kind])),
+        "bytes_moved" => graph.has_bytes_moved(),
+        _ => true,
     };
-    COLUMNS.into_iter().filter(|column| needed(column)).collect()
+    let seconds = graph.measured_times().iter().map(|times| Cow::Owned(times.column()));
+    COLUMNS.into_iter().filter(|column| needed(column)).map(Cow::Borrowed).chain(seconds).collect()
 }
 
 fn write_rows(out: impl Write, graph: &DataflowGraph) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(out);
     let columns = columns(graph);
-    writer.write_record(&columns)?;
+    writer.write_record(columns.iter().map(|column| column.as_bytes()))?;
     let mut cells = Vec::new();
     for op in graph.op_ids() {
         cells.clear();
@@ -246,9 +245,10 @@ fn cell(graph: &DataflowGraph, op: OpId, column: &str) -> String {
         "name" => graph.name(op).unwrap_or("").to_owned(),
         "type" => label(graph.op_types()),
         "layer" => label(graph.layers()),
+        "bytes_moved" => graph.bytes_moved(op).map_or_else(String::new, |bytes| Number(bytes).to_string()),
         seconds => {
-            let kind = SECONDS.iter().position(|&column| column == seconds);
-            let time = kind.and_then(|kind| graph.measured_time(op, Kind::ALL[kind]));
+            let times = class_of_column(seconds).and_then(|class| graph.measured_on(class));
+            let time = times.and_then(|times| times.of(op));
             time.map_or_else(String::new, |time| Number(time).to_string())
         }
     }

@@ -20,11 +20,18 @@ pub(crate) struct CsvRows<'a, R> {
 }
 
 impl<'a, R: Read> CsvRows<'a, R> {
-    /// Reads the header line: it may have the `columns` in any order and must have the first `required` of them.
-    pub(crate) fn open(path: &'a Path, text: R, columns: &[&str], required: usize) -> Result<Self, FormatError> {
+    /// Reads the header line: it may have the `columns` in any order and must have the first `required` of them. It may also
+    /// have those whose names `is_other` knows.
+    pub(crate) fn open(
+        path: &'a Path,
+        text: R,
+        columns: &[&str],
+        required: usize,
+        is_other: impl Fn(&str) -> bool,
+    ) -> Result<Self, FormatError> {
         let this = Self::open_any(path, text)?;
         for name in &this.header {
-            if !columns.contains(&name.as_str()) {
+            if !columns.contains(&name.as_str()) && !is_other(name) {
                 let error = FormatError::at_line(path, 1, format!("unknown column '{name}'"));
                 return Err(error.remedy(did_you_mean(name, columns.iter().copied())));
             }

@@ -27,6 +27,8 @@ pub enum Detail {
     Kinds,
     /// Measured times.
     Times,
+    /// Bytes that ops read from and write to their device's memory.
+    BytesMoved,
     /// Colocation groups.
     Colocation,
     /// Which end of an edge produces and which consumes.
@@ -65,6 +67,10 @@ pub enum Detail {
     SendOps,
     /// What transfers cost their ends.
     TransferOverheads,
+    /// Classes of devices, by which graphs give measured times.
+    DeviceClasses,
+    /// Speeds of matrix units and bandwidths of memories.
+    Rooflines,
 }
 
 impl fmt::Display for Detail {
@@ -81,6 +87,7 @@ impl fmt::Display for Detail {
             Self::Memory => "resident memory",
             Self::Kinds => "device kinds",
             Self::Times => "measured times",
+            Self::BytesMoved => "bytes moved",
             Self::Colocation => "colocation",
             Self::Direction => "direction",
             Self::Tensors => "tensors",
@@ -100,6 +107,8 @@ impl fmt::Display for Detail {
             Self::Topology => "topology",
             Self::SendOps => "send_ops",
             Self::TransferOverheads => "overheads of transfers",
+            Self::DeviceClasses => "classes of devices",
+            Self::Rooflines => "rooflines of devices",
         })
     }
 }

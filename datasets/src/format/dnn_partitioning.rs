@@ -154,6 +154,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
     let mut colours: HashMap<i64, OpId> = HashMap::new();
     for ((node, size), label) in file.nodes.iter().zip(&sizes).zip(&labels) {
         let id = node.id.to_string();
+        let times = [("cpu", node.cpu_latency), ("gpu", node.fpga_latency)];
         let spec = OpSpec {
             ops: node.cpu_latency,
             memory_bytes: bytes(node.size).ok_or_else(|| {
@@ -163,7 +164,8 @@ fn read(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
                 true => [Kind::Cpu, Kind::Gpu].into_iter().collect(),
                 false => KindSet::only(Kind::Cpu),
             },
-            times: [Some(node.cpu_latency), node.supported_on_fpga.then_some(node.fpga_latency), None],
+            bytes_moved: None,
+            times: if node.supported_on_fpga { &times } else { &times[..1] },
             name: Some(if named { node.name.as_str() } else { id.as_str() }),
             op_type: None,
             layer: label.as_deref(),

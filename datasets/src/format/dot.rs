@@ -3,6 +3,7 @@
 //! Beside the attributes that draw, nodes and edges have those of [`values`](super::values), where `size` is the cost of an
 //! op and the bytes of an edge, as SimGrid reads them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -54,7 +55,7 @@ const COLOURS: [&str; 12] = [
 pub struct Dot<'a> {
     graph: &'a DataflowGraph,
     placed: Option<(&'a Placement, &'a Cluster)>,
-    header: &'a [(&'static str, Value)],
+    header: &'a [(Cow<'static, str>, Value)],
 }
 
 impl<'a> Dot<'a> {
@@ -169,9 +170,9 @@ fn colour(device: DeviceId) -> &'static str {
 }
 
 /// `, name="value"` for each, with SimGrid's name for costs and bytes.
-fn fmt_values(f: &mut fmt::Formatter<'_>, values: Vec<(&'static str, Value)>) -> fmt::Result {
+fn fmt_values(f: &mut fmt::Formatter<'_>, values: Vec<(Cow<'static, str>, Value)>) -> fmt::Result {
     for (name, value) in values {
-        let name = match name {
+        let name = match &*name {
             "ops" | "bytes" => "size",
             "name" => dot_read::OP_NAME,
             other => other,

@@ -1,5 +1,6 @@
 //! GEXF 1.3, for Gephi.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -21,8 +22,8 @@ pub(super) static FORMAT: Format = Format {
 
 fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
     let io = |error| FormatError::io(path, error);
-    let attributes = |values: Vec<(&str, Value)>| -> Result<String, FormatError> {
-        let one = |(name, value): (&str, Value)| {
+    let attributes = |values: Vec<(Cow<'_, str>, Value)>| -> Result<String, FormatError> {
+        let one = |(name, value): (Cow<'_, str>, Value)| {
             Ok(format!("<attvalue for=\"{name}\" value=\"{}\"/>", xml::escaped(path, &value.text())?))
         };
         let values: String = values.into_iter().map(one).collect::<Result<_, FormatError>>()?;
@@ -38,7 +39,7 @@ fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(),
         )
         .map_err(io)?;
         writeln!(out, "<graph defaultedgetype=\"directed\" mode=\"static\">").map_err(io)?;
-        for (of, types) in [("node", values::node_types()), ("edge", values::edge_types())] {
+        for (of, types) in [("node", values::node_types(graph)), ("edge", values::edge_types())] {
             writeln!(out, "<attributes class=\"{of}\">").map_err(io)?;
             for (name, example) in types {
                 let of_type = match example {

@@ -1,5 +1,6 @@
 //! GraphML, as NetworkX, igraph, yEd and Gephi read it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -105,8 +106,8 @@ impl Keys<'_> {
 
 fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {
     let io = |error| FormatError::io(path, error);
-    let data = |what: char, values: Vec<(&str, Value)>| -> Result<String, FormatError> {
-        let one = |(name, value): (&str, Value)| {
+    let data = |what: char, values: Vec<(Cow<'_, str>, Value)>| -> Result<String, FormatError> {
+        let one = |(name, value): (Cow<'_, str>, Value)| {
             Ok(format!("<data key=\"{what}_{name}\">{}</data>", xml::escaped(path, &value.text())?))
         };
         values.into_iter().map(one).collect()
@@ -117,7 +118,7 @@ fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(),
         writeln!(out, "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">").map_err(io)?;
         for (mark, of, types) in [
             ('g', "graph", values::header_types()),
-            ('n', "node", values::node_types()),
+            ('n', "node", values::node_types(graph)),
             ('e', "edge", values::edge_types()),
         ] {
             for (name, example) in types {

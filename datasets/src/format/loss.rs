@@ -7,15 +7,16 @@ use super::detail::Detail;
 use super::entry::{Format, Holds};
 use super::undirected::Undirected;
 use super::{GraphHeader, Units};
-use crate::{DataflowGraph, Kind, KindSet, Kinds, OpId};
+use crate::{DataflowGraph, KindSet, Kinds, OpId};
 
 /// What every undirected view of a dataflow graph loses, whatever the format.
-const VIEW: [Detail; 13] = [
+const VIEW: [Detail; 14] = [
     Detail::Direction,
     Detail::Kinds,
     Detail::Memory,
     Detail::Colocation,
     Detail::Times,
+    Detail::BytesMoved,
     Detail::Names,
     Detail::Types,
     Detail::Layers,
@@ -86,7 +87,8 @@ fn loss(detail: Detail, header: &GraphHeader, graph: &DataflowGraph) -> Option<L
         Detail::Layers => ops(&|op| graph.layers().is_some_and(|layers| layers.get(op.index()).is_some())),
         Detail::Memory => ops(&|op| graph.memory_bytes(op) > 0),
         Detail::Kinds => ops(&|op| graph.kinds(op) != KindSet::ALL),
-        Detail::Times => ops(&|op| Kind::ALL.iter().any(|&kind| graph.measured_time(op, kind).is_some())),
+        Detail::Times => ops(&|op| graph.measured_times().iter().any(|times| times.of(op).is_some())),
+        Detail::BytesMoved => whole(graph.has_bytes_moved()),
         Detail::Colocation => ops(&|op| graph.colocation().group_of(op).is_some()),
         Detail::Direction => some(graph.edge_count(), "edge"),
         Detail::Tensors => some(graph.tensor_count(), "tensor"),
@@ -115,7 +117,9 @@ fn loss(detail: Detail, header: &GraphHeader, graph: &DataflowGraph) -> Option<L
         | Detail::OneWayLinks
         | Detail::Topology
         | Detail::SendOps
-        | Detail::TransferOverheads => None,
+        | Detail::TransferOverheads
+        | Detail::DeviceClasses
+        | Detail::Rooflines => None,
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! The reader takes `links` instead of `edges`, too, as NetworkX before 3.6 writes them.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -105,7 +106,7 @@ fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(),
 }
 
 /// `, "name": value` for each.
-fn fields(values: Vec<(&'static str, Value)>) -> String {
+fn fields(values: Vec<(Cow<'static, str>, Value)>) -> String {
     let json = |value| match value {
         Value::Text(text) => json::quoted(&text),
         other => other.text(),

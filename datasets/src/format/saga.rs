@@ -33,6 +33,7 @@ pub(super) static GRAPH: Format = Format {
         Detail::Memory,
         Detail::Kinds,
         Detail::Times,
+        Detail::BytesMoved,
         Detail::Colocation,
         Detail::ControlEdges,
         Detail::ParallelEdges,

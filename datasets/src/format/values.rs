@@ -17,6 +17,7 @@
 //!
 //! An edge with neither is a control edge.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::path::Path;
@@ -25,9 +26,9 @@ use std::str::FromStr;
 use super::entry::GraphFile;
 use super::text::Number;
 use super::{FormatError, GraphHeader, Units};
-use crate::{DataflowGraph, Edge, GraphBuilder, Kind, KindSet, Kinds, OpId, OpSpec};
+use crate::measured_times::class_of_column;
+use crate::{DataflowGraph, Edge, GraphBuilder, KindSet, Kinds, OpId, OpSpec};
 
-const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
 const COSTS: [&str; 5] = ["ops", "size", "work_weight", "weight", "Weight"];
 const BYTES: [&str; 5] = ["bytes", "size", "comm_weight", "weight", "Weight"];
 const HEADER: [&str; 8] = ["name", "title", "licence", "kinds", "units_ops", "units_time", "units_bytes", "provenance"];
@@ -50,38 +51,44 @@ impl Value {
     }
 }
 
-/// Which values nodes may have, each with an example of its type, for formats that declare them.
-pub(super) fn node_types() -> Vec<(&'static str, Value)> {
+/// The values that nodes may have beside measured times, each with an example of its type.
+fn plain_node_types() -> Vec<(&'static str, Value)> {
     let text = || Value::Text(String::new());
     let mut types = vec![("ops", Value::Real(0.0)), ("memory_bytes", Value::Whole(0)), ("outputs", text())];
     types.extend(["kinds", "name", "type", "layer"].map(|name| (name, text())));
     types.push(("colocation", Value::Whole(0)));
-    types.extend(SECONDS.map(|name| (name, Value::Real(0.0))));
+    types.push(("bytes_moved", Value::Real(0.0)));
     types
 }
 
+/// Which values the nodes of a graph may have, each with an example of its type, for formats that declare them.
+pub(super) fn node_types(graph: &DataflowGraph) -> Vec<(Cow<'static, str>, Value)> {
+    let seconds = graph.measured_times().iter().map(|times| (Cow::Owned(times.column()), Value::Real(0.0)));
+    plain_node_types().into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).chain(seconds).collect()
+}
+
 /// Which values edges may have.
-pub(super) fn edge_types() -> Vec<(&'static str, Value)> {
-    vec![("port", Value::Whole(0)), ("bytes", Value::Whole(0))]
+pub(super) fn edge_types() -> Vec<(Cow<'static, str>, Value)> {
+    vec![("port".into(), Value::Whole(0)), ("bytes".into(), Value::Whole(0))]
 }
 
 /// Which values a graph may have.
-pub(super) fn header_types() -> Vec<(&'static str, Value)> {
-    HEADER.map(|name| (name, Value::Text(String::new()))).to_vec()
+pub(super) fn header_types() -> Vec<(Cow<'static, str>, Value)> {
+    HEADER.map(|name| (name.into(), Value::Text(String::new()))).to_vec()
 }
 
 /// The values of an op, without defaults.
-pub(super) fn of_op(graph: &DataflowGraph, op: OpId) -> Vec<(&'static str, Value)> {
-    let mut values = vec![("ops", Value::Real(graph.ops(op)))];
+pub(super) fn of_op(graph: &DataflowGraph, op: OpId) -> Vec<(Cow<'static, str>, Value)> {
+    let mut values = vec![("ops".into(), Value::Real(graph.ops(op)))];
     if graph.memory_bytes(op) > 0 {
-        values.push(("memory_bytes", Value::Whole(graph.memory_bytes(op))));
+        values.push(("memory_bytes".into(), Value::Whole(graph.memory_bytes(op))));
     }
     let outputs: Vec<_> = graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor).to_string()).collect();
     if !outputs.is_empty() {
-        values.push(("outputs", Value::Text(outputs.join(";"))));
+        values.push(("outputs".into(), Value::Text(outputs.join(";"))));
     }
     if graph.kinds(op) != KindSet::ALL {
-        values.push(("kinds", Value::Text(graph.kinds(op).to_string())));
+        values.push(("kinds".into(), Value::Text(graph.kinds(op).to_string())));
     }
     let label =
         |labels: Option<&crate::Categories>| labels.and_then(|labels| labels.get(op.index())).map(str::to_owned);
@@ -90,26 +97,27 @@ pub(super) fn of_op(graph: &DataflowGraph, op: OpId) -> Vec<(&'static str, Value
         ("type", label(graph.op_types())),
         ("layer", label(graph.layers())),
     ] {
-        values.extend(text.map(|text| (name, Value::Text(text))));
+        values.extend(text.map(|text| (name.into(), Value::Text(text))));
     }
     if let Some(group) = graph.colocation().group_of(op) {
-        values.push(("colocation", Value::Whole(u64::from(group.0))));
+        values.push(("colocation".into(), Value::Whole(u64::from(group.0))));
     }
-    for (kind, name) in Kind::ALL.into_iter().zip(SECONDS) {
-        values.extend(graph.measured_time(op, kind).map(|time| (name, Value::Real(time))));
+    values.extend(graph.bytes_moved(op).map(|bytes| ("bytes_moved".into(), Value::Real(bytes))));
+    for times in graph.measured_times() {
+        values.extend(times.of(op).map(|time| (times.column().into(), Value::Real(time))));
     }
     values
 }
 
 /// The values of an edge: none for a control edge.
-pub(super) fn of_edge(graph: &DataflowGraph, edge: Edge) -> Vec<(&'static str, Value)> {
+pub(super) fn of_edge(graph: &DataflowGraph, edge: Edge) -> Vec<(Cow<'static, str>, Value)> {
     let Some(tensor) = edge.tensor else { return Vec::new() };
     let port = graph.port(tensor) as u64;
-    vec![("port", Value::Whole(port)), ("bytes", Value::Whole(graph.tensor_bytes(tensor)))]
+    vec![("port".into(), Value::Whole(port)), ("bytes".into(), Value::Whole(graph.tensor_bytes(tensor)))]
 }
 
 /// The values of a header, without defaults.
-pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(&'static str, Value)>, FormatError> {
+pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(Cow<'static, str>, Value)>, FormatError> {
     let provenance = match header.provenance.is_empty() {
         true => String::new(),
         false => toml::to_string(&header.provenance).map_err(|error| FormatError::item(path, "provenance", error))?,
@@ -127,7 +135,7 @@ pub(super) fn of_header(path: &Path, header: &GraphHeader) -> Result<Vec<(&'stat
         provenance,
     ];
     let values = HEADER.into_iter().zip(texts).filter(|(_, text)| !text.is_empty());
-    Ok(values.map(|(name, text)| (name, Value::Text(text))).collect())
+    Ok(values.map(|(name, text)| (name.into(), Value::Text(text))).collect())
 }
 
 /// The header that some values say.
@@ -265,9 +273,12 @@ impl Described {
                     return Err(part.fault("has no cost, but others have").remedy("give every node 'ops', or none"));
                 }
             };
-            let mut times = [None; 3];
-            for (time, name) in times.iter_mut().zip(SECONDS) {
-                *time = part.real(name)?;
+            let mut times: Vec<(&str, f64)> = Vec::new();
+            for (name, _) in &node.values.0 {
+                if let Some(class) = class_of_column(name).filter(|class| times.iter().all(|(other, _)| other != class))
+                {
+                    times.extend(part.real(name)?.map(|time| (class, time)));
+                }
             }
             let spec = OpSpec {
                 ops,
@@ -276,7 +287,8 @@ impl Described {
                     Some(text) => part.parse("kinds", text, "ALL, or some of CPU, GPU, TPU joined by '|'")?,
                     None => KindSet::ALL,
                 },
-                times,
+                bytes_moved: part.real("bytes_moved")?,
+                times: &times,
                 name: if named { node.values.get("name") } else { (!counted).then_some(node.id.as_str()) },
                 op_type: node.values.get("type").or_else(|| node.values.get("op_type")),
                 layer: node.values.get("layer"),
@@ -346,8 +358,11 @@ impl Described {
 
     /// The names of values that mean nothing here.
     fn ignored(&self) -> Option<String> {
-        let known: BTreeSet<&str> = node_types().into_iter().chain(edge_types()).map(|(name, _)| name).collect();
-        let is_known = |name: &str| known.contains(name) || COSTS.contains(&name) || BYTES.contains(&name);
+        let types = plain_node_types().into_iter().map(|(name, _)| Cow::Borrowed(name));
+        let known: BTreeSet<Cow<'_, str>> = types.chain(edge_types().into_iter().map(|(name, _)| name)).collect();
+        let is_known = |name: &str| {
+            known.contains(name) || class_of_column(name).is_some() || COSTS.contains(&name) || BYTES.contains(&name)
+        };
         let values = self.nodes.iter().map(|node| &node.values).chain(self.links.iter().map(|link| &link.values));
         let names = values.flat_map(|values| &values.0).map(|(name, _)| name.as_str());
         let ignored: BTreeSet<&str> = names.filter(|name| !is_known(name) && *name != "op_type").collect();

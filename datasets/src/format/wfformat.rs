@@ -42,6 +42,7 @@ pub(super) static FORMAT: Format = Format {
         Detail::Memory,
         Detail::Kinds,
         Detail::Times,
+        Detail::BytesMoved,
         Detail::Colocation,
         Detail::RepeatedInputs,
     ],

@@ -103,7 +103,7 @@ impl<'a, W: Write + Send> EdgeSink<'a, W> {
         let out = match format {
             EdgeFormat::Parquet => {
                 let notes = [(VERTICES, vertices.to_string())];
-                Out::Parquet(Box::new(TableWriter::on(path, out, EDGES.iter().collect(), GROUP_ROWS, &notes)?))
+                Out::Parquet(Box::new(TableWriter::on(path, out, EDGES.to_vec(), GROUP_ROWS, &notes)?))
             }
             EdgeFormat::Binary => {
                 let mut out = digesting(out);
@@ -278,7 +278,7 @@ pub fn write_op_part(
     content: impl FnOnce(&mut OpSink<'_>) -> Result<(), FormatError>,
 ) -> Result<String, FormatError> {
     to_target(target, |path, out| {
-        let mut sink = OpSink(TableWriter::on(path, out, OPS.iter().collect(), GROUP_ROWS, &[])?);
+        let mut sink = OpSink(TableWriter::on(path, out, OPS.to_vec(), GROUP_ROWS, &[])?);
         content(&mut sink)?;
         Ok(sink.0.end()?.1)
     })

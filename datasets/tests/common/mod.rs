@@ -24,11 +24,15 @@ struct RandomOp {
     memory_bytes: u64,
     kinds: u8,
     group: Option<u8>,
-    times: [Option<f64>; 3],
+    bytes_moved: f64,
+    times: Vec<(&'static str, f64)>,
     op_type: Option<String>,
     layer: Option<String>,
     outputs: Vec<u64>,
 }
+
+/// Classes of devices: those of the kinds, and others.
+const CLASSES: [&str; 5] = ["cpu", "gpu", "tpu", "h100_sxm", "a"];
 
 prop_compose! {
     fn op(times: bool)(
@@ -36,14 +40,16 @@ prop_compose! {
         memory_bytes in any::<u64>(),
         kinds in 1u8..8,
         group in proptest::option::weighted(0.3, 0u8..4),
-        times in proptest::array::uniform3(proptest::option::weighted(if times { 0.5 } else { 0.01 }, cost())),
+        bytes_moved in cost(),
+        times in proptest::array::uniform5(proptest::option::weighted(if times { 0.5 } else { 0.01 }, cost())),
         op_type in proptest::option::of(prop_oneof!["MatMul", "Add", label()]),
         layer in proptest::option::weighted(0.2, label()),
         outputs in proptest::collection::vec(any::<u64>(), 0..4),
     ) -> RandomOp {
         // Members of a group have the CPU in common.
         let kinds = if group.is_some() { kinds | 1 } else { kinds };
-        RandomOp { ops, memory_bytes, kinds, group, times, op_type, layer, outputs }
+        let times = CLASSES.into_iter().zip(times).filter_map(|(class, time)| Some((class, time?))).collect();
+        RandomOp { ops, memory_bytes, kinds, group, bytes_moved, times, op_type, layer, outputs }
     }
 }
 
@@ -55,7 +61,7 @@ prop_compose! {
         // One tensor an op and ids in topological order, as generators make them; at 2 without control edges too.
         plain in 0..3,
         names in any::<bool>(),
-        types in any::<bool>(),
+        [types, moves] in any::<[bool; 2]>(),
         edges in proptest::collection::vec((any::<usize>(), any::<usize>(), any::<usize>(), any::<bool>()), 0..40),
         name in label(),
         order in any::<u64>(),
@@ -73,7 +79,8 @@ prop_compose! {
                     ops: op.ops,
                     memory_bytes: op.memory_bytes,
                     kinds: KindSet::from_bits(op.kinds).unwrap(),
-                    times: op.times,
+                    bytes_moved: moves.then_some(op.bytes_moved),
+                    times: &op.times,
                     name: names.then_some(name.as_str()),
                     op_type: op.op_type.as_deref().filter(|_| types),
                     layer: op.layer.as_deref().filter(|_| types),

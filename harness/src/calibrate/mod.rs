@@ -157,14 +157,14 @@ impl Calibration {
         of: &MeasuredGraph,
         graph: &DataflowGraph,
     ) -> Result<DataflowGraph, CalibrationError> {
-        let mut names: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+        let mut names: BTreeMap<&'static str, Vec<&str>> = BTreeMap::new();
         for device in &measured.devices {
-            if let Ok(kind) = device.kind.to_uppercase().parse() {
-                names.entry(kind).or_default().push(&device.name);
+            if let Ok(kind) = device.kind.parse::<Kind>() {
+                names.entry(kind.class()).or_default().push(&device.name);
             }
         }
         let mut timed = graph.clone();
-        for (kind, names) in names {
+        for (class, names) in names {
             let time = |op: &Option<usize>| match op {
                 None => Some(0.0),
                 Some(equation) => {
@@ -172,7 +172,7 @@ impl Calibration {
                     mean(names.iter().filter_map(|&name| times.get(name)).copied())
                 }
             };
-            timed = timed.with_measured_times(kind, of.ops.iter().map(time).collect())?;
+            timed = timed.with_measured_times(class, of.ops.iter().map(time).collect())?;
         }
         Ok(timed)
     }
@@ -340,7 +340,8 @@ mod tests {
         let graph = builder.build().unwrap();
         let measured = measured();
         let timed = Calibration::timed(&measured, &measured.graphs[0], &graph).unwrap();
-        let times: Vec<_> = timed.op_ids().map(|op| timed.measured_time(op, Kind::Cpu)).collect();
+        let on_cpu = timed.measured_on("cpu").unwrap();
+        let times: Vec<_> = timed.op_ids().map(|op| on_cpu.of(op)).collect();
         assert_eq!(times, [Some(0.0), Some(0.01), Some(0.001)]);
         assert!(
             Calibration::timed(&measured, &MeasuredGraph { ops: vec![None], ..measured.graphs[0].clone() }, &graph)

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! instance.json    seed, time limit, how many of everything, what a send op costs, the memory rule
-//! ops.csv          id,name,type,layer,unit,kinds,ops,memory_bytes,cpu_time,gpu_time,tpu_time
+//! ops.csv          id,name,type,layer,unit,kinds,ops,memory_bytes,cpu_time,gpu_time,tpu_time, and of further classes
 //! units.csv        id,ops,kinds,demand_bytes
 //! tensors.csv      id,producer,port,bytes
 //! edges.csv        source,target,tensor,bytes
-//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead
+//! devices.csv      id,name,kind,memory_bytes,speed,peak_limit_bytes,op_overhead,class
 //! links.csv        from,to,rate,latency,send_overhead,send_overhead_per_byte,receive_overhead,receive_overhead_per_byte
 //! ```
 //!
@@ -163,8 +163,7 @@ fn ops(instance: &Instance) -> PolarsResult<DataFrame> {
         let text = |op: placebench_datasets::OpId| labels?.get(op.index()).map(str::to_owned);
         graph.op_ids().map(text).collect()
     };
-    let times = |kind: Kind| -> Vec<Option<f64>> { graph.op_ids().map(|op| graph.measured_time(op, kind)).collect() };
-    let columns = vec![
+    let mut columns = vec![
         column("id", graph.op_ids().map(|op| op.0).collect::<Vec<_>>()),
         column("name", graph.op_ids().map(|op| graph.name(op).map(str::to_owned)).collect::<Vec<_>>()),
         column("type", label(graph.op_types())),
@@ -173,11 +172,40 @@ fn ops(instance: &Instance) -> PolarsResult<DataFrame> {
         column("kinds", graph.op_ids().map(|op| kinds_text(graph.kinds(op))).collect::<Vec<_>>()),
         column("ops", graph.op_ids().map(|op| graph.ops(op)).collect::<Vec<_>>()),
         column("memory_bytes", graph.op_ids().map(|op| graph.memory_bytes(op)).collect::<Vec<_>>()),
-        column("cpu_time", times(Kind::Cpu)),
-        column("gpu_time", times(Kind::Gpu)),
-        column("tpu_time", times(Kind::Tpu)),
     ];
+    let labels = class_labels(instance);
+    let given = |class: usize| -> Vec<Option<f64>> {
+        graph.op_ids().map(|op| instance.classes().all()[class].given_time(op)).collect()
+    };
+    // Those of the kinds are always there, so that a program need not ask which there are.
+    for kind in Kind::ALL {
+        let class = labels.iter().position(|label| label == kind.class());
+        let times = class.map_or_else(|| vec![None; graph.op_count()], given);
+        columns.push(column(&format!("{}_time", kind.class()), times));
+    }
+    let is_kind = |label: &str| Kind::ALL.iter().any(|kind| kind.class() == label);
+    for (class, label) in labels.iter().enumerate().filter(|(_, label)| !is_kind(label)) {
+        if instance.classes().all()[class].has_given_times() {
+            columns.push(column(&format!("{label}_time"), given(class)));
+        }
+    }
     frame(graph.op_count(), columns)
+}
+
+/// What the folder calls each class of devices: as the cluster does if it has given times, else as its kind; each by a name
+/// of its own.
+fn class_labels(instance: &Instance) -> Vec<String> {
+    let classes = instance.classes().all();
+    let mut labels = vec![String::new(); classes.len()];
+    for given in [true, false] {
+        for (class, of) in classes.iter().enumerate().filter(|(_, of)| of.has_given_times() == given) {
+            let name = if given { instance.cluster().class(of.devices[0]) } else { of.kind.class() };
+            let numbered = (2..).map(|number| format!("{name}_{number}"));
+            let free = std::iter::once(name.to_owned()).chain(numbered).find(|label| !labels.contains(label));
+            labels[class] = free.unwrap_or_default();
+        }
+    }
+    labels
 }
 
 fn units(instance: &Instance) -> PolarsResult<DataFrame> {
@@ -219,6 +247,8 @@ fn edges(instance: &Instance) -> PolarsResult<DataFrame> {
 fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
     let cluster = instance.cluster();
     let devices = cluster.devices();
+    let labels = class_labels(instance);
+    let class = |device| labels[instance.classes().number(device)].clone();
     let columns = vec![
         column("id", cluster.device_ids().map(|device| device.0).collect::<Vec<_>>()),
         column("name", devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>()),
@@ -228,6 +258,7 @@ fn devices(instance: &Instance) -> PolarsResult<DataFrame> {
         // What placers see, above, is unlimited under the rule `peak`: this is what the run is held to.
         column("peak_limit_bytes", cluster.device_ids().map(|device| instance.peak_limit(device)).collect::<Vec<_>>()),
         column("op_overhead", cluster.op_overheads()),
+        column("class", cluster.device_ids().map(class).collect::<Vec<_>>()),
     ];
     frame(devices.len(), columns)
 }

@@ -66,7 +66,7 @@ mod tests {
     fn chain(ops: f64, bytes: &[u64]) -> DataflowGraph {
         let mut builder = GraphBuilder::default();
         for &bytes in bytes {
-            builder.add_op(OpSpec { times: [Some(ops), None, None], ..OpSpec::cost(1.0) }, &[bytes]);
+            builder.add_op(OpSpec { times: &[("cpu", ops)], ..OpSpec::cost(1.0) }, &[bytes]);
         }
         for op in 1..bytes.len() as u32 {
             builder.add_edge(OpId(op - 1), 0, OpId(op)).unwrap();
@@ -85,7 +85,7 @@ mod tests {
             let bytes = |graph: &DataflowGraph, op| graph.tensor_bytes(graph.output(OpId(op), 0).unwrap()) as f64;
             assert!((bytes(&scaled, 1) / bytes(&scaled, 0) - 3.0).abs() < 0.01);
             // Measured times are kept.
-            assert_eq!(scaled.measured_time(OpId(0), Kind::Cpu), Some(5000.0));
+            assert_eq!(scaled.measured_on("cpu").unwrap().of(OpId(0)), Some(5000.0));
         }
     }
 

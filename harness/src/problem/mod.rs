@@ -7,7 +7,7 @@ mod graph;
 
 use std::sync::Arc;
 
-use placebench_datasets::{Cluster, DataflowGraph, Instance, Kind, MemoryRule, format::GraphHeader};
+use placebench_datasets::{Cluster, DataflowGraph, Instance, MemoryRule, format::GraphHeader};
 
 pub use ccr::scale_to_ccr;
 pub use cluster::{AddedOverheads, ClusterEntry};
@@ -84,7 +84,7 @@ impl Problem {
 /// The unit of an instance's times: the graph's own where its times were measured, else the second where the cluster counts in
 /// seconds, else L's execution unit (EU), which is operations divided by operations per unit.
 fn time_unit<'a>(header: &'a GraphHeader, graph: &DataflowGraph, cluster: &Cluster) -> &'a str {
-    if Kind::ALL.into_iter().any(|kind| graph.has_measured_times(kind)) {
+    if !graph.measured_times().is_empty() {
         &header.units.time
     } else if cluster.is_in_seconds() {
         "seconds"

@@ -10,7 +10,9 @@ mod records;
 mod transfers;
 mod violation;
 
-use placebench_datasets::{Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time, is_equal, is_less};
+use placebench_datasets::{
+    Cluster, DataflowGraph, DeviceId, Instance, OpId, Placement, Time, is_equal, is_less, is_matrix_op,
+};
 
 pub use demands::{Demands, TransferLaw};
 pub use records::{OpRecord, Records, Route, RouteRecord};
@@ -157,10 +159,10 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         for op in self.graph.op_ids() {
-            let device = self.cluster.device(self.device_of(op));
-            let alone = match self.graph.measured_time(op, device.kind) {
+            let class = self.cluster.class(self.device_of(op));
+            let alone = match self.graph.measured_on(class).and_then(|times| times.of(op)) {
                 Some(time) => time,
-                None => self.graph.ops(op) / device.speed,
+                None => self.unmeasured_time(op),
             };
             let expected = alone + self.cluster.op_overhead(self.device_of(op));
             let (start, end) = (self.start[op.index()], self.end[op.index()]);
@@ -170,6 +172,22 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Time of an op on its device where none was measured: operations or bytes, whichever takes longer.
+    fn unmeasured_time(&self, op: OpId) -> Time {
+        let device = self.device_of(op);
+        let (speed, roofline) = (self.cluster.device(device).speed, self.cluster.roofline(device));
+        let op_type = self.graph.op_types().and_then(|types| types.get(op.index()));
+        let rate = match (roofline.matrix_speed, op_type) {
+            (Some(matrix_speed), Some(op_type)) if is_matrix_op(op_type) => matrix_speed,
+            _ => speed,
+        };
+        let computing = self.graph.ops(op) / rate;
+        match (self.graph.bytes_moved(op), roofline.memory_bandwidth) {
+            (Some(bytes), Some(bandwidth)) => computing.max(bytes / bandwidth),
+            _ => computing,
+        }
     }
 
     fn check_constraints(&self) -> Result<(), Violation> {

@@ -54,7 +54,7 @@ fn real(graph: &Real, costs: Costs) -> Problem {
         };
         let free = is_free(&mut ops);
         let whole = |cost: f64, unit: f64| if free { 0.0 } else { (cost / unit).ceil() * unit };
-        op.times = op.times.map(|time| time.map(|time| whole(time, unit)));
+        op.times.iter_mut().for_each(|(_, time)| *time = whole(*time, unit));
         op.ops = whole(op.ops, 100.0 * unit);
         for bytes in &mut op.outputs {
             *bytes = if is_free(&mut tensors) { 0 } else { bytes.div_ceil(4096) * 4096 };

@@ -207,7 +207,8 @@ pub(crate) fn simulate(instance: &Instance, placement: &Placement, network: &dyn
                 let speed = cluster.devices()[index].speed;
                 match task {
                     Task::Op(op) => {
-                        let measured = graph.measured_time(OpId::new(op), cluster.devices()[index].kind);
+                        let times = graph.measured_on(cluster.class(DeviceId::new(index)));
+                        let measured = times.and_then(|times| times.of(OpId::new(op)));
                         let time = measured.unwrap_or(graph.ops(OpId::new(op)) / speed);
                         let time = time + cluster.op_overheads()[index];
                         ops[op] = State::Running(now, now + time);

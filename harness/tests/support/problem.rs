@@ -14,7 +14,9 @@ pub(crate) struct Op {
     pub(crate) ops: f64,
     pub(crate) memory_bytes: u64,
     pub(crate) kinds: KindSet,
-    pub(crate) times: [Option<f64>; 3],
+    pub(crate) bytes_moved: Option<f64>,
+    /// By class of devices.
+    pub(crate) times: Vec<(String, f64)>,
     pub(crate) name: Option<String>,
     pub(crate) op_type: Option<String>,
     pub(crate) layer: Option<String>,
@@ -45,7 +47,12 @@ impl Problem {
             ops: graph.ops(op),
             memory_bytes: graph.memory_bytes(op),
             kinds: graph.kinds(op),
-            times: graph.measured_times(op),
+            bytes_moved: graph.bytes_moved(op),
+            times: graph
+                .measured_times()
+                .iter()
+                .filter_map(|times| Some((times.class().to_owned(), times.of(op)?)))
+                .collect(),
             name: owned(graph.name(op)),
             op_type: owned(graph.op_types().and_then(|types| types.get(op.index()))),
             layer: owned(graph.layers().and_then(|layers| layers.get(op.index()))),
@@ -75,11 +82,13 @@ impl Problem {
     pub(crate) fn instance(&self) -> Instance {
         let mut builder = GraphBuilder::default();
         for op in &self.ops {
+            let times: Vec<(&str, f64)> = op.times.iter().map(|(class, time)| (class.as_str(), *time)).collect();
             let spec = OpSpec {
                 ops: op.ops,
                 memory_bytes: op.memory_bytes,
                 kinds: op.kinds,
-                times: op.times,
+                bytes_moved: op.bytes_moved,
+                times: &times,
                 name: op.name.as_deref(),
                 op_type: op.op_type.as_deref(),
                 layer: op.layer.as_deref(),
@@ -144,7 +153,7 @@ impl Problem {
         for op in &mut scaled.ops {
             op.ops *= time;
             op.memory_bytes *= bytes;
-            op.times = op.times.map(|measured| measured.map(|measured| measured * time));
+            op.times.iter_mut().for_each(|(_, measured)| *measured *= time);
             op.outputs.iter_mut().for_each(|output| *output *= bytes);
         }
         scaled.links.iter_mut().for_each(|link| link.latency *= time);
@@ -219,7 +228,8 @@ impl Problem {
             ops: 0.0,
             memory_bytes: 0,
             kinds,
-            times: [None; 3],
+            bytes_moved: None,
+            times: Vec::new(),
             name: self.ops[0].name.as_ref().map(|_| "isolated".to_owned()),
             op_type: None,
             layer: None,
@@ -241,7 +251,11 @@ pub(crate) fn random(seed: u64, ops: usize) -> Problem {
                 ops: rng.random_range(1.0..1000.0),
                 memory_bytes: rng.random_range(1..1000),
                 kinds: kind_sets[[0, 0, 0, 0, 1, 2][rng.random_range(0..6)]],
-                times: [None, rng.random_bool(0.1).then(|| rng.random_range(1.0..100.0)), None],
+                bytes_moved: None,
+                times: match rng.random_bool(0.1) {
+                    true => vec![("gpu".to_owned(), rng.random_range(1.0..100.0))],
+                    false => Vec::new(),
+                },
                 name: None,
                 op_type: None,
                 layer: Some(format!("layer_{}", op * layers / ops)),

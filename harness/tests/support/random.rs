@@ -50,7 +50,11 @@ pub(crate) fn instance(shape: Shape, variant: Variant) -> (Instance, Placement) 
             ops: number(&mut rng, 6),
             memory_bytes: rng.random_range(0..20),
             kinds: kinds[rng.random_range(0..kinds.len())],
-            times: [None, rng.random_bool(0.2).then(|| number(&mut rng, 4) / variant.faster), None],
+            bytes_moved: None,
+            times: match rng.random_bool(0.2) {
+                true => vec![("gpu".to_owned(), number(&mut rng, 4) / variant.faster)],
+                false => Vec::new(),
+            },
             name: None,
             op_type: None,
             layer: None,

@@ -95,7 +95,7 @@ struct Fitness {
 /// Of each device.
 fn fitness(instance: &Instance) -> Vec<Fitness> {
     let (cluster, units) = (instance.cluster(), instance.units());
-    let fastest = Fastest::of(cluster);
+    let fastest = Fastest::of(instance);
     // The work that each kind may run, and the least time of it anywhere.
     let (mut all, mut least_times) = (Work::default(), [0.0; 3]);
     for unit in units.ids() {
@@ -110,10 +110,10 @@ fn fitness(instance: &Instance) -> Vec<Fitness> {
     let of = |device: DeviceId| {
         let kind = cluster.device(device).kind;
         let least = least_times[kind.index()];
-        let slowness = if least > 0.0 { all.time(cluster, device) / least } else { 1.0 };
+        let slowness = if least > 0.0 { all.time(instance, device) / least } else { 1.0 };
         Fitness {
             slowness: (slowness * ROUNDING).round() / ROUNDING,
-            share: if ops > 0.0 { all.count(kind) / ops } else { 1.0 },
+            share: if ops > 0.0 { all.count(instance, device) / ops } else { 1.0 },
         }
     };
     cluster.device_ids().map(of).collect()
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn measured_times_tell_how_fast_a_kind_is_and_a_kind_that_runs_nothing_does_not_compete() {
-        let spec = OpSpec { times: [Some(1.0), Some(0.01), None], ..OpSpec::cost(100.0) };
+        let spec = OpSpec { times: &[("cpu", 1.0), ("gpu", 0.01)], ..OpSpec::cost(100.0) };
         let not_tpu = OpSpec { kinds: [Kind::Cpu, Kind::Gpu].into_iter().collect(), ..spec };
         let devices = [(Kind::Cpu, 100.0), (Kind::Gpu, 1.0), (Kind::Gpu, 1.0), (Kind::Tpu, 1e9)];
         assert_eq!(workers(&not_tpu, &devices), [1, 2]);

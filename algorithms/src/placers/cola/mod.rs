@@ -167,7 +167,7 @@ struct Problem<'a> {
 impl<'a> Problem<'a> {
     fn new(instance: &'a Instance, vertices: &'a Vertices, workers: &'a Workers) -> Self {
         let cluster = instance.cluster();
-        let fastest = Fastest::of(cluster);
+        let fastest = Fastest::of(instance);
         let present: KindSet = cluster.devices().iter().map(|device| device.kind).collect();
         let work_of = |vertex: u32| {
             let mut work = Work::default();
@@ -249,7 +249,7 @@ impl<'a> Problem<'a> {
         let mut used = vec![0u64; cluster.device_count()];
         for index in order {
             let element = &elements[index];
-            let time = |id: DeviceId| element.work.time(cluster, id);
+            let time = |id: DeviceId| element.work.time(self.instance, id);
             let feasible = cluster.device_ids().filter(|&id| {
                 let device = cluster.device(id);
                 let together = used[id.index()].saturating_add(element.demand_bytes);

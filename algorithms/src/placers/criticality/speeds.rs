@@ -15,7 +15,7 @@ pub(super) struct Speeds {
 impl Speeds {
     pub(super) fn new(instance: &Instance) -> Self {
         let units = instance.units();
-        let mut speeds = Self { work: [Work::default(); 8], ops: [0; 8] };
+        let mut speeds = Self { work: std::array::from_fn(|_| Work::default()), ops: [0; 8] };
         for unit in units.ids() {
             let (kinds, work) = (units.kinds(unit), Work::of_unit(instance, unit));
             speeds.ops[usize::from(kinds.bits())] += units.members(unit).len();
@@ -25,7 +25,7 @@ impl Speeds {
     }
 
     fn time(&self, instance: &Instance, bits: usize, device: DeviceId) -> Time {
-        self.work[bits].time(instance.cluster(), device)
+        self.work[bits].time(instance, device)
     }
 
     /// For each device, whether it takes at most the mean time for all units of a set of kinds together.

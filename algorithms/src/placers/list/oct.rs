@@ -31,7 +31,7 @@ impl OptimisticCostTable {
         let column_of: Vec<usize> = cluster
             .device_ids()
             .map(|id| {
-                let same = |&other: &DeviceId| cluster.runs_alike(other, id);
+                let same = |&other: &DeviceId| instance.runs_alike(other, id);
                 first_of.iter().position(same).unwrap_or_else(|| {
                     first_of.push(id);
                     first_of.len() - 1

@@ -351,7 +351,7 @@ fn source_queues(
     let mut keyed: Vec<(Time, u32)> = Vec::with_capacity(sources.len());
     let mut sorted: Vec<(DeviceId, Rc<[u32]>)> = Vec::new();
     let queue = |id: DeviceId| {
-        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| cluster.runs_alike(*other, id);
+        let same = |(other, _): &&(DeviceId, Rc<[u32]>)| instance.runs_alike(*other, id);
         if let Some((_, first)) = sorted.iter().find(same) {
             return Ok(DeviceQueue::new(Rc::clone(first)));
         }

@@ -1,6 +1,6 @@
 //! What list scheduling sees of an instance: as time runs, or with time reversed.
 
-use placebench_datasets::{DataflowGraph, DeviceId, Instance, Kind, OpId, Time};
+use placebench_datasets::{DataflowGraph, DeviceId, Instance, OpId, Time};
 
 use super::slot::Slot;
 use crate::Directed;
@@ -29,18 +29,13 @@ pub(crate) struct Forward<'a> {
     instance: &'a Instance,
     /// Speed and overhead of each device.
     speeds: Vec<(f64, Time)>,
-    kinds: Vec<Kind>,
 }
 
 impl<'a> Forward<'a> {
     pub(super) fn new(instance: &'a Instance) -> Self {
         let cluster = instance.cluster();
         let overheads = cluster.op_overheads().iter().copied();
-        Self {
-            instance,
-            speeds: cluster.devices().iter().map(|device| device.speed).zip(overheads).collect(),
-            kinds: cluster.devices().iter().map(|device| device.kind).collect(),
-        }
+        Self { instance, speeds: cluster.devices().iter().map(|device| device.speed).zip(overheads).collect() }
     }
 
     fn graph(&self) -> &'a DataflowGraph {
@@ -94,11 +89,10 @@ impl View for Forward<'_> {
         for (exec, &(speed, overhead)) in exec.iter_mut().zip(&self.speeds) {
             *exec = ops / speed + overhead;
         }
-        for kind in Kind::ALL {
-            if let Some(time) = graph.measured_time(op, kind) {
-                let devices = exec.iter_mut().zip(&self.speeds).zip(&self.kinds);
-                for ((exec, &(_, overhead)), _) in devices.filter(|(_, other)| **other == kind) {
-                    *exec = time + overhead;
+        for class in self.instance.classes().all() {
+            if let Some(time) = class.given_time(op) {
+                for device in &class.devices {
+                    exec[device.index()] = time + self.speeds[device.index()].1;
                 }
             }
         }
@@ -112,22 +106,23 @@ impl View for Forward<'_> {
 /// The least and the most time that any op can take on each device, as exact as [`Instance::exec_time`]: division and addition
 /// are monotone.
 pub(super) fn extreme_exec_times(instance: &Instance) -> impl Iterator<Item = (Time, Time)> {
-    let graph = instance.graph();
-    // By kind: the least and the most operations, and measured times.
-    let mut ops = [(f64::INFINITY, 0.0f64); 3];
-    let mut times = [(f64::INFINITY, 0.0f64); 3];
+    let (graph, classes) = (instance.graph(), instance.classes());
+    // By class: the least and the most operations, and given times.
+    let mut ops = vec![(f64::INFINITY, 0.0f64); classes.count()];
+    let mut times = ops.clone();
     for op in graph.op_ids() {
-        for kind in graph.kinds(op).iter() {
-            let (extremes, value) = match graph.measured_time(op, kind) {
-                Some(time) => (&mut times[kind.index()], time),
-                None => (&mut ops[kind.index()], graph.ops(op)),
+        for (number, class) in classes.of_kinds(graph.kinds(op)) {
+            let (extremes, value) = match class.given_time(op) {
+                Some(time) => (&mut times[number], time),
+                None => (&mut ops[number], graph.ops(op)),
             };
             *extremes = (extremes.0.min(value), extremes.1.max(value));
         }
     }
     let cluster = instance.cluster();
-    cluster.devices().iter().zip(cluster.op_overheads()).map(move |(device, overhead)| {
-        let (ops, times) = (ops[device.kind.index()], times[device.kind.index()]);
-        ((ops.0 / device.speed).min(times.0) + overhead, (ops.1 / device.speed).max(times.1) + overhead)
+    cluster.device_ids().map(move |device| {
+        let (ops, times) = (ops[classes.number(device)], times[classes.number(device)]);
+        let (speed, overhead) = (cluster.device(device).speed, cluster.op_overhead(device));
+        ((ops.0 / speed).min(times.0) + overhead, (ops.1 / speed).max(times.1) + overhead)
     })
 }

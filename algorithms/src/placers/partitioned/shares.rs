@@ -67,7 +67,7 @@ pub(super) fn targets(instance: &Instance, weight_of: impl Fn(UnitId) -> u64) ->
 
 /// Adds a class to what the devices do already, so that those that get some of it end together.
 fn pour(instance: &Instance, class: &Class, ends: &mut [Time], weights: &mut [f64]) {
-    let time = |device: DeviceId| class.work.time(instance.cluster(), device);
+    let time = |device: DeviceId| class.work.time(instance, device);
     let longest = class.devices.iter().map(|&device| time(device)).fold(0.0, Time::max);
     if longest == 0.0 {
         // It takes no time anywhere.
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn measured_times_replace_speeds() {
         // 12 operations: 12 on the CPU of speed 1, measured 4 on the GPU of speed 1: one to three.
-        let spec = OpSpec { times: [None, Some(4.0), None], ..op(12.0, &[Cpu, Gpu]) };
+        let spec = OpSpec { times: &[("gpu", 4.0)], ..op(12.0, &[Cpu, Gpu]) };
         assert_eq!(shares(&[spec], &[(Cpu, 1.0), (Gpu, 1.0)]), [(1, 0.75), (0, 0.25)]);
     }
 }

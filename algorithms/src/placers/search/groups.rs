@@ -1,6 +1,6 @@
 //! Groups: what a search moves in one go. Assignment units, merged until few enough are left.
 
-use placebench_datasets::{Cluster, DeviceId, Instance, KindSet, Placement, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, KindSet, Placement, Time, UnitId};
 
 use crate::placers::load::Work;
 
@@ -82,8 +82,8 @@ impl Groups {
 
     /// A distribution over the allowed devices of a group: proportional to how fast they are at its ops, as far as times
     /// differ up to a hundredfold; even if it takes no time.
-    pub(in crate::placers) fn speed_shares(&self, group: usize, cluster: &Cluster) -> Vec<f64> {
-        let time = |&device: &DeviceId| self.work[group].time(cluster, device);
+    pub(in crate::placers) fn speed_shares(&self, group: usize, instance: &Instance) -> Vec<f64> {
+        let time = |&device: &DeviceId| self.work[group].time(instance, device);
         let times: Vec<Time> = self.allowed[group].iter().map(time).collect();
         let longest = times.iter().copied().fold(0.0, Time::max);
         let weight = |&time: &Time| if longest > 0.0 { 1.0 / (time / longest).max(0.01) } else { 1.0 };

@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
     pub(super) fn prior(&self, prior: Prior) -> Vec<Vec<f64>> {
         let even = |count: usize| vec![1.0 / count as f64; count];
         let row = |group: usize| match prior {
-            Prior::Speed => self.groups.speed_shares(group, self.instance.cluster()),
+            Prior::Speed => self.groups.speed_shares(group, self.instance),
             Prior::Uniform => even(self.groups.allowed(group).len()),
         };
         (0..self.groups.count()).map(row).collect()

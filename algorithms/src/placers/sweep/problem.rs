@@ -1,6 +1,6 @@
 //! An instance as flat arrays, for searches that look at the same edges again and again.
 
-use placebench_datasets::{DeviceId, Instance, Kind, KindSet, OpId, Time, UnitId};
+use placebench_datasets::{DeviceId, Instance, KindSet, OpId, Time, UnitId};
 
 use super::links::{Edges, Links};
 use crate::Assignment;
@@ -15,9 +15,9 @@ pub(super) struct Problem<'a> {
     pub(super) devices: usize,
     pub(super) units: Vec<u32>,
     work: Vec<f64>,
-    /// Measured times by kind, NaN where there is none; empty if there are none at all.
-    measured: Vec<[Time; 3]>,
-    kinds: Vec<u8>,
+    /// Given times by op and class of devices, NaN where there is none; empty if there are none at all.
+    given: Vec<Time>,
+    classes: Vec<u32>,
     speeds: Vec<f64>,
     /// What each device adds to each op.
     op_overheads: &'a [Time],
@@ -87,17 +87,16 @@ impl<'a> Problem<'a> {
     /// O(ops + edges + devices²).
     pub(super) fn new(instance: &'a Instance, factor: f64) -> Self {
         let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
-        let kinds: Vec<u8> = cluster.devices().iter().map(|device| device.kind.index() as u8).collect();
-        let has_measured = Kind::ALL.iter().any(|&kind| graph.has_measured_times(kind));
-        let measured = |op| graph.measured_times(op).map(|time| time.unwrap_or(f64::NAN));
+        let classes = instance.classes();
+        let given = |op| classes.all().iter().map(move |class| class.given_time(op).unwrap_or(f64::NAN));
         Self {
             instance,
             ops: graph.op_count(),
             devices: cluster.device_count(),
             units: graph.op_ids().map(|op| units.unit_of(op).0).collect(),
             work: graph.op_ids().map(|op| graph.ops(op)).collect(),
-            measured: if has_measured { graph.op_ids().map(measured).collect() } else { Vec::new() },
-            kinds,
+            given: if classes.have_given_times() { graph.op_ids().flat_map(given).collect() } else { Vec::new() },
+            classes: cluster.device_ids().map(|device| classes.number(device) as u32).collect(),
             speeds: cluster.devices().iter().map(|device| device.speed).collect(),
             op_overheads: cluster.op_overheads(),
             allowed: std::array::from_fn(|bits| {
@@ -118,8 +117,9 @@ impl<'a> Problem<'a> {
     /// Time that an op takes on a device.
     #[inline]
     pub(super) fn exec(&self, op: usize, device: u32) -> Time {
-        if let Some(times) = self.measured.get(op) {
-            let time = times[usize::from(self.kinds[device as usize])];
+        if !self.given.is_empty() {
+            let count = self.instance.classes().count();
+            let time = self.given[op * count + self.classes[device as usize] as usize];
             if !time.is_nan() {
                 return time + self.op_overheads[device as usize];
             }

@@ -6,7 +6,8 @@
 //! | `memory_bytes` | u64 | resident memory; 0 without the column |
 //! | `kinds` | u8 | sum of CPU = 1, GPU = 2, TPU = 4; 7 without the column |
 //! | `group` | u32 or null | ops of equal number are colocated |
-//! | `cpu_seconds`, `gpu_seconds`, `tpu_seconds` | f64 or null | measured times |
+//! | `cpu_seconds`, `h100_seconds`, … | f64 or null | measured times on devices of a class |
+//! | `bytes_moved` | f64 | bytes that the op reads from and writes to its device's memory |
 //! | `name` | text | unique; for all ops or for none |
 //! | `op_type`, `layer` | text or null | |
 //! | `tensor_bytes` | list of u64 | size of each output port |
@@ -36,8 +37,4 @@ pub(super) static FORMAT: Format = Format {
 const REQUIRED: [&str; 3] = ["ops", "tensor_bytes", "inputs"];
 
 /// The columns that may be left out.
-const OPTIONAL: [&str; 9] =
-    ["memory_bytes", "kinds", "group", "cpu_seconds", "gpu_seconds", "tpu_seconds", "name", "op_type", "layer"];
-
-/// Measured times, in the order of kinds.
-const SECONDS: [&str; 3] = ["cpu_seconds", "gpu_seconds", "tpu_seconds"];
+const OPTIONAL: [&str; 7] = ["memory_bytes", "kinds", "group", "bytes_moved", "name", "op_type", "layer"];

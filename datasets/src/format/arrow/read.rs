@@ -11,17 +11,20 @@ use placebench_base::process::check_memory;
 
 use super::cells::{Lists, real, texts, whole};
 use super::container::Container;
-use super::{OPTIONAL, REQUIRED, SECONDS};
+use super::{OPTIONAL, REQUIRED};
 use crate::format::FormatError;
 use crate::format::entry::GraphFile;
 use crate::format::text::counted;
 use crate::format::values::{Values, header_of};
+use crate::measured_times::class_of_column;
 use crate::{GraphBuilder, KindSet, OpId, OpSpec};
 
 /// Reads a graph. All of the file is in memory meanwhile.
 pub(super) fn read(path: &Path) -> Result<GraphFile, FormatError> {
     let file = Container::open(path)?;
-    check_columns(path, "column", REQUIRED.iter().chain(&OPTIONAL), &REQUIRED, &names(file.schema.fields()))?;
+    let names = names(file.schema.fields());
+    let others: Vec<&str> = names.iter().copied().filter(|name| class_of_column(name).is_none()).collect();
+    check_columns(path, "column", REQUIRED.iter().chain(&OPTIONAL), &REQUIRED, &others)?;
     let notes = file.schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone()));
     let header = header_of(path, &Values(notes.collect()))?;
     let mut rows = Rows::default();
@@ -172,8 +175,13 @@ impl Rows {
             cells.as_ref().map_or(Ok(()), |cells| batch.complete(name, cells))?;
         }
         let groups = batch.column("group", whole)?;
-        let [cpu, gpu, tpu] = SECONDS.map(|name| batch.column(name, real));
-        let times = [cpu?, gpu?, tpu?];
+        let bytes_moved = batch.column("bytes_moved", real)?;
+        bytes_moved.as_ref().map_or(Ok(()), |cells| batch.complete("bytes_moved", cells))?;
+        let schema = batch.batch.schema_ref();
+        let timed = schema.fields().iter().filter_map(|field| Some((class_of_column(field.name())?, field.name())));
+        let timed: Vec<(&str, Option<Float64Array>)> =
+            timed.map(|(class, name)| Ok((class, batch.column(name, real)?))).collect::<Result<_, FormatError>>()?;
+        let mut times = Vec::with_capacity(timed.len());
         let [names, types, layers] = ["name", "op_type", "layer"].map(|name| batch.column(name, texts));
         let (names, types, layers) = (names?, types?, layers?);
         let outputs = batch.required("tensor_bytes", Lists::of)?;
@@ -187,11 +195,14 @@ impl Rows {
             return Err(FormatError::file(batch.path, message).remedy("split the graph"));
         }
         for row in 0..ops.len() {
+            times.clear();
+            times.extend(timed.iter().filter_map(|(class, cells)| Some((*class, time_of(cells, row)?))));
             let spec = OpSpec {
                 ops: ops.value(row),
                 memory_bytes: memory_bytes.as_ref().map_or(0, |bytes| bytes.value(row)),
                 kinds: kinds.as_ref().map_or(Ok(KindSet::ALL), |kinds| kind_set(batch, row, kinds.value(row)))?,
-                times: [0, 1, 2].map(|kind| time_of(&times[kind], row)),
+                bytes_moved: bytes_moved.as_ref().map(|bytes| bytes.value(row)),
+                times: &times,
                 name: text_of(&names, row),
                 op_type: text_of(&types, row),
                 layer: text_of(&layers, row),

@@ -12,10 +12,9 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 
-use super::SECONDS;
 use crate::format::atomic::write_file;
 use crate::format::{FormatError, GraphHeader, values};
-use crate::{DataflowGraph, Kind, OpId};
+use crate::{DataflowGraph, MeasuredTimes, OpId};
 
 /// Ops in a batch: what the writer holds in memory beside the graph.
 const ROWS: usize = 1 << 16;
@@ -46,13 +45,14 @@ pub(super) fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) ->
 }
 
 /// A column of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Column<'a> {
     Ops,
     MemoryBytes,
     Kinds,
     Group,
-    Seconds(Kind),
+    Seconds(&'a MeasuredTimes),
+    BytesMoved,
     Name,
     OpType,
     Layer,
@@ -61,10 +61,11 @@ enum Column {
 }
 
 /// The columns that a graph needs, and those that other programs look for in any.
-fn columns(graph: &DataflowGraph) -> Vec<Column> {
+fn columns(graph: &DataflowGraph) -> Vec<Column<'_>> {
     let mut columns = vec![Column::Ops, Column::MemoryBytes, Column::Kinds, Column::Group];
-    columns.extend(Kind::ALL.into_iter().filter(|&kind| graph.has_measured_times(kind)).map(Column::Seconds));
+    columns.extend(graph.measured_times().iter().map(Column::Seconds));
     for (column, present) in [
+        (Column::BytesMoved, graph.has_bytes_moved()),
         (Column::Name, graph.has_names()),
         (Column::OpType, graph.op_types().is_some()),
         (Column::Layer, graph.layers().is_some()),
@@ -85,14 +86,15 @@ fn items(content: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", content, false))
 }
 
-impl Column {
+impl Column<'_> {
     fn field(&self) -> Field {
         let (name, content, nullable) = match self {
             Self::Ops => ("ops", DataType::Float64, false),
             Self::MemoryBytes => ("memory_bytes", DataType::UInt64, false),
             Self::Kinds => ("kinds", DataType::UInt8, false),
             Self::Group => ("group", DataType::UInt32, true),
-            Self::Seconds(kind) => (SECONDS[kind.index()], DataType::Float64, true),
+            Self::Seconds(times) => return Field::new(times.column(), DataType::Float64, true),
+            Self::BytesMoved => ("bytes_moved", DataType::Float64, false),
             Self::Name => ("name", DataType::Utf8, false),
             Self::OpType => ("op_type", DataType::Utf8, true),
             Self::Layer => ("layer", DataType::Utf8, true),
@@ -112,7 +114,8 @@ impl Column {
                 let groups = ops().map(|op| graph.colocation().group_of(op).map(|group| group.0));
                 Arc::new(UInt32Array::from_iter(groups))
             }
-            Self::Seconds(kind) => Arc::new(Float64Array::from_iter(ops().map(|op| graph.measured_time(op, kind)))),
+            Self::Seconds(times) => Arc::new(Float64Array::from_iter(ops().map(|op| times.of(op)))),
+            Self::BytesMoved => Arc::new(Float64Array::from_iter(ops().map(|op| graph.bytes_moved(op)))),
             Self::Name => texts(ops().map(|op| graph.name(op)))?,
             Self::OpType => texts(ops().map(|op| graph.op_types().and_then(|types| types.get(op.index()))))?,
             Self::Layer => texts(ops().map(|op| graph.layers().and_then(|layers| layers.get(op.index()))))?,

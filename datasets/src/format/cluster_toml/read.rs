@@ -12,7 +12,7 @@ use crate::cluster::check_pairs;
 use crate::format::quantity::Quantity;
 use crate::format::toml_text::{Keys, TomlText};
 use crate::format::{FormatError, compressed};
-use crate::{Cluster, Device, Kind, Link, Time, Topology, TopologyLink, TransferOverheads};
+use crate::{Cluster, Device, Kind, Link, Roofline, Time, Topology, TopologyLink, TransferOverheads};
 
 const LINK_KEYS: &[(&str, Option<&Keys>)] = &[("rate", None), ("latency", None)];
 
@@ -44,6 +44,10 @@ const KEYS: Keys = Keys(&[
             ("memory", None),
             ("speed", None),
             ("op_overhead", None),
+            ("class", None),
+            ("matrix_speed", None),
+            ("memory_bandwidth", None),
+            ("reached", None),
         ])),
     ),
     ("link", Some(&Keys(LINK_KEYS))),
@@ -85,7 +89,7 @@ impl ClusterFile {
         let mut links = self.topology.iter().flat_map(|table| &table.get_ref().link);
         let mut devices = self.device.iter().map(Spanned::get_ref);
         self.op_overhead.as_ref().is_some_and(has_unit)
-            || devices.any(|line| has_unit(&line.speed) || line.op_overhead.as_ref().is_some_and(has_unit))
+            || devices.any(|line| line.quantities().any(has_unit))
             || self.link.as_ref().is_some_and(|line| timed(&line.rate, &line.latency))
             || self.pair.iter().any(|line| timed(&line.get_ref().rate, &line.get_ref().latency))
             || links.any(|line| timed(&line.rate, &line.latency))
@@ -100,6 +104,18 @@ struct DeviceLine {
     memory: Option<Spanned<Quantity>>,
     speed: Spanned<Quantity>,
     op_overhead: Option<Spanned<Quantity>>,
+    class: Option<Spanned<String>>,
+    matrix_speed: Option<Spanned<Quantity>>,
+    memory_bandwidth: Option<Spanned<Quantity>>,
+    reached: Option<Spanned<f64>>,
+}
+
+impl DeviceLine {
+    /// The quantities that have a unit of time, or none, together with all others.
+    fn quantities(&self) -> impl Iterator<Item = &Spanned<Quantity>> {
+        let optional = [&self.op_overhead, &self.matrix_speed, &self.memory_bandwidth];
+        std::iter::once(&self.speed).chain(optional.into_iter().flatten())
+    }
 }
 
 #[derive(Deserialize)]
@@ -169,11 +185,16 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
     let mut names = Names::default();
     let mut devices = Vec::new();
     let mut op_overheads = Vec::new();
+    let mut classes: Vec<&str> = Vec::new();
+    let mut rooflines = Vec::new();
     let op_overhead = overhead(&text, "op_overhead", file.op_overhead.as_ref())?.unwrap_or(0.0);
     for line in &file.device {
         add_devices(&text, line, &mut devices, &mut names)?;
         let of_line = overhead(&text, "op_overhead", line.get_ref().op_overhead.as_ref())?;
         op_overheads.resize(devices.len(), of_line.unwrap_or(op_overhead));
+        let class = line.get_ref().class.as_ref().map(|class| class.get_ref().as_str());
+        classes.resize(devices.len(), class.unwrap_or(devices[devices.len() - 1].kind.class()));
+        rooflines.resize(devices.len(), roofline(&text, line.get_ref())?);
     }
     check_pairs(devices.len(), PAIR_BYTES).map_err(|error| FormatError::file(text.path, error))?;
     let fault = |error: crate::ClusterError| FormatError::file(text.path, error);
@@ -194,6 +215,8 @@ pub fn parse_cluster_toml(path: impl AsRef<Path>, text: &str) -> Result<Cluster,
         }
     };
     let cluster = cluster.with_op_overheads(|device| op_overheads[device.index()]).map_err(fault)?;
+    let cluster = cluster.with_classes(|device| classes[device.index()]).map_err(fault)?;
+    let cluster = cluster.with_rooflines(|device| rooflines[device.index()]).map_err(fault)?;
     let cluster = if file.is_in_seconds() { cluster.in_seconds() } else { cluster };
     let overheads = transfer_overheads(&text, &file, cluster.device_count(), &names)?;
     let cluster = match overheads {
@@ -241,10 +264,10 @@ fn add_devices(
     devices: &mut Vec<Device>,
     names: &mut Names,
 ) -> Result<(), FormatError> {
-    let DeviceLine { name, count, kind, memory, speed, op_overhead: _ } = line.get_ref();
+    let DeviceLine { name, count, kind, memory, speed, .. } = line.get_ref();
     let kind_of: Kind = kind.get_ref().parse().map_err(|error| text.at(kind.span(), error))?;
     let memory_bytes = memory.as_ref().map(|memory| value(text, memory, Quantity::bytes)).transpose()?;
-    let speed = value(text, speed, Quantity::speed)?;
+    let speed = value(text, speed, Quantity::speed)? * reached(text, line.get_ref())?;
     let first = devices.len();
     let added = count.as_ref().map_or(1, |count| *count.get_ref());
     if added == 0 || added > MOST_DEVICES - first.min(MOST_DEVICES) {
@@ -264,6 +287,33 @@ fn add_devices(
         devices.push(Device { name, kind: kind_of, memory_bytes, speed });
     }
     Ok(())
+}
+
+/// The share of a device's peaks that ops reach.
+fn reached(text: &TomlText<'_>, line: &DeviceLine) -> Result<f64, FormatError> {
+    match &line.reached {
+        None => Ok(1.0),
+        Some(share) if *share.get_ref() > 0.0 && *share.get_ref() <= 1.0 => Ok(*share.get_ref()),
+        Some(share) => {
+            let error = text.at(share.span(), format!("reached is {}", share.get_ref()));
+            Err(error.remedy("it is the share of the peak that ops reach: a number above 0 and at most 1"))
+        }
+    }
+}
+
+fn roofline(text: &TomlText<'_>, line: &DeviceLine) -> Result<Roofline, FormatError> {
+    let reached = reached(text, line)?;
+    let limit = |quantity: &Option<Spanned<Quantity>>, convert: fn(&Quantity) -> Result<f64, String>| {
+        let Some(quantity) = quantity else { return Ok(None) };
+        match value(text, quantity, convert)? {
+            limit if limit.is_finite() && limit > 0.0 => Ok(Some(limit * reached)),
+            limit => Err(text.at(quantity.span(), format!("it is {limit}")).remedy("it must be a finite number > 0")),
+        }
+    };
+    Ok(Roofline {
+        matrix_speed: limit(&line.matrix_speed, Quantity::speed)?,
+        memory_bandwidth: limit(&line.memory_bandwidth, Quantity::rate)?,
+    })
 }
 
 fn value<T>(

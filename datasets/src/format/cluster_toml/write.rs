@@ -10,7 +10,7 @@ use crate::format::FormatError;
 use crate::format::atomic::write_file;
 use crate::format::quantity::memory_text;
 use crate::format::text::Number;
-use crate::{Cluster, Device, Link, Time, Topology, TransferOverheads};
+use crate::{Cluster, Device, DeviceId, Link, Roofline, Topology, TransferOverheads};
 
 /// Writes a cluster as TOML.
 ///
@@ -60,11 +60,12 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
     if !text.is_empty() {
         writeln!(text)?;
     }
-    let mut rest = cluster.devices();
-    let mut op_overheads = cluster.op_overheads();
     let taken: HashSet<&str> = names(cluster).collect();
-    while let Some(first) = rest.first() {
-        let (line, count) = numbered_run(rest, op_overheads, &taken);
+    let mut next = 0;
+    while next < cluster.device_count() {
+        let id = DeviceId::new(next);
+        let first = cluster.device(id);
+        let (line, count) = numbered_run(cluster, id, &taken);
         writeln!(text, "[[device]]\nname = {}", quoted(line))?;
         if count > 1 {
             writeln!(text, "count = {count}")?;
@@ -77,11 +78,21 @@ fn write_text(text: &mut String, cluster: &Cluster) -> fmt::Result {
             true => writeln!(text, "speed = \"{} ops/s\"", Number(first.speed))?,
             false => writeln!(text, "speed = {}", Number(first.speed))?,
         }
-        if op_overheads[0] != 0.0 {
-            writeln!(text, "op_overhead = {}", Number(op_overheads[0]))?;
+        let Roofline { matrix_speed, memory_bandwidth } = cluster.roofline(id);
+        if let Some(speed) = matrix_speed {
+            writeln!(text, "matrix_speed = {}", Number(speed))?;
+        }
+        if let Some(bandwidth) = memory_bandwidth {
+            writeln!(text, "memory_bandwidth = {}", Number(bandwidth))?;
+        }
+        if cluster.op_overhead(id) != 0.0 {
+            writeln!(text, "op_overhead = {}", Number(cluster.op_overhead(id)))?;
+        }
+        if cluster.class(id) != first.kind.class() {
+            writeln!(text, "class = {}", quoted(cluster.class(id)))?;
         }
         writeln!(text)?;
-        (rest, op_overheads) = (&rest[count..], &op_overheads[count..]);
+        next += count;
     }
     match cluster.topology() {
         Some(topology) => write_topology(text, cluster, topology)?,
@@ -110,20 +121,21 @@ fn names(cluster: &Cluster) -> impl Iterator<Item = &str> {
     cluster.devices().iter().map(|device| device.name.as_str()).chain(vertices.iter().map(String::as_str))
 }
 
-/// The longest start of `devices`, with what they add to each op, that one line with a count can say, and the name of that
-/// line.
-fn numbered_run<'a>(devices: &'a [Device], op_overheads: &[Time], taken: &HashSet<&str>) -> (&'a str, usize) {
-    let first = &devices[0];
+/// How many devices from this one on one line with a count can say, and the name of that line.
+fn numbered_run<'a>(cluster: &'a Cluster, id: DeviceId, taken: &HashSet<&str>) -> (&'a str, usize) {
+    let first = cluster.device(id);
     let Some(prefix) = first.name.strip_suffix('0').filter(|prefix| !taken.contains(prefix)) else {
         return (&first.name, 1);
     };
-    let is_next = |&(number, device): &(usize, &Device)| {
-        let Device { kind, memory_bytes, speed, name } = device;
-        name.strip_prefix(prefix) == Some(number.to_string().as_str())
-            && (*kind, *memory_bytes, *speed) == (first.kind, first.memory_bytes, first.speed)
-            && op_overheads[number] == op_overheads[0]
+    let nature = |id: DeviceId| {
+        let Device { kind, memory_bytes, speed, name: _ } = cluster.device(id);
+        (*kind, *memory_bytes, *speed, cluster.class(id), cluster.roofline(id), cluster.op_overhead(id))
     };
-    match devices.iter().enumerate().take_while(is_next).count() {
+    let is_next = |&(number, other): &(usize, DeviceId)| {
+        cluster.device(other).name.strip_prefix(prefix) == Some(number.to_string().as_str())
+            && nature(other) == nature(id)
+    };
+    match cluster.device_ids().skip(id.index()).enumerate().take_while(is_next).count() {
         count @ 2.. => (prefix, count),
         _ => (&first.name, 1),
     }

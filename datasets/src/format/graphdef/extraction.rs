@@ -20,7 +20,7 @@ use super::{binary, import};
 use crate::format::entry::{Format, GraphFile, Holds, Mark};
 use crate::format::options::{ReadOption, ReadOptions};
 use crate::format::{FormatError, GraphHeader};
-use crate::{DataflowGraph, Kind, Kinds};
+use crate::{DataflowGraph, Kinds};
 use placebench_base::parse_toml;
 
 /// The line of the table of formats.
@@ -94,18 +94,21 @@ fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
         if let Some(layer) = row.field::<String>(1)? {
             costs.layer = Some(layer);
         }
-        for (column, kind) in [(2, Kind::Cpu), (3, Kind::Gpu)] {
-            if let Some(seconds) = row.seconds(column)? {
-                costs.times[kind.index()] = Some(seconds);
-                if kind == Kind::Cpu {
-                    costs.ops = Some(seconds * OPERATIONS_PER_SECOND);
-                }
+        let (on_cpu, on_gpu) = (row.seconds(2)?, row.seconds(3)?);
+        for (class, time) in [("cpu", on_cpu), ("gpu", on_gpu)] {
+            if let Some(seconds) = time {
+                costs.times.retain(|(other, _)| other != class);
+                costs.times.push((class.to_owned(), seconds));
             }
+        }
+        if let Some(seconds) = on_cpu {
+            costs.ops = Some(seconds * OPERATIONS_PER_SECOND);
         }
         if let Some(bytes) = row.field(4)? {
             costs.memory_bytes = bytes;
         }
-        if let (Some(operations), None) = (row.operations()?, costs.times[Kind::Cpu.index()]) {
+        let measured = costs.times.iter().any(|(class, _)| class == "cpu");
+        if let (Some(operations), false) = (row.operations()?, measured) {
             costs.ops = Some(operations);
         }
         Ok(())

@@ -39,7 +39,7 @@ pub(super) enum Fault {
     #[error("node '{node}': {fault}")]
     Device { node: String, fault: String },
     #[error("node '{node}': attribute '{attribute}' holds '{value}': expected {expected}")]
-    BadAttribute { node: String, attribute: &'static str, value: String, expected: &'static str },
+    BadAttribute { node: String, attribute: String, value: String, expected: &'static str },
     #[error("{0}, or choose the cycle policy 'drop'; for the loops of TensorFlow choose 'next_iteration'")]
     Loop(GraphError),
     #[error("{0}")]

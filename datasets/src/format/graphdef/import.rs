@@ -32,11 +32,13 @@ fn add_op(builder: &mut GraphBuilder, op: &Op, report: &mut ImportReport) {
     report.unknown_costs += usize::from(op.costs.ops.is_none());
     report.unknown_sizes += op.outputs.iter().filter(|size| size.is_none()).count();
     let sizes: Vec<u64> = op.outputs.iter().map(|size| size.unwrap_or(0)).collect();
+    let times: Vec<(&str, f64)> = op.costs.times.iter().map(|(class, time)| (class.as_str(), *time)).collect();
     let spec = OpSpec {
         ops: op.costs.ops.unwrap_or(0.0),
         memory_bytes: op.costs.memory_bytes,
         kinds: op.kinds,
-        times: op.costs.times,
+        bytes_moved: op.costs.bytes_moved,
+        times: &times,
         name: Some(&op.name),
         op_type: Some(op.op_type.as_str()).filter(|&name| !name.is_empty() && name != GENERIC_OP),
         layer: op.costs.layer.as_deref(),

@@ -7,7 +7,7 @@ use super::attributes::value;
 use super::fault::Fault;
 use super::proto::{AttrValue, NodeDef, Value};
 use super::sizes;
-use crate::{DataflowGraph, Kind, KindSet, OpId};
+use crate::{DataflowGraph, KindSet, OpId};
 
 /// The op type that stands for "none" in a file, where every node has one.
 pub(super) const GENERIC_OP: &str = "Op";
@@ -16,27 +16,36 @@ const OPS: &str = "_placebench_ops";
 const MEMORY: &str = "_placebench_memory_bytes";
 const LAYER: &str = "_placebench_layer";
 const KINDS: &str = "_placebench_kinds";
-/// Measured time in seconds, by [`Kind::index`].
-const TIMES: [&str; 3] = ["_placebench_cpu_time", "_placebench_gpu_time", "_placebench_tpu_time"];
+const BYTES_MOVED: &str = "_placebench_bytes_moved";
+/// Around the name of a class: the measured time on it, in seconds.
+const TIME: (&str, &str) = ("_placebench_", "_time");
 
 /// What a node costs, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Costs {
     pub(super) ops: Option<f64>,
     pub(super) memory_bytes: u64,
-    pub(super) times: [Option<f64>; 3],
+    pub(super) bytes_moved: Option<f64>,
+    /// Measured times in seconds by class of devices.
+    pub(super) times: Vec<(String, f64)>,
     pub(super) layer: Option<String>,
 }
 
 /// The costs that a node carries.
 pub(super) fn costs(node: &NodeDef) -> Result<Costs, Fault> {
-    let mut times = [None; 3];
-    for (time, attribute) in times.iter_mut().zip(TIMES) {
-        *time = number(node, attribute)?;
+    let mut times = Vec::new();
+    let mut attributes: Vec<&String> = node.attr.keys().collect();
+    attributes.sort_unstable();
+    for attribute in attributes {
+        let class = attribute.strip_prefix(TIME.0).and_then(|rest| rest.strip_suffix(TIME.1));
+        if let Some(class) = class {
+            times.extend(number(node, attribute)?.map(|time| (class.to_owned(), time)));
+        }
     }
     let memory_bytes = parse(node, MEMORY, "a whole number of bytes")?.unwrap_or_else(|| sizes::resident_bytes(node));
     let layer = text(node, LAYER)?.map(str::to_owned);
-    Ok(Costs { ops: number(node, OPS)?, memory_bytes, times, layer })
+    let (ops, bytes_moved) = (number(node, OPS)?, number(node, BYTES_MOVED)?);
+    Ok(Costs { ops, memory_bytes, bytes_moved, times, layer })
 }
 
 /// The kinds that a node carries, where a device string cannot say them.
@@ -51,9 +60,12 @@ pub(super) fn annotate(node: &mut NodeDef, graph: &DataflowGraph, op: OpId, kind
     };
     set(OPS, graph.ops(op).to_string());
     set(MEMORY, graph.memory_bytes(op).to_string());
-    for kind in Kind::ALL {
-        if let Some(time) = graph.measured_time(op, kind) {
-            set(TIMES[kind.index()], time.to_string());
+    if let Some(bytes) = graph.bytes_moved(op) {
+        set(BYTES_MOVED, bytes.to_string());
+    }
+    for times in graph.measured_times() {
+        if let Some(time) = times.of(op) {
+            set(&format!("{}{}{}", TIME.0, times.class(), TIME.1), time.to_string());
         }
     }
     if let Some(layer) = graph.layers().and_then(|layers| layers.get(op.index())) {
@@ -64,7 +76,7 @@ pub(super) fn annotate(node: &mut NodeDef, graph: &DataflowGraph, op: OpId, kind
     }
 }
 
-fn number(node: &NodeDef, attribute: &'static str) -> Result<Option<f64>, Fault> {
+fn number(node: &NodeDef, attribute: &str) -> Result<Option<f64>, Fault> {
     let expected = "a number of at least 0";
     let number: Option<f64> = parse(node, attribute, expected)?;
     match number {
@@ -73,16 +85,12 @@ fn number(node: &NodeDef, attribute: &'static str) -> Result<Option<f64>, Fault>
     }
 }
 
-fn parse<T: std::str::FromStr>(
-    node: &NodeDef,
-    attribute: &'static str,
-    expected: &'static str,
-) -> Result<Option<T>, Fault> {
+fn parse<T: std::str::FromStr>(node: &NodeDef, attribute: &str, expected: &'static str) -> Result<Option<T>, Fault> {
     let parsed = |text: &str| text.parse().map_err(|_| bad(node, attribute, text, expected));
     text(node, attribute)?.map(parsed).transpose()
 }
 
-fn text<'a>(node: &'a NodeDef, attribute: &'static str) -> Result<Option<&'a str>, Fault> {
+fn text<'a>(node: &'a NodeDef, attribute: &str) -> Result<Option<&'a str>, Fault> {
     match value(node, attribute) {
         None => Ok(None),
         Some(Value::S(bytes)) => match std::str::from_utf8(bytes) {
@@ -93,6 +101,7 @@ fn text<'a>(node: &'a NodeDef, attribute: &'static str) -> Result<Option<&'a str
     }
 }
 
-fn bad(node: &NodeDef, attribute: &'static str, value: &str, expected: &'static str) -> Fault {
+fn bad(node: &NodeDef, attribute: &str, value: &str, expected: &'static str) -> Fault {
+    let attribute = attribute.to_owned();
     Fault::BadAttribute { node: node.name.clone(), attribute, value: value.escape_debug().to_string(), expected }
 }

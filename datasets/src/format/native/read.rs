@@ -15,6 +15,7 @@ use crate::format::sha256::sha256;
 use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
 use crate::graph::{one_tensor_per_op, raw_tensor};
+use crate::measured_times::{MeasuredTimes, class_of_column};
 use crate::{Categories, Colocation, DataflowGraph, KindSet, NameTable, OpId, TensorId};
 
 /// Reads a graph from a native folder.
@@ -152,6 +153,9 @@ fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), Forma
     reserve(&mut columns.memory_bytes, table);
     reserve(&mut columns.kinds, table);
     let mut groups = Groups::default();
+    let classes: Vec<_> =
+        table.columns[ops::SECONDS..].iter().filter_map(|column| class_of_column(&column.name)).collect();
+    let mut times = vec![Vec::with_capacity(table.row_count as usize); classes.len()];
     let [names, types, layers] = [ops::NAME, ops::OP_TYPE, ops::LAYER];
     table.for_each_batch(|batch| {
         let cells = &batch.columns;
@@ -159,8 +163,11 @@ fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), Forma
         columns.memory_bytes.extend_from_slice(cells[ops::MEMORY_BYTES].ints());
         read_kinds(table, batch, &mut columns.kinds)?;
         groups.read(table, batch)?;
-        for (kind, times) in columns.times.iter_mut().enumerate() {
-            read_times(table, batch, &cells[ops::SECONDS + kind], times)?;
+        for (times, cells) in times.iter_mut().zip(&cells[ops::SECONDS..]) {
+            read_times(table, batch, cells, times)?;
+        }
+        if cells[ops::BYTES_MOVED].present {
+            columns.bytes_moved.get_or_insert_default().extend_from_slice(cells[ops::BYTES_MOVED].doubles());
         }
         if cells[names].present {
             read_names(table, batch, columns.names.get_or_insert_default())?;
@@ -172,6 +179,9 @@ fn read_ops(table: &TableReader, columns: &mut GraphColumns) -> Result<(), Forma
         }
         Ok(())
     })?;
+    for (class, times) in classes.into_iter().zip(times) {
+        columns.times.push(MeasuredTimes::new(class, times).map_err(|error| FormatError::file(&table.path, error))?);
+    }
     columns.colocation = Colocation::from_pairs(columns.ops.len(), groups.pairs);
     Ok(())
 }
@@ -220,18 +230,13 @@ fn read_times(
     table: &TableReader,
     batch: &Batch,
     cells: &Cells,
-    times: &mut Option<Vec<f64>>,
+    times: &mut Vec<Option<f64>>,
 ) -> Result<(), FormatError> {
-    if !cells.present {
-        return Ok(());
-    }
-    let times = times.get_or_insert_default();
     for (row, time) in cells.optional_doubles().enumerate() {
-        // NaN is the graph's own mark for "not measured"; in a file it is a fault.
         if time.is_some_and(f64::is_nan) {
             return Err(op_fault(table, batch, row, "a measured time of it is NaN").remedy("leave the cell null"));
         }
-        times.push(time.unwrap_or(f64::NAN));
+        times.push(time);
     }
     Ok(())
 }

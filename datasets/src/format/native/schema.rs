@@ -1,5 +1,9 @@
 //! The names of the files, and the columns of the three tables.
 
+use std::borrow::Cow;
+
+use crate::measured_times::{class_of_column, column_of_class};
+
 /// The file that makes a folder a graph folder.
 pub(crate) const HEADER_FILE: &str = "graph.toml";
 
@@ -26,9 +30,9 @@ pub(crate) enum Packing {
 }
 
 /// A column of a table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Column {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) content: Content,
     /// Whether a cell may be null.
     pub(crate) nullable: bool,
@@ -37,12 +41,21 @@ pub(crate) struct Column {
     pub(crate) packing: Packing,
 }
 
+const NULLS: bool = true;
+const NO_NULLS: bool = false;
+const OPTIONAL: bool = true;
+const REQUIRED: bool = false;
+
+const fn column(name: &'static str, content: Content, nullable: bool, optional: bool, packing: Packing) -> Column {
+    Column { name: Cow::Borrowed(name), content, nullable, optional, packing }
+}
+
 pub(crate) const fn required(name: &'static str, content: Content, packing: Packing) -> Column {
-    Column { name, content, nullable: false, optional: false, packing }
+    column(name, content, NO_NULLS, REQUIRED, packing)
 }
 
 pub(crate) const fn optional(name: &'static str, content: Content, packing: Packing) -> Column {
-    Column { name, content, nullable: true, optional: true, packing }
+    column(name, content, NULLS, OPTIONAL, packing)
 }
 
 /// A table: its file and its columns.
@@ -50,6 +63,22 @@ pub(crate) const fn optional(name: &'static str, content: Content, packing: Pack
 pub(crate) struct TableSchema {
     pub(crate) file: &'static str,
     pub(crate) columns: &'static [Column],
+    /// What else a table may have: the columns of a family, by name.
+    pub(crate) others: fn(&str) -> Option<Column>,
+}
+
+impl TableSchema {
+    /// The columns that a table may have whose file has columns of these names: those of the schema, and then the others.
+    pub(super) fn columns_for<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<Column> {
+        let is_own = |name: &str| self.columns.iter().any(|column| column.name == name);
+        self.columns.iter().cloned().chain(names.filter(|name| !is_own(name)).filter_map(self.others)).collect()
+    }
+}
+
+/// The measured times on a class of devices.
+pub(super) fn seconds(class: &str) -> Column {
+    let name = Cow::Owned(column_of_class(class));
+    Column { name, content: Content::Double, nullable: true, optional: true, packing: Packing::Dictionary }
 }
 
 pub(super) const OPS: TableSchema = TableSchema {
@@ -59,13 +88,12 @@ pub(super) const OPS: TableSchema = TableSchema {
         required("memory_bytes", Content::Unsigned(64), Packing::Dictionary),
         required("kinds", Content::Unsigned(8), Packing::Dictionary),
         optional("group", Content::Unsigned(32), Packing::Delta),
-        optional("cpu_seconds", Content::Double, Packing::Dictionary),
-        optional("gpu_seconds", Content::Double, Packing::Dictionary),
-        optional("tpu_seconds", Content::Double, Packing::Dictionary),
+        column("bytes_moved", Content::Double, NO_NULLS, OPTIONAL, Packing::Dictionary),
         optional("name", Content::Text, Packing::Plain),
         optional("op_type", Content::Text, Packing::Dictionary),
         optional("layer", Content::Text, Packing::Dictionary),
     ],
+    others: |name| class_of_column(name).map(seconds),
 };
 
 /// Positions in [`OPS`].
@@ -74,11 +102,12 @@ pub(super) mod ops {
     pub(in super::super) const MEMORY_BYTES: usize = 1;
     pub(in super::super) const KINDS: usize = 2;
     pub(in super::super) const GROUP: usize = 3;
-    /// The first of three, in the order of kinds.
-    pub(in super::super) const SECONDS: usize = 4;
-    pub(in super::super) const NAME: usize = 7;
-    pub(in super::super) const OP_TYPE: usize = 8;
-    pub(in super::super) const LAYER: usize = 9;
+    pub(in super::super) const BYTES_MOVED: usize = 4;
+    pub(in super::super) const NAME: usize = 5;
+    pub(in super::super) const OP_TYPE: usize = 6;
+    pub(in super::super) const LAYER: usize = 7;
+    /// The first measured times, if there are any.
+    pub(in super::super) const SECONDS: usize = 8;
 }
 
 pub(super) const TENSORS: TableSchema = TableSchema {
@@ -88,6 +117,7 @@ pub(super) const TENSORS: TableSchema = TableSchema {
         required("port", Content::Unsigned(32), Packing::Dictionary),
         required("bytes", Content::Unsigned(64), Packing::Dictionary),
     ],
+    others: |_| None,
 };
 
 /// Positions in [`TENSORS`].
@@ -101,9 +131,10 @@ pub(super) const EDGES: TableSchema = TableSchema {
     file: "edges.parquet",
     columns: &[
         required("source", Content::Unsigned(32), Packing::Delta),
-        Column { optional: false, ..optional("port", Content::Unsigned(32), Packing::Dictionary) },
+        column("port", Content::Unsigned(32), NULLS, REQUIRED, Packing::Dictionary),
         required("target", Content::Unsigned(32), Packing::Delta),
     ],
+    others: |_| None,
 };
 
 /// Positions in [`EDGES`].

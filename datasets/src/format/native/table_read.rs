@@ -10,7 +10,7 @@ use placebench_base::did_you_mean;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::schema::{Content, TableSchema};
+use super::schema::{Column, Content, TableSchema};
 use crate::format::{FormatError, contain};
 
 /// Rows in memory at a time.
@@ -116,7 +116,7 @@ fn read<T: DataType>(
 pub(crate) struct Batch {
     pub(crate) first_row: usize,
     pub(crate) rows: usize,
-    /// One for each column of the schema.
+    /// One for each column of the reader.
     pub(crate) columns: Vec<Cells>,
 }
 
@@ -124,8 +124,9 @@ pub(crate) struct Batch {
 pub(crate) struct TableReader {
     pub(crate) path: PathBuf,
     file: Box<dyn FileReader>,
-    table: &'static TableSchema,
-    /// Where the file has each column of the schema.
+    /// The columns of the schema, and the others that the file has.
+    pub(super) columns: Vec<Column>,
+    /// Where the file has each of them.
     positions: Vec<Option<usize>>,
     pub(crate) row_count: u64,
 }
@@ -141,8 +142,10 @@ impl TableReader {
         .map_err(|error| corrupt(path, &text(error)))?;
         let rows = file.metadata().file_metadata().num_rows();
         let row_count = u64::try_from(rows).map_err(|_| corrupt(path, "its number of rows is negative"))?;
-        let mut this =
-            Self { path: path.to_owned(), file, table, positions: vec![None; table.columns.len()], row_count };
+        let found = file.metadata().file_metadata().schema_descr().columns();
+        let names: Vec<String> = found.iter().map(|column| column.path().string()).collect();
+        let columns = table.columns_for(names.iter().map(String::as_str));
+        let mut this = Self { path: path.to_owned(), file, positions: vec![None; columns.len()], columns, row_count };
         this.match_columns()?;
         Ok(this)
     }
@@ -151,11 +154,11 @@ impl TableReader {
         for (position, found) in self.file.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
             let name = found.path().string();
             let item = |message: String| FormatError::item(&self.path, format!("column '{name}'"), message);
-            let Some(index) = self.table.columns.iter().position(|column| column.name == name) else {
-                let names = self.table.columns.iter().map(|column| column.name);
+            let Some(index) = self.columns.iter().position(|column| column.name == name) else {
+                let names = self.columns.iter().map(|column| &*column.name);
                 return Err(item("is not part of the format".to_owned()).remedy(did_you_mean(&name, names)));
             };
-            let (content, physical) = (self.table.columns[index].content, found.physical_type());
+            let (content, physical) = (self.columns[index].content, found.physical_type());
             let fits = match content {
                 Content::Unsigned(_) => matches!(physical, Type::INT32 | Type::INT64),
                 Content::Double => physical == Type::DOUBLE,
@@ -171,7 +174,7 @@ impl TableReader {
             }
             self.positions[index] = Some(position);
         }
-        match self.table.columns.iter().zip(&self.positions).find(|(column, at)| !column.optional && at.is_none()) {
+        match self.columns.iter().zip(&self.positions).find(|(column, at)| !column.optional && at.is_none()) {
             Some((column, _)) => {
                 Err(FormatError::item(&self.path, format!("column '{}'", column.name), "is missing").remedy("add it"))
             }
@@ -216,7 +219,7 @@ impl TableReader {
     }
 
     fn fill(&self, readers: &mut [Option<ColumnReader>], batch: &mut Batch) -> Result<(), FormatError> {
-        for ((reader, cells), column) in readers.iter_mut().zip(&mut batch.columns).zip(self.table.columns) {
+        for ((reader, cells), column) in readers.iter_mut().zip(&mut batch.columns).zip(&self.columns) {
             let Some(reader) = reader else { continue };
             let item = || format!("column '{}'", column.name);
             cells.fill(reader, batch.rows).map_err(|message| {

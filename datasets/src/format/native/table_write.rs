@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use sha2::{Digest, Sha256};
 
-use super::schema::{Column, Content, Packing, TableSchema};
+use super::schema::{Column, Content, Packing};
 use crate::format::FormatError;
 use crate::format::atomic::PartialFolder;
 use crate::format::sha256::hex;
@@ -102,7 +102,7 @@ pub(crate) struct TableWriter<W: Write + Send = BufWriter<File>> {
     /// Where the file will be.
     path: PathBuf,
     writer: SerializedFileWriter<Digesting<W>>,
-    columns: Vec<&'static Column>,
+    columns: Vec<Column>,
     /// One for each of `columns`.
     pub(crate) cells: Vec<Cells>,
     pub(crate) row_count: u64,
@@ -111,23 +111,15 @@ pub(crate) struct TableWriter<W: Write + Send = BufWriter<File>> {
 }
 
 impl TableWriter {
-    /// Starts `table` in `folder` with the columns that `include` picks by position. In memory are at most `group_rows`
-    /// rows.
+    /// Starts the table of a file in `folder`. In memory are at most `group_rows` rows.
     pub(super) fn create(
         folder: &PartialFolder,
-        table: &'static TableSchema,
-        include: impl Fn(usize) -> bool,
+        file: &str,
+        columns: Vec<Column>,
         group_rows: usize,
     ) -> Result<Self, FormatError> {
-        let path = folder.target().join(table.file);
-        let file = File::create(folder.path().join(table.file)).map_err(|error| FormatError::io(&path, error))?;
-        let columns: Vec<_> = table
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|&(position, _)| include(position))
-            .map(|(_, column)| column)
-            .collect();
+        let path = folder.target().join(file);
+        let file = File::create(folder.path().join(file)).map_err(|error| FormatError::io(&path, error))?;
         Self::on(&path, BufWriter::with_capacity(1 << 16, file), columns, group_rows, &[])
     }
 
@@ -151,7 +143,7 @@ impl<W: Write + Send> TableWriter<W> {
     pub(crate) fn on(
         path: &Path,
         out: W,
-        columns: Vec<&'static Column>,
+        columns: Vec<Column>,
         group_rows: usize,
         notes: &[(&str, String)],
     ) -> Result<Self, FormatError> {
@@ -205,7 +197,7 @@ fn fault(path: &Path, error: ParquetError) -> FormatError {
     }
 }
 
-fn schema(columns: &[&'static Column]) -> Result<Type, ParquetError> {
+fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     let fields: Result<Vec<_>, ParquetError> = columns.iter().map(|column| field(column).map(Arc::new)).collect();
     Type::group_type_builder("table").with_fields(fields?).build()
 }
@@ -220,10 +212,10 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         Content::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    Type::primitive_type_builder(column.name, physical).with_logical_type(logical).with_repetition(repetition).build()
+    Type::primitive_type_builder(&column.name, physical).with_logical_type(logical).with_repetition(repetition).build()
 }
 
-fn properties(columns: &[&'static Column], notes: &[(&str, String)]) -> Result<WriterProperties, ParquetError> {
+fn properties(columns: &[Column], notes: &[(&str, String)]) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -236,7 +228,7 @@ fn properties(columns: &[&'static Column], notes: &[(&str, String)]) -> Result<W
         properties = properties.set_key_value_metadata(Some(notes.collect()));
     }
     for column in columns {
-        let path = ColumnPath::from(column.name);
+        let path = ColumnPath::from(&*column.name);
         properties = match column.packing {
             Packing::Dictionary => properties.set_column_dictionary_enabled(path, true),
             Packing::Plain => properties.set_column_dictionary_enabled(path, false),

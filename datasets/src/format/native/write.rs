@@ -4,22 +4,24 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use super::schema::{EDGES, HEADER_FILE, OPS, TENSORS, edges, ops, tensors};
+use super::schema::{EDGES, HEADER_FILE, OPS, TENSORS, edges, ops, seconds, tensors};
 use super::table_write::TableWriter;
 use crate::format::atomic::PartialFolder;
 use crate::format::header::{Counts, Digests, HeaderFile};
 use crate::format::text::counted;
 use crate::format::{FormatError, GraphHeader};
-use crate::{DataflowGraph, GroupId, Kind, OpId, OpSpec};
+use crate::{DataflowGraph, GroupId, MeasuredTimes, OpId, OpSpec};
 
 /// Rows in a row group: what a writer holds in memory, 8 to 24 bytes each.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// The optional columns of a graph, which a [`NativeWriter`] must know beforehand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeColumns {
-    /// Whether there are measured times, by [`Kind::index`].
-    pub times: [bool; 3],
+    /// The classes of devices with measured times, ascending.
+    pub classes: Vec<String>,
+    /// Whether ops say how many bytes they move.
+    pub bytes_moved: bool,
     /// Whether ops have names.
     pub names: bool,
     /// Whether ops have types.
@@ -31,7 +33,8 @@ pub struct NativeColumns {
 impl NativeColumns {
     fn of(graph: &DataflowGraph) -> Self {
         Self {
-            times: Kind::ALL.map(|kind| graph.has_measured_times(kind)),
+            classes: graph.measured_times().iter().map(MeasuredTimes::class).map(str::to_owned).collect(),
+            bytes_moved: graph.has_bytes_moved(),
             names: graph.has_names(),
             types: graph.op_types().is_some(),
             layers: graph.layers().is_some(),
@@ -53,11 +56,11 @@ pub fn write_native(path: impl AsRef<Path>, header: &GraphHeader, graph: &Datafl
     let mut writer = NativeWriter::create(path, NativeColumns::of(graph))?;
     // With one tensor for each op, the producer of an edge, which may be anywhere in memory, need not be looked up.
     let only_port = graph.has_one_tensor_per_op().then_some(0);
-    let mut outputs = Vec::new();
+    let (mut outputs, mut times) = (Vec::new(), Vec::new());
     for op in graph.op_ids() {
         outputs.clear();
         outputs.extend(graph.outputs(op).map(|tensor| graph.tensor_bytes(tensor)));
-        writer.push_op(&graph.spec(op), graph.colocation().group_of(op), &outputs)?;
+        writer.push_op(&graph.spec(op, &mut times), graph.colocation().group_of(op), &outputs)?;
         for edge in graph.predecessors(op) {
             writer.push_edge(
                 edge.op,
@@ -114,17 +117,21 @@ impl NativeWriter {
 
     pub(super) fn with_group_rows(path: &Path, columns: NativeColumns, rows: usize) -> Result<Self, FormatError> {
         let folder = PartialFolder::create(path, is_replaceable)?;
-        let include = |column: usize| match column {
-            ops::NAME => columns.names,
-            ops::OP_TYPE => columns.types,
-            ops::LAYER => columns.layers,
-            ops::SECONDS..ops::NAME => columns.times[column - ops::SECONDS],
-            _ => true,
-        };
+        let of_ops = |position: usize| OPS.columns[position].clone();
+        let mut op_columns: Vec<_> = [ops::OPS, ops::MEMORY_BYTES, ops::KINDS, ops::GROUP].map(of_ops).into();
+        op_columns.extend(columns.classes.iter().map(|class| seconds(class)));
+        for (position, present) in [
+            (ops::BYTES_MOVED, columns.bytes_moved),
+            (ops::NAME, columns.names),
+            (ops::OP_TYPE, columns.types),
+            (ops::LAYER, columns.layers),
+        ] {
+            op_columns.extend(present.then(|| of_ops(position)));
+        }
         Ok(Self {
-            ops: TableWriter::create(&folder, &OPS, include, rows)?,
-            tensors: TableWriter::create(&folder, &TENSORS, |_| true, rows)?,
-            edges: TableWriter::create(&folder, &EDGES, |_| true, rows)?,
+            ops: TableWriter::create(&folder, OPS.file, op_columns, rows)?,
+            tensors: TableWriter::create(&folder, TENSORS.file, TENSORS.columns.to_vec(), rows)?,
+            edges: TableWriter::create(&folder, EDGES.file, EDGES.columns.to_vec(), rows)?,
             columns,
             folder,
             last: None,
@@ -144,22 +151,21 @@ impl NativeWriter {
         cells[ops::MEMORY_BYTES].push_u64(op.memory_bytes);
         cells[ops::KINDS].push_u32(op.kinds.bits().into());
         cells[ops::GROUP].push_optional_u32(group.map(|group| group.0));
-        // Absent columns shift the positions of those that follow.
-        let mut next = ops::SECONDS;
-        let mut column = |present: bool| {
-            let position = next;
-            next += usize::from(present);
-            present.then_some(position)
-        };
-        for (time, present) in op.times.into_iter().zip(self.columns.times) {
-            if let Some(position) = column(present) {
-                cells[position].push_optional_f64(time);
-            }
+        let columns = &self.columns;
+        let mut rest = cells[ops::GROUP + 1..].iter_mut();
+        for (class, cells) in columns.classes.iter().zip(&mut rest) {
+            let time = op.times.iter().rev().find(|(of, _)| of == class);
+            cells.push_optional_f64(time.map(|&(_, time)| time));
         }
-        let columns = self.columns;
+        // Absent columns shift those that follow.
+        if columns.bytes_moved
+            && let Some(cells) = rest.next()
+        {
+            cells.push_f64(op.bytes_moved.unwrap_or(0.0));
+        }
         for (text, present) in [(op.name, columns.names), (op.op_type, columns.types), (op.layer, columns.layers)] {
-            if let Some(position) = column(present) {
-                cells[position].push_optional_text(text);
+            if present && let Some(cells) = rest.next() {
+                cells.push_optional_text(text);
             }
         }
         self.ops.end_row()?;
@@ -239,13 +245,15 @@ mod tests {
     fn a_graph_of_many_row_groups_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chain");
-        let columns = NativeColumns { names: true, times: [false, true, false], ..NativeColumns::default() };
+        let classes = vec!["gpu".to_owned()];
+        let columns = NativeColumns { names: true, classes, ..NativeColumns::default() };
         let mut writer = NativeWriter::with_group_rows(&path, columns, 1000).unwrap();
         // More ops than a reader takes at a time.
         let n = 300_000u32;
         for op in 0..n {
             let name = format!("op{op}");
-            let times = [None, (op % 3 == 0).then_some(f64::from(op)), None];
+            let times = [("gpu", f64::from(op))];
+            let times = if op % 3 == 0 { &times[..] } else { &[] };
             let spec = OpSpec { name: Some(&name), times, ..OpSpec::cost(f64::from(op)) };
             let id = writer.push_op(&spec, (op % 1000 < 2).then_some(GroupId(op / 1000)), &[u64::from(op)]).unwrap();
             if op > 0 {
@@ -258,8 +266,8 @@ mod tests {
         assert_eq!((graph.control_edge_count(), graph.colocation().group_count()), (59_999, 300));
         let last = OpId(n - 1);
         assert_eq!((graph.name(last), graph.ops(last)), (Some("op299999"), 299_999.0));
-        assert_eq!(graph.measured_time(OpId(299_997), Kind::Gpu), Some(299_997.0));
-        assert_eq!(graph.measured_time(last, Kind::Gpu), None);
+        let times = graph.measured_on("gpu").unwrap();
+        assert_eq!((times.of(OpId(299_997)), times.of(last)), (Some(299_997.0), None));
         assert_eq!(graph.predecessor_ops(last), [OpId(n - 2)]);
     }
 

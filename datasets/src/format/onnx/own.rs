@@ -79,7 +79,7 @@ pub(super) fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) ->
         }
     }
     let metadata = values::of_header(path, header)?;
-    let metadata = metadata.into_iter().map(|(key, value)| StringEntry { key: key.to_owned(), value: value.text() });
+    let metadata = metadata.into_iter().map(|(key, value)| StringEntry { key: key.into_owned(), value: value.text() });
     let model = ModelProto {
         ir_version: IR_VERSION,
         producer_name: OWN.to_owned(),
@@ -104,7 +104,7 @@ fn node(graph: &DataflowGraph, op: OpId, has_end: bool) -> NodeProto {
     for (name, value) in values::of_op(graph, op) {
         match value {
             Value::Text(text) if name == TYPE && !text.is_empty() && text != GENERIC => op_type = text,
-            value => attributes.push(attribute(name, value.text())),
+            value => attributes.push(attribute(&name, value.text())),
         }
     }
     let input = |edge: crate::Edge| edge.tensor.map_or_else(|| end_of(edge.op), |tensor| format!("t{tensor}"));
