@@ -99,7 +99,10 @@ mod tests {
         // Ticks are rounded, each of the two kinds.
         assert!(seen.join().unwrap() >= Duration::from_millis(30));
         let ended = std::thread::spawn(|| ThreadClock::of_this_thread().unwrap()).join().unwrap();
-        assert_eq!(ended.read(), None);
+        // A thread can be joined before the system has removed it.
+        while ended.read().is_some() {
+            std::thread::yield_now();
+        }
         assert_ne!(ProcessStat::of(std::process::id()).unwrap().parent, 0);
     }
 }
