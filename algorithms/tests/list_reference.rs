@@ -306,7 +306,8 @@ fn reference(instance: &Instance, parts: Parts, rounding_decides: &mut bool) -> 
     Some((state.slots.into_iter().collect::<Option<_>>()?, state.sequence))
 }
 
-/// The devices that some op may run on, by how much longer than the fastest devices they need for what they may run.
+/// The devices that some op may run on, by how much longer than the fastest devices they need for what they may run; after all
+/// others those that need more than ten times as long, or may run less than a tenth of the ops.
 fn devices_by_speed(instance: &Instance) -> Vec<DeviceId> {
     let (graph, cluster, units) = (instance.graph(), instance.cluster(), instance.units());
     let allowed =
@@ -326,7 +327,10 @@ fn devices_by_speed(instance: &Instance) -> Vec<DeviceId> {
         (ratio * 1e9).round()
     };
     let mut devices: Vec<DeviceId> = cluster.device_ids().filter(|&device| allowed(device).next().is_some()).collect();
-    devices.sort_by(|&a, &b| slowness(a).total_cmp(&slowness(b)));
+    let is_worker =
+        |&device: &DeviceId| slowness(device) <= 10.0 * 1e9 && 10 * allowed(device).count() >= graph.op_count();
+    let any = devices.iter().any(is_worker);
+    devices.sort_by_key(|device| (any && !is_worker(device), slowness(*device) as u64));
     devices
 }
 

@@ -390,3 +390,60 @@ proptest! {
         prop_assert_eq!(read_cluster_csv(&path).unwrap(), cluster);
     }
 }
+
+/// The links of a topology of eight devices, as pairs of names.
+fn wired(keys: &str) -> Result<Vec<(String, String)>, String> {
+    let devices = "[[device]]\nname = \"t\"\ncount = 8\nkind = \"TPU\"\nspeed = 1\n";
+    let text = format!("{devices}[topology]\n{keys}");
+    let cluster = parse_cluster_toml("c.toml", &text).map_err(|error| error.to_string())?;
+    let topology = cluster.topology().unwrap();
+    let name = |vertex: usize| topology.vertices[vertex].clone();
+    Ok(topology.links.iter().map(|link| (name(link.a), name(link.b))).collect())
+}
+
+#[test]
+fn a_torus_links_each_device_with_the_next_of_each_dimension_once() {
+    let links = wired("[[topology.torus]]\nof = \"t\"\nshape = [2, 4]\nrate = 1\n").unwrap();
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    let expected = [
+        pair("t0", "t4"),
+        pair("t0", "t1"),
+        pair("t1", "t5"),
+        pair("t1", "t2"),
+        pair("t2", "t6"),
+        pair("t2", "t3"),
+        pair("t3", "t7"),
+        pair("t0", "t3"),
+        pair("t4", "t5"),
+        pair("t5", "t6"),
+        pair("t6", "t7"),
+        pair("t4", "t7"),
+    ];
+    assert_eq!(links, expected);
+    // A ring of eight has eight links, a cube of 2 x 2 x 2 twelve.
+    let count =
+        |shape: &str| wired(&format!("[[topology.torus]]\nof = \"t\"\nshape = {shape}\nrate = 1\n")).unwrap().len();
+    assert_eq!((count("[8]"), count("[2, 2, 2]"), count("[1, 8]")), (8, 12, 8));
+    assert_eq!(
+        wired("[[topology.torus]]\nof = \"t\"\nshape = [3, 3]\nrate = 1\n").unwrap_err(),
+        "c.toml:9: a torus of 3 x 3 has not 8 members: write a size for each dimension"
+    );
+}
+
+#[test]
+fn links_that_are_spread_connect_equal_parts() {
+    let switches =
+        "[[topology.switch]]\nname = \"s\"\ncount = 2\n[[topology.link]]\nbetween = [\"s\", \"s\"]\nrate = 1\n";
+    let spread =
+        |name: &str| format!("{switches}[[topology.link]]\nbetween = [\"t\", \"{name}\"]\nspread = true\nrate = 1\n");
+    let links = wired(&spread("s")).unwrap();
+    let ends: Vec<String> = links.iter().map(|(a, b)| format!("{a}{b}")).collect();
+    assert_eq!(ends, ["s0s1", "t0s0", "t1s0", "t2s0", "t3s0", "t4s1", "t5s1", "t6s1", "t7s1"]);
+    let three = spread("s").replace("count = 2", "count = 3");
+    assert_eq!(
+        wired(&three).unwrap_err(),
+        "c.toml:14: 8 and 3 do not go into each other evenly: leave out 'spread', or name equal parts"
+    );
+    let none = switches.replace("count = 2", "count = 0");
+    assert_eq!(wired(&none).unwrap_err(), "c.toml:9: 0 switches named 's': a cluster has 1 to 10000 switches");
+}

@@ -1,6 +1,7 @@
-//! Random clusters (L §6.2), and the machine of B's experiments.
+//! Random clusters (L §6.2), the machine of B's experiments, and machines of today.
 
 mod gtx1080;
+mod today;
 mod tolstobrov;
 
 use placebench_base::parse_toml;
@@ -8,6 +9,7 @@ use placebench_datasets::{Cluster, Device, DeviceId, Kind, Link, is_equal};
 use serde::{Deserialize, Serialize};
 
 pub use gtx1080::{gtx1080, gtx1080_one_cpu};
+pub use today::{CLUSTER_FILES, ClusterFile};
 pub use tolstobrov::{t_fast, t_slow};
 
 use crate::Distribution;
@@ -88,7 +90,16 @@ impl DeviceKinds {
 
 impl ClusterParams {
     /// Names of the clusters that [`cluster_preset`] knows.
-    pub const PRESETS: [&'static str; 18] = [
+    pub const PRESETS: [&'static str; 27] = [
+        "h100x8",
+        "a100x8",
+        "h100x8x4",
+        "gb200_nvl72",
+        "rtx4090x4",
+        "tpu_v5e_4x4",
+        "tpu_v5p_4x4x4",
+        "mixed_generations",
+        "edge",
         "laich100",
         "laich50",
         "laich7",
@@ -250,7 +261,7 @@ pub fn generate_cluster(params: &ClusterParams, seed: u64) -> Result<Cluster, Ge
     Ok(Cluster::new(devices, link)?.with_send_ops(params.send_ops)?)
 }
 
-/// A cluster by name, see [`ClusterParams::PRESETS`]: L's clusters drawn with `seed`, or B's machine, which is the same
+/// A cluster by name, see [`ClusterParams::PRESETS`]: one of [`CLUSTER_FILES`]; L's clusters drawn with `seed`, or B's machine, which is the same
 /// for every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; or the clusters for T, `t_fast16`, `t_slow60` or
 /// with any other number of workers. `None` if there is no such preset.
 ///
@@ -265,6 +276,9 @@ pub fn cluster_preset(name: &str, seed: u64) -> Option<Result<Cluster, Generator
     if let Some(gpus) = name.strip_prefix("gtx1080x") {
         let gpus: u32 = gpus.parse().ok().filter(|gpus| (1..=8).contains(gpus))?;
         return Some(gtx1080(gpus));
+    }
+    if let Some(file) = CLUSTER_FILES.iter().find(|file| file.name == name) {
+        return Some(file.cluster());
     }
     if let Some(cluster) = tolstobrov::named(name) {
         return Some(cluster);

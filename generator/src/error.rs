@@ -46,6 +46,9 @@ pub enum GeneratorError {
     /// The cluster was refused.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// A cluster file that is part of the program was refused.
+    #[error("{0}")]
+    ClusterFile(String),
     /// The undirected graph was refused.
     #[error(transparent)]
     Undirected(#[from] UndirectedError),

@@ -39,7 +39,8 @@ pub mod stream;
 pub mod training_steps;
 
 pub use cluster::{
-    ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu, t_fast, t_slow,
+    CLUSTER_FILES, ClusterFile, ClusterParams, DeviceKinds, cluster_preset, generate_cluster, gtx1080, gtx1080_one_cpu,
+    t_fast, t_slow,
 };
 pub use costs::{Costs, KindProbabilities, redraw_costs};
 pub use digest::graph_sha256;

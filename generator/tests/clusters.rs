@@ -2,7 +2,8 @@
 
 use placebench_datasets::{AssignmentUnits, Kind};
 use placebench_generator::{
-    ClusterParams, DeviceKinds, Distribution, LeveledParams, cluster_preset, generate_cluster, generate_leveled,
+    CLUSTER_FILES, ClusterParams, DeviceKinds, Distribution, LeveledParams, cluster_preset, generate_cluster,
+    generate_leveled,
 };
 use proptest::prelude::*;
 
@@ -62,7 +63,11 @@ fn every_preset_has_each_of_its_kinds_for_any_seed() {
         for seed in 0..50 {
             let cluster = cluster_preset(name, seed).unwrap().unwrap();
             // Cores of many-core nodes are of one kind.
-            let kinds = if name.starts_with("t_") { &[Kind::Cpu][..] } else { &[Kind::Cpu, Kind::Gpu] };
+            let kinds = match name {
+                name if name.starts_with("t_") => &[Kind::Cpu][..],
+                name if name.starts_with("tpu_") => &[Kind::Cpu, Kind::Tpu],
+                _ => &[Kind::Cpu, Kind::Gpu],
+            };
             for &kind in kinds {
                 assert!(cluster.devices().iter().any(|device| device.kind == kind), "{name} {seed} {kind}");
             }
@@ -78,6 +83,48 @@ fn every_preset_has_each_of_its_kinds_for_any_seed() {
     assert_eq!(cluster_preset("gtx1080x3", 1).unwrap().unwrap().device_count(), 5);
     assert_eq!(cluster_preset("gpu2", 1).unwrap().unwrap().device_count(), 3);
     assert!(cluster_preset("gtx1080x9", 1).is_none() && cluster_preset("laich8", 1).is_none());
+}
+
+#[test]
+fn the_machines_of_today_are_presets_in_seconds_with_routes_and_memory() {
+    for file in &CLUSTER_FILES {
+        assert!(ClusterParams::PRESETS.contains(&file.name));
+        let cluster = file.cluster().unwrap();
+        assert!(cluster.is_in_seconds() && cluster.topology().is_some(), "{}", file.name);
+        for (id, device) in cluster.device_ids().zip(cluster.devices()) {
+            assert!(device.memory_bytes.is_some() && cluster.roofline(id).memory_bandwidth.is_some(), "{}", file.name);
+            assert_ne!(cluster.class(id), device.kind.class(), "{}", file.name);
+            assert_eq!(cluster.roofline(id).matrix_speed.is_some(), device.kind != Kind::Cpu, "{}", file.name);
+        }
+        // Each file says where its numbers come from.
+        assert!(file.text.starts_with("# ") && file.text.contains("# Ours: "), "{}", file.name);
+    }
+}
+
+/// The rate and the links of the route between two devices of a machine.
+fn route(name: &str, from: &str, to: &str) -> (f64, usize) {
+    let cluster = cluster_preset(name, 0).unwrap().unwrap();
+    let id = |name: &str| cluster.device_ids().find(|&id| cluster.device(id).name == name).unwrap();
+    let links = cluster.shared_links().route(id(from), id(to)).len();
+    ((cluster.link(id(from), id(to)).rate / 1e9 * 100.0).round() / 100.0, links)
+}
+
+#[test]
+fn data_take_the_way_that_the_machine_has() {
+    assert_eq!(route("h100x8", "gpu0", "gpu7"), (450.0, 2));
+    assert_eq!(route("h100x8", "cpu0", "gpu3"), (63.0, 2));
+    // Within a host over NVLink, between hosts over the ports of both.
+    assert_eq!(route("h100x8x4", "gpu8", "gpu15"), (450.0, 2));
+    assert_eq!(route("h100x8x4", "gpu7", "gpu8"), (50.0, 4));
+    assert_eq!(route("gb200_nvl72", "gpu0", "gpu71"), (900.0, 2));
+    assert_eq!(route("gb200_nvl72", "cpu1", "gpu3"), (225.0, 1));
+    assert_eq!(route("rtx4090x4", "gpu0", "gpu3"), (31.5, 2));
+    // The longest way around a ring of four is two links, in each dimension.
+    assert_eq!(route("tpu_v5e_4x4", "tpu0", "tpu3"), (50.0, 1));
+    assert_eq!(route("tpu_v5e_4x4", "tpu0", "tpu10"), (50.0, 4));
+    assert_eq!(route("tpu_v5p_4x4x4", "tpu0", "tpu42"), (100.0, 6));
+    assert_eq!(route("mixed_generations", "v100_0", "h100_3"), (25.0, 4));
+    assert_eq!(route("edge", "jetson", "pi1"), (0.04, 2));
 }
 
 #[test]

@@ -13,7 +13,6 @@ use placebench::base::significant::bytes_text;
 use placebench::base::{Listed, nearest};
 use placebench::datasets::catalogue::{self, CatalogueEntry};
 use placebench::datasets::format::{FormatError, listing};
-use placebench::datasets::{Cluster, Kind};
 use placebench::generator::{COST_PARAMS, ClusterParams, FAMILIES, FamilyEntry, cluster_preset, presets};
 use placebench::harness::collection::COLLECTIONS;
 use placebench::harness::execute::EXECUTORS;
@@ -24,6 +23,8 @@ use placebench::harness::suite::BUILT_IN;
 use serde::Serialize;
 
 use crate::output::{Form, print};
+
+mod clusters;
 
 /// Arguments of `list`.
 #[derive(clap::Args)]
@@ -185,10 +186,8 @@ fn items(what: What) -> anyhow::Result<Vec<Item>> {
         What::Generators => FAMILIES.iter().map(family).collect(),
         What::Presets => presets().into_iter().map(|preset| Item::new(preset.name, preset.summary)).collect(),
         What::Clusters => {
-            let clusters = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
-            clusters
-                .map(|(name, cluster)| Ok(Item::new(name, cluster_text(&cluster?))))
-                .collect::<anyhow::Result<_>>()?
+            let presets = ClusterParams::PRESETS.iter().filter_map(|&name| Some((name, cluster_preset(name, 0)?)));
+            presets.map(|(name, cluster)| Ok(clusters::item(name, &cluster?))).collect::<anyhow::Result<_>>()?
         }
         What::Networks => NETWORK_MODELS.iter().map(|&model| listed(model)).collect(),
         What::Executors => EXECUTORS.iter().map(listed).collect(),
@@ -225,12 +224,6 @@ fn family(entry: &FamilyEntry) -> Item {
     let undirected = if entry.is_undirected { "undirected: " } else { "" };
     let head = Item::new(entry.name, format!("{undirected}{} ({})", entry.summary, entry.source));
     Item { details: entry.params().into_iter().map(detail).collect(), ..head }
-}
-
-fn cluster_text(cluster: &Cluster) -> String {
-    let count = |kind: Kind| cluster.devices().iter().filter(|device| device.kind == kind).count();
-    let kinds = Kind::ALL.into_iter().filter(|&kind| count(kind) > 0);
-    kinds.map(|kind| format!("{} {kind}", count(kind))).collect::<Vec<_>>().join(", ")
 }
 
 /// An algorithm with its parameters, and what is to be known of its fairness.

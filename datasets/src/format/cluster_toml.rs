@@ -56,6 +56,22 @@
 //! latency = "1 us"
 //! ```
 //!
+//! ```toml
+//! [[topology.switch]]
+//! name = "nvswitch"              # nvswitch0, nvswitch1, …
+//! count = 4
+//!
+//! [[topology.link]]
+//! between = ["gpu", "nvswitch"]  # of 32 GPUs and 4 switches the first eight GPUs with the first switch, and so on
+//! spread = true
+//! rate = "450 GB/s"
+//!
+//! [[topology.torus]]             # each device with the next in each dimension, and the last with the first
+//! of = "tpu"                     # numbered by the last dimension first
+//! shape = [4, 4]
+//! rate = "50 GB/s"
+//! ```
+//!
 //! The time of an op on a device is the one measured for the device's class, if the graph has one. Otherwise it is
 //! max(operations / speed, bytes moved / memory_bandwidth), with `matrix_speed` for ops that matrix units do, where the graph
 //! says what its ops move and of which type they are. `op_overhead` is added to either.

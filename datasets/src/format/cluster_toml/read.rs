@@ -56,7 +56,9 @@ const KEYS: Keys = Keys(&[
         "topology",
         Some(&Keys(&[
             ("switches", None),
-            ("link", Some(&Keys(&[("between", None), ("rate", None), ("latency", None)]))),
+            ("switch", Some(&Keys(&[("name", None), ("count", None)]))),
+            ("link", Some(&Keys(&[("between", None), ("spread", None), ("rate", None), ("latency", None)]))),
+            ("torus", Some(&Keys(&[("of", None), ("shape", None), ("rate", None), ("latency", None)]))),
         ])),
     ),
 ]);
@@ -87,12 +89,14 @@ impl ClusterFile {
             has_unit(rate) || latency.as_ref().is_some_and(has_unit)
         };
         let mut links = self.topology.iter().flat_map(|table| &table.get_ref().link);
+        let mut tori = self.topology.iter().flat_map(|table| &table.get_ref().torus);
         let mut devices = self.device.iter().map(Spanned::get_ref);
         self.op_overhead.as_ref().is_some_and(has_unit)
             || devices.any(|line| line.quantities().any(has_unit))
             || self.link.as_ref().is_some_and(|line| timed(&line.rate, &line.latency))
             || self.pair.iter().any(|line| timed(&line.get_ref().rate, &line.get_ref().latency))
             || links.any(|line| timed(&line.rate, &line.latency))
+            || tori.any(|line| timed(&line.rate, &line.latency))
     }
 }
 
@@ -149,12 +153,32 @@ struct TopologyTable {
     #[serde(default)]
     switches: Vec<Spanned<String>>,
     #[serde(default)]
+    switch: Vec<Spanned<SwitchLine>>,
+    #[serde(default)]
     link: Vec<TopologyLinkLine>,
+    #[serde(default)]
+    torus: Vec<TorusLine>,
+}
+
+#[derive(Deserialize)]
+struct SwitchLine {
+    name: String,
+    count: Spanned<usize>,
 }
 
 #[derive(Deserialize)]
 struct TopologyLinkLine {
     between: Spanned<[String; 2]>,
+    #[serde(default)]
+    spread: bool,
+    rate: Spanned<Quantity>,
+    latency: Option<Spanned<Quantity>>,
+}
+
+#[derive(Deserialize)]
+struct TorusLine {
+    of: Spanned<String>,
+    shape: Spanned<Vec<usize>>,
     rate: Spanned<Quantity>,
     latency: Option<Spanned<Quantity>>,
 }
@@ -269,10 +293,9 @@ fn add_devices(
     let memory_bytes = memory.as_ref().map(|memory| value(text, memory, Quantity::bytes)).transpose()?;
     let speed = value(text, speed, Quantity::speed)? * reached(text, line.get_ref())?;
     let first = devices.len();
-    let added = count.as_ref().map_or(1, |count| *count.get_ref());
-    if added == 0 || added > MOST_DEVICES - first.min(MOST_DEVICES) {
-        let span = count.as_ref().map_or_else(|| line.span(), Spanned::span);
-        let error = text.at(span, format!("{added} devices named '{name}'"));
+    let added = count.as_ref().map_or(Ok(1), |count| count_of(text, count, name, "devices"))?;
+    if added > MOST_DEVICES - first.min(MOST_DEVICES) {
+        let error = text.at(line.span(), format!("{} devices with '{name}'", first + added));
         return Err(error.remedy(format!("a cluster has 1 to {MOST_DEVICES} devices")));
     }
     let mut add_name = |name: &str, vertices| {
@@ -287,6 +310,40 @@ fn add_devices(
         devices.push(Device { name, kind: kind_of, memory_bytes, speed });
     }
     Ok(())
+}
+
+/// How many devices or switches a line stands for.
+fn count_of(text: &TomlText<'_>, count: &Spanned<usize>, name: &str, what: &str) -> Result<usize, FormatError> {
+    match *count.get_ref() {
+        count @ 1..=MOST_DEVICES => Ok(count),
+        count_given => {
+            let error = text.at(count.span(), format!("{count_given} {what} named '{name}'"));
+            Err(error.remedy(format!("a cluster has 1 to {MOST_DEVICES} {what}")))
+        }
+    }
+}
+
+/// The links of a torus whose members are numbered by the last dimension first: each member with the next of each dimension,
+/// and the last with the first where a dimension has more than two.
+fn torus(shape: &[usize], members: usize) -> Result<Vec<(usize, usize)>, String> {
+    let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+    if shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size)) != Some(members) {
+        return Err(format!("a torus of {sizes} has not {members} members"));
+    }
+    let mut links = Vec::new();
+    for member in 0..members {
+        let mut stride = members;
+        for &size in shape {
+            stride /= size;
+            let place = member / stride % size;
+            if place + 1 < size {
+                links.push((member, member + stride));
+            } else if size > 2 {
+                links.push((member - place * stride, member));
+            }
+        }
+    }
+    Ok(links)
 }
 
 /// The share of a device's peaks that ops reach.
@@ -466,18 +523,51 @@ fn topology(
         added.map_err(|message| text.at(switch.span(), message).remedy("choose another name"))?;
         vertices.push(switch.get_ref().clone());
     }
+    for line in &table.switch {
+        let SwitchLine { name, count } = line.get_ref();
+        let (first, count) = (vertices.len(), count_of(text, count, name, "switches")?);
+        let mut add = |name: String, numbers| {
+            let added = names.add(&name, numbers);
+            added.map_err(|message| text.at(line.span(), message).remedy("choose another name"))
+        };
+        add(name.clone(), (first..first + count).collect())?;
+        for number in 0..count {
+            add(format!("{name}{number}"), vec![first + number])?;
+            vertices.push(format!("{name}{number}"));
+        }
+    }
     let mut links = Vec::new();
+    for line in &table.torus {
+        let link = link(text, &line.rate, line.latency.as_ref())?;
+        let members = names.get(text, &line.of, line.of.get_ref())?;
+        let pairs = torus(line.shape.get_ref(), members.len())
+            .map_err(|message| text.at(line.shape.span(), message).remedy("write a size for each dimension"))?;
+        links.extend(pairs.into_iter().map(|(a, b)| TopologyLink { a: members[a], b: members[b], link }));
+    }
     for line in &table.link {
         let link = link(text, &line.rate, line.latency.as_ref())?;
         let [a, b] = line.between.get_ref();
         let (a, b) = (names.get(text, &line.between, a)?, names.get(text, &line.between, b)?);
+        if line.spread {
+            let (many, few) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+            if many.len() % few.len() != 0 {
+                let message = format!("{} and {} do not go into each other evenly", many.len(), few.len());
+                return Err(text.at(line.between.span(), message).remedy("leave out 'spread', or name equal parts"));
+            }
+            let each = many.len() / few.len();
+            links.extend(many.iter().enumerate().map(|(at, &a)| TopologyLink { a, b: few[at / each], link }));
+            continue;
+        }
         // A line that names one group twice means all pairs within the group.
         let is_single = a.len() == 1;
+        let is_within = line.between.get_ref()[0] == line.between.get_ref()[1];
         let wanted = (links.len() + a.len() * b.len()) as u64;
         check_memory(&[(wanted, 2 * size_of::<TopologyLink>() as u64)], || format!("a topology of {wanted} links"))
             .map_err(|error| text.at(line.between.span(), error))?;
         for &a in a {
-            links.extend(b.iter().filter(|&&b| b != a || is_single).map(|&b| TopologyLink { a, b, link }));
+            // Within one group each pair has one link.
+            let others = b.iter().filter(|&&b| is_single || !is_within || b > a);
+            links.extend(others.map(|&b| TopologyLink { a, b, link }));
         }
     }
     Ok(Topology { vertices, links })
