@@ -113,8 +113,8 @@ fn a_program_sees_narrowed_kinds_and_unlimited_memory_with_the_limit_of_the_peak
     write_instance(&path, &problem.instance, &PlacerRequest::default()).unwrap();
     let text = |name: &str| fs::read_to_string(path.join(name)).unwrap();
     let devices: Vec<String> = text("devices.csv").lines().skip(1).map(str::to_owned).collect();
-    assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000,0.0"), "{}", devices[0]);
-    assert!(devices[2].starts_with("2,gpu0,GPU,,") && devices[2].ends_with(",8589934592,0.0"), "{}", devices[2]);
+    assert!(devices[0].starts_with("0,cpu0,CPU,,") && devices[0].ends_with(",384000000000,0.0,cpu"), "{}", devices[0]);
+    assert!(devices[2].starts_with("2,gpu0,GPU,,") && devices[2].ends_with(",8589934592,0.0,gpu"), "{}", devices[2]);
     assert!(text("instance.json").contains("\"memory\": \"peak\""));
     // The ten ops that only a CPU can run stay there; everything else is for accelerators.
     let kinds = |sought: &str| text("ops.csv").lines().filter(|line| line.contains(sought)).count();

@@ -66,10 +66,7 @@ impl<'a> Exhaustive<'a> {
                 if start < latest_start {
                     continue;
                 }
-                let speed = cluster.device(device).speed;
-                let measured = graph.measured_on(cluster.class(device)).and_then(|times| times.of(op));
-                let time = measured.unwrap_or(graph.ops(op) / speed);
-                let time = time + cluster.op_overheads()[device.index()];
+                let time = self.time(op, device) + cluster.op_overheads()[device.index()];
                 let before = self.free[device.index()];
                 self.free[device.index()] = start + time;
                 self.done[op.index()] = Some((device, start + time));
@@ -78,6 +75,20 @@ impl<'a> Exhaustive<'a> {
                 self.free[device.index()] = before;
             }
         }
+    }
+
+    /// What is measured; else operations at the rate of the op's sort, or bytes at that of the memory if these take longer.
+    fn time(&self, op: OpId, device: DeviceId) -> f64 {
+        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
+        if let Some(measured) = graph.measured_on(cluster.class(device)).and_then(|times| times.of(op)) {
+            return measured;
+        }
+        let roofline = cluster.roofline(device);
+        let is_matrix = graph.op_types().and_then(|types| types.get(op.index())) == Some("MatMul");
+        let matrix_speed = roofline.matrix_speed.filter(|_| is_matrix);
+        let compute = graph.ops(op) / matrix_speed.unwrap_or(cluster.device(device).speed);
+        let moved = graph.bytes_moved(op).zip(roofline.memory_bandwidth).map(|(bytes, bandwidth)| bytes / bandwidth);
+        moved.map_or(compute, |moved| compute.max(moved))
     }
 
     fn may_run(&self, op: OpId, device: DeviceId) -> bool {
