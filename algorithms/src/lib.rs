@@ -13,6 +13,7 @@ mod memory;
 mod online;
 pub mod partition;
 mod peak_demands;
+pub mod period;
 mod place_error;
 mod placer;
 pub mod placers;

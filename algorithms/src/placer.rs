@@ -4,8 +4,9 @@ use std::cmp;
 use std::fmt;
 use std::sync::Arc;
 
-use placebench_datasets::{Instance, OpId, Placement, Time};
+use placebench_datasets::{Cluster, Instance, OpId, Placement, Time};
 
+use crate::period::{Goal, Occupancy};
 use crate::{Algorithm, OnlinePlacer, PlaceError, StopToken, Task};
 
 /// Maps each op of an instance to a device.
@@ -77,6 +78,24 @@ pub trait Objective: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`PlaceError::Stopped`] if `stop` says so, [`PlaceError::Unsupported`] if the placement cannot be executed.
     fn judge(&self, instance: &Instance, decision: &Decision, stop: &StopToken) -> Result<Judgement, PlaceError>;
+
+    /// What is minimised.
+    fn goal(&self) -> Goal {
+        Goal::Makespan
+    }
+
+    /// The objective that minimises something else of the same runs; `None` if there is none.
+    fn for_goal(&self, goal: Goal) -> Option<Arc<dyn Objective>> {
+        let _ = goal;
+        None
+    }
+
+    /// What one sample keeps busy beside the devices' own work; `None` if that is not known. An objective whose goal is the period
+    /// knows it.
+    fn occupancy<'c>(&self, cluster: &'c Cluster) -> Option<Box<dyn Occupancy + 'c>> {
+        let _ = cluster;
+        None
+    }
 }
 
 /// What a decision is worth to a search.
@@ -85,22 +104,22 @@ pub struct Judgement {
     /// Bytes at the devices' peaks beyond their memories, of all devices together: 0 where the placement fits. Under the
     /// memory rule [`peak`](placebench_datasets::MemoryRule::Peak) anything else is refused.
     pub excess_bytes: u64,
-    /// In the instance's time unit.
-    pub makespan: Time,
+    /// What is minimised, the makespan or the period ([`Objective::goal`]), in the instance's time unit.
+    pub value: Time,
     /// Which of [`Objective::schedulers`] it was executed with; 0 if that names none.
     pub scheduler: usize,
 }
 
 impl Judgement {
     /// That of a placement that fits, with the first scheduler.
-    pub fn fits(makespan: Time) -> Self {
-        Self { excess_bytes: 0, makespan, scheduler: 0 }
+    pub fn fits(value: Time) -> Self {
+        Self { excess_bytes: 0, value, scheduler: 0 }
     }
 
     /// The better one is less: a placement that fits is better than any that does not. Then the least excess counts, then the
-    /// makespan.
+    /// value.
     pub fn compare(&self, other: &Self) -> cmp::Ordering {
-        self.excess_bytes.cmp(&other.excess_bytes).then(self.makespan.total_cmp(&other.makespan))
+        self.excess_bytes.cmp(&other.excess_bytes).then(self.value.total_cmp(&other.value))
     }
 }
 
@@ -119,6 +138,25 @@ impl PlaceContext {
     /// A context with a seed that never stops.
     pub fn with_seed(seed: u64) -> Self {
         Self { seed, ..Self::default() }
+    }
+
+    /// The same context for a search that minimises `goal`, if that is not what the objective minimises already.
+    ///
+    /// # Errors
+    /// If the objective cannot.
+    pub(crate) fn for_goal(&self, goal: Option<Goal>) -> Result<Self, PlaceError> {
+        let Some(goal) = goal else { return Ok(self.clone()) };
+        let objective = match &self.objective {
+            Some(objective) if objective.goal() == goal => Some(Arc::clone(objective)),
+            Some(objective) => objective.for_goal(goal),
+            None => None,
+        };
+        match (objective, goal) {
+            (None, Goal::Period) => {
+                Err(PlaceError::Unsupported("nothing says how to judge a period: the objective cannot".to_owned()))
+            }
+            (objective, _) => Ok(Self { objective, ..self.clone() }),
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use crate::partition::registry::PARTITIONERS;
 use crate::placers::{
     BatchSplit, Cats, ClusterCap, ClusterComm, ClusterLoad, Cola, Cpath, Cpop, CriticalPath, CrossEntropy, Dfs, Dheft,
     Dls, Etf, Expert, Hashing, Heft, Hybrid, Improve, IteratedCriticalPath, ListScheduling, Lookahead, MEtf, MSct,
-    MTopo, Mcp, Mite, Optimal, Partitioned, Peft, Random, Reinforce, Scoring, SimulatedAnnealing, SingleDevice, Sweep,
-    TaskParallel, TensorflowDefault, WhitepaperGreedy,
+    MTopo, Mcp, Mite, Optimal, Partitioned, Peft, Pipedream, PipelineDp, Random, Reinforce, Scoring,
+    SimulatedAnnealing, SingleDevice, Sweep, TaskParallel, TensorflowDefault, WhitepaperGreedy,
 };
 use crate::schedulers::{Fifo, Msr, Pct, Static};
 use crate::{Placer, Scheduler, Spec, SpecError};
@@ -38,6 +38,8 @@ pub static PLACERS: LazyLock<Vec<RegistryEntry<dyn Placer>>> = LazyLock::new(|| 
         placer_entry::<MSct>(),
         placer_entry::<ListScheduling>(),
         placer_entry::<Expert>(),
+        placer_entry::<PipelineDp>(),
+        placer_entry::<Pipedream>(),
         placer_entry::<TaskParallel>(),
         placer_entry::<Scoring>(),
         placer_entry::<ClusterLoad>(),

@@ -1,5 +1,6 @@
 //! What a validated timeline is worth: makespan, traffic, balance, memory.
 
+use placebench_algorithms::period::period;
 use placebench_datasets::{Kind, PlacedGraph, Time};
 
 use crate::execute::simulate::NetworkModel;
@@ -16,6 +17,8 @@ pub struct Metrics {
     /// its busiest device, or the busiest part of the network that transfers share, busy. In the instance's time unit;
     /// `None` if the run was measured.
     pub period: Option<Time>,
+    /// What is in memory when runs follow each other at the period; `None` if the run was measured.
+    pub in_flight: Option<MemoryUse>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).
     pub traffic_bytes: u64,
     /// Bytes on cut edges, each edge counted: without deduplication.
@@ -78,7 +81,7 @@ impl Metrics {
     /// The numbers of a run, which was simulated under `network`, or measured.
     ///
     /// # Complexity
-    /// O(ops + edges + devices), and that of [`NetworkModel::busiest`].
+    /// O(ops + edges + devices + transfers · parts of the network that one uses).
     pub fn new(
         placed: &PlacedGraph<'_>,
         timeline: &Timeline,
@@ -100,9 +103,11 @@ impl Metrics {
         for op in graph.op_ids() {
             used[placed.device_of(op).index()] = true;
         }
+        let period = network.map(|network| period(placed, &*network.occupancy(cluster)));
         Self {
             makespan,
-            period: network.map(|network| network.busiest(placed).max(most)),
+            period,
+            in_flight: period.map(|period| MemoryUse::in_flight(placed, timeline, period)),
             traffic_bytes: placed.traffic_bytes(),
             cut_bytes,
             transfers: placed.transfer_count() as u64,
@@ -146,6 +151,8 @@ mod tests {
         // a runs 0–1, the transfer 1–3, b 1–3 on d0, c 3–5 on d1: busy 3 and 2.
         assert_eq!(metrics.makespan, 5.0);
         assert_eq!(metrics.period, Some(3.0));
+        // The tensor of 40 bytes is on d0 from 0 to 3, as long as the period: there is always one.
+        assert_eq!(metrics.in_flight.map(|memory| memory.peaks().to_vec()), Some(vec![45, 40]));
         assert_eq!((metrics.traffic_bytes, metrics.transfers), (40, 1));
         assert_eq!((metrics.cut_bytes, metrics.cut_edges), (80, 2));
         assert_eq!(metrics.load_imbalance, Some(3.0 * 2.0 / 5.0));

@@ -1,11 +1,12 @@
-//! What search-based placers minimise: the simulated makespan.
+//! What search-based placers minimise: the simulated makespan, or the period.
 
 use std::fmt;
 use std::sync::Arc;
 
+use placebench_algorithms::period::{Goal, Occupancy, period};
 use placebench_algorithms::schedulers::{Pct, Static};
 use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceError, Scheduler, StopToken};
-use placebench_datasets::{DeviceId, Instance, MemoryRule, PlacedGraph};
+use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph, Time};
 
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Order};
@@ -29,11 +30,15 @@ impl fmt::Debug for NamedScheduler {
 
 /// Simulates each decision under one network model with each of some schedulers, and takes the best. Under the memory rule `peak` the
 /// peaks of the run count: one that needs more than a device has is worse than any that fits.
+///
+/// Where the period is minimised, nothing is simulated but under the rule `peak`: then what counts is what is in memory when samples
+/// follow each other at the period.
 #[derive(Clone, Debug)]
 pub struct SimulatedObjective {
     network: &'static dyn NetworkModel,
     schedulers: Vec<NamedScheduler>,
     names: Vec<Arc<str>>,
+    goal: Goal,
 }
 
 impl SimulatedObjective {
@@ -46,7 +51,12 @@ impl SimulatedObjective {
         }
         schedulers.sort_by_key(|scheduler| &*scheduler.name != Pct::NAME);
         let names = schedulers.iter().map(|scheduler| Arc::clone(&scheduler.name)).collect();
-        Self { network, schedulers, names }
+        Self { network, schedulers, names, goal: Goal::Makespan }
+    }
+
+    /// The same runs, of which something else is minimised.
+    pub fn minimising(self, goal: Goal) -> Self {
+        Self { goal, ..self }
     }
 
     /// The scheduler that executes a decision: the one that it names, or the first.
@@ -66,6 +76,13 @@ impl Objective for SimulatedObjective {
         stop.check()?;
         let placed = PlacedGraph::new(instance, &decision.placement);
         let simulator = Simulator::new(self.network);
+        let period = match self.goal {
+            Goal::Makespan => None,
+            Goal::Period => Some(period(&placed, &*self.network.occupancy(instance.cluster()))),
+        };
+        if let Some(period) = period.filter(|_| instance.memory_rule() != MemoryRule::Peak) {
+            return Ok(Judgement::fits(period));
+        }
         let mut best: Option<Judgement> = None;
         let mut failure = None;
         for (number, NamedScheduler { name, scheduler }) in self.schedulers.iter().enumerate() {
@@ -76,8 +93,9 @@ impl Objective for SimulatedObjective {
             let order = Order { scheduler: &**scheduler, plan: decision.plan.as_ref() };
             match simulator.execute(&placed, order, stop) {
                 Ok(timeline) => {
-                    let excess_bytes = excess_bytes(&placed, &timeline);
-                    let judgement = Judgement { excess_bytes, makespan: timeline.makespan(), scheduler: number };
+                    let excess_bytes = excess_bytes(&placed, &timeline, period);
+                    let value = period.unwrap_or(timeline.makespan());
+                    let judgement = Judgement { excess_bytes, value, scheduler: number };
                     if best.is_none_or(|best| judgement.compare(&best).is_lt()) {
                         best = Some(judgement);
                     }
@@ -89,10 +107,22 @@ impl Objective for SimulatedObjective {
         let none = || format!("no scheduler can execute what was found: {} needs a plan", Static::NAME);
         best.ok_or_else(|| PlaceError::Unsupported(failure.unwrap_or_else(none)))
     }
+
+    fn goal(&self) -> Goal {
+        self.goal
+    }
+
+    fn for_goal(&self, goal: Goal) -> Option<Arc<dyn Objective>> {
+        Some(Arc::new(self.clone().minimising(goal)))
+    }
+
+    fn occupancy<'c>(&self, cluster: &'c Cluster) -> Option<Box<dyn Occupancy + 'c>> {
+        Some(self.network.occupancy(cluster))
+    }
 }
 
-/// By how much the devices' peaks exceed what they may hold, added up.
-fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline) -> u64 {
+/// By how much the devices' peaks exceed what they may hold, added up: in one run or, with a period, in the steady state.
+fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline, period: Option<Time>) -> u64 {
     let (instance, cluster) = (placed.instance(), placed.instance().cluster());
     if instance.memory_rule() != MemoryRule::Peak {
         return 0;
@@ -105,10 +135,13 @@ fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline) -> u64 {
     }
     let beyond =
         |device: DeviceId, bytes: u64| instance.peak_limit(device).map_or(0, |most| bytes.saturating_sub(most));
-    if cluster.device_ids().zip(&demands).all(|(device, &bytes)| beyond(device, bytes) == 0) {
+    if period.is_none() && cluster.device_ids().zip(&demands).all(|(device, &bytes)| beyond(device, bytes) == 0) {
         return 0;
     }
-    let memory = MemoryUse::new(placed, timeline);
+    let memory = match period {
+        Some(period) => MemoryUse::in_flight(placed, timeline, period),
+        None => MemoryUse::new(placed, timeline),
+    };
     let excess = cluster.device_ids().map(|device| beyond(device, memory.peak_bytes(device)));
     excess.fold(0, u64::saturating_add)
 }

@@ -128,6 +128,7 @@ def place(
     *,
     scheduler: str | None = None,
     network: str = "contention_free",
+    objective: str = "makespan",
     seed: int = 0,
     kinds: str | None = None,
     memory: str = "peak",
@@ -142,7 +143,9 @@ def place(
 
     Raises ``Infeasible`` if there is no feasible placement, ``TimedOut`` after the time limit, ``Error`` otherwise.
     """
-    return _placebench.place(graph, cluster, placer, scheduler, network, seed, kinds, memory, devices, time_limit)
+    return _placebench.place(
+        graph, cluster, placer, scheduler, network, objective, seed, kinds, memory, devices, time_limit
+    )
 
 
 def simulate(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use placebench::algorithms::period::Goal;
 use placebench::algorithms::{Decision, PlaceContext, PlaceError, Placer, Spec, StopToken, registry};
 use placebench::datasets::{self, Placement};
 use placebench::environment;
@@ -31,6 +32,7 @@ pub(crate) fn place(
     placer: &Bound<'_, PyAny>,
     scheduler: Option<&str>,
     network: &str,
+    objective: &str,
     seed: u64,
     kinds: Option<&str>,
     memory: &str,
@@ -42,9 +44,10 @@ pub(crate) fn place(
     let (name, spec, placer) = placer_of(placer, &raised)?;
     let chosen = choose_scheduler(&name, &*placer, scheduler).map_err(fault)?;
     let network = network_model(network).map_err(fault)?;
+    let goal = objective.parse().map_err(|error: String| fault(error))?;
     let options = InstanceOptions::of(devices, kinds, memory, seed)?;
     let instance = Instance::made(py, graph, cluster, options)?;
-    evaluated(py, instance, Asked { placer, name, spec, chosen, network, seed }, limit, &raised)
+    evaluated(py, instance, Asked { placer, name, spec, chosen, network, goal, seed }, limit, &raised)
 }
 
 /// See `placebench.simulate` in the package.
@@ -74,7 +77,13 @@ pub(crate) fn simulate(
     let placer = Box::new(Given(Placement::new(placement)));
     let (name, spec) = ("given".to_owned(), None);
     let chosen = choose_scheduler(&name, &*placer, Some(scheduler)).map_err(fault)?;
-    evaluated(py, instance, Asked { placer, name, spec, chosen, network, seed }, limit, &Raised::default())
+    evaluated(
+        py,
+        instance,
+        Asked { placer, name, spec, chosen, network, goal: Goal::Makespan, seed },
+        limit,
+        &Raised::default(),
+    )
 }
 
 /// A placement that is there already.
@@ -94,6 +103,7 @@ struct Asked {
     spec: Option<String>,
     chosen: ChosenScheduler,
     network: &'static dyn NetworkModel,
+    goal: Goal,
     seed: u64,
 }
 
@@ -169,6 +179,7 @@ fn evaluate(problem: Problem, key: CellKey, asked: &Asked, stop: &StopToken) -> 
         placer: &*asked.placer,
         schedulers: &asked.chosen.schedulers,
         network: asked.network,
+        goal: asked.goal,
         executor: &EXECUTORS[0],
         settings: &ExecuteSettings::default(),
         notify: silent(),

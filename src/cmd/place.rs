@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use placebench::algorithms::StopToken;
+use placebench::algorithms::period::Goal;
 use placebench::datasets::{MemoryRule, PlacedGraph};
 use placebench::environment;
 use placebench::harness::command_placer::{InstanceFormat, PlacerRequest, write_instance};
@@ -74,6 +75,11 @@ pub(crate) struct Args {
     /// The network model.
     #[arg(long, short, default_value = "contention_free", value_parser = network_model)]
     network: &'static dyn NetworkModel,
+
+    /// What placers that search minimise: makespan, or the period, the time between two samples that follow each other; with
+    /// --run what the suite says.
+    #[arg(long, value_name = "OBJECTIVE", conflicts_with = "run")]
+    objective: Option<Goal>,
 
     /// Seed of presets and of random placers.
     #[arg(long, default_value_t = 0)]

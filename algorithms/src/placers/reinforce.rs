@@ -95,7 +95,7 @@ impl Placer for Reinforce {
             let mut judged = search.evaluate(&feasible)?.into_iter();
             for sample in &samples {
                 let judgement = search.groups.fits(sample).then(|| judged.next()).flatten();
-                let makespan = judgement.filter(|found| found.excess_bytes == 0).map(|found| found.makespan);
+                let makespan = judgement.filter(|found| found.excess_bytes == 0).map(|found| found.value);
                 let cost = makespan.map_or(INFEASIBLE_COST, |makespan| cost(makespan, search.reference()));
                 let before = *baseline.get_or_insert(cost);
                 if makespan.is_some() {

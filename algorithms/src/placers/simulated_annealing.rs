@@ -87,7 +87,7 @@ impl Placer for SimulatedAnnealing {
         let moves = Moves { prior: search.prior(self.prior) };
         let mut drawn = 0u64;
         let estimates = (self.budget.evaluations / ESTIMATE_SHARE).clamp(1, MOST_ESTIMATES).min(search.left());
-        let first = moves.first_temperature(&mut search, &state, worth.makespan, &mut drawn, estimates)?;
+        let first = moves.first_temperature(&mut search, &state, worth.value, &mut drawn, estimates)?;
         let total = search.left() as f64;
         while search.left() > 0 {
             let spent = 1.0 - search.left() as f64 / total;
@@ -103,7 +103,7 @@ impl Placer for SimulatedAnnealing {
                     Ordering::Less => true,
                     Ordering::Greater => false,
                     Ordering::Equal => {
-                        let worse = found.makespan - worth.makespan;
+                        let worse = found.value - worth.value;
                         worse <= 0.0 || (temperature > 0.0 && uniform < libm::exp(-worse / temperature))
                     }
                 }
@@ -139,7 +139,7 @@ impl Moves {
         let moves = self.draw(search, start, drawn, estimates);
         let choices: Vec<&[DeviceId]> = moves.iter().map(|(choice, _)| choice.as_slice()).collect();
         let mut changes: Vec<Time> =
-            search.evaluate(&choices)?.into_iter().map(|next| (next.makespan - makespan).abs()).collect();
+            search.evaluate(&choices)?.into_iter().map(|next| (next.value - makespan).abs()).collect();
         changes.sort_unstable_by(Time::total_cmp);
         let rank = (changes.len() as f64 * PERCENTILE).ceil() as usize;
         Ok(changes.get(rank.saturating_sub(1)).copied().unwrap_or(0.0))

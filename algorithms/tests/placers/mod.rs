@@ -6,6 +6,7 @@ mod laws;
 mod literal;
 mod literal_paths;
 mod objective;
+mod pipeline;
 mod search;
 mod state;
 mod sweep;

@@ -7,6 +7,7 @@
 //! | `supportedOnFpga` is false | the CPU only |
 //! | `size` | resident memory |
 //! | `colorClass` | ops of a colour are colocated |
+//! | `isBackwardNode` | op type `backward` |
 //! | `cost` of an edge: time to move the producer's output between an accelerator and the host | one tensor for each producer, of `cost` · 2³⁰ bytes |
 //!
 //! As a cluster, the file has `maxFPGAs` GPUs with `maxSizePerFPGA` bytes and `maxCPUs` CPUs, all of speed 1. A unit of time
@@ -72,6 +73,8 @@ struct Node {
     supported_on_fpga: bool,
     cpu_latency: f64,
     fpga_latency: f64,
+    #[serde(default, deserialize_with = "flag")]
+    is_backward_node: bool,
     color_class: Option<i64>,
     size: f64,
 }
@@ -167,7 +170,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<GraphFile, FormatError> {
             bytes_moved: None,
             times: if node.supported_on_fpga { &times } else { &times[..1] },
             name: Some(if named { node.name.as_str() } else { id.as_str() }),
-            op_type: None,
+            op_type: node.is_backward_node.then_some("backward"),
             layer: label.as_deref(),
         };
         let op = builder.add_op(spec, size.as_slice());

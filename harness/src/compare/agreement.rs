@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::execute::ExecutorName;
-use crate::execute::simulate::NETWORK_MODELS;
+use crate::execute::simulate::PREDICTING_MODELS;
 use crate::results::{Row, Status};
 use crate::statistics::{mean, median, percentile_interval};
 
@@ -87,7 +87,7 @@ pub fn agreements(rows: &[Row]) -> Vec<ModelAgreement> {
     let mut found = Vec::new();
     for own in &instances {
         let of_instance = || rows.iter().filter(is_measured).filter(|row| instance(row) == *own);
-        for model in NETWORK_MODELS.iter().map(|model| model.name()) {
+        for model in PREDICTING_MODELS.iter().map(|model| model.name()) {
             let outcome = |row: &Row| {
                 Some(CandidateTimes {
                     predicted: row.predictions.get(model)?.makespan?,
@@ -243,14 +243,14 @@ mod tests {
             makespan: Some(makespan),
             makespan_odd: Some(makespan),
             makespan_even: Some(makespan),
-            predictions: crate::results::Predictions::of(&[makespan; NETWORK_MODELS.len()], makespan),
+            predictions: crate::results::Predictions::of(&[makespan; PREDICTING_MODELS.len()], makespan),
             ..Row::default()
         };
         let rows = [row("a", "x", 1.0), row("b", "x", 5.0), row("a", "y", 2.0), row("b", "y", 6.0)];
         let found = agreements(&rows);
-        assert_eq!(found.len(), 2 * NETWORK_MODELS.len());
+        assert_eq!(found.len(), 2 * PREDICTING_MODELS.len());
         assert!(found.iter().all(|line| line.agreement.candidates == 2 && line.agreement.tau == Some(1.0)));
-        assert_eq!((found[0].network.as_str(), found[NETWORK_MODELS.len()].network.as_str()), ("a", "b"));
+        assert_eq!((found[0].network.as_str(), found[PREDICTING_MODELS.len()].network.as_str()), ("a", "b"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use placebench_algorithms::fairness::Assumption;
+use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Placer, Scheduler, StopToken, registry};
 use placebench_datasets::{Instance, MemoryRule, Renumbered};
 
@@ -18,6 +19,7 @@ use crate::results::{CellKey, Row, Status};
 ///
 /// # Example
 /// ```
+/// use placebench_algorithms::period::Goal;
 /// use placebench_algorithms::{StopToken, registry};
 /// use placebench_harness::execute::simulate::ContentionFree;
 /// use placebench_harness::execute::{EXECUTORS, ExecuteSettings};
@@ -38,6 +40,7 @@ use crate::results::{CellKey, Row, Status};
 ///     placer: &*heft,
 ///     schedulers: &chosen.schedulers,
 ///     network: &ContentionFree,
+///     goal: Goal::Makespan,
 ///     executor: &EXECUTORS[0],
 ///     settings: &ExecuteSettings::default(),
 ///     notify: silent(),
@@ -62,6 +65,8 @@ pub struct CellRequest<'a> {
     pub schedulers: &'a [NamedScheduler],
     /// The network model: of the simulation, or of the one that gives a measured run its order.
     pub network: &'static dyn NetworkModel,
+    /// What a placer that searches minimises.
+    pub goal: Goal,
     /// The executor.
     pub executor: &'static ExecutorEntry,
     /// How executors that measure run.
@@ -90,6 +95,7 @@ impl CellRequest<'_> {
             placer,
             scheduler,
             network,
+            objective: (self.goal != Goal::Makespan).then(|| self.goal.to_string()),
             executor,
             repetition,
             seed,
@@ -149,7 +155,7 @@ impl CellRequest<'_> {
 
     /// What a search minimises.
     pub(super) fn objective(&self) -> SimulatedObjective {
-        SimulatedObjective::new(self.network, self.schedulers)
+        SimulatedObjective::new(self.network, self.schedulers).minimising(self.goal)
     }
 
     /// The scheduler that executes a placement: that of the cell, or the one that the search found best.

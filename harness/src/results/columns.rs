@@ -134,6 +134,10 @@ macro_rules! columns {
             scheduler: String = Text, "scheduler";
             /// The network model. Makespans under different ones do not compare.
             network: String = Text, "network";
+            /// What placers that search minimise, if it is not the makespan: `period`. Under the memory rule `peak`, what is in
+            /// memory when samples follow each other has to fit then.
+            #[serde(default)]
+            objective: Option<String> = Text, "objective";
             /// What executed the placement: `simulate`, which is what older tables mean, or an executor that measures.
             /// Makespans of different ones do not compare.
             #[serde(default)]
@@ -197,6 +201,10 @@ macro_rules! columns {
             /// The largest lower bound on the period.
             #[serde(default)]
             period_bound: Option<f64> = Time, "lower bound of the period";
+            /// Largest memory of a device when samples follow each other at the period, each as in the run: resident memory once,
+            /// and a tensor once for each sample in flight between its producer and its last consumer. Empty if measured.
+            #[serde(default)]
+            in_flight_memory_bytes: Option<u64> = Bytes, "memory in flight", metric(InFlightMemoryBytes, "in_flight", Less);
             /// The makespan that the placer planned, if it made a schedule.
             planned_makespan: Option<f64> = Time, "planned makespan";
             /// What the placer's authors assume and this instance breaks: names from `placebench list assumptions`,

@@ -183,15 +183,20 @@ impl FromStr for Filter {
 
 /// Filters written as `placer=heft,peft graph=nmt`, for fields of files: `#[serde(with = "…")]`.
 pub(crate) mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    use super::Filter;
-
-    pub(crate) fn serialize<S: Serializer>(filter: &Filter, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(filter)
+    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filter, D::Error> {
+    pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::frame::ColumnValue;
 use super::{ColumnInfo, Content};
-use crate::execute::simulate::NETWORK_MODELS;
+use crate::execute::simulate::PREDICTING_MODELS;
 
 /// What a network model predicted for the placement and the order that were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Prediction {
     pub error: Option<f64>,
 }
 
-/// A [`Prediction`] for each of [`NETWORK_MODELS`], in their order; all empty for what was not measured.
+/// A [`Prediction`] for each of [`PREDICTING_MODELS`], in their order; all empty for what was not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions(Vec<Prediction>);
 
@@ -49,7 +49,7 @@ const COLUMNS: [ColumnInfo; 2] = [
 
 impl Default for Predictions {
     fn default() -> Self {
-        Self(vec![Prediction::default(); NETWORK_MODELS.len()])
+        Self(vec![Prediction::default(); PREDICTING_MODELS.len()])
     }
 }
 
@@ -70,7 +70,7 @@ impl Predictions {
 
     /// Each model's name, with its prediction.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Prediction)> + '_ {
-        NETWORK_MODELS.iter().map(|model| model.name()).zip(self.0.iter().copied())
+        PREDICTING_MODELS.iter().map(|model| model.name()).zip(self.0.iter().copied())
     }
 
     /// The names of the columns, in order.
@@ -80,7 +80,7 @@ impl Predictions {
 
     /// The columns of all models, in order.
     pub(super) fn about() -> impl Iterator<Item = ColumnInfo> {
-        NETWORK_MODELS.iter().flat_map(|model| Self::columns_of(model.name()))
+        PREDICTING_MODELS.iter().flat_map(|model| Self::columns_of(model.name()))
     }
 
     /// The columns of a model.

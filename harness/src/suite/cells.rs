@@ -285,6 +285,7 @@ impl RunPlan {
             placer: &*self.placers[cell.placer].1,
             schedulers: self.schedulers_of(cell),
             network: self.networks[cell.network].1,
+            goal: self.suite.objective,
             executor: self.executors[cell.executor],
             settings: &self.suite.execute,
             notify: silent(),

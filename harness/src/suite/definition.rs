@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Spec, registry};
 use placebench_base::{TomlFault, check_file, io_reason, parse_toml};
 use placebench_datasets::Kinds;
@@ -49,6 +50,9 @@ pub struct Suite {
     /// Network models.
     #[serde(default = "contention_free")]
     pub networks: Vec<String>,
+    /// What placers that search minimise: `makespan` or `period`.
+    #[serde(default, with = "as_text", skip_serializing_if = "is_makespan")]
+    pub objective: Goal,
     /// Placers, as `name` or `name(parameter=value)`. In a file it may be `"all"`, which stands for the names of all placers
     /// that there are, in the order in which `placebench list placers` prints them.
     #[serde(default, deserialize_with = "names_or_all")]
@@ -105,6 +109,10 @@ fn is_simulate(executors: &Vec<String>) -> bool {
 
 fn is_default(settings: &ExecuteSettings) -> bool {
     *settings == ExecuteSettings::default()
+}
+
+fn is_makespan(goal: &Goal) -> bool {
+    *goal == Goal::Makespan
 }
 
 /// What `placers = "all"` reads as, until [`Suite::parse`] puts names in its place.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use placebench::algorithms::period::Goal;
 use placebench::algorithms::{Placer, Spec, registry};
 use placebench::base::did_you_mean;
 use placebench::harness::command_placer::CommandPlacer;
@@ -20,6 +21,7 @@ pub(super) struct Asked {
     graph: GraphEntry,
     placer: NamedPlacer,
     scheduler: ChosenScheduler,
+    goal: Goal,
 }
 
 /// A placer as tables name it.
@@ -51,7 +53,7 @@ impl Asked {
         };
         let graph = GraphEntry::named(&args.graph)?;
         let problem = Problem::new(&graph, &cluster, args.seed)?;
-        Ok((Self { graph, placer, scheduler }, problem))
+        Ok((Self { graph, placer, scheduler, goal: args.objective.unwrap_or_default() }, problem))
     }
 
     fn in_run(args: &Args, folder: &Path) -> anyhow::Result<(Self, Problem)> {
@@ -64,12 +66,13 @@ impl Asked {
         };
         let graph = position("graph", &args.graph, suite.graphs.iter().map(GraphEntry::label).collect())?;
         let cluster = position("cluster", &args.cluster, suite.clusters.iter().map(ClusterEntry::label).collect())?;
+        let goal = suite.objective;
         let plan = RunPlan::new(suite)?;
         let problem = plan.problem(&CellGroup { graph, cluster, repetition: 0, seed: args.seed })?;
         let graph = plan.suite.graphs[graph].clone();
         let placer = NamedPlacer::of_plan(plan, &args.placer).map_or_else(|| NamedPlacer::of(args), Ok)?;
         let scheduler = placer.scheduler(args)?;
-        Ok((Self { graph, placer, scheduler }, problem))
+        Ok((Self { graph, placer, scheduler, goal }, problem))
     }
 
     /// The one cell that the arguments ask for.
@@ -79,7 +82,7 @@ impl Asked {
         executing: &'a Executing<'_>,
         problem: &Problem,
     ) -> CellRequest<'a> {
-        let Self { graph, placer: NamedPlacer { placer, name, spec }, scheduler } = self;
+        let Self { graph, placer: NamedPlacer { placer, name, spec }, scheduler, goal } = self;
         CellRequest {
             key: CellKey {
                 suite: String::new(),
@@ -100,6 +103,7 @@ impl Asked {
             placer: &**placer,
             schedulers: &scheduler.schedulers,
             network: args.network,
+            goal: *goal,
             executor: executing.executor,
             settings: &executing.settings,
             notify: executing.notify.clone(),

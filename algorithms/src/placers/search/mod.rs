@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use self::groups::Groups;
 use super::{Hashing, Heft, SingleDevice};
 use crate::fairness::{Exception, Law};
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Judgement, Named, Objective, Params, PlaceContext, PlaceError, Placer, SpecError};
 
 /// The laws of fairness that no search keeps, since it draws.
@@ -37,15 +38,18 @@ pub struct Budget {
     pub evaluations: usize,
     /// Units are merged to at most this number of groups.
     pub groups: usize,
+    /// What is minimised; `None` for what the objective does.
+    pub goal: Option<Goal>,
 }
 
 impl Budget {
-    /// The parameters `budget` and `groups`.
+    /// The parameters `budget`, `groups` and `objective`.
     pub(super) fn params(params: &mut Params) -> Result<Self, SpecError> {
         let budget = "placements that are simulated; every search has the same default";
         Ok(Self {
             evaluations: params.number("budget", 1000, 1.., budget)?,
             groups: params.number("groups", 256, 1.., "units are merged to at most this many groups")?,
+            goal: Goal::param(params)?,
         })
     }
 }
@@ -83,7 +87,7 @@ pub(super) struct Search<'a> {
     best: (Judgement, Placement),
     /// What executes what is judged: where there is a choice, what executes the start best.
     scheduler: Option<Arc<str>>,
-    /// Makespan of the start.
+    /// What the start is worth.
     reference: Time,
 }
 
@@ -96,7 +100,7 @@ impl<'a> Search<'a> {
         context: &'a PlaceContext,
         budget: Budget,
     ) -> Result<Self, PlaceError> {
-        let objective = context.objective.clone().ok_or_else(|| {
+        let objective = context.for_goal(budget.goal)?.objective.ok_or_else(|| {
             PlaceError::Unsupported(format!(
                 "{name} searches and needs an objective to minimise: set PlaceContext::objective"
             ))
@@ -106,7 +110,7 @@ impl<'a> Search<'a> {
         let best = start(instance, context, &*objective, &mut left)?;
         let groups = Groups::new(instance, budget.groups);
         context.stop.check()?;
-        let reference = best.0.makespan;
+        let reference = best.0.value;
         let scheduler = objective.schedulers().get(best.0.scheduler).cloned();
         Ok(Self { instance, context, objective, groups, left, best, scheduler, reference })
     }
@@ -140,7 +144,7 @@ impl<'a> Search<'a> {
         (0..self.groups.count()).map(row).collect()
     }
 
-    /// Makespan of the start.
+    /// What the start is worth: its makespan, or its period.
     pub(super) fn reference(&self) -> Time {
         self.reference
     }

@@ -8,8 +8,9 @@ use super::judge::Judge;
 use super::problem::Problem;
 use super::search::Effort;
 use super::seeds::schedule_of;
-use super::{EXCEPTIONS, Preset, TIMES, best_of, decision, limited, parse_time};
+use super::{EXCEPTIONS, Preset, TIMES, best_of, decision, limited, of_least_period, parse_time};
 use crate::fairness::Exception;
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, Spec, SpecError, registry};
 
 /// Places with another placer and improves its schedule by the local search of [`Sweep`](super::Sweep): sweeps and annealing. It shows how far a placement is from a local optimum.
@@ -36,6 +37,8 @@ pub struct Improve {
     pub preset: Preset,
     /// How long the search goes on after the placer; `None` for as long as the preset says.
     pub time: Option<std::time::Duration>,
+    /// What is minimised; `None` for what the objective does.
+    pub goal: Option<Goal>,
 }
 
 impl Algorithm for Improve {
@@ -64,6 +67,7 @@ impl Algorithm for Improve {
                 "how much is tried: fast, default or quality, as of sweep",
             )?,
             time: params.value("time", "none", TIMES, time, parse_time)?,
+            goal: Goal::param(params)?,
         })
     }
 }
@@ -83,7 +87,11 @@ fn start_of(text: &str) -> Result<Box<dyn Placer>, String> {
 
 impl Placer for Improve {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
+        let context = &context.for_goal(self.goal)?;
         let start = self.placer.place(instance, context)?;
+        if let Some(found) = of_least_period(instance, context, self.preset, self.time, Some(start.placement.clone())) {
+            return found;
+        }
         let deadline = self.time.and_then(|time| Instant::now().checked_add(time));
         let caller = &context.stop;
         let context = &limited(context, deadline);

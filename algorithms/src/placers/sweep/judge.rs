@@ -110,7 +110,7 @@ impl<'c> Judge<'c> {
     fn ask(&self, objective: &dyn Objective, instance: &Instance, decision: &Decision) -> Option<Rank> {
         let planned = planned(decision);
         match objective.judge(instance, decision, &self.context.stop) {
-            Ok(Judgement { excess_bytes, makespan, scheduler }) => {
+            Ok(Judgement { excess_bytes, value: makespan, scheduler }) => {
                 Some(Rank { excess_bytes, makespan, planned, scheduler })
             }
             Err(PlaceError::Stopped) => None,
@@ -223,5 +223,5 @@ fn two_transfers(
     let plan = Plan::of_ops([0, 1, 2].map(OpId), 0.0);
     let placement = Placement::new([0, 1, 1].map(DeviceId).to_vec());
     let decision = Decision { plan: Some(plan), ..Decision::placement(placement) };
-    Ok(objective.judge(&instance, &decision, &context.stop)?.makespan)
+    Ok(objective.judge(&instance, &decision, &context.stop)?.value)
 }

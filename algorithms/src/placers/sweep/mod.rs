@@ -26,14 +26,16 @@ mod tests;
 mod way;
 
 pub use improve::Improve;
+pub(in crate::placers) use random::Random;
 
 use std::time::{Duration, Instant};
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement};
 
-use super::Heft;
+use super::{Heft, period};
 use crate::exact;
 use crate::fairness::{Exception, Law};
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
 use judge::{Contention, Judge};
 use judged::Judged;
@@ -92,6 +94,8 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 /// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
 /// - Temperatures and budgets are tuned: docs/BIAS.md says on what.
+/// - Where the period is minimised, none of this takes part, but annealing on the loads of devices and of what transfers share, from the
+///   best of placements that others make. Nothing asks that what a device holds be contiguous.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     /// How much is tried.
@@ -100,6 +104,8 @@ pub struct Sweep {
     pub time: Option<Duration>,
     /// A part of the method that is left out, to see what it is worth.
     pub without: Without,
+    /// What is minimised; `None` for what the objective does.
+    pub goal: Option<Goal>,
 }
 
 /// A part of [`Sweep`].
@@ -191,6 +197,15 @@ impl Preset {
         }
     }
 
+    /// How much is tried where the period is minimised.
+    fn period_effort(self) -> period::Effort {
+        match self {
+            Self::Fast => period::Effort { chains: 1, moves: 40, least: 10_000, most: 100_000 },
+            Self::Default => period::Effort { chains: 2, moves: 200, least: 100_000, most: 1_000_000 },
+            Self::Quality => period::Effort { chains: 4, moves: 1_000, least: 500_000, most: 10_000_000 },
+        }
+    }
+
     /// Nodes of the exact search.
     fn nodes(self) -> u64 {
         match self {
@@ -236,6 +251,7 @@ impl Algorithm for Sweep {
                 Without::Nothing,
                 "a part that is left out, to see what it is worth: none, seeds, groups, sweeps, annealing or ports",
             )?,
+            goal: Goal::param(params)?,
         })
     }
 }
@@ -258,6 +274,10 @@ fn parse_time(text: &str) -> Option<Option<Duration>> {
 impl Placer for Sweep {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         context.stop.check()?;
+        let context = &context.for_goal(self.goal)?;
+        if let Some(found) = of_least_period(instance, context, self.preset, self.time, None) {
+            return found;
+        }
         let found = self.search(instance, context);
         let is_short = self.preset == Preset::Fast || self.time.is_some();
         let found = match found {
@@ -352,6 +372,26 @@ impl Sweep {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The placement of least period that is found, with a plan for those that execute plans; `None` where the makespan is what is
+/// minimised. It begins with this placement or, if there is none, with those of others.
+fn of_least_period(
+    instance: &Instance,
+    context: &PlaceContext,
+    preset: Preset,
+    time: Option<Duration>,
+    start: Option<Placement>,
+) -> Option<Result<Decision, PlaceError>> {
+    let objective = context.objective.clone().filter(|objective| objective.goal() == Goal::Period)?;
+    let deadline = time.and_then(|time| Instant::now().checked_add(time));
+    let context = &limited(context, deadline);
+    let search = period::Search { instance, context, objective: &*objective, effort: preset.period_effort(), deadline };
+    let planned = |placement: Placement| {
+        let problem = Problem::new(instance, 1.0);
+        decision(&problem, &schedule_of(&problem, &Decision::placement(placement)))
+    };
+    Some(search.run(start).map(planned))
 }
 
 /// The context that a search has: told to stop at its own deadline, and early enough before that of the caller that what it

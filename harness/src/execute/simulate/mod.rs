@@ -12,7 +12,10 @@ use placebench_datasets::Cluster;
 use placebench_datasets::{Instance, PlacedGraph};
 
 use fixed::Fixed;
-pub use network::{ContentionFree, FairShare, LogGp, NETWORK_MODELS, NetworkModel, OnePort, network_model};
+pub use network::{
+    AcceleratorIo, ContentionFree, FairShare, LogGp, NETWORK_MODELS, NetworkModel, OnePort, PREDICTING_MODELS,
+    network_model,
+};
 
 use super::{ExecutionError, Executor, OnlineRun, Order};
 use crate::timeline::Timeline;

@@ -1,8 +1,9 @@
 //! No contention: transfers neither wait for nor slow each other.
 
-use placebench_datasets::{Cluster, PlacedGraph, Time};
+use placebench_algorithms::period::Occupancy;
+use placebench_datasets::Cluster;
 
-use super::model::{Network, NetworkModel};
+use super::model::{Network, NetworkModel, Nothing};
 use crate::validator::TransferLaw;
 
 /// A transfer starts as soon as it can and takes latency + bytes / rate, whatever else is under way.
@@ -29,7 +30,7 @@ impl NetworkModel for ContentionFree {
         None
     }
 
-    fn busiest(&self, _: &PlacedGraph<'_>) -> Time {
-        0.0
+    fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
+        Box::new(Nothing { devices: cluster.device_count() })
     }
 }

@@ -1,8 +1,9 @@
 //! LogGP: a device's network interface injects one message at a time and takes in one at a time.
 
-use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
+use placebench_algorithms::period::Occupancy;
+use placebench_datasets::{Cluster, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel, busiest_port};
+use super::model::{BusyPorts, Network, NetworkModel};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 
@@ -61,9 +62,9 @@ impl NetworkModel for LogGp {
     }
 
     /// A message keeps both interfaces busy for bytes / rate.
-    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
-        let cluster = placed.instance().cluster();
-        busiest_port(placed, |transfer| transfer.bytes as f64 / cluster.link(transfer.from, transfer.to).rate)
+    fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
+        let time = |from, to, bytes| bytes as f64 / cluster.link(from, to).rate;
+        Box::new(BusyPorts { devices: cluster.device_count(), time })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Network models: how transfers share the network. One file each, and one line each in [`NETWORK_MODELS`].
 
+mod accelerator_io;
 mod contention_free;
 mod fair_share;
 mod loggp;
@@ -8,6 +9,7 @@ mod one_port;
 
 use placebench_base::{Listed, UnknownName, find};
 
+pub use accelerator_io::AcceleratorIo;
 pub use contention_free::ContentionFree;
 pub use fair_share::FairShare;
 pub use loggp::LogGp;
@@ -15,7 +17,10 @@ pub use model::{Network, NetworkModel};
 pub use one_port::OnePort;
 
 /// All network models, in the order in which tables list them.
-pub static NETWORK_MODELS: [&dyn NetworkModel; 4] = [&ContentionFree, &OnePort, &FairShare, &LogGp];
+pub static NETWORK_MODELS: [&dyn NetworkModel; 5] = [&ContentionFree, &OnePort, &FairShare, &LogGp, &AcceleratorIo];
+
+/// Those that predict what a measured run takes, each its own. The others differ in the period alone.
+pub static PREDICTING_MODELS: [&dyn NetworkModel; 4] = [&ContentionFree, &OnePort, &FairShare, &LogGp];
 
 impl Listed for dyn NetworkModel {
     const WHAT: &str = "network model";

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
+use placebench_algorithms::period::Occupancy;
+use placebench_datasets::{Cluster, DeviceId, Time, Transfer, TransferId};
 
 use crate::validator::{Demands, TransferLaw};
 
@@ -23,27 +24,40 @@ pub trait NetworkModel: Send + Sync {
     /// latency + bytes / rate.
     fn start<'a>(&self, cluster: &'a Cluster) -> Option<Box<dyn Network + 'a>>;
 
-    /// How long one run of a placed graph keeps the busiest part of the network busy, of those that transfers share: runs
-    /// that follow each other can start no faster. 0 where transfers share nothing.
-    ///
-    /// # Complexity
-    /// O(transfers · parts that a transfer uses).
-    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time;
+    /// What the transfers of one run keep busy, of the parts of the network that they share: runs that follow each other can
+    /// start no faster.
+    fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a>;
 }
 
-/// The largest of `parts` sums, of times that each belong to the part of their number.
-pub(super) fn largest_sum(parts: usize, times: impl Iterator<Item = (usize, Time)>) -> Time {
-    let mut sums = vec![0.0; parts];
-    times.for_each(|(part, time)| sums[part] += time);
-    sums.into_iter().fold(0.0, f64::max)
+/// Transfers share nothing.
+pub(super) struct Nothing {
+    pub(super) devices: usize,
 }
 
-/// As [`largest_sum`], of the ports of devices: a transfer keeps its sender's port out and its receiver's port in busy.
-pub(super) fn busiest_port(placed: &PlacedGraph<'_>, time: impl Fn(&Transfer) -> Time) -> Time {
-    let devices = placed.instance().cluster().device_count();
-    let ports = |transfer: &Transfer| [transfer.from.index(), devices + transfer.to.index()];
-    let times = placed.transfers().iter().map(|transfer| (transfer, time(transfer)));
-    largest_sum(2 * devices, times.flat_map(|(transfer, time)| ports(transfer).map(|port| (port, time))))
+impl Occupancy for Nothing {
+    fn parts(&self) -> usize {
+        self.devices
+    }
+
+    fn transfer(&self, _: DeviceId, _: DeviceId, _: u64, _: &mut dyn FnMut(usize, Time)) {}
+}
+
+/// A transfer keeps its sender's port out and its receiver's port in busy, for as long as `time` says.
+pub(super) struct BusyPorts<F> {
+    pub(super) devices: usize,
+    pub(super) time: F,
+}
+
+impl<F: Fn(DeviceId, DeviceId, u64) -> Time + Send + Sync> Occupancy for BusyPorts<F> {
+    fn parts(&self) -> usize {
+        3 * self.devices
+    }
+
+    fn transfer(&self, from: DeviceId, to: DeviceId, bytes: u64, take: &mut dyn FnMut(usize, Time)) {
+        let time = (self.time)(from, to, bytes);
+        take(self.devices + from.index(), time);
+        take(2 * self.devices + to.index(), time);
+    }
 }
 
 /// The network during one run: when transfers start and end. Transfers are known by their ids, which are dense.

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
+use placebench_algorithms::period::Occupancy;
+use placebench_datasets::{Cluster, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel, busiest_port};
+use super::model::{BusyPorts, Network, NetworkModel};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 
@@ -48,8 +49,9 @@ impl NetworkModel for OnePort {
     }
 
     /// A transfer holds both ports for latency + bytes / rate.
-    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
-        busiest_port(placed, |transfer| transfer.time)
+    fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
+        let time = |from, to, bytes| cluster.transfer_time(bytes, from, to);
+        Box::new(BusyPorts { devices: cluster.device_count(), time })
     }
 }
 

@@ -5,9 +5,10 @@ mod filling;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use placebench_datasets::{Cluster, PlacedGraph, Time, Transfer, TransferId};
+use placebench_algorithms::period::Occupancy;
+use placebench_datasets::{Cluster, DeviceId, SharedLinks, Time, Transfer, TransferId};
 
-use super::model::{Network, NetworkModel, largest_sum};
+use super::model::{Network, NetworkModel};
 use crate::execute::simulate::events::Events;
 use crate::validator::TransferLaw;
 use filling::Filling;
@@ -58,13 +59,26 @@ impl NetworkModel for FairShare {
     }
 
     /// A link needs bytes / capacity for all that goes over it, however it is divided.
-    fn busiest(&self, placed: &PlacedGraph<'_>) -> Time {
-        let links = placed.instance().cluster().shared_links();
-        let times = placed.transfers().iter().flat_map(|transfer| {
-            let route = links.route(transfer.from, transfer.to).iter();
-            route.map(|&link| (link as usize, transfer.bytes as f64 / links.capacity(link as usize)))
-        });
-        largest_sum(links.count(), times)
+    fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
+        Box::new(BusyLinks { devices: cluster.device_count(), links: cluster.shared_links() })
+    }
+}
+
+/// A transfer keeps each link of its route busy.
+struct BusyLinks<'a> {
+    devices: usize,
+    links: &'a SharedLinks,
+}
+
+impl Occupancy for BusyLinks<'_> {
+    fn parts(&self) -> usize {
+        self.devices + self.links.count()
+    }
+
+    fn transfer(&self, from: DeviceId, to: DeviceId, bytes: u64, take: &mut dyn FnMut(usize, Time)) {
+        for &link in self.links.route(from, to) {
+            take(self.devices + link as usize, bytes as f64 / self.links.capacity(link as usize));
+        }
     }
 }
 

@@ -1,0 +1,335 @@
+//! The search for a placement of least period: annealing on units and on connected blocks of them, from the best of others'
+//! placements.
+//!
+//! No schedule takes part: what counts are the loads of devices and of what transfers share, which a move changes at few places
+//! ([`state`]). Nothing asks that what a device holds be contiguous.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use placebench_datasets::{Instance, MemoryRule, Placement};
+use rayon::prelude::*;
+
+use self::state::{Problem, State};
+use super::sweep::Random;
+use crate::memory::Limits;
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Spec, SpecError, registry};
+
+/// Whose placements the search starts from: those that cut models in stages, those that spread, and those that send little.
+const STARTS: &[&str] = &[
+    "pipeline_dp",
+    "pipeline_dp(transfers=ports)",
+    "pipeline_dp(transfers=free)",
+    "pipedream",
+    "expert",
+    "batch_split",
+    "heft",
+    "etf",
+    "single_device",
+    "cluster_load",
+    "dfs",
+    "m_topo",
+];
+
+/// Readers are counted for each output and device; of more of them the search makes no table.
+const MOST_COUNTED: usize = 1 << 28;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Chains of annealing, each from another start.
+    pub(super) chains: usize,
+    /// Moves of each chain: this many times the units, within these limits.
+    pub(super) moves: usize,
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+/// Steps between two looks at the clock, and between two sums without rounding.
+const ROUND: usize = 4096;
+
+/// Most units of a block that moves as one.
+const LARGEST_BLOCK: usize = 256;
+
+/// First and last temperature, as a share of the period.
+const HEAT: (f64, f64) = (0.02, 0.0001);
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    pub(super) instance: &'a Instance,
+    pub(super) context: &'a PlaceContext,
+    /// It minimises the period.
+    pub(super) objective: &'a dyn Objective,
+    pub(super) effort: Effort,
+    /// The search goes on until then, if it is given.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// The best placement so far by the objective.
+type Best = Option<(Judgement, Placement)>;
+
+impl Search<'_> {
+    /// The best placement by the objective: of a start that is given or, without it, of those of others, and of what annealing makes
+    /// of them.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`] if it is time to stop and nothing is known, [`PlaceError::Unsupported`] if the objective knows no
+    /// period, and what the others say if none of them places.
+    pub(super) fn run(&self, start: Option<Placement>) -> Result<Placement, PlaceError> {
+        let Self { instance, context, objective, .. } = *self;
+        let Some(occupancy) = objective.occupancy(instance.cluster()) else {
+            return Err(PlaceError::Unsupported(
+                "nothing says what a sample keeps busy: the objective knows no period".to_owned(),
+            ));
+        };
+        let known = match start {
+            Some(start) => vec![start],
+            None => starts(instance, context)?,
+        };
+        let mut best: Best = None;
+        self.judge(&known, &mut best);
+        // Where the run decides about memory, limits that are more and more sure to hold.
+        let cautions: &[fn(&Instance) -> Option<Limits>] = match instance.memory_rule() {
+            MemoryRule::Peak => &[
+                |_| None,
+                |instance| Some(Limits::estimated_peaks(instance)),
+                |instance| Some(Limits::safe_peaks(instance)),
+            ],
+            _ => &[Limits::of_cluster],
+        };
+        for limits in cautions {
+            let problem = Problem::new(instance, &*occupancy, limits(instance));
+            if problem.table_size() > MOST_COUNTED || context.stop.is_stopped() {
+                break;
+            }
+            let states = ranked(&problem, &known, self.effort.chains);
+            if self.anneal(&problem, &states, &mut best) {
+                break;
+            }
+        }
+        match best {
+            Some((_, placement)) => Ok(placement),
+            None => known.into_iter().next().ok_or(PlaceError::Stopped),
+        }
+    }
+
+    /// Chains from these states, once or, with a deadline, until then. Whether the best placement fits.
+    fn anneal(&self, problem: &Problem<'_>, states: &[State<'_>], best: &mut Best) -> bool {
+        let Self { context, effort, deadline, .. } = *self;
+        for round in 0.. {
+            let chain = |(number, start): (usize, &State<'_>)| {
+                let random = Random::new(context.seed, (round * states.len() + number) as u64);
+                Annealing { problem, context, effort, deadline, random }.run(start.clone())
+            };
+            let found: Vec<Placement> = states.par_iter().enumerate().map(chain).collect();
+            self.judge(&found, best);
+            if deadline.is_none_or(|deadline| Instant::now() >= deadline) || context.stop.is_stopped() {
+                break;
+            }
+        }
+        best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0)
+    }
+
+    fn judge(&self, found: &[Placement], best: &mut Best) {
+        for placement in found {
+            let decision = Decision::placement(placement.clone());
+            let Ok(judgement) = self.objective.judge(self.instance, &decision, &self.context.stop) else { continue };
+            if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
+                *best = Some((judgement, placement.clone()));
+            }
+        }
+    }
+}
+
+/// What others answer; those that find nothing are left out.
+///
+/// # Errors
+/// What the first says if none finds anything.
+fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Placement>, PlaceError> {
+    let place = |text: &&str| -> Result<Placement, PlaceError> {
+        let spec: Spec = text.parse().map_err(|error: SpecError| PlaceError::Unsupported(error.to_string()))?;
+        let placer = registry::placer(&spec).map_err(|error| PlaceError::Unsupported(error.to_string()))?;
+        Ok(placer.place(instance, context)?.placement)
+    };
+    let found: Vec<Result<Placement, PlaceError>> = STARTS.par_iter().map(place).collect();
+    let mut starts: Vec<Placement> = Vec::new();
+    let mut failure = None;
+    for found in found {
+        match found {
+            Ok(placement) if !starts.contains(&placement) => starts.push(placement),
+            Ok(_) => {}
+            Err(error @ PlaceError::Infeasible { .. }) => failure = failure.or(Some(error)),
+            Err(_) => {}
+        }
+    }
+    match (starts.is_empty(), failure) {
+        (false, _) => Ok(starts),
+        (true, failure) => Err(failure.unwrap_or(PlaceError::Stopped)),
+    }
+}
+
+/// The starts of the chains, the best first: those that keep the memory, or are made to.
+fn ranked<'p>(problem: &'p Problem<'p>, known: &[Placement], chains: usize) -> Vec<State<'p>> {
+    let units = problem.instance.units();
+    let state = |placement: &Placement| {
+        let device = units.ids().map(|unit| placement.device_of(units.members(unit)[0]).0).collect();
+        let mut state = State::new(problem, device);
+        repair(problem, &mut state).then_some(state)
+    };
+    let mut states: Vec<State<'_>> = known.iter().filter_map(state).collect();
+    states.sort_by(|a, b| a.period().total_cmp(&b.period()).then(a.smooth().total_cmp(&b.smooth())));
+    states.truncate(chains);
+    states
+}
+
+/// Moves units from devices without the memory for them to the least loaded that have it. Whether that was possible.
+fn repair(problem: &Problem<'_>, state: &mut State<'_>) -> bool {
+    while let Some(device) = state.overfull() {
+        let here = (0..problem.units()).rev().filter(|&unit| state.device[unit] as usize == device);
+        let target = |unit: usize| {
+            let others = (0..problem.devices() as u32).filter(|&to| to as usize != device && state.may_move(unit, to));
+            others.min_by(|&a, &b| state.load(a).total_cmp(&state.load(b))).map(|to| (unit, to))
+        };
+        let Some((unit, to)) = here.filter(|&unit| problem.demand(unit) > 0).find_map(target) else { return false };
+        state.shift(unit, to);
+    }
+    state.recompute();
+    true
+}
+
+/// One chain.
+struct Annealing<'a> {
+    problem: &'a Problem<'a>,
+    context: &'a PlaceContext,
+    effort: Effort,
+    deadline: Option<Instant>,
+    random: Random,
+}
+
+impl Annealing<'_> {
+    fn run(mut self, mut state: State<'_>) -> Placement {
+        let moves = (self.effort.moves * self.problem.units()).clamp(self.effort.least, self.effort.most);
+        let mut best = (state.period(), state.device.clone());
+        for step in 0..moves {
+            if step % ROUND == 0 {
+                state.recompute();
+                let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if is_late || self.context.stop.is_stopped() {
+                    break;
+                }
+            }
+            let before = state.smooth();
+            let heat = HEAT.0 * libm::pow(HEAT.1 / HEAT.0, step as f64 / moves as f64);
+            let limit = before * (1.0 + heat * self.random.exponential());
+            let mark = state.mark();
+            if !self.propose(&mut state) || state.smooth() > limit {
+                state.back_to(&mark);
+                continue;
+            }
+            state.keep();
+            let period = state.period();
+            if period < best.0 {
+                best = (period, state.device.clone());
+            }
+        }
+        state.device = best.1;
+        state.placement()
+    }
+
+    /// Changes the placement, if what is drawn can be done.
+    fn propose(&mut self, state: &mut State<'_>) -> bool {
+        let unit = self.unit(state);
+        let Some(to) = self.target(state, unit) else { return false };
+        match self.random.below(4) {
+            0 => self.swap(state, unit, to),
+            1 => self.block(state, unit, to),
+            _ => {
+                state.may_move(unit, to) && {
+                    state.shift(unit, to);
+                    true
+                }
+            }
+        }
+    }
+
+    /// Any unit, or one of the busiest device.
+    fn unit(&mut self, state: &State<'_>) -> usize {
+        let mut unit = self.random.below(self.problem.units());
+        if self.random.below(2) == 0 {
+            let busiest = state.busiest_device();
+            for _ in 0..2 * self.problem.devices() {
+                if state.device[unit] == busiest {
+                    break;
+                }
+                unit = self.random.below(self.problem.units());
+            }
+        }
+        unit
+    }
+
+    /// Another device: that of a unit with which it shares a tensor, or any.
+    fn target(&mut self, state: &State<'_>, unit: usize) -> Option<u32> {
+        let from = state.device[unit];
+        if self.random.below(4) > 0 {
+            let neighbours = self.problem.neighbours(unit).count();
+            if neighbours > 0 {
+                let neighbour = self.problem.neighbours(unit).nth(self.random.below(neighbours));
+                if let Some(to) = neighbour.map(|neighbour| state.device[neighbour]).filter(|&to| to != from) {
+                    return Some(to);
+                }
+            }
+        }
+        let to = self.random.below(self.problem.devices()) as u32;
+        (to != from).then_some(to)
+    }
+
+    /// A unit goes to a device from which another comes.
+    fn swap(&mut self, state: &mut State<'_>, unit: usize, to: u32) -> bool {
+        let from = state.device[unit];
+        let mut other = self.random.below(self.problem.units());
+        for _ in 0..2 * self.problem.devices() {
+            if state.device[other] == to {
+                break;
+            }
+            other = self.random.below(self.problem.units());
+        }
+        if state.device[other] != to
+            || !self.problem.time(unit, to as usize).is_finite()
+            || !state.may_move(other, from)
+        {
+            return false;
+        }
+        state.shift(other, from);
+        if !state.may_move(unit, to) {
+            return false;
+        }
+        state.shift(unit, to);
+        true
+    }
+
+    /// A unit goes to a device with what it is connected with on its own: some units, more seldom many.
+    fn block(&mut self, state: &mut State<'_>, unit: usize, to: u32) -> bool {
+        let from = state.device[unit];
+        let most = LARGEST_BLOCK.min(self.problem.units() / 2).max(1);
+        let wanted = libm::pow(most as f64, self.random.unit()) as usize + 1;
+        let mut block = vec![unit];
+        let mut next = 0;
+        if !state.may_move(unit, to) {
+            return false;
+        }
+        state.shift(unit, to);
+        while next < block.len() && block.len() < wanted {
+            for neighbour in self.problem.neighbours(block[next]) {
+                if block.len() < wanted && state.device[neighbour] == from && state.may_move(neighbour, to) {
+                    state.shift(neighbour, to);
+                    block.push(neighbour);
+                }
+            }
+            next += 1;
+        }
+        true
+    }
+}
