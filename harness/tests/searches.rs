@@ -56,7 +56,7 @@ fn place(spec: &str, instance: &Instance, objective: &Arc<SimulatedObjective>) -
 fn worth(decision: &Decision, instance: &Instance, objective: &SimulatedObjective) -> Option<Time> {
     let any = Decision { scheduler: None, ..decision.clone() };
     let judgement = objective.judge(instance, &any, &StopToken::default()).ok()?;
-    (judgement.excess_bytes == 0).then_some(judgement.makespan)
+    (judgement.excess_bytes == 0).then_some(judgement.value)
 }
 
 const SEARCHES: [&str; 5] = [

@@ -25,6 +25,10 @@ impl Ideals {
     /// # Complexity
     /// O(ideals · vertices · degree).
     pub(super) fn all(stages: &Stages, most: usize, stop: &StopToken) -> Result<Option<Self>, PlaceError> {
+        // Even a line has one more than vertices.
+        if stages.count() >= most {
+            return Ok(None);
+        }
         let words = stages.count().div_ceil(64);
         let mut ideals = Self { sets: vec![vec![0; words].into()], covers: vec![Vec::new()] };
         let mut number: HashMap<Box<[u64]>, u32> = HashMap::from([(ideals.sets[0].clone(), 0)]);

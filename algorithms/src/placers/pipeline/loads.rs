@@ -64,7 +64,8 @@ pub(super) struct Scratch {
 }
 
 impl<'a> Loads<'a> {
-    pub(super) fn new(instance: &'a Instance, stages: &Stages, transfers: Transfers) -> Self {
+    /// With `constrained`, devices have their memory and run what their kinds allow; else they take anything.
+    pub(super) fn new(instance: &'a Instance, stages: &Stages, transfers: Transfers, constrained: bool) -> Self {
         let (graph, units) = (instance.graph(), instance.units());
         let mut vertex_of = vec![0u32; units.count()];
         for vertex in 0..stages.count() {
@@ -101,14 +102,15 @@ impl<'a> Loads<'a> {
             .map(|vertex| stages.units(vertex).iter().map(|&unit| held(unit)).fold(0, u64::saturating_add));
         let bytes = bytes.collect();
         let mut loads = Self { sorts: Vec::new(), choices: 1, transfers, moved, outputs, inputs, bytes, instance };
-        loads.sort_devices(stages);
+        loads.sort_devices(stages, constrained);
         loads
     }
 
     /// Sorts the devices, the fastest first, as long as there are not too many combinations.
-    fn sort_devices(&mut self, stages: &Stages) {
+    fn sort_devices(&mut self, stages: &Stages, constrained: bool) {
         let (instance, cluster) = (self.instance, self.instance.cluster());
         let memory = |device: DeviceId| match instance.memory_rule() {
+            _ if !constrained => None,
             MemoryRule::Static => cluster.device(device).memory_bytes,
             _ => instance.peak_limit(device),
         };
@@ -129,7 +131,7 @@ impl<'a> Loads<'a> {
             let kind = cluster.device(device).kind;
             let time = |vertex: usize| -> Time {
                 let units = stages.units(vertex);
-                let may_run = |&unit: &_| instance.units().kind_allows(unit, cluster, device);
+                let may_run = |&unit: &_| !constrained || instance.units().kind_allows(unit, cluster, device);
                 match units.iter().all(may_run) {
                     true => {
                         let ops = units.iter().flat_map(|&unit| instance.units().members(unit));

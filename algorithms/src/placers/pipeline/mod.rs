@@ -9,6 +9,7 @@ use placebench_datasets::{DeviceId, Instance, Placement, Time};
 use self::ideals::Ideals;
 use self::loads::{Loads, Transfers};
 use self::stages::Stages;
+use super::{Repaired, repair};
 use crate::fairness::{Assumption, Exception, Law};
 use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, SpecError};
 
@@ -36,6 +37,8 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 /// # Deviations
 /// - Loads have times by class of devices, and one rate for each sort: that of its fastest link. `transfers` says how
 ///   transfers count. In the paper they take the time of accelerators, and none of CPUs.
+/// - Where kinds or memory leave no contiguous split, the best split without them is repaired, as that of a placer that knows no
+///   constraints.
 /// - A line of more than 512 vertices is cut into 512 pieces of about equal work.
 /// - Under the memory rule `peak` a part has to hold its ops' resident memory; what activations take shows in the run.
 /// - Devices that differ are tried in all numbers as long as these have at most 4,096 combinations, the fastest first; others
@@ -145,17 +148,26 @@ fn split(
             (line, ideals)
         }
     };
-    let loads = Loads::new(instance, &stages, transfers);
-    let program = Program::solve(&loads, &ideals, context)?;
-    let mut devices = vec![DeviceId(0); instance.graph().op_count()];
-    for (part, device) in program.parts(&loads, &ideals) {
-        for vertex in ideals.members(&part) {
-            for &unit in stages.units(vertex) {
-                instance.units().members(unit).iter().for_each(|op| devices[op.index()] = device);
+    let units = instance.units();
+    let split = |constrained: bool| -> Result<Option<Vec<DeviceId>>, PlaceError> {
+        let loads = Loads::new(instance, &stages, transfers, constrained);
+        let Some(program) = Program::solve(&loads, &ideals, context)? else { return Ok(None) };
+        let mut devices = vec![DeviceId(0); units.count()];
+        for (part, device) in program.parts(&loads, &ideals) {
+            for vertex in ideals.members(&part) {
+                stages.units(vertex).iter().for_each(|unit| devices[unit.index()] = device);
             }
         }
+        Ok(Some(devices))
+    };
+    if let Some(devices) = split(true)? {
+        let device = |op| devices[units.unit_of(op).index()];
+        return Ok(Decision::placement(Placement::new(instance.graph().op_ids().map(device).collect())));
     }
-    Ok(Decision::placement(Placement::new(devices)))
+    // Some part would have ops that no device may run together, or need too much memory.
+    let Some(wanted) = split(false)? else { return Err(PlaceError::Stopped) };
+    let Repaired { placement, moved } = repair(instance, &wanted, context)?;
+    Ok(Decision { repaired: Some(moved), ..Decision::placement(placement) })
 }
 
 /// The least load with which each ideal can be split over each choice of devices.
@@ -168,7 +180,11 @@ struct Program {
 }
 
 impl Program {
-    fn solve(loads: &Loads<'_>, ideals: &Ideals, context: &PlaceContext) -> Result<Self, PlaceError> {
+    /// `None` if no split can be.
+    ///
+    /// # Errors
+    /// [`PlaceError::Stopped`].
+    fn solve(loads: &Loads<'_>, ideals: &Ideals, context: &PlaceContext) -> Result<Option<Self>, PlaceError> {
         let (choices, count) = (loads.choices(), ideals.count());
         let mut program =
             Self { best: vec![Time::INFINITY; choices * count], before: vec![None; choices * count], ideals: count };
@@ -192,13 +208,7 @@ impl Program {
             });
         }
         let all = choices * count - 1;
-        match program.best[all].is_finite() {
-            true => Ok(program),
-            false => Err(PlaceError::Unsupported(
-                "no contiguous split fits: some part has ops that no device may run together, or too much memory"
-                    .to_owned(),
-            )),
-        }
+        Ok(program.best[all].is_finite().then_some(program))
     }
 
     /// The parts of the best split and their devices: along the pipeline, devices of a sort come by their ids.

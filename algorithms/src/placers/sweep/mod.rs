@@ -28,6 +28,7 @@ mod way;
 pub use improve::Improve;
 pub(in crate::placers) use random::Random;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement};
@@ -36,7 +37,7 @@ use super::{Heft, period};
 use crate::exact;
 use crate::fairness::{Exception, Law};
 use crate::period::Goal;
-use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
+use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
 use judge::{Contention, Judge};
 use judged::Judged;
 use problem::{Caution, Problem};
@@ -389,9 +390,28 @@ fn of_least_period(
     let search = period::Search { instance, context, objective: &*objective, effort: preset.period_effort(), deadline };
     let planned = |placement: Placement| {
         let problem = Problem::new(instance, 1.0);
-        decision(&problem, &schedule_of(&problem, &Decision::placement(placement)))
+        let planned = decision(&problem, &schedule_of(&problem, &Decision::placement(placement)));
+        Decision { scheduler: best_scheduler(instance, context, &*objective, &planned), ..planned }
     };
     Some(search.run(start).map(planned))
+}
+
+/// The scheduler with which a decision takes the least time, if what is in flight fits with it; else the one with which most fits.
+fn best_scheduler(
+    instance: &Instance,
+    context: &PlaceContext,
+    objective: &dyn Objective,
+    decision: &Decision,
+) -> Option<Arc<str>> {
+    let judge = |objective: &dyn Objective, decision: &Decision| {
+        let judgement = objective.judge(instance, decision, &context.stop).ok()?;
+        Some((judgement.excess_bytes, objective.schedulers().get(judgement.scheduler).cloned()?))
+    };
+    let (_, fastest) = judge(&*objective.for_goal(Goal::Makespan)?, decision)?;
+    match judge(objective, &Decision { scheduler: Some(Arc::clone(&fastest)), ..decision.clone() }) {
+        Some((excess, _)) if excess > 0 => judge(objective, decision).map(|(_, scheduler)| scheduler),
+        _ => Some(fastest),
+    }
 }
 
 /// The context that a search has: told to stop at its own deadline, and early enough before that of the caller that what it
