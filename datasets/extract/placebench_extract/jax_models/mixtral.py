@@ -39,13 +39,14 @@ def build(batch=1, length=128, layers=2, width=64, heads=4, groups=2, inner=128,
         """For each expert, the first tokens that have it among their two."""
         second = jax.lax.top_k(scores, 2)[0][:, 1:]
         chosen = scores >= second
-        return jnp.argsort(~chosen, axis=0, stable=True)[:room].T
+        # Without sign, so that nothing asks whether an index counts from the end.
+        return jnp.argsort(~chosen, axis=0, stable=True)[:room].T.astype(jnp.uint32)
 
     def gates(scores, index):
         """For each expert and each of its tokens, the share of the expert: a softmax over the token's two."""
         second = jax.lax.top_k(scores, 2)[0][:, 1:]
         share = jax.nn.softmax(jnp.where(scores >= second, scores, -jnp.inf), axis=-1)
-        return jnp.take_along_axis(share.T, index, 1)
+        return jnp.take_along_axis(share.T, index.astype(jnp.int32), 1)
 
     fused_route, fused_gates = kernel(route, "route"), fused(gates)
 
