@@ -27,12 +27,14 @@ fn convert(folder: &Path, catalogue: &Path) -> Result<(), FormatError> {
     let extraction = read_extraction(folder, &ReadOptions::default())?;
     let text =
         |key: &str| extraction.provenance.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let is_measured = !extraction.graph.measured_times().is_empty();
+    let unit = if is_measured { "nanoseconds on the traced CPU core" } else { "arithmetic operations" };
     let header = GraphHeader {
         name: text("name"),
         title: text("title"),
         licence: text("licence"),
         kinds: Kinds::AcceleratorsOnly,
-        units: Units { ops: "nanoseconds on the traced CPU core".to_owned(), ..Units::default() },
+        units: Units { ops: unit.to_owned(), ..Units::default() },
         provenance: extraction.provenance.clone(),
     };
     let target = catalogue.join(&header.name);

@@ -224,6 +224,24 @@ fn operations_count_where_the_time_on_the_cpu_is_unknown() {
 }
 
 #[test]
+fn bytes_moved_count_beside_operations() {
+    let read = |rows: &str| {
+        let folder = extraction("", "x,0,8\ny,0,4\ny,1,5\n");
+        let header = "name,layer,cpu_seconds,gpu_seconds,memory_bytes,operations,bytes_moved";
+        fs::write(folder.path().join("ops.csv"), format!("{header}\n{rows}")).unwrap();
+        read_extraction(folder.path(), &ReadOptions::default()).map(|extraction| extraction.graph)
+    };
+    let graph = read("x,,,,0,70,8\ny,,,,0,90,16\nz,,,,,0,0\n").unwrap();
+    assert_eq!([0, 1, 2].map(|op| graph.bytes_moved(OpId(op))), [Some(8.0), Some(16.0), Some(0.0)]);
+    // Nanoseconds of a core go with no bytes.
+    let graph = read("x,,1e-6,,0,70,8\ny,,2e-6,,0,90,16\nz,,0,,,0,0\n").unwrap();
+    assert_eq!((graph.ops(OpId(0)), graph.bytes_moved(OpId(0))), (1000.0, None));
+    assert!(
+        read("x,,,,0,70,-8\n").unwrap_err().to_string().contains("column 'bytes_moved' holds '-8': expected bytes")
+    );
+}
+
+#[test]
 fn a_table_that_does_not_fit_the_graph_is_refused_with_file_and_line() {
     let row = "x,,0,0,0\n";
     for (ops, tensors, expected) in [

@@ -29,10 +29,10 @@ def main(arguments=None):
 
 
 def _list():
-    for package, catalogue in (("TensorFlow", models.CATALOGUE), ("JAX", jax_models.CATALOGUE)):
+    for package, catalogue in (("TensorFlow", models.CATALOGUE), ("JAX", jax_models.CATALOGUE), ("JAX", jax_models.published.titles())):
         for name, title in catalogue.items():
             print(f"{name:12} {package:10}  {title}")
-    for name in jax_models.names()[len(jax_models.CATALOGUE):]:
+    for name in jax_models.names()[len(jax_models.CATALOGUE) + len(jax_models.PUBLISHED):]:
         print(f"{name:12} {'JAX':10}  {jax_models.TITLE}")
 
 

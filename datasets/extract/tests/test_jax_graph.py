@@ -214,7 +214,7 @@ class Files(unittest.TestCase):
         self.assertGreater(provenance["memory_bytes_total"], 1e12)
         self.assertEqual(provenance["parameters"]["width"], 65536)
         header, *rows = (self.out / "gpt2" / "ops.csv").read_text().splitlines()
-        self.assertEqual(header, "name,layer,cpu_seconds,gpu_seconds,memory_bytes,operations")
+        self.assertEqual(header, "name,layer,cpu_seconds,gpu_seconds,memory_bytes,operations,bytes_moved")
         self.assertEqual(len(rows), provenance["nodes"])
         self.assertTrue(all(row.split(",")[2] == "" and row.split(",")[3] != "" for row in rows))
 

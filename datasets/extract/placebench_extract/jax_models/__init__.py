@@ -1,8 +1,9 @@
 """The models in JAX. A model is one file here and one line in `CATALOGUE`.
 
 A model's file has a function `build(**sizes)` that returns a `Network`. Its keyword defaults are the model's
-parameters. Besides them every model has `mode` (`training` or `inference`) and, where `trains` says how, `optimizer`
-(`adam` or `sgd`). Layers are named with `jax.named_scope`.
+parameters. Besides them every model has `mode` (`training` or `inference`), `optimizer` (`adam`, `sgd`, or `fused_adam`,
+which is one operation a weight) and `element` (`float32`, or `bfloat16` with weights and state of 32 bits beside those
+that compute). Layers are named with `jax.named_scope`. `published.py` has models at the sizes that papers give.
 
 The folder in the environment variable PLACEBENCH_JAX_MODELS holds models of one's own: `NAME.py` there is the model
 NAME.
@@ -12,10 +13,11 @@ import importlib
 import importlib.util
 import inspect
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..models import ModelError, check_value
+from .published import PUBLISHED
 
 CATALOGUE = {
     "gpt2": "Decoder like GPT-2: learned positions, layer norm, GELU (Radford 2019)",
@@ -23,11 +25,15 @@ CATALOGUE = {
     "moe": "Decoder with a mixture of experts, top-2 routing by dense dispatch (Lepikhin 2021)",
     "vit": "Vision transformer (Dosovitskiy 2021)",
     "unet": "U-Net of a diffusion model: convolutions, group norm, attention, time embedding (Ho 2020)",
+    "mixtral": "Decoder with a mixture of experts that pick their tokens, top-2 (Jiang 2024)",
+    "latent_diffusion": "U-Net of latent diffusion, with attention to a text (Rombach 2022)",
+    "two_tower": "Recommender of two towers with tables of embeddings (Yi 2019)",
 }
 TITLE = "a model of one's own"
 OWN_MODELS = "PLACEBENCH_JAX_MODELS"
 MODES = ("training", "inference")
-STEP = {"mode": "training", "optimizer": "adam"}  # parameters that every model has
+ELEMENTS = ("float32", "bfloat16")
+STEP = {"mode": "training", "optimizer": "adam", "element": "float32"}  # parameters that every model has
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class Network:
     inputs: dict
     forward: object  # (params, inputs) -> the answer in inference
     loss: object  # (params, inputs) -> scalar
+    tables: object = None  # weights of which a step reads and changes some rows: see `two_tower`
 
 
 @dataclass
@@ -81,11 +88,12 @@ class Program:
     function: object
     arguments: dict
     resident: tuple
+    is_published: bool = False
 
 
 def names():
-    """All models: those of the catalogue, then one's own."""
-    return [*CATALOGUE, *(path.stem for path in _own_files())]
+    """All models: those of the catalogue, those of published sizes, then one's own."""
+    return [*CATALOGUE, *PUBLISHED, *(path.stem for path in _own_files())]
 
 
 def parameters(name):
@@ -95,7 +103,7 @@ def parameters(name):
         for key, p in inspect.signature(_module(name).build).parameters.items()
         if p.default is not inspect.Parameter.empty
     }
-    return {**own, **STEP}
+    return {**own, **STEP, **(PUBLISHED[name].parameters if name in PUBLISHED else {})}
 
 
 def build(name, **overrides):
@@ -110,10 +118,12 @@ def build(name, **overrides):
     if mode not in MODES:
         raise ModelError(f"{name}: mode is {mode!r}; it is one of {', '.join(MODES)}")
     network = _module(name).build(**{key: value for key, value in chosen.items() if key not in STEP})
-    function, arguments, resident = _step(name, network, mode, optimizer)
-    title = CATALOGUE.get(name, TITLE)
+    if chosen["element"] not in ELEMENTS:
+        raise ModelError(f"{name}: element is {chosen['element']!r}; it is one of {', '.join(ELEMENTS)}")
+    function, arguments, resident = _step(name, network, mode, optimizer, chosen["element"])
+    title = PUBLISHED[name].title if name in PUBLISHED else CATALOGUE.get(name, TITLE)
     title += f", training step, {optimizer}" if mode == "training" else ", inference"
-    return Program(name, title, chosen, function, arguments, resident)
+    return Program(name, title, chosen, function, arguments, resident, name in PUBLISHED)
 
 
 def folder_name(program):
@@ -138,17 +148,36 @@ def read_settings(name, texts):
         raise ModelError(f"{name}: a parameter has a value that is no number: {error}") from None
 
 
-def _step(name, network, mode, optimizer):
+def _step(name, network, mode, optimizer, element):
     from . import optimizers
 
     if mode == "inference":
+        return _inference(network, element)
+    if optimizer not in optimizers.OPTIMIZERS:
+        raise ModelError(f"{name}: optimizer is {optimizer!r}; it is one of {', '.join(optimizers.OPTIMIZERS)}")
+    return optimizers.training_step(network, optimizer, element)
+
+
+def _inference(network, element):
+    params, inputs = of_element(network.params, element), of_element(network.inputs, element)
+    if network.tables is None:
         def infer(params, inputs):
             return {"answer": network.forward(params, inputs)}
 
-        return infer, {"params": network.params, "inputs": network.inputs}, ("params",)
-    if optimizer not in optimizers.OPTIMIZERS:
-        raise ModelError(f"{name}: optimizer is {optimizer!r}; it is one of {', '.join(optimizers.OPTIMIZERS)}")
-    return optimizers.training_step(network, optimizer)
+        return infer, {"params": params, "inputs": inputs}, ("params",)
+    tables = network.tables
+
+    def infer_rows(params, tables_, inputs):
+        return {"answer": tables.forward(params, tables.embed(tables_, inputs))}
+
+    return infer_rows, {"params": params, "tables": tables.tables, "inputs": inputs}, ("params", "tables")
+
+
+def of_element(tree, element):
+    """The tree with its arrays of floats in another type."""
+    if isinstance(tree, dict):
+        return {name: of_element(branch, element) for name, branch in tree.items()}
+    return replace(tree, dtype=element) if tree.dtype == "float32" else tree
 
 
 def _own_files():
@@ -157,10 +186,12 @@ def _own_files():
         return []
     if not Path(folder).is_dir():
         raise ModelError(f"{OWN_MODELS} is {folder!r}, which is no folder")
-    return sorted(path for path in Path(folder).glob("*.py") if path.stem not in CATALOGUE)
+    return sorted(path for path in Path(folder).glob("*.py") if path.stem not in (*CATALOGUE, *PUBLISHED))
 
 
 def _module(name):
+    if name in PUBLISHED:
+        name = PUBLISHED[name].model
     if name in CATALOGUE:
         return importlib.import_module(f"{__name__}.{name}")
     path = next((path for path in _own_files() if path.stem == name), None)

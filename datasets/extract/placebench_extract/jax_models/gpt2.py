@@ -1,12 +1,13 @@
-"""A decoder like GPT-2 (Radford et al. 2019). GPT-2 small: layers=12 width=768 heads=12 length=1024 vocabulary=50257."""
+"""A decoder like GPT-2 (Radford et al. 2019). GPT-2 XL is in `published.py`."""
 
 import jax
 
 from . import Network, constant, integers, weight
-from .parts import attend, cross_entropy, gelu, layer_norm
+from .fused import kit
 
 
-def build(batch=4, length=128, layers=8, width=384, heads=6, vocabulary=2048):
+def build(batch=4, length=128, layers=8, width=384, heads=6, vocabulary=2048, fused=0):
+    parts = kit(fused)
     params = {
         "embedding": {"token": weight(vocabulary, width), "position": weight(length, width)},
         **{f"layer_{k}": _layer(width) for k in range(layers)},
@@ -15,12 +16,12 @@ def build(batch=4, length=128, layers=8, width=384, heads=6, vocabulary=2048):
     inputs = {"tokens": integers(batch, length, below=vocabulary), "labels": integers(batch, length, below=vocabulary)}
 
     def block(x, w):
-        n = layer_norm(x, w["norm1_scale"], w["norm1_offset"])
+        n = parts.layer_norm(x, w["norm1_scale"], w["norm1_offset"])
         split = lambda name: (n @ w[name] + w[f"{name}_bias"]).reshape(batch, length, heads, width // heads)  # noqa: E731
-        mixed = attend(split("query"), split("key"), split("value"), causal=True).reshape(batch, length, width)
+        mixed = parts.attend(split("query"), split("key"), split("value"), causal=True).reshape(batch, length, width)
         x = x + mixed @ w["output"] + w["output_bias"]
-        n = layer_norm(x, w["norm2_scale"], w["norm2_offset"])
-        return x + gelu(n @ w["up"] + w["up_bias"]) @ w["down"] + w["down_bias"]
+        n = parts.layer_norm(x, w["norm2_scale"], w["norm2_offset"])
+        return x + parts.gelu(n @ w["up"] + w["up_bias"]) @ w["down"] + w["down_bias"]
 
     def forward(p, inputs):
         with jax.named_scope("embedding"):
@@ -29,12 +30,12 @@ def build(batch=4, length=128, layers=8, width=384, heads=6, vocabulary=2048):
             with jax.named_scope(f"layer_{k}"):
                 x = block(x, p[f"layer_{k}"])
         with jax.named_scope("head"):
-            return layer_norm(x, **p["head"]) @ p["embedding"]["token"].T
+            return parts.layer_norm(x, p["head"]["scale"], p["head"]["offset"]) @ p["embedding"]["token"].T
 
     def loss(p, inputs):
         logits = forward(p, inputs)
         with jax.named_scope("head"):
-            return cross_entropy(logits, inputs["labels"])
+            return parts.cross_entropy(logits, inputs["labels"])
 
     return Network(params, inputs, forward, loss)
 

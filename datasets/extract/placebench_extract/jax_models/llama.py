@@ -1,15 +1,19 @@
 """A decoder like Llama (Touvron et al. 2023), with grouped queries.
 
-Llama 3 8B: layers=32 width=4096 heads=32 groups=8 inner=14336 vocabulary=128256 length=8192.
+Llama 3 8B and 70B are in `published.py`.
 """
 
 import jax
 
 from . import Network, constant, integers, weight
-from .parts import cross_entropy, grouped_attention, rms_norm, silu
+from .fused import grouped_attention as fused_attention
+from .fused import kit
+from .parts import grouped_attention, silu
 
 
-def build(batch=4, length=128, layers=8, width=384, heads=6, groups=2, inner=1024, vocabulary=2048):
+def build(batch=4, length=128, layers=8, width=384, heads=6, groups=2, inner=1024, vocabulary=2048, fused=0, base=10000.0):
+    parts = kit(fused)
+    attention = fused_attention(base) if fused else grouped_attention
     params = {
         "embedding": weight(vocabulary, width),
         **{f"layer_{k}": _layer(width, width // heads * groups, inner) for k in range(layers)},
@@ -18,8 +22,10 @@ def build(batch=4, length=128, layers=8, width=384, heads=6, groups=2, inner=102
     inputs = {"tokens": integers(batch, length, below=vocabulary), "labels": integers(batch, length, below=vocabulary)}
 
     def block(x, w):
-        x = x + grouped_attention(rms_norm(x, w["norm1"]), w, heads, groups)
-        n = rms_norm(x, w["norm2"])
+        x = x + attention(parts.rms_norm(x, w["norm1"]), w, heads, groups)
+        n = parts.rms_norm(x, w["norm2"])
+        if fused:
+            return x + parts.swiglu(n @ w["gate"], n @ w["up"]) @ w["down"]
         return x + (silu(n @ w["gate"]) * (n @ w["up"])) @ w["down"]
 
     def forward(p, inputs):
@@ -29,12 +35,12 @@ def build(batch=4, length=128, layers=8, width=384, heads=6, groups=2, inner=102
             with jax.named_scope(f"layer_{k}"):
                 x = block(x, p[f"layer_{k}"])
         with jax.named_scope("head"):
-            return rms_norm(x, p["head"]["norm"]) @ p["head"]["output"]
+            return parts.rms_norm(x, p["head"]["norm"]) @ p["head"]["output"]
 
     def loss(p, inputs):
         logits = forward(p, inputs)
         with jax.named_scope("head"):
-            return cross_entropy(logits, inputs["labels"])
+            return parts.cross_entropy(logits, inputs["labels"])
 
     return Network(params, inputs, forward, loss)
 

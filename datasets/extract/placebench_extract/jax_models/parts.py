@@ -29,6 +29,10 @@ def silu(x):
     return x * jax.lax.logistic(x)
 
 
+def swiglu(gate, up):
+    return silu(gate) * up
+
+
 def cross_entropy(logits, labels):
     """The mean of -log softmax at the labels."""
     shifted = logits - jax.lax.stop_gradient(jnp.max(logits, -1, keepdims=True))
@@ -47,14 +51,21 @@ def attend(query, key, value, causal):
     return jnp.einsum("bhts,bshd->bthd", softmax(score), value)
 
 
-def rotary(x):
+def rotary(x, base=10000.0):
     """Rotary positions (Su 2021) on (batch, length, heads, units)."""
     half = x.shape[-1] // 2
-    frequency = 10000.0 ** (-jnp.arange(half, dtype=jnp.float32) / half)
+    frequency = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
     angle = jnp.arange(x.shape[1], dtype=jnp.float32)[:, None] * frequency
-    cos, sin = jnp.cos(angle)[:, None, :], jnp.sin(angle)[:, None, :]
+    cos, sin = jnp.cos(angle)[:, None, :].astype(x.dtype), jnp.sin(angle)[:, None, :].astype(x.dtype)
     left, right = x[..., :half], x[..., half:]
     return jnp.concatenate([left * cos - right * sin, left * sin + right * cos], -1)
+
+
+def attend_grouped(query, key, value, base=10000.0):
+    """Causal attention with rotary positions in which several heads of queries share a key and a value (Ainslie 2023)."""
+    query, key = rotary(query, base), rotary(key, base)
+    share = query.shape[2] // key.shape[2]
+    return attend(query, jnp.repeat(key, share, 2), jnp.repeat(value, share, 2), causal=True)
 
 
 def grouped_attention(x, w, heads, groups):

@@ -1,13 +1,14 @@
-"""A vision transformer (Dosovitskiy et al. 2021). ViT-B/16: side=224 patch=16 layers=12 width=768 heads=12 classes=1000."""
+"""A vision transformer (Dosovitskiy et al. 2021). ViT-L/16 is in `published.py`."""
 
 import jax
 import jax.numpy as jnp
 
 from . import Array, Network, constant, integers, weight
-from .parts import attend, cross_entropy, gelu, layer_norm
+from .fused import kit
 
 
-def build(batch=16, side=32, patch=4, layers=8, width=192, heads=6, classes=100):
+def build(batch=16, side=32, patch=4, layers=8, width=192, heads=6, classes=100, fused=0):
+    parts = kit(fused)
     across = side // patch
     pixels = patch * patch * 3
     params = {
@@ -26,12 +27,12 @@ def build(batch=16, side=32, patch=4, layers=8, width=192, heads=6, classes=100)
     }
 
     def block(x, w):
-        n = layer_norm(x, w["norm1_scale"], w["norm1_offset"])
+        n = parts.layer_norm(x, w["norm1_scale"], w["norm1_offset"])
         joint = (n @ w["joint"] + w["joint_bias"]).reshape(batch, across**2, 3, heads, width // heads)
-        mixed = attend(joint[:, :, 0], joint[:, :, 1], joint[:, :, 2], causal=False).reshape(batch, across**2, width)
+        mixed = parts.attend(joint[:, :, 0], joint[:, :, 1], joint[:, :, 2], causal=False).reshape(batch, across**2, width)
         x = x + mixed @ w["output"] + w["output_bias"]
-        n = layer_norm(x, w["norm2_scale"], w["norm2_offset"])
-        return x + gelu(n @ w["up"] + w["up_bias"]) @ w["down"] + w["down_bias"]
+        n = parts.layer_norm(x, w["norm2_scale"], w["norm2_offset"])
+        return x + parts.gelu(n @ w["up"] + w["up_bias"]) @ w["down"] + w["down_bias"]
 
     def forward(p, inputs):
         with jax.named_scope("embedding"):
@@ -43,12 +44,12 @@ def build(batch=16, side=32, patch=4, layers=8, width=192, heads=6, classes=100)
                 x = block(x, p[f"layer_{k}"])
         with jax.named_scope("head"):
             w = p["head"]
-            return jnp.mean(layer_norm(x, w["scale"], w["offset"]), 1) @ w["kernel"] + w["bias"]
+            return jnp.mean(parts.layer_norm(x, w["scale"], w["offset"]), 1) @ w["kernel"] + w["bias"]
 
     def loss(p, inputs):
         logits = forward(p, inputs)
         with jax.named_scope("head"):
-            return cross_entropy(logits, inputs["labels"])
+            return parts.cross_entropy(logits, inputs["labels"])
 
     return Network(params, inputs, forward, loss)
 

@@ -5,6 +5,7 @@
 | `dot_general` | 2 · batch · rows · columns · contracted: exact |
 | `conv_general_dilated` | 2 · outputs · kernel elements that an output reads: exact but for the padded edge, which counts |
 | `scan` | its length × its body |
+| a fused function | its body |
 | `while`, `cond` | one round of the body and the test; the longest branch |
 | reductions, `cumsum`, `argmax`, `sort`, … | one for each input element |
 | what only moves or makes data | 0 |
@@ -40,14 +41,18 @@ def operations(equation):
 def bytes_moved(equation):
     """Bytes read and written, if every array passes memory once.
 
-    A gather reads only what it returns. A scatter into an array touches only what it adds, twice.
+    A gather reads only what it returns, and its indices. A scatter reads what it adds, and reads and writes as much of the
+    array, in place. A fused function keeps to itself what it makes on the way.
     """
     name = equation.primitive.name
     if name in REUSES:
         return 0
     written = sum(output.bytes for output in equation.outputs)
     if name in ("gather", "dynamic_slice", "slice"):
-        return 2 * written
+        return 2 * written + sum(array.bytes for array in equation.arrays[1:])
+    if name.startswith("scatter"):
+        indices, updates = equation.arrays[-2:]
+        return indices.bytes + 3 * updates.bytes
     return sum(array.bytes for array in equation.arrays) + written
 
 
@@ -67,6 +72,8 @@ def _operations(name, params, inputs, outputs):
         return 2 * made * kernel.elements // max(1, kernel.shape[layout[0]])
     if name == "scan":
         return params["length"] * _body(params["jaxpr"])
+    if name in ("jit", "pjit"):
+        return _body(params["jaxpr"])
     if name == "while":
         return _body(params["body_jaxpr"]) + _body(params["cond_jaxpr"])
     if name == "cond":

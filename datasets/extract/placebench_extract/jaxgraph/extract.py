@@ -39,19 +39,21 @@ def contents(program, analytic=False, command="", progress=lambda message: None)
 
     flat = flatten(program.function, abstract(program.arguments), program.resident)
     equations = {op.equation.key: op.equation for op in flat.ops if op.equation}
-    cpu, gpu, origin = _times(equations, analytic, progress)
+    # What is published is for machines of today: its times follow from operations and bytes.
+    cpu, gpu, origin = ({}, {}, {"times": "none"}) if program.is_published else _times(equations, analytic, progress)
     cost = lambda table, op, none: table.get(op.equation.key) if op.equation else none  # noqa: E731
-    rows = [("name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes", "operations")]
+    rows = [("name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes", "operations", "bytes_moved")]
     cpu_total = gpu_total = labelled_time = 0.0
     for op in flat.ops:
-        on_cpu, on_gpu = cost(cpu, op, None if analytic else 0.0), cost(gpu, op, 0.0)
+        on_cpu, on_gpu = cost(cpu, op, None if analytic else 0.0), cost(gpu, op, None if program.is_published else 0.0)
         # Totals add what the file says: six digits.
         text = ["" if time is None else seconds(time) for time in (on_cpu, on_gpu)]
         cpu_total += float(text[0] or 0)
         gpu_total += float(text[1] or 0)
-        labelled_time += float(text[0] or text[1]) if op.layer else 0.0
+        labelled_time += float(text[0] or text[1] or 0) if op.layer else 0.0
         operations = costs.operations(op.equation) if op.equation else 0
-        rows.append((op.name, op.layer or "", *text, op.memory_bytes, operations))
+        moved = costs.bytes_moved(op.equation) if op.equation else 0
+        rows.append((op.name, op.layer or "", *text, op.memory_bytes, operations, moved))
     tensors = [(op.name, port, output.bytes) for op in flat.ops for port, output in enumerate(op.outputs)]
     total = gpu_total if analytic else cpu_total
     provenance = {
@@ -77,6 +79,7 @@ def contents(program, analytic=False, command="", progress=lambda message: None)
         "cpu_seconds_total": round(cpu_total, 6),
         "gpu_seconds_total": round(gpu_total, 6),
         "operations_total": sum(row[5] for row in rows[1:]),
+        "bytes_moved_total": sum(row[6] for row in rows[1:]),
         "tensor_bytes_total": sum(size for _, _, size in tensors),
         "memory_bytes_total": sum(op.memory_bytes for op in flat.ops),
         "parameters": program.parameters,

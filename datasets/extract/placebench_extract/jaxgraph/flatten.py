@@ -1,7 +1,8 @@
 """A function becomes a flat list of operations: one for each argument, each constant and each equation.
 
 `jax.make_jaxpr` traces the function with abstract arguments, so a model of any size takes no memory. Calls (jit,
-checkpoint, custom derivatives) are replaced by what they call. Loops and conditionals (`scan`, `while`, `cond`) stay
+checkpoint, custom derivatives) are replaced by what they call; but a jitted function whose name begins with `fused_`
+stays one operation of that name, as a hand-written kernel is. Loops and conditionals (`scan`, `while`, `cond`) stay
 one operation: how often they run is known only when they run. Equations whose results nobody reads are dropped.
 """
 
@@ -16,6 +17,9 @@ CALLS = {
     "jit", "pjit", "closed_call", "core_call", "call", "named_call", "remat", "remat2", "checkpoint",
     "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin",
 }  # fmt: skip
+
+
+FUSED = "fused_"  # how names of functions begin that stay one operation
 
 
 class TraceError(Exception):
@@ -169,7 +173,7 @@ class _Builder:
         return [read(variable) for variable in jaxpr.outvars]
 
     def _equation(self, equation, inputs, scopes):
-        name = equation.primitive.name
+        name = equation.params["name"] if _is_fused(equation) else equation.primitive.name
         if equation.effects:
             raise TraceError(f"the function has an effect ({name}), which a graph cannot hold: take it out")
         outputs = [_output(variable.aval, name) for variable in equation.outvars]
@@ -192,11 +196,15 @@ class _Literal:
     value: object
 
 
+def _is_fused(equation):
+    return equation.primitive.name in ("jit", "pjit") and str(equation.params.get("name")).startswith(FUSED)
+
+
 def _called(equation):
     """The closed jaxpr that a call runs, or None for what stays one operation."""
     from jax.extend import core
 
-    if equation.primitive.name not in CALLS:
+    if equation.primitive.name not in CALLS or _is_fused(equation):
         return None
     for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         inner = equation.params.get(key)

@@ -3,7 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `graph.pb` | the GraphDef |
-//! | `ops.csv` | `name,layer,cpu_seconds,gpu_seconds,memory_bytes`, a row a node; an empty field is unknown. A last column `operations` is optional: what an op costs if its time on the CPU is unknown |
+//! | `ops.csv` | `name,layer,cpu_seconds,gpu_seconds,memory_bytes`, a row a node; an empty field is unknown. Two more columns are optional: `operations`, what an op costs if its time on the CPU is unknown, and `bytes_moved`, what it reads and writes, which counts then, too |
 //! | `tensors.csv` | `op,port,bytes`, a row an output port |
 //! | `provenance.toml` | where the graph comes from, and the counts and sums of the other files |
 
@@ -36,7 +36,8 @@ pub(in crate::format) static FORMAT: Format = Format {
 /// The file that makes a folder an extraction.
 const GRAPH_FILE: &str = "graph.pb";
 
-const OPS_HEADER: [&str; 6] = ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes", "operations"];
+const OPS_HEADER: [&str; 7] =
+    ["name", "layer", "cpu_seconds", "gpu_seconds", "memory_bytes", "operations", "bytes_moved"];
 /// The columns of [`OPS_HEADER`] that must be there.
 const OPS_REQUIRED: usize = 5;
 const TENSORS_HEADER: [&str; 3] = ["op", "port", "bytes"];
@@ -48,7 +49,8 @@ const OPERATIONS_PER_SECOND: f64 = 1e9;
 #[derive(Clone, Debug)]
 pub struct Extraction {
     /// The graph with measured times in seconds; an op costs as many operations as it took nanoseconds on the traced
-    /// CPU core. If that was not measured, it costs what the column `operations` says.
+    /// CPU core. If that was not measured, it costs what the column `operations` says, and moves
+    /// what `bytes_moved` says.
     pub graph: DataflowGraph,
     /// What the reader found.
     pub report: ImportReport,
@@ -108,8 +110,11 @@ fn read_ops(path: &Path, structure: &mut Structure) -> Result<(), FormatError> {
             costs.memory_bytes = bytes;
         }
         let measured = costs.times.iter().any(|(class, _)| class == "cpu");
-        if let (Some(operations), false) = (row.operations()?, measured) {
-            costs.ops = Some(operations);
+        let (operations, bytes_moved) = (row.optional(0, "operations")?, row.optional(1, "bytes")?);
+        // Nanoseconds of a core are no operations: bytes would not go with them.
+        if !measured {
+            costs.ops = operations.or(costs.ops);
+            costs.bytes_moved = bytes_moved.or(costs.bytes_moved);
         }
         Ok(())
     })
@@ -215,9 +220,10 @@ impl Row<'_> {
         self.amount(column, "seconds")
     }
 
-    /// The optional last column of [`OPS_HEADER`].
-    fn operations(&self) -> Result<Option<f64>, String> {
-        if self.header.len() > OPS_REQUIRED { self.amount(OPS_REQUIRED, "operations") } else { Ok(None) }
+    /// A column of [`OPS_HEADER`] that may be left out: the first, the second, …
+    fn optional(&self, number: usize, unit: &str) -> Result<Option<f64>, String> {
+        let column = OPS_REQUIRED + number;
+        if self.header.len() > column { self.amount(column, unit) } else { Ok(None) }
     }
 
     fn amount(&self, column: usize, unit: &str) -> Result<Option<f64>, String> {
