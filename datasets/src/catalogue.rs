@@ -1,5 +1,5 @@
 //! The catalogue: real steps of models that come with the program, extracted from TensorFlow and JAX with measured
-//! costs.
+//! costs, or with operations and bytes.
 //!
 //! Every graph is a native folder under `datasets/catalogue/`, embedded whole. How they were made is in the README
 //! there.
@@ -72,10 +72,17 @@ static ENTRIES: &[CatalogueEntry] = entries![
     "vit",
     "unet",
     "llama_inference",
+    "gpt2_xl",
+    "llama3_8b",
+    "llama3_70b_inference",
+    "mixtral_8x7b",
+    "vit_l",
+    "stable_diffusion",
+    "two_tower_criteo",
 ];
 
-/// All graphs. From TensorFlow: training steps, then whole graphs with initialisation and evaluation; then those from
-/// JAX.
+/// All graphs. From TensorFlow: training steps, then whole graphs with initialisation and evaluation. From JAX: models with
+/// measured times, then those of published sizes, of which operations and bytes are known.
 pub fn entries() -> &'static [CatalogueEntry] {
     ENTRIES
 }

@@ -298,11 +298,11 @@ impl DataflowGraph {
     }
 
     /// Whether the outputs of an op are its resident memory itself, and take no memory of their own on its device: those of
-    /// TensorFlow's variables, which hand out references, and of ONNX' initializers. Where costs were drawn, the output of a variable has another size than
-    /// its resident memory, and is no reference to it.
+    /// TensorFlow's variables, which hand out references, of ONNX' initializers, and of the parameters and the state of steps in
+    /// JAX. Where costs were drawn, the output of a variable has another size than its resident memory, and is no reference to it.
     pub fn outputs_are_resident(&self, op: OpId) -> bool {
         let op_type = self.types.as_ref().and_then(|types| types.get(op.index()));
-        matches!(op_type, Some("Variable" | "VariableV2" | "Initializer"))
+        matches!(op_type, Some("Variable" | "VariableV2" | "Initializer" | "parameter" | "state"))
             && self.outputs(op).all(|tensor| self.tensor_bytes(tensor) == self.memory_bytes(op))
     }
 

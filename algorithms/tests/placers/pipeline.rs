@@ -160,6 +160,37 @@ fn backward_ops_go_with_their_forward_ops() {
     assert_eq!(devices, [0, 0, 1, 1, 1, 1, 0, 0]);
 }
 
+/// A step as JAX traces it: nothing is named a gradient, but only the loss is read by nobody and holds no weight.
+#[test]
+fn without_names_what_does_not_lead_to_the_loss_is_backward() {
+    let mut builder = GraphBuilder::default();
+    let op = || OpSpec::cost(10.0);
+    let weights = [0, 1].map(|_| builder.add_op(OpSpec { memory_bytes: 8, ..OpSpec::cost(0.0) }, &[8]));
+    let forward = [0, 1].map(|_| builder.add_op(op(), &[1]));
+    let loss = builder.add_op(OpSpec::cost(0.0), &[]);
+    let backward = [0, 1].map(|_| builder.add_op(op(), &[1]));
+    let updates = [0, 1].map(|_| builder.add_op(op(), &[]));
+    for (from, to) in [
+        (weights[0], forward[0]),
+        (weights[1], forward[1]),
+        (forward[0], forward[1]),
+        (forward[1], loss),
+        (forward[1], backward[1]),
+        (backward[1], backward[0]),
+        (forward[0], backward[0]),
+        (backward[0], updates[0]),
+        (backward[1], updates[1]),
+    ] {
+        builder.add_edge(from, 0, to).unwrap();
+    }
+    for layer in [0, 1] {
+        builder.colocate(weights[layer], updates[layer]).unwrap();
+    }
+    let instance = Instance::new(builder.build().unwrap(), cluster(2, 0, None)).unwrap();
+    let devices: Vec<u32> = place("pipeline_dp", &instance).devices().iter().map(|device| device.0).collect();
+    assert_eq!(devices, [0, 1, 0, 1, 1, 0, 1, 0, 1]);
+}
+
 /// A small graph: costs, and for each pair of ops the bytes of an edge, if there is one.
 fn small() -> impl Strategy<Value = (DataflowGraph, usize)> {
     let ops = proptest::collection::vec((0u32..9, 0u32..5), 1..7);

@@ -40,7 +40,7 @@ pub struct Collection {
 }
 
 /// All collections.
-pub const COLLECTIONS: [Collection; 7] = [
+pub const COLLECTIONS: [Collection; 8] = [
     Collection {
         name: "laich2017",
         title: "the six synthetic graphs of Laich 2017 on 100 and 7 devices",
@@ -53,8 +53,13 @@ pub const COLLECTIONS: [Collection; 7] = [
     },
     Collection {
         name: "jax",
-        title: "six graphs of today's models, extracted from JAX",
+        title: "six small graphs of today's models, extracted from JAX, with measured costs",
         text: Some(include_str!("../../collections/jax.toml")),
+    },
+    Collection {
+        name: "today",
+        title: "seven models of today at published sizes, extracted from JAX",
+        text: Some(include_str!("../../collections/today.toml")),
     },
     Collection {
         name: "training-steps",

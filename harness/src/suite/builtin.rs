@@ -31,6 +31,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "own-judges-hard", text: include_str!("../../suites/own-judges-hard.toml") },
     BuiltIn { name: "own-judges-2", text: include_str!("../../suites/own-judges-2.toml") },
     BuiltIn { name: "own-judges-2-hard", text: include_str!("../../suites/own-judges-2-hard.toml") },
+    BuiltIn { name: "today", text: include_str!("../../suites/today.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
 ];
 

@@ -2,7 +2,7 @@
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use placebench_datasets::{DataflowGraph, Instance, OpId, UnitId};
+use placebench_datasets::{AssignmentUnits, DataflowGraph, Instance, OpId, UnitId};
 
 /// Most vertices of a line.
 const MOST_IN_LINE: usize = 512;
@@ -14,13 +14,35 @@ pub(super) struct Stages {
     before: Vec<Vec<u32>>,
 }
 
-/// Whether an op belongs to the backward pass or the update of weights: as the reader of dnn-partitioning says, or by the
-/// names that TensorFlow and JAX give.
-fn is_backward(graph: &DataflowGraph, op: OpId) -> bool {
-    let op_type = graph.op_types().and_then(|types| types.get(op.index()));
-    let is_named =
-        |name: &str| name.starts_with("gradients/") || name.contains("/gradients/") || name.contains("transpose(");
-    op_type == Some("backward") || graph.name(op).is_some_and(is_named)
+/// Which ops belong to the forward pass, and not to the backward pass or the update of weights: as the reader of
+/// dnn-partitioning says, or TensorFlow by its names. Where neither says anything, what leads to a result is forward: an op
+/// that nothing reads, in a unit without resident memory. Updates of weights share units with the weights. All ops, if
+/// nothing is forward.
+///
+/// # Complexity
+/// O(ops + edges).
+fn forward_ops(graph: &DataflowGraph, units: &AssignmentUnits) -> Vec<bool> {
+    let is_backward = |op: OpId| {
+        let op_type = graph.op_types().and_then(|types| types.get(op.index()));
+        let is_named = |name: &str| name.starts_with("gradients/") || name.contains("/gradients/");
+        op_type == Some("backward") || graph.name(op).is_some_and(is_named)
+    };
+    let mut forward: Vec<bool> = graph.op_ids().map(|op| !is_backward(op)).collect();
+    if !forward.contains(&false) {
+        let is_resident =
+            |op: OpId| units.members(units.unit_of(op)).iter().any(|&member| graph.memory_bytes(member) > 0);
+        for op in graph.topological_order().rev() {
+            let mut readers = graph.successor_ops(op).iter().peekable();
+            forward[op.index()] = match readers.peek() {
+                None => !is_resident(op),
+                Some(_) => readers.any(|reader| forward[reader.index()]),
+            };
+        }
+    }
+    if !forward.contains(&true) {
+        forward.fill(true);
+    }
+    forward
 }
 
 impl Stages {
@@ -31,10 +53,7 @@ impl Stages {
     /// O(ops + edges · log degree).
     pub(super) fn new(instance: &Instance) -> Self {
         let (graph, units) = (instance.graph(), instance.units());
-        let mut forward: Vec<bool> = graph.op_ids().map(|op| !is_backward(graph, op)).collect();
-        if !forward.contains(&true) {
-            forward.fill(true);
-        }
+        let forward = forward_ops(graph, units);
         let mut has_forward = vec![false; units.count()];
         for op in graph.op_ids().filter(|op| forward[op.index()]) {
             has_forward[units.unit_of(op).index()] = true;
