@@ -8,8 +8,8 @@ use crate::{PlaceError, StopToken};
 /// All ideals, smaller ones first; the first is empty and the last is the whole graph.
 pub(super) struct Ideals {
     sets: Vec<Box<[u64]>>,
-    /// The ideals that lack one vertex of an ideal.
-    covers: Vec<Vec<u32>>,
+    /// The ideals that lack one vertex of an ideal, with that vertex.
+    covers: Vec<Vec<(u32, u32)>>,
 }
 
 fn contains(set: &[u64], vertex: usize) -> bool {
@@ -48,7 +48,7 @@ impl Ideals {
                     ideals.covers.push(Vec::new());
                     ideals.sets.len() as u32 - 1
                 });
-                ideals.covers[found as usize].push(next as u32);
+                ideals.covers[found as usize].push((next as u32, vertex as u32));
             }
             if ideals.sets.len() > most {
                 return Ok(None);
@@ -66,7 +66,7 @@ impl Ideals {
         for vertex in 0..stages.count() {
             set[vertex / 64] |= 1 << (vertex % 64);
             ideals.sets.push(set.clone());
-            ideals.covers.push(vec![vertex as u32]);
+            ideals.covers.push(vec![(vertex as u32, vertex as u32)]);
         }
         ideals
     }
@@ -89,24 +89,39 @@ impl Ideals {
         self.sets[larger].iter().zip(&self.sets[smaller]).map(|(larger, smaller)| larger & !smaller).collect()
     }
 
-    /// Calls `take` with each ideal within another, the largest first, and what it lacks.
-    pub(super) fn for_each_below(&self, ideal: usize, mut take: impl FnMut(usize, &[u64])) {
-        let mut seen = vec![false; ideal];
-        let mut queue: Vec<u32> = Vec::new();
-        let mut visit = |from: usize, queue: &mut Vec<u32>| {
-            for &cover in &self.covers[from] {
-                if !std::mem::replace(&mut seen[cover as usize], true) {
-                    queue.push(cover);
+    /// Whether a vertex is in an ideal, but not in a smaller one.
+    #[inline]
+    pub(super) fn is_between(&self, vertex: u32, smaller: u32, larger: usize) -> bool {
+        let vertex = vertex as usize;
+        contains(&self.sets[larger], vertex) && !contains(&self.sets[smaller as usize], vertex)
+    }
+
+    /// The ideals within another, the largest first. A step leads to each from the ideal itself or from an earlier step.
+    pub(super) fn below(&self, ideal: usize, seen: &mut Vec<bool>, steps: &mut Vec<Step>) {
+        seen.clear();
+        seen.resize(ideal, false);
+        steps.clear();
+        let mut next = None;
+        loop {
+            let from = next.map_or(ideal, |step: usize| steps[step].ideal as usize);
+            for &(smaller, vertex) in &self.covers[from] {
+                if !std::mem::replace(&mut seen[smaller as usize], true) {
+                    steps.push(Step { ideal: smaller, vertex, before: next.map(|step| step as u32) });
                 }
             }
-        };
-        visit(ideal, &mut queue);
-        let mut next = 0;
-        while next < queue.len() {
-            let smaller = queue[next] as usize;
-            take(smaller, &self.difference(ideal, smaller));
-            visit(smaller, &mut queue);
-            next += 1;
+            let following = next.map_or(0, |step| step + 1);
+            if following == steps.len() {
+                return;
+            }
+            next = Some(following);
         }
     }
+}
+
+/// From an ideal to one without one of its vertices.
+pub(super) struct Step {
+    pub(super) ideal: u32,
+    pub(super) vertex: u32,
+    /// The step that led to where this one begins; none at the ideal from which all begin.
+    pub(super) before: Option<u32>,
 }

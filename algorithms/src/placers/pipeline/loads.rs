@@ -2,6 +2,7 @@
 
 use placebench_datasets::{DeviceId, Instance, Kind, MemoryRule, TensorId, Time};
 
+use super::ideals::{Ideals, Step};
 use super::stages::Stages;
 
 /// How transfers count.
@@ -52,15 +53,6 @@ pub(super) struct Loads<'a> {
     /// Bytes that each vertex holds on its device.
     bytes: Vec<u64>,
     instance: &'a Instance,
-}
-
-/// Memory that is used again and again, and the answer.
-pub(super) struct Scratch {
-    /// By tensor: for which part it was counted last.
-    counted: Vec<u32>,
-    part: u32,
-    /// The load of the part on each sort of devices.
-    pub(super) by_sort: Vec<Time>,
 }
 
 impl<'a> Loads<'a> {
@@ -189,48 +181,94 @@ impl<'a> Loads<'a> {
         (choice / stride % (devices.len() + 1) > 0).then(|| choice - stride)
     }
 
-    pub(super) fn scratch(&self) -> Scratch {
-        Scratch { counted: vec![0; self.moved.len()], part: 0, by_sort: vec![0.0; self.sorts.len()] }
-    }
-
-    /// The load of a part on a device of each sort; infinite where it cannot be. `part` is the set of its members.
+    /// The loads of the parts between an ideal and all within it, on each sort of devices, in the order of the steps; infinite
+    /// where a part cannot be.
     ///
     /// # Complexity
-    /// O(vertices of the part · (sorts + degree)).
-    pub(super) fn of_part(&self, members: impl Iterator<Item = usize> + Clone, part: &[u64], scratch: &mut Scratch) {
-        let is_in = |vertex: u32| part[vertex as usize / 64] >> (vertex % 64) & 1 == 1;
-        scratch.part += 1;
-        let (mut sent, mut received) = (0.0, 0.0);
-        if self.transfers != Transfers::Free {
-            for vertex in members.clone() {
-                for &output in &self.outputs[vertex] {
-                    let moved = &self.moved[output as usize];
-                    if moved.to.iter().any(|&to| !is_in(to)) {
-                        sent += moved.bytes;
-                    }
-                }
-                for &input in &self.inputs[vertex] {
-                    let moved = &self.moved[input as usize];
-                    let counted = &mut scratch.counted[input as usize];
-                    if !is_in(moved.from) && std::mem::replace(counted, scratch.part) != scratch.part {
-                        received += moved.bytes;
-                    }
-                }
+    /// O(sum over the steps of the sorts + the readers of tensors of the step's vertex).
+    pub(super) fn of_parts(&self, ideals: &Ideals, ideal: usize, steps: &[Step], parts: &mut Parts) {
+        parts.moved.clear();
+        parts.works.clear();
+        parts.loads.clear();
+        let sorts = self.sorts.len();
+        for step in steps {
+            let before = step.before.map(|before| before as usize);
+            let part = before.map_or(PartMoved::default(), |before| parts.moved[before]);
+            let part = self.grown(part, ideals, ideal, step);
+            parts.moved.push(part);
+            for (number, sort) in self.sorts.iter().enumerate() {
+                let work = before.map_or(0.0, |before| parts.works[before * sorts + number]);
+                let work = work + sort.times[step.vertex as usize];
+                parts.works.push(work);
+                parts.loads.push(self.load(sort, work, part));
             }
         }
-        let held = members.clone().map(|vertex| self.bytes[vertex]).fold(0, u64::saturating_add);
-        for (sort, load) in self.sorts.iter().zip(&mut scratch.by_sort) {
-            let fits = match self.instance.memory_rule() {
-                MemoryRule::Static => sort.memory.is_none_or(|memory| held == 0 || held < memory),
-                _ => sort.memory.is_none_or(|memory| held <= memory),
-            };
-            let work: Time = members.clone().map(|vertex| sort.times[vertex]).sum();
-            *load = match self.transfers {
-                _ if !fits => Time::INFINITY,
-                Transfers::Device if sort.is_accelerator => work + (sent + received) / sort.rate,
-                Transfers::Ports => work.max(sent / sort.rate).max(received / sort.rate),
-                Transfers::Device | Transfers::Free => work,
-            };
+    }
+
+    /// What a part moves and holds with one vertex more.
+    fn grown(&self, mut part: PartMoved, ideals: &Ideals, ideal: usize, step: &Step) -> PartMoved {
+        let vertex = step.vertex;
+        part.held = part.held.saturating_add(self.bytes[vertex as usize]);
+        if self.transfers == Transfers::Free {
+            return part;
+        }
+        // With the vertex, which is not in the ideal to which the step leads.
+        let is_in = |other: u32| ideals.is_between(other, step.ideal, ideal);
+        for &output in &self.outputs[vertex as usize] {
+            let moved = &self.moved[output as usize];
+            let (mut read_within, mut read_without) = (false, false);
+            for &reader in &moved.to {
+                let within = is_in(reader);
+                read_within |= within;
+                read_without |= !within;
+            }
+            if read_within {
+                part.received -= moved.bytes;
+            }
+            if read_without {
+                part.sent += moved.bytes;
+            }
+        }
+        for &input in &self.inputs[vertex as usize] {
+            let moved = &self.moved[input as usize];
+            if is_in(moved.from) {
+                if moved.to.iter().all(|&reader| is_in(reader)) {
+                    part.sent -= moved.bytes;
+                }
+            } else if moved.to.iter().all(|&reader| reader == vertex || !is_in(reader)) {
+                part.received += moved.bytes;
+            }
+        }
+        part
+    }
+
+    fn load(&self, sort: &Sort, work: Time, part: PartMoved) -> Time {
+        let fits = match self.instance.memory_rule() {
+            MemoryRule::Static => sort.memory.is_none_or(|memory| part.held == 0 || part.held < memory),
+            _ => sort.memory.is_none_or(|memory| part.held <= memory),
+        };
+        match self.transfers {
+            _ if !fits => Time::INFINITY,
+            Transfers::Device if sort.is_accelerator => work + (part.sent + part.received) / sort.rate,
+            Transfers::Ports => work.max(part.sent / sort.rate).max(part.received / sort.rate),
+            Transfers::Device | Transfers::Free => work,
         }
     }
+}
+
+/// What a part moves, in bytes, and holds.
+#[derive(Clone, Copy, Default)]
+struct PartMoved {
+    sent: f64,
+    received: f64,
+    held: u64,
+}
+
+/// The loads of some parts, and memory that is used again and again.
+#[derive(Default)]
+pub(super) struct Parts {
+    moved: Vec<PartMoved>,
+    works: Vec<Time>,
+    /// By part and sort of devices.
+    pub(super) loads: Vec<Time>,
 }

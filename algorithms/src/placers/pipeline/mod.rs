@@ -7,7 +7,7 @@ mod stages;
 use placebench_datasets::{DeviceId, Instance, Placement, Time};
 
 use self::ideals::Ideals;
-use self::loads::{Loads, Transfers};
+use self::loads::{Loads, Parts, Transfers};
 use self::stages::Stages;
 use super::{Repaired, repair};
 use crate::fairness::{Assumption, Exception, Law};
@@ -27,7 +27,7 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 /// DNN Graph Operators*, NeurIPS 2020, §5.1 and §5.3.
 ///
 /// # Complexity
-/// O(pairs of ideals · (edges + sorts of devices · products of their numbers)). The number of ideals grows exponentially with the
+/// O(pairs of ideals · (readers of a vertex's tensors + sorts of devices · products of their numbers)). The number of ideals grows exponentially with the
 /// width of the graph. If there are more than `ideals`, the vertices are taken in a topological order as a line instead, as
 /// PipeDream does: the best split of that line is found.
 ///
@@ -189,23 +189,24 @@ impl Program {
         let mut program =
             Self { best: vec![Time::INFINITY; choices * count], before: vec![None; choices * count], ideals: count };
         (0..choices).for_each(|choice| program.best[choice * count] = 0.0);
-        let mut scratch = loads.scratch();
+        let (mut seen, mut steps, mut parts) = (Vec::new(), Vec::new(), Parts::default());
         for ideal in 1..count {
             context.stop.check()?;
-            ideals.for_each_below(ideal, |smaller, part| {
-                loads.of_part(ideals.members(part), part, &mut scratch);
+            ideals.below(ideal, &mut seen, &mut steps);
+            loads.of_parts(ideals, ideal, &steps, &mut parts);
+            for (step, by_sort) in steps.iter().zip(parts.loads.chunks_exact(loads.sorts())) {
                 for choice in 0..choices {
                     let at = choice * count + ideal;
-                    for (sort, &load) in scratch.by_sort.iter().enumerate() {
+                    for (sort, &load) in by_sort.iter().enumerate() {
                         let Some(rest) = loads.without(choice, sort) else { continue };
-                        let found = load.max(program.best[rest * count + smaller]);
+                        let found = load.max(program.best[rest * count + step.ideal as usize]);
                         if crate::total::compare(found, program.best[at]).is_lt() {
                             program.best[at] = found;
-                            program.before[at] = Some((smaller as u32, sort as u32));
+                            program.before[at] = Some((step.ideal, sort as u32));
                         }
                     }
                 }
-            });
+            }
         }
         let all = choices * count - 1;
         Ok(program.best[all].is_finite().then_some(program))
