@@ -16,14 +16,12 @@ use rayon::prelude::*;
 use self::state::{Problem, State};
 use super::sweep::Random;
 use crate::memory::Limits;
-use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Spec, SpecError, registry};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Spec, SpecError, StopToken, registry};
 
 /// Whose placements the search starts from: those that cut models in stages, those that spread, and those that send little.
 const STARTS: &[&str] = &[
     "pipeline_dp",
     "pipeline_dp(transfers=ports)",
-    "pipeline_dp(transfers=free)",
-    "pipedream",
     "expert",
     "batch_split",
     "heft",
@@ -110,10 +108,11 @@ impl Search<'_> {
                 break;
             }
         }
-        match best {
-            Some((_, placement)) => Ok(placement),
-            None => known.into_iter().next().ok_or(PlaceError::Stopped),
+        if best.is_none() {
+            // Told to stop before anything was judged: what is known is judged all the same.
+            self.judge_until(&known, &mut best, &StopToken::default());
         }
+        best.map(|(_, placement)| placement).ok_or(PlaceError::Stopped)
     }
 
     /// Chains from these states, once or, with a deadline, until then. Whether the best placement fits.
@@ -134,9 +133,13 @@ impl Search<'_> {
     }
 
     fn judge(&self, found: &[Placement], best: &mut Best) {
+        self.judge_until(found, best, &self.context.stop);
+    }
+
+    fn judge_until(&self, found: &[Placement], best: &mut Best, stop: &StopToken) {
         for placement in found {
             let decision = Decision::placement(placement.clone());
-            let Ok(judgement) = self.objective.judge(self.instance, &decision, &self.context.stop) else { continue };
+            let Ok(judgement) = self.objective.judge(self.instance, &decision, stop) else { continue };
             if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
                 *best = Some((judgement, placement.clone()));
             }

@@ -17,7 +17,7 @@ pub(super) enum Transfers {
 }
 
 /// Most combinations of numbers of devices.
-const MOST_CHOICES: usize = 4096;
+const MOST_CHOICES: usize = 1024;
 
 /// Devices on which everything takes equally long, with equal memory.
 struct Sort {

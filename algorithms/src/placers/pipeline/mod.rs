@@ -41,7 +41,7 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 ///   constraints.
 /// - A line of more than 512 vertices is cut into 512 pieces of about equal work.
 /// - Under the memory rule `peak` a part has to hold its ops' resident memory; what activations take shows in the run.
-/// - Devices that differ are tried in all numbers as long as these have at most 4,096 combinations, the fastest first; others
+/// - Devices that differ are tried in all numbers as long as these have at most 1,024 combinations, the fastest first; others
 ///   stay empty.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineDp {
