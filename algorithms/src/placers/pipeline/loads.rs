@@ -178,7 +178,8 @@ impl<'a> Loads<'a> {
     /// The choice with one device less of a sort, if it has one.
     pub(super) fn without(&self, choice: usize, sort: usize) -> Option<usize> {
         let Sort { stride, devices, .. } = &self.sorts[sort];
-        (choice / stride % (devices.len() + 1) > 0).then(|| choice - stride)
+        let number = (choice / stride) % (devices.len() + 1);
+        number.checked_sub(1).map(|_| choice - stride)
     }
 
     /// The loads of the parts between an ideal and all within it, on each sort of devices, in the order of the steps; infinite

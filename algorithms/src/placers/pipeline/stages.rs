@@ -139,7 +139,7 @@ impl Stages {
         let (mut done, mut piece, left) = (0.0, 0, self.units.len());
         for (position, (units, work)) in self.units.into_iter().zip(works).enumerate() {
             // A piece ends where its share of the work does, and where each that is left needs a vertex.
-            let is_full = done >= total * (piece + 1) as f64 / count as f64 || left - position <= count - piece - 1;
+            let is_full = done >= total * (piece + 1) as f64 / count as f64 || left - position < count - piece;
             if is_full && !line[piece].is_empty() && piece + 1 < count {
                 piece += 1;
             }
