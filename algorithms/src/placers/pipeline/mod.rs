@@ -28,7 +28,7 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 ///
 /// # Complexity
 /// O(pairs of ideals · (readers of a vertex's tensors + sorts of devices · products of their numbers)). The number of ideals grows exponentially with the
-/// width of the graph. If there are more than `ideals`, the vertices are taken in a topological order as a line instead, as
+/// width of the graph. If there are more than `ideals`, or as many as make 2·10⁸ values with the combinations, the vertices are taken in a topological order as a line instead, as
 /// PipeDream does: the best split of that line is found.
 ///
 /// # Ties
@@ -39,7 +39,7 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 ///   transfers count. In the paper they take the time of accelerators, and none of CPUs.
 /// - Where kinds or memory leave no contiguous split, the best split without them is repaired, as that of a placer that knows no
 ///   constraints.
-/// - A line of more than 512 vertices is cut into 512 pieces of about equal work.
+/// - A line of more than 512 vertices is cut into 512 pieces of about equal work; into fewer, where devices are of many sorts.
 /// - Under the memory rule `peak` a part has to hold its ops' resident memory; what activations take shows in the run.
 /// - Devices that differ are tried in all numbers as long as these have at most 1,024 combinations, the fastest first; others
 ///   stay empty.
@@ -121,7 +121,8 @@ impl Algorithm for Pipedream {
 impl Placer for PipelineDp {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let stages = Stages::new(instance);
-        let ideals = Ideals::all(&stages, self.most_ideals, &context.stop)?;
+        let most = self.most_ideals.min(most_ideals(instance, &stages, self.transfers));
+        let ideals = Ideals::all(&stages, most, &context.stop)?;
         split(instance, stages, ideals, self.transfers, context)
     }
 }
@@ -130,6 +131,15 @@ impl Placer for Pipedream {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         split(instance, Stages::new(instance), None, self.transfers, context)
     }
+}
+
+/// Most values that the dynamic program looks at: some seconds.
+const MOST_VALUES: f64 = 2e8;
+
+/// How many ideals there may be: for each pair of them, the program looks at each combination of numbers of devices.
+fn most_ideals(instance: &Instance, stages: &Stages, transfers: Transfers) -> usize {
+    let loads = Loads::new(instance, stages, transfers, true);
+    (2.0 * MOST_VALUES / (loads.choices() * loads.sorts()) as f64).sqrt() as usize
 }
 
 /// The best split over these ideals, or over the prefixes of a line if there are none.
@@ -143,7 +153,8 @@ fn split(
     let (stages, ideals) = match ideals {
         Some(ideals) => (stages, ideals),
         None => {
-            let line = stages.in_line(instance);
+            let most = most_ideals(instance, &stages, transfers);
+            let line = stages.in_line(instance, most);
             let ideals = Ideals::of_line(&line);
             (line, ideals)
         }

@@ -127,14 +127,14 @@ impl Stages {
 
     /// The same vertices one after the other; neighbours become one where there are too many, such that each has about the same
     /// share of the work.
-    pub(super) fn in_line(self, instance: &Instance) -> Self {
+    pub(super) fn in_line(self, instance: &Instance, most: usize) -> Self {
         let times = instance.min_exec_times();
         let work = |units: &[UnitId]| -> f64 {
             units.iter().flat_map(|&unit| instance.units().members(unit)).map(|op| times[op.index()]).sum()
         };
         let works: Vec<f64> = self.units.iter().map(|units| work(units)).collect();
         let total: f64 = works.iter().sum();
-        let count = self.units.len().min(MOST_IN_LINE);
+        let count = self.units.len().min(MOST_IN_LINE).min(most.max(1));
         let mut line: Vec<Vec<UnitId>> = vec![Vec::new(); count];
         let (mut done, mut piece, left) = (0.0, 0, self.units.len());
         for (position, (units, work)) in self.units.into_iter().zip(works).enumerate() {
