@@ -1,6 +1,6 @@
 //! How long a part of a pipeline keeps a device busy.
 
-use placebench_datasets::{DeviceId, Instance, Kind, MemoryRule, TensorId, Time};
+use placebench_datasets::{DeviceId, Instance, Kind, KindSet, MemoryRule, TensorId, Time};
 
 use super::ideals::{Ideals, Step};
 use super::stages::Stages;
@@ -106,12 +106,16 @@ impl<'a> Loads<'a> {
             MemoryRule::Static => cluster.device(device).memory_bytes,
             _ => instance.peak_limit(device),
         };
+        let units = instance.units();
+        let kinds = units.ids().fold(KindSet::EMPTY, |kinds, unit| kinds.union(units.kinds(unit)));
+        // A device that no op may run on changes nothing.
+        let usable = || cluster.device_ids().filter(|&device| kinds.contains(cluster.device(device).kind));
         let rate = |device: DeviceId| {
-            let others = cluster.device_ids().filter(|&other| other != device);
+            let others = usable().filter(|&other| other != device);
             others.map(|other| cluster.link(device, other).rate).fold(0.0, f64::max)
         };
         let mut sorts: Vec<Sort> = Vec::new();
-        for device in cluster.device_ids() {
+        for device in usable() {
             let is_same = |sort: &&mut Sort| {
                 let first = sort.devices[0];
                 instance.runs_alike(first, device) && memory(first) == memory(device) && sort.rate == rate(device)
