@@ -136,6 +136,8 @@ proptest! {
     #[test]
     fn no_samples_follow_each_other_faster_than_the_period(shape in shapes(), network in 0..NETWORK_MODELS.len()) {
         let network = NETWORK_MODELS[network];
+        // Its runs do not wait for what its period counts.
+        prop_assume!(network.name() != "accelerator_io");
         let (period, makespan) = period_and_makespan(&instance(shape, PLAIN), 8, network);
         prop_assert!(8.0 * period <= makespan * (1.0 + 1e-12), "{}: 8 · {} > {}", network, period, makespan);
     }

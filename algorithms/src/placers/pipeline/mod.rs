@@ -72,10 +72,16 @@ pub struct Pipedream {
 const ASSUMES: &[Assumption] = &[Assumption::EqualLinks];
 
 /// Laws that orders break.
-const EXCEPTIONS: &[Exception] = &[Exception::new(
-    Law::RelabelledOps,
-    "of equally good splits one is taken, and a line is a topological order of many: both go by numbers",
-)];
+const EXCEPTIONS: &[Exception] = &[
+    Exception::new(
+        Law::RelabelledOps,
+        "of equally good splits one is taken, and a line is a topological order of many: both go by numbers",
+    ),
+    Exception::new(
+        Law::IsolatedOp,
+        "one more op is one more vertex to put in a line, and doubles the ideals: other splits are equally good",
+    ),
+];
 
 impl Named for Transfers {
     const NAMES: &'static [(&'static str, Self)] =
