@@ -84,6 +84,8 @@ pub const SIZES: &[(&str, Law, f64)] = &[
     ("multilevel", Law::RelabelledOps, 1.07),
     ("peft", Law::RelabelledDevices, 1.02),
     ("peft", Law::RelabelledOps, 1.16),
+    ("pipedream", Law::RelabelledOps, 1.17),
+    ("pipeline_dp", Law::RelabelledOps, 1.17),
     ("random", Law::RelabelledDevices, 1.02),
     ("random", Law::RelabelledOps, 1.09),
     ("scoring", Law::IsolatedOp, 1.15),
