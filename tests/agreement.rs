@@ -608,7 +608,7 @@ fn page(folder: &Path, grid: &ByHand, wrong: &mut Wrong) {
         let ratios: Vec<Option<f64>> = instances.iter().map(|here| grid.ratio(placer, here)).collect();
         wrong.close(&format!("page, ratios of {placer}"), &row("ratio"), &ratios, 2e-5);
         let makespans: Vec<Option<f64>> = instances.iter().map(|here| grid.makespan(placer, here)).collect();
-        wrong.close(&format!("page, makespans of {placer}"), &row("makespan"), &makespans, 1e-4);
+        wrong.close(&format!("page, makespans of {placer}"), &row("value"), &makespans, 1e-4);
     }
     findings("page", &html.replace("&#39;", "'"), grid, wrong);
 }

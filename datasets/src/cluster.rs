@@ -148,6 +148,11 @@ pub(crate) fn check_pairs(devices: usize, bytes: usize) -> Result<(), NotEnoughM
     check_memory(&[(pairs, bytes as u64)], || format!("a cluster of {devices} devices"))
 }
 
+/// The class of the processor at a position, from 0, in a matrix of times, task by processor: `p1`, `p2`, ….
+pub fn processor_class(position: usize) -> String {
+    format!("p{}", position + 1)
+}
+
 impl Cluster {
     /// A cluster in which `link` gives rate and latency for each ordered pair of different devices.
     ///
@@ -220,6 +225,18 @@ impl Cluster {
         let devices =
             (0..count).map(|device| Device { name: format!("d{device}"), kind, memory_bytes: None, speed }).collect();
         Self::new(devices, |_, _| link)
+    }
+
+    /// `count` processors `p1`, `p2`, … of speed 1 with equal links, each of a class of its own ([`processor_class`]): for
+    /// graphs that give each op a time on each (unrelated machines).
+    ///
+    /// # Errors
+    /// As [`Cluster::new`].
+    pub fn unrelated(count: usize, link: Link) -> Result<Self, ClusterError> {
+        let classes: Vec<String> = (0..count).map(processor_class).collect();
+        let device = |name: &String| Device { name: name.clone(), kind: Kind::Cpu, memory_bytes: None, speed: 1.0 };
+        let cluster = Self::new(classes.iter().map(device).collect(), |_, _| link)?;
+        cluster.with_classes(|device| &classes[device.index()])
     }
 
     /// Names the class of each device, by which graphs give measured times ([`crate::DataflowGraph::measured_times`]).

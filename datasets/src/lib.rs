@@ -45,7 +45,7 @@ mod view;
 
 pub use builder::{CyclePolicy, GraphBuilder, OpSpec};
 pub use categories::{Categories, NameTable};
-pub use cluster::{Cluster, ClusterError, Device, Roofline};
+pub use cluster::{Cluster, ClusterError, Device, Roofline, processor_class};
 pub use colocation::Colocation;
 pub use device_classes::{DeviceClass, DeviceClasses, is_matrix_op};
 pub use graph::{BackwardParts, DataflowGraph, Edge};

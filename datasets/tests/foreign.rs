@@ -3,7 +3,9 @@
 use std::fs;
 
 use placebench_datasets::format::{GraphHeader, ReadOptions, read_cluster, read_graph, read_graph_with, write_graph};
-use placebench_datasets::{DataflowGraph, DeviceId, GraphBuilder, Kind, KindSet, OpId, OpSpec};
+use placebench_datasets::{
+    DataflowGraph, DeviceId, GraphBuilder, Instance, Kind, KindSet, OpId, OpSpec, processor_class,
+};
 
 fn read(name: &str, content: &str) -> (DataflowGraph, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -150,6 +152,64 @@ fn stg_without_its_dummies_and_a_hyperdag_with_comments() {
         (costs(&graph), edges(&graph)),
         (vec![30.0, 50.0, 1.0], vec![(0, Some(8), 1), (0, Some(8), 2), (1, Some(1), 2)])
     );
+}
+
+/// The example of HEFT: ten tasks, three processors (Topcuoglu et al. 2002, fig. 2).
+const ETC: &str = "#critical\n0.0\n#tasks\n0: 14, 16, 9\n1: 13, 19, 18\n2: 11,13,19\n3:13 ,8,17\n4: 12,13,10\n5: 13,16,9\n\
+    6: 7,15,11\n7: 5,11,14\n8: 18,12,20\n9: 21,7,16\n#edges\n0: 0, 1, 18\n1: 0, 2, 12\n2: 0, 3, 9\n3: 0, 4, 11\n4: 0, 5, 14\n\
+    5: 1, 7, 19\n6: 1, 8, 16\n7: 2, 6, 23\n8: 3, 7, 27\n9: 3, 8, 23\n10: 4, 8, 13\n11: 5, 7, 15\n12: 6, 9, 17\n13: 7, 9, 11\n\
+    14: 8, 9, 13\n";
+
+/// What each op takes on `p1`, `p2`, ….
+fn times(graph: &DataflowGraph, processors: usize) -> Vec<Vec<Option<f64>>> {
+    let classes: Vec<String> = (0..processors).map(processor_class).collect();
+    let time = |class: &String, op| graph.measured_on(class).and_then(|times| times.of(op));
+    graph.op_ids().map(|op| classes.iter().map(|class| time(class, op)).collect()).collect()
+}
+
+#[test]
+fn matrices_of_times_are_read_as_graph_and_as_processors() {
+    let (graph, report) = read("heft.dag", ETC);
+    assert_eq!((graph.op_count(), graph.edge_count(), report), (10, 15, None));
+    assert_eq!(times(&graph, 3)[..2], [[14.0, 16.0, 9.0].map(Some), [13.0, 19.0, 18.0].map(Some)]);
+    assert_eq!((graph.ops(OpId(0)), edges(&graph)[7]), (13.0, (3, Some(27), 7)));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("heft.dag");
+    fs::write(&path, ETC).unwrap();
+    let cluster = read_cluster(&path).unwrap();
+    let classes: Vec<&str> = cluster.device_ids().map(|device| cluster.class(device)).collect();
+    assert_eq!((classes, cluster.transfer_time(27, DeviceId(0), DeviceId(2))), (vec!["p1", "p2", "p3"], 27.0));
+    // A broken transfer time, in graph and cluster alike.
+    let broken = ETC.replace("0, 1, 18", "0, 1, 0.529266");
+    let (graph, report) = read("heft.dag", &broken);
+    assert!(report.unwrap().contains("1 is read as 1,000,000 bytes"));
+    fs::write(&path, &broken).unwrap();
+    let cluster = read_cluster(&path).unwrap();
+    for (bytes, time) in [(edges(&graph)[0].1, 0.529266), (edges(&graph)[7].1, 27.0)] {
+        assert_eq!(cluster.transfer_time(bytes.unwrap(), DeviceId(1), DeviceId(0)), time);
+    }
+
+    let stg = "3 2 \n0 0 0 0\n1 5 9.5 1 0\n2 6 2 1 1\n3 7 1 2 1 2\n4 0 0 1 3\n";
+    let (graph, report) = read("g.stg", stg);
+    assert_eq!(
+        (times(&graph, 2), report),
+        (vec![vec![Some(5.0), Some(9.5)], [6.0, 2.0].map(Some).into(), [7.0, 1.0].map(Some).into()], None)
+    );
+    assert_eq!((costs(&graph), edges(&graph)), (vec![7.25, 4.0, 4.0], vec![(0, None, 1), (0, None, 2), (1, None, 2)]));
+    let (graph, report) = read("g.stg", "3 8\n0 0 0\n1 5 1 0\n2 6 1 1\n3 7 2 1 2\n4 0 1 3\n");
+    assert_eq!((costs(&graph), graph.measured_times().len()), (vec![5.0, 6.0, 7.0], 0));
+    assert_eq!(report.unwrap(), "each task has one time: the 8 processors of the first line are not read");
+
+    let saga = r#"{"task_graph": {"tasks": [{"name": "A", "cost": {"slow": 4, "Fast": 1.5}}, {"name": "B", "cost": 2}],
+        "dependencies": [{"source": "A", "target": "B", "size": 8}]}, "network": {"nodes": [
+        {"name": "Fast", "speed": 2}, {"name": "slow", "speed": 1}], "edges": [{"source": "Fast", "target": "slow", "speed": 4}]}}"#;
+    let (graph, _) = read("g.saga.json", saga);
+    assert_eq!(times(&graph, 2), [vec![Some(1.5), Some(4.0)], vec![None, None]]);
+    let path = folder.path().join("g.saga.json");
+    fs::write(&path, saga).unwrap();
+    let instance = Instance::new(graph, read_cluster(&path).unwrap()).unwrap();
+    let time = |op, device| instance.exec_time(OpId(op), DeviceId(device));
+    assert_eq!([time(0, 0), time(0, 1), time(1, 0), time(1, 1)], [1.5, 4.0, 1.0, 2.0]);
 }
 
 const DNN: &str = r#"{"maxSizePerFPGA": 1024.0, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [
@@ -331,6 +391,51 @@ fn what_is_wrong_is_named_with_its_place() {
             "g.hdag",
             "1 99999999999 2\n".into(),
             "g.hdag:1: 99999999999 vertices are more than 32-bit ids can name: correct the sizes",
+        ),
+        (
+            "g.stg",
+            "1 2 3\n".into(),
+            "g.stg:1: has '3' after the number of processors: write the number of tasks, and with a time for each processor their number",
+        ),
+        ("g.stg", "1 0\n0 1 0\n".into(), "g.stg:1: has 0 processors: write how many times each task has"),
+        ("g.stg", "1 2\n0 1 2 0\n0 0\n".into(), "g.stg:3: the task is 0 where 1 is due: number the tasks 0, 1, 2, …"),
+        (
+            "g.stg",
+            "1 2\n0 1 2 1\n".into(),
+            "g.stg:2: promises 1 predecessors, but has 0: correct the number after the 2 times",
+        ),
+        (
+            "g.dag",
+            "#tasks\n0: 1, 2\n1: 3\n".into(),
+            "g.dag:3: has 1 times where 2 are due: give each task one time for each processor",
+        ),
+        ("g.dag", "#tasks\n1: 1, 2\n".into(), "g.dag:2: is number 1 where 0 is due: count from 0: 0, 1, 2, …"),
+        ("g.dag", "#tasks\n0: 1, -2\n".into(), "g.dag:2: has '-2': write a finite number ≥ 0"),
+        (
+            "g.dag",
+            "#tasks\n0: 1\n#edges\n0: 0, 1, 5\n".into(),
+            "g.dag:4: there is no task 1: an edge joins two tasks of the part #tasks, which comes first",
+        ),
+        (
+            "g.dag",
+            "#tasks\n0: 1\n#edges\n0: 0, 0\n".into(),
+            "g.dag:4: has 2 numbers after the colon: write: number: source, target, transfer time",
+        ),
+        ("g.dag", "#jobs\n".into(), "g.dag:1: has '#jobs': the parts of a file are #critical, #tasks and #edges"),
+        (
+            "g.dag",
+            "x\n".into(),
+            "g.dag: has no tasks: add a line '#tasks', and a line for each task: number: time, time, …",
+        ),
+        (
+            "g.saga.json",
+            saga("{\"name\": \"A\", \"cost\": {\"n\": 1}}", ""),
+            "g.saga.json: task 'A': has a cost on 'n', which is no node of the network: add it to 'network'",
+        ),
+        (
+            "g.saga.json",
+            saga("{\"name\": \"A\", \"cost\": \"1\"}", ""),
+            "g.saga.json:1: a cost that is a number, or an object with a time for each node: docs/FORMATS.md says what the format has there",
         ),
         (
             "g.saga.json",

@@ -90,7 +90,7 @@ impl DeviceKinds {
 
 impl ClusterParams {
     /// Names of the clusters that [`cluster_preset`] knows.
-    pub const PRESETS: [&'static str; 27] = [
+    pub const PRESETS: [&'static str; 29] = [
         "h100x8",
         "a100x8",
         "h100x8x4",
@@ -104,6 +104,8 @@ impl ClusterParams {
         "laich50",
         "laich7",
         "tiny3",
+        "unrelated4",
+        "unrelated8",
         "gtx1080x1",
         "gtx1080x2",
         "gtx1080x4",
@@ -262,7 +264,8 @@ pub fn generate_cluster(params: &ClusterParams, seed: u64) -> Result<Cluster, Ge
 }
 
 /// A cluster by name, see [`ClusterParams::PRESETS`]: one of [`CLUSTER_FILES`]; L's clusters drawn with `seed`, or B's machine, which is the same
-/// for every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; or the clusters for T, `t_fast16`, `t_slow60` or
+/// for every seed; `gtx1080x1` to `gtx1080x8` have its first GPUs; `unrelated4` or with any other number up to 1024 has
+/// processors `p1`, `p2`, … of speed 1 and links of rate 1, for graphs that give each op a time on each; or the clusters for T, `t_fast16`, `t_slow60` or
 /// with any other number of workers. `None` if there is no such preset.
 ///
 /// # Errors
@@ -272,6 +275,10 @@ pub fn cluster_preset(name: &str, seed: u64) -> Option<Result<Cluster, Generator
         "gpu2" => return Some(gtx1080_one_cpu(2)),
         "gpu4" => return Some(gtx1080_one_cpu(4)),
         _ => {}
+    }
+    if let Some(count) = name.strip_prefix("unrelated") {
+        let count: usize = count.parse().ok().filter(|count| (1..=MOST_UNRELATED).contains(count))?;
+        return Some(Ok(Cluster::unrelated(count, Link { rate: 1.0, latency: 0.0 }).ok()?));
     }
     if let Some(gpus) = name.strip_prefix("gtx1080x") {
         let gpus: u32 = gpus.parse().ok().filter(|gpus| (1..=8).contains(gpus))?;
@@ -285,6 +292,9 @@ pub fn cluster_preset(name: &str, seed: u64) -> Option<Result<Cluster, Generator
     }
     ClusterParams::preset(name).map(|params| generate_cluster(&params, seed))
 }
+
+/// The most processors of a cluster `unrelated…`.
+const MOST_UNRELATED: usize = 1024;
 
 /// Rounding can make a sample 0, which a speed or rate must not be.
 fn positive(values: &mut [f64]) {

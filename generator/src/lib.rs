@@ -32,6 +32,7 @@ mod relation;
 mod sketch;
 mod split;
 mod undirected;
+mod unrelated;
 
 mod cluster;
 pub mod leveled;

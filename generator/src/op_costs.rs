@@ -9,6 +9,7 @@ use crate::error::GeneratorError;
 use crate::leveled::{ColocationParams, draw_groups};
 use crate::random::{Purpose, stream};
 use crate::sketch::Sketch;
+use crate::unrelated::MachineTimes;
 use crate::{Distribution, relation};
 
 /// Where the costs of a family come from, unless a parameter says otherwise.
@@ -21,8 +22,23 @@ pub enum Source {
 }
 
 /// The names of the parameters that all families of the table share; the last three where costs are drawn.
-pub const COST_PARAMS: [&str; 11] =
-    ["ops", "bytes", "memory", "correlation", "ccr", "cpu", "gpu", "tpu", "colocated", "group_exponent", "group_size"];
+pub const COST_PARAMS: [&str; 15] = [
+    "ops",
+    "bytes",
+    "memory",
+    "moved",
+    "times",
+    "machines",
+    "consistency",
+    "correlation",
+    "ccr",
+    "cpu",
+    "gpu",
+    "tpu",
+    "colocated",
+    "group_exponent",
+    "group_size",
+];
 
 /// The parameters that all families of the table share.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +49,10 @@ pub(crate) struct OpCosts {
     bytes: Option<Distribution>,
     /// Resident memory of an op; `None` for the family's own.
     memory: Option<Distribution>,
+    /// Bytes that an op reads from and writes to its device's memory; `None` for none.
+    moved: Option<Distribution>,
+    /// Times on unrelated machines.
+    times: Option<MachineTimes>,
     /// Rank correlation of an op's cost with the size of its outputs.
     correlation: f64,
     /// Communication to computation.
@@ -46,6 +66,13 @@ impl OpCosts {
         let ops = column(params, source, "ops", "cost of an op, in operations")?;
         let bytes = column(params, source, "bytes", "size of a tensor, in bytes")?;
         let memory = column(params, source, "memory", "resident memory of an op, in bytes")?;
+        let doc = "bytes that an op reads from and writes to its device's memory: none, or a distribution";
+        let parse = |text: &str| match text {
+            "none" => Some(None),
+            _ => text.parse().ok().map(Some),
+        };
+        let moved = params.value("moved", "none", "none or a distribution, such as uniform(1,100)", doc, parse)?;
+        let times = MachineTimes::new(params)?;
         let doc = "Spearman's rank correlation of an op's cost with its tensors' sizes; sizes must be drawn";
         let correlation = params.number("correlation", 0.0, -1.0..=1.0, doc)?;
         if correlation != 0.0 {
@@ -56,7 +83,8 @@ impl OpCosts {
             }
         }
         let doc = "communication to computation: sizes are scaled until mean bytes an edge / mean cost an op is this, the \
-                   ratio of times at 1 byte and 1 operation a time unit; none leaves sizes as they are";
+                   ratio of times at 1 byte and 1 operation a time unit (with 'times', to the mean of those); none leaves \
+                   sizes as they are";
         let ccr = params.optional("ccr", above(0.0), doc)?;
         let mut share = |kind, doc| params.number(kind, 0.0, 0.0..=1.0, doc);
         let kinds = KindProbabilities {
@@ -76,7 +104,7 @@ impl OpCosts {
                 max_size: params.number("group_size", colocation.max_size, 2.., "largest colocation group")?,
             };
         }
-        Ok(Self { ops, bytes, memory, correlation, ccr, kinds, colocation })
+        Ok(Self { ops, bytes, memory, moved, times, correlation, ccr, kinds, colocation })
     }
 
     /// Builds the graph and puts costs, kinds and groups on it.
@@ -109,6 +137,14 @@ impl OpCosts {
                 relation::correlate(&costs, &mut bytes, self.correlation, &mut stream(seed, Purpose::Correlation, 0));
             }
             graph = graph.with_costs(ops, memory, bytes)?;
+        }
+        if let Some(law) = self.moved {
+            let mut moved = vec![0.0; graph.op_count()];
+            fill_blocks(&mut moved, |rng, slots| law.fill(rng, slots), seed, Purpose::BytesMoved);
+            graph = graph.with_bytes_moved(Some(moved))?;
+        }
+        if let Some(times) = &self.times {
+            graph = times.draw(&graph, seed)?;
         }
         if let Some(ccr) = self.ccr {
             graph = relation::scale_to_ccr(&graph, ccr)?;

@@ -30,6 +30,8 @@ pub(crate) enum Purpose {
     RmatEdges = 17,
     Structure = 40,
     Correlation = 41,
+    MachineTimes = 42,
+    BytesMoved = 43,
     RmatCounts = 18,
     GnmEdges = 19,
     GnmCounts = 20,

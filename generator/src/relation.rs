@@ -89,10 +89,16 @@ fn quantile(p: f64) -> f64 {
     horner(&A, q * q) * q / (horner(&B, q * q) * q * q + 1.0)
 }
 
-/// The mean size of what edges carry over the mean cost of ops; `None` without edges or costs.
+/// The mean size of what edges carry over the mean cost of ops, or over the mean of their times on all machines where they have
+/// such; `None` without edges or costs.
 fn ratio(graph: &DataflowGraph) -> Option<f64> {
     let bytes: f64 = graph.edges().map(|(_, edge)| graph.edge_bytes(edge) as f64).sum();
-    let ops: f64 = graph.op_ids().map(|op| graph.ops(op)).sum();
+    let machines = graph.measured_times();
+    let cost = |op| match machines {
+        [] => graph.ops(op),
+        _ => machines.iter().filter_map(|times| times.of(op)).sum::<f64>() / machines.len() as f64,
+    };
+    let ops: f64 = graph.op_ids().map(cost).sum();
     let ratio = (bytes / graph.edge_count() as f64) / (ops / graph.op_count() as f64);
     (graph.edge_count() > 0 && ops > 0.0).then_some(ratio)
 }

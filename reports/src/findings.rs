@@ -53,11 +53,11 @@ fn best_on_the_mean(summary: &Summary) -> Option<String> {
     let tied = means.iter().take_while(|(mean, _)| is_equal(*mean, least)).count();
     let (first, rest) = means.split_at(tied);
     let names: Vec<String> = first.iter().map(|(_, name)| (*name).to_owned()).collect();
-    let common = summary.common().len();
+    let (common, metric) = (summary.common().len(), summary.metric.title());
     let over = match summary.instances.len() {
-        1 if common == 1 => "makespan / best on the only graph".to_owned(),
-        all if all == common => format!("geometric mean of makespan / best over {all} graphs"),
-        all => format!("geometric mean of makespan / best over {common} of {all} graphs"),
+        1 if common == 1 => format!("{metric} / best on the only graph"),
+        all if all == common => format!("geometric mean of {metric} / best over {all} graphs"),
+        all => format!("geometric mean of {metric} / best over {common} of {all} graphs"),
     };
     let mut text = match tied {
         1 => format!("{} is best on the mean: {least:.2} ({over})", names[0]),
@@ -98,7 +98,8 @@ fn best_of_each_graph(summary: &Summary) -> Option<String> {
     let wins: Vec<String> = wins.iter().enumerate().map(win).collect();
     // Of one graph it is said already who is best.
     let alone = (columns > 1 && !wins.is_empty()).then(|| format!("Best alone: {}.", first_few(&wins)));
-    let tied = (!tied.is_empty()).then(|| format!("Ties for the best makespan: {}.", first_few(&tied)));
+    let tied =
+        (!tied.is_empty()).then(|| format!("Ties for the best {}: {}.", summary.metric.title(), first_few(&tied)));
     let sentences: Vec<String> = [alone, tied].into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
@@ -136,7 +137,8 @@ fn bound(summary: &Summary) -> Option<String> {
     let gaps: Vec<f64> = (0..summary.instances.len()).filter_map(|column| summary.best(column)?.1.gap).collect();
     let least = gaps.iter().copied().reduce(f64::min)?;
     let most = gaps.iter().copied().reduce(f64::max)?;
-    let best = if gaps.len() == 1 { "makespan is" } else { "makespans are" };
+    let verb = if gaps.len() == 1 { " is" } else { "s are" };
+    let best = format!("{}{verb}", summary.metric.title());
     let [least, most] = [least, most].map(|gap| format!("{gap:.2}"));
     let range = if least == most { least } else { format!("{least} to {most}") };
     Some(format!("The best {best} {range} times the proven lower bound."))
@@ -181,7 +183,8 @@ fn schedulers(summary: &Summary) -> Option<String> {
     }
     let list: Vec<String> = comparison.ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.3}")).collect();
     Some(format!(
-        "Schedulers, as geometric mean of makespan / the best scheduler's over {} placements: {}.",
+        "Schedulers, as geometric mean of {} / the best scheduler's over {} placements: {}.",
+        summary.metric.title(),
         comparison.placements,
         list.join(", ")
     ))

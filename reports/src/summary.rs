@@ -12,15 +12,15 @@ use crate::optimality::Optimality;
 /// A placer on an instance with its best scheduler: means over the draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryEntry {
-    /// The scheduler of the least mean makespan; the first listed of equals.
+    /// The scheduler of the least mean; the first listed of equals.
     pub scheduler: String,
-    /// Mean makespan.
-    pub makespan: f64,
+    /// Mean of [`Summary::metric`].
+    pub value: f64,
     /// Its unit.
     pub time_unit: String,
     /// Mean SLR, if every draw has one.
     pub slr: Option<f64>,
-    /// Mean gap to the lower bound, if every draw has one.
+    /// Mean gap to the lower bound on the metric, if every draw has one.
     pub gap: Option<f64>,
     /// Mean traffic in bytes, if every draw has it.
     pub traffic_bytes: Option<f64>,
@@ -33,6 +33,8 @@ pub struct SummaryEntry {
 /// Results by placer and instance, both in the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
+    /// What the cells were placed for, and what they are judged by here: see [`Table::goal`].
+    pub metric: Metric,
     /// The instances.
     pub instances: Vec<InstanceKey>,
     /// What they are called: the graph, and whatever else differs among them.
@@ -83,8 +85,10 @@ impl Summary {
 
     /// The summary, and the grid that it is made of.
     pub(crate) fn with_grid(table: &Table) -> Result<(Self, Grid), GridError> {
-        let others = [Metric::Slr, Metric::Gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::LoadImbalance];
-        let grid = Grid::new(table, Metric::Makespan, &others)?;
+        let metric = table.goal()?;
+        let gap = if metric == Metric::Period { Metric::PeriodGap } else { Metric::Gap };
+        let others = [Metric::Slr, gap, Metric::TrafficBytes, Metric::PlaceSeconds, Metric::LoadImbalance];
+        let grid = Grid::new(table, metric, &others)?;
         let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
         let mut failed = grid.statuses.clone();
         let ok = failed.remove(Status::Ok.name()).unwrap_or_default();
@@ -93,10 +97,10 @@ impl Summary {
             let here = &grid.instances[instance];
             Some(SummaryEntry {
                 scheduler: grid.schedulers[best.scheduler as usize].clone(),
-                makespan: best.mean()?,
+                value: best.mean()?,
                 time_unit: here.time_unit.clone(),
                 slr: grid.other(best, Metric::Slr),
-                gap: grid.other(best, Metric::Gap),
+                gap: grid.other(best, gap),
                 traffic_bytes: grid.other(best, Metric::TrafficBytes),
                 place_seconds: grid.other(best, Metric::PlaceSeconds),
                 busiest_share: grid
@@ -109,6 +113,7 @@ impl Summary {
             .map(|placer| columns.clone().map(|instance| entry(placer, instance)).collect())
             .collect();
         let summary = Self {
+            metric,
             instances: grid.instances.iter().map(|instance| instance.key.clone()).collect(),
             labels: grid.labels(),
             placers: grid.placers.clone(),
@@ -125,19 +130,19 @@ impl Summary {
         Ok((summary, grid))
     }
 
-    /// The best mean makespan of an instance: the first of equals.
+    /// The best mean of an instance: the first of equals.
     pub fn best(&self, instance: usize) -> Option<(usize, &SummaryEntry)> {
         let entry = |placer: usize| Some((placer, self.entries[placer][instance].as_ref()?));
-        let least = (0..self.placers.len()).filter_map(entry).min_by(|a, b| a.1.makespan.total_cmp(&b.1.makespan))?;
+        let least = (0..self.placers.len()).filter_map(entry).min_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
         self.winners(instance).first().and_then(|&winner| entry(winner)).or(Some(least))
     }
 
-    /// Makespan of a placer relative to the best of the instance; 1 is the best.
+    /// What a placer reaches relative to the best of the instance; 1 is the best.
     pub fn ratio(&self, placer: usize, instance: usize) -> Option<f64> {
         self.standings.ratio(placer, instance)
     }
 
-    /// The placers with the best makespan of the instance: several where they tie.
+    /// The placers that are best on the instance: several where they tie.
     pub fn winners(&self, instance: usize) -> Vec<usize> {
         self.standings.winners(instance)
     }
@@ -244,6 +249,32 @@ pub(crate) mod tests {
         let expected = [Some("1.48".to_owned()), Some("1.73".to_owned()), None];
         assert_eq!(summary.order().iter().map(shown).collect::<Vec<_>>(), expected);
         assert_eq!(summary.common(), [0, 1]);
+    }
+
+    #[test]
+    fn cells_that_were_placed_for_the_period_are_judged_by_it() {
+        let mut rows = rows();
+        rows.retain(|row| row.graph == "a");
+        for row in &mut rows {
+            row.objective = Some("period".into());
+            (row.period, row.period_bound) = (row.makespan.map(|makespan| 1e-4 / makespan), Some(0.001));
+        }
+        let summary = summary_of(&rows);
+        assert_eq!((summary.metric, summary.order()), (Metric::Period, &[1, 0][..]));
+        let said = format!("{}{}", crate::summary_tables(&summary), crate::findings(&summary));
+        // random with fifo has makespan 0.03.
+        for text in
+            ["Period relative to the best", "best period", "3.33 ms", "random is best on the mean: 1.00 (period / best"]
+        {
+            assert!(said.contains(text), "{text}: {said}");
+        }
+        assert!(
+            said.contains("The best period is 3.33 times the proven lower bound") && !said.contains("SLR"),
+            "{said}"
+        );
+        // One cell that was placed for the makespan, and makespans count.
+        rows[0].objective = None;
+        assert_eq!(summary_of(&rows).metric, Metric::Makespan);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use placebench_base::significant::{bytes_text, significant, time_text};
-use placebench_harness::results::{Row, Status, values};
+use placebench_harness::results::{Metric, Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
 
 use crate::{Summary, optimality_table};
@@ -16,20 +16,21 @@ const MOST_SCENARIOS: usize = 400;
 /// More lines of failures than this nobody reads in a terminal.
 const MOST_LINES: usize = 400;
 
-/// The tables of a run: makespans relative to the best, and traffic; where optima are proven, the ratios to them. Scenarios that
+/// The tables of a run: what its cells were placed for, relative to the best, and traffic; where optima are proven, the ratios to them. Scenarios that
 /// do not fit side by side go into further blocks.
 pub fn summary_tables(summary: &Summary) -> String {
     let mut text = String::new();
     let scenarios = summary.instances.len();
+    let title = capitalised(summary.metric.title());
     if scenarios > MOST_SCENARIOS {
-        text.push_str("Makespan relative to the best of the graph, each placer with its best scheduler\n");
-        text.push_str(&makespan_table(summary, &[]));
+        text.push_str(&format!("{title} relative to the best of the graph, each placer with its best scheduler\n"));
+        text.push_str(&ratio_table(summary, &[]));
         text.push_str(&format!("\n{scenarios} graphs are not listed here: 'placebench table' writes all of them\n\n"));
         return text;
     }
     for columns in blocks(summary) {
-        text.push_str("Makespan relative to the best of the graph (*), each placer with its best scheduler\n");
-        text.push_str(&makespan_table(summary, &columns));
+        text.push_str(&format!("{title} relative to the best of the graph (*), each placer with its best scheduler\n"));
+        text.push_str(&ratio_table(summary, &columns));
         text.push_str("\n\nTraffic between devices in MB, same placements\n");
         text.push_str(&traffic_table(summary, &columns));
         text.push_str("\n\n");
@@ -38,7 +39,12 @@ pub fn summary_tables(summary: &Summary) -> String {
     text
 }
 
-fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn ratio_table(summary: &Summary, columns: &[usize]) -> String {
     let mut table = new_table();
     let mut header = vec!["placer".to_owned()];
     header.extend(columns.iter().map(|&column| summary.label(column).to_owned()));
@@ -66,9 +72,12 @@ fn makespan_table(summary: &Summary, columns: &[usize]) -> String {
     let mut add = |name: &str, cells: Vec<String>| {
         table.add_row([vec![name.to_owned()], cells, vec![String::new()]].concat());
     };
-    add("best makespan", best(&|entry| Some(time_text(entry.makespan, &entry.time_unit))));
+    add(&format!("best {}", summary.metric.title()), best(&|entry| Some(time_text(entry.value, &entry.time_unit))));
     add("its scheduler", best(&|entry| Some(entry.scheduler.clone())));
-    add("its SLR", best(&|entry| entry.slr.map(ratio_text)));
+    // The schedule length ratio is that of a makespan.
+    if summary.metric == Metric::Makespan {
+        add("its SLR", best(&|entry| entry.slr.map(ratio_text)));
+    }
     add("its gap to the bound", best(&|entry| entry.gap.map(ratio_text)));
     finish(&mut table)
 }

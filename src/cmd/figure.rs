@@ -29,9 +29,10 @@ pub(crate) struct Args {
     kind: Vec<FigureKind>,
 
     /// What bars, lines and ranks are about: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory,
-    /// executable, place_time, or another number of a row by the name of its column.
-    #[arg(long, short, default_value = "makespan")]
-    metric: Metric,
+    /// executable, place_time, or another number of a row by the name of its column
+    /// [default: makespan, or period where all cells were placed for the period].
+    #[arg(long, short)]
+    metric: Option<Metric>,
 
     #[command(flatten)]
     only: Where,
@@ -211,7 +212,8 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
 
 /// The figures of a kind, unless the run has nothing for it.
 fn of_kind(args: &Args, kind: FigureKind, table: &Table) -> anyhow::Result<Vec<NamedFigure>> {
-    let figures = kind.of_run(&args.run, table, args.metric, args.sort, &args.cell)?;
+    let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
+    let figures = kind.of_run(&args.run, table, metric, args.sort, &args.cell)?;
     if figures.is_empty() && !args.kind.is_empty() {
         bail!("{} has no data for it: {}", args.run.display(), kind.needs());
     }

@@ -35,9 +35,9 @@ pub(crate) struct Args {
     runs: Vec<PathBuf>,
 
     /// The number to rank by: makespan, slr, gap, traffic, memory, place_time, or another number of a row by the name of
-    /// its column; less must be better.
-    #[arg(long, short, default_value = "makespan", value_parser = judging)]
-    metric: Metric,
+    /// its column; less must be better [default: makespan, or period where all cells were placed for the period].
+    #[arg(long, short, value_parser = judging)]
+    metric: Option<Metric>,
 
     /// What to rank.
     #[arg(long, value_enum, default_value = "placer")]
@@ -130,13 +130,21 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
         check_rows(path, &run.table)?;
     }
     args.only.keep(&mut runs)?;
+    let metric = match args.metric {
+        Some(metric) => metric,
+        None => {
+            let goals = runs.iter().map(|run| run.table.goal()).collect::<Result<Vec<_>, _>>()?;
+            let is_one = goals.iter().all(|goal| *goal == goals[0]);
+            if is_one { goals[0] } else { Metric::Makespan }
+        }
+    };
     let options = RankOptions {
         by: match args.by {
             By::Placer => Candidates::Placer,
             By::Scheduler => Candidates::Scheduler,
             By::Pair => Candidates::Pair,
         },
-        metric: args.metric,
+        metric,
         drop_failing: args.drop_failing,
         resamples: args.resamples as usize,
         seed: args.seed,
@@ -145,7 +153,7 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
     if ranking.common > 0 {
         return Ok(ranking);
     }
-    let metric = args.metric.column();
+    let metric = metric.column();
     let lacks = |gap: &Gap| format!("{} lacks a result on {} of {}", gap.name, gap.lacking(), ranking.instances);
     // Those that fail most are the first.
     match ranking.gaps.iter().find(|gap| !gap.dropped) {

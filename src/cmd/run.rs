@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
 use placebench::environment;
-use placebench::harness::results::{Filter, Metric, Row, Status, Table, save_table};
+use placebench::harness::results::{Filter, Row, Status, Table, save_table};
 use placebench::harness::runner::{
     Environment, Finished as FinishedCells, FolderError, InputWatch, RunFolder, RunState, input_digests, open_run,
     read_suite, run,
@@ -474,7 +474,7 @@ fn report(suite: &Suite, table: &Table, summary: &Summary, full: bool) -> anyhow
     } else {
         text.push_str(&summary_tables(summary));
     }
-    let profiles = Profiles::new(table, Metric::Makespan)?;
+    let profiles = Profiles::new(table, summary.metric)?;
     if !full && profiles.instances >= PROFILE_INSTANCES {
         text.push_str(&profile_table(&profiles));
         text.push_str("\n\n");

@@ -20,9 +20,10 @@ pub(crate) struct Args {
     run: PathBuf,
 
     /// What the numbers are: makespan, slr, speedup, gap, traffic, imbalance, utilization, memory, executable,
-    /// place_time, or another number of a row by the name of its column.
-    #[arg(long, short, default_value = "makespan")]
-    metric: Metric,
+    /// place_time, or another number of a row by the name of its column
+    /// [default: makespan, or period where all cells were placed for the period].
+    #[arg(long, short)]
+    metric: Option<Metric>,
 
     #[command(flatten)]
     only: Where,
@@ -67,14 +68,15 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     }
     args.csv.check(args.format == TextFormat::Csv)?;
     let table = args.only.table_of(&args.run)?;
-    let name = args.metric.title();
-    let numbers = MetricTable::new(&table, args.metric, args.sort, args.spread)?;
+    let metric = args.metric.map_or_else(|| table.goal(), Ok)?;
+    let name = metric.title();
+    let numbers = MetricTable::new(&table, metric, args.sort, args.spread)?;
     let note = numbers.marks.note();
     let said = note.as_ref().map(|note| format!(". {note}")).unwrap_or_default();
     let over = &numbers.over;
     let caption = format!("Mean {name} of each placer with its best scheduler; mean ratio to best: {over}{said}");
     let folder = args.run.file_name().unwrap_or_default().to_string_lossy();
-    let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", args.metric.short()));
+    let label = args.label.clone().unwrap_or_else(|| format!("tab:{folder}-{}", metric.short()));
     let text = || {
         let text = || numbers.to_text(args.format, &caption, &label);
         match (args.format, &note) {
@@ -88,7 +90,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     };
     match &args.out {
         Some(path) => write_file(path, |out| out.write_all(text().as_bytes()))?,
-        None => form.print(&Answer { metric: args.metric, note: &note, records: numbers.records() }, text)?,
+        None => form.print(&Answer { metric, note: &note, records: numbers.records() }, text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -291,7 +291,7 @@ mod tests {
         fs::write(folder.path().join("g.CSV"), "id,inputs,colocated,tensor_bytes,ops\n0,,,,1\n").unwrap();
         let (header, graph) = read_graph(folder.path().join("g.CSV")).unwrap();
         assert_eq!((header.name.as_str(), graph.op_count()), ("g", 1));
-        let known = ".csv, .arrow, .feather, .ipc, .pb, .pbtxt, .prototxt, .onnx, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .hdag, .hyperdag, .dax or a graph folder";
+        let known = ".csv, .arrow, .feather, .ipc, .pb, .pbtxt, .prototxt, .onnx, .wf.json, .saga.json, .dnn.json, .nx.json, .graphml, .dot, .gv, .stg, .dag, .hdag, .hyperdag, .dax or a graph folder";
         assert_eq!(fault("gone.csv"), "gone.csv: no such file or directory");
         for (name, expected) in [
             ("g.json", "g.json:1: EOF while parsing a value: write valid JSON"),
@@ -341,11 +341,11 @@ mod tests {
             assert_eq!(read_cluster(&path).unwrap(), cluster);
         }
         for (name, expected) in [
-            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv, .saga.json, .dnn.json"),
+            ("c.yaml", "c.yaml: unknown cluster format '.yaml': use .toml, .csv, .saga.json, .dnn.json, .dag"),
             ("c.tmol", "c.tmol: unknown cluster format '.tmol': did you mean '.toml'?"),
             (
                 "c.pb",
-                "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv, .saga.json, .dnn.json",
+                "c.pb: the format 'graphdef' holds dataflow graphs, not clusters: use .toml, .csv, .saga.json, .dnn.json, .dag",
             ),
         ] {
             fs::write(folder.path().join(name), "").unwrap();

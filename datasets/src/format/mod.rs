@@ -21,6 +21,7 @@ mod dot;
 mod dot_read;
 pub(crate) mod entry;
 mod error;
+mod etc;
 mod gexf;
 pub mod graphdef;
 mod graphml;

@@ -3,8 +3,11 @@
 //! The same file is read as a graph and as a cluster: a task's time is `cost` / `speed`, a dependency's is `size` / `speed`.
 //! Sizes here are whole bytes. A file with a broken size counts in millions of bytes, in graph and network alike: times stay
 //! what they are, up to the rounding of a millionth.
+//!
+//! With unrelated nodes a task's `cost` is an object instead, with its time on each node of the network by name. SAGA itself
+//! has no such costs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
@@ -13,9 +16,10 @@ use serde_json::Number;
 
 use super::atomic::write_file;
 use super::entry::{Format, GraphFile, Holds, Mark};
+use super::etc::mean;
 use super::json::{amount, number, quoted};
 use super::{Detail, FormatError, GraphHeader, compressed, json};
-use crate::{Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Kind, Link, OpId, OpSpec};
+use crate::{Cluster, DataflowGraph, Device, DeviceId, GraphBuilder, Kind, Link, OpId, OpSpec, processor_class};
 
 /// The line of the table of formats for graphs.
 pub(super) static GRAPH: Format = Format {
@@ -72,7 +76,17 @@ struct TaskGraph {
 #[derive(Deserialize)]
 struct Task {
     name: String,
-    cost: Number,
+    cost: Cost,
+}
+
+/// What a task takes.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a cost that is a number, or an object with a time for each node")]
+enum Cost {
+    /// Operations.
+    Everywhere(Number),
+    /// Times, by name of the node.
+    ByNode(BTreeMap<String, Number>),
 }
 
 #[derive(Deserialize)]
@@ -111,6 +125,18 @@ fn whole(size: &Number) -> Option<u64> {
     })
 }
 
+impl File {
+    /// The nodes of the network with their positions.
+    fn nodes(&self) -> impl Iterator<Item = (usize, &NetworkNode)> {
+        self.network.iter().flat_map(|network| &network.nodes).enumerate()
+    }
+
+    /// Whether a task has a time for each node.
+    fn is_by_node(&self) -> bool {
+        self.task_graph.tasks.iter().any(|task| matches!(task.cost, Cost::ByNode(_)))
+    }
+}
+
 impl TaskGraph {
     fn bytes_per_unit(&self) -> f64 {
         if self.dependencies.iter().all(|dependency| whole(&dependency.size).is_some()) { 1.0 } else { MILLION }
@@ -147,11 +173,33 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
         sizes[source.index()].push(bytes);
     }
     let numbered = tasks.iter().enumerate().all(|(position, task)| task.name == position.to_string());
+    let nodes: Vec<(&str, String)> = file.nodes().map(|(at, node)| (node.name.as_str(), processor_class(at))).collect();
     let mut builder = GraphBuilder::default();
     for (task, sizes) in tasks.iter().zip(&sizes) {
-        let fault = |error| FormatError::item(path, format!("task '{}'", task.name), format!("its cost {error}"));
         let name = (!numbered).then_some(task.name.as_str());
-        builder.add_op(OpSpec { name, ..OpSpec::cost(amount(&task.cost).map_err(fault)?) }, sizes);
+        let fault = |message| FormatError::item(path, format!("task '{}'", task.name), message);
+        let number = |cost| amount(cost).map_err(|error| fault(format!("its cost {error}")));
+        match &task.cost {
+            Cost::Everywhere(cost) => builder.add_op(OpSpec { name, ..OpSpec::cost(number(cost)?) }, sizes),
+            Cost::ByNode(costs) => {
+                if let Some(unknown) = costs.keys().find(|node| !nodes.iter().any(|(name, _)| name == node)) {
+                    let message = format!("has a cost on '{unknown}', which is no node of the network");
+                    return Err(fault(message).remedy("add it to 'network'"));
+                }
+                let mut times = Vec::with_capacity(nodes.len());
+                for (node, class) in &nodes {
+                    let missing = || fault(format!("has no cost on node '{node}'")).remedy("give one for each node");
+                    times.push((class.as_str(), number(costs.get(*node).ok_or_else(missing)?)?));
+                }
+                if times.is_empty() {
+                    return Err(
+                        fault("has a cost on no node".to_owned()).remedy("write a number, or one for each node")
+                    );
+                }
+                let all: Vec<f64> = times.iter().map(|&(_, time)| time).collect();
+                builder.add_op(OpSpec { name, times: &times, ..OpSpec::cost(mean(&all)) }, sizes)
+            }
+        };
     }
     for (source, port, target) in edges {
         builder.add_edge(source, port, target).map_err(|error| FormatError::file(path, error))?;
@@ -167,7 +215,7 @@ fn read(path: &Path) -> Result<GraphFile, FormatError> {
 /// If the file is malformed, has no network, or lacks a link.
 fn read_cluster(path: &Path) -> Result<Cluster, FormatError> {
     let file: File = json::parse(path, &compressed::read_text(path)?)?;
-    let scale = file.task_graph.bytes_per_unit();
+    let (scale, is_by_node) = (file.task_graph.bytes_per_unit(), file.is_by_node());
     let Some(Network { nodes, edges }) = file.network else {
         return Err(FormatError::file(path, "has no network").remedy("add 'network', or use another cluster"));
     };
@@ -192,11 +240,16 @@ fn read_cluster(path: &Path) -> Result<Cluster, FormatError> {
             }
         }
     }
-    Cluster::new(devices, |from: DeviceId, to: DeviceId| Link {
+    let classes: Vec<String> = (0..nodes.len()).map(processor_class).collect();
+    let cluster = Cluster::new(devices, |from: DeviceId, to: DeviceId| Link {
         rate: speed(from.index(), to.index()).unwrap_or(1.0) * scale,
         latency: 0.0,
-    })
-    .map_err(|error| FormatError::file(path, error))
+    });
+    let classed = |cluster: Cluster| match is_by_node {
+        true => cluster.with_classes(|device| &classes[device.index()]),
+        false => Ok(cluster),
+    };
+    cluster.and_then(classed).map_err(|error| FormatError::file(path, error))
 }
 
 fn write(path: &Path, header: &GraphHeader, graph: &DataflowGraph) -> Result<(), FormatError> {

@@ -4,13 +4,13 @@ use super::entry::{Format, Holds};
 use super::graphdef::{self, extraction};
 use super::undirected::{dimacs, edges, hmetis, matrix_market, metis, partition};
 use super::{
-    arrow, cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, gexf, graphml, hyperdag, native,
+    arrow, cluster_toml, csv_cluster, csv_graph, dax, dnn_partitioning, dot, etc, gexf, graphml, hyperdag, native,
     node_link, onnx, saga, stg, wfformat,
 };
 use crate::stream::row_file;
 
 /// All file formats. Reading, writing, the help of the command and its list of formats follow from these lines.
-pub static FORMATS: [&Format; 29] = [
+pub static FORMATS: [&Format; 31] = [
     &native::FORMAT,
     &csv_graph::FORMAT,
     &arrow::FORMAT,
@@ -26,12 +26,14 @@ pub static FORMATS: [&Format; 29] = [
     &gexf::FORMAT,
     &dot::FORMAT,
     &stg::FORMAT,
+    &etc::GRAPH,
     &hyperdag::FORMAT,
     &dax::FORMAT,
     &cluster_toml::FORMAT,
     &csv_cluster::FORMAT,
     &saga::CLUSTER,
     &dnn_partitioning::CLUSTER,
+    &etc::CLUSTER,
     &metis::FORMAT,
     &hmetis::FORMAT,
     &matrix_market::FORMAT,

@@ -1,6 +1,6 @@
 //! Costs of families: distributions, correlation, ratio of communication to computation, kinds, groups.
 
-use placebench_datasets::{Cluster, DataflowGraph, Kind, Link, TensorId, ccr};
+use placebench_datasets::{Cluster, DataflowGraph, Kind, Link, TensorId, ccr, processor_class};
 use placebench_generator::{FAMILIES, GraphParams, described};
 
 use super::{graph, undirected};
@@ -157,4 +157,81 @@ fn each_wrong_parameter_is_one_clear_line() {
     let too_many = GraphParams::preset("fft(points=2,colocated=50)").unwrap().unwrap().generate(1).unwrap_err();
     assert!(too_many.to_string().contains("at most the number of ops"), "{too_many}");
     assert_eq!(described("choleski"), None);
+}
+
+/// The times of each op on `p1`, `p2`, ….
+fn matrix(graph: &DataflowGraph) -> Vec<Vec<f64>> {
+    let machines = graph.measured_times().len();
+    let columns: Vec<_> = (0..machines).map(|at| graph.measured_on(&processor_class(at)).unwrap()).collect();
+    graph.op_ids().map(|op| columns.iter().map(|column| column.of(op).unwrap()).collect()).collect()
+}
+
+/// Mean and coefficient of variation.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    (mean, variance.sqrt() / mean)
+}
+
+#[test]
+fn times_on_unrelated_machines_have_the_law_that_is_asked_for() {
+    // 200,000 factors: means are within 1 % but once in millions of seeds, and so are coefficients of variation.
+    for (factor, mean, variation) in [
+        ("range(9)", 5.0, 8.0 / 12.0_f64.sqrt() / 5.0),
+        ("cvb(0.3)", 1.0, 0.3),
+        ("cvb(1)", 1.0, 1.0),
+        ("share(1.5)", 1.0, 1.5 / 12.0_f64.sqrt()),
+    ] {
+        let graph = graph(&format!("erdos_renyi(nodes=50000,probability=0.00001,times={factor},machines=4)"), 5);
+        let factors = graph.op_ids().zip(matrix(&graph)).flat_map(|(op, row)| row.into_iter().map(move |t| (op, t)));
+        let factors: Vec<f64> = factors.map(|(op, time)| time / graph.ops(op)).collect();
+        let found = moments(&factors);
+        assert!((found.0 / mean - 1.0).abs() < 0.01 && (found.1 / variation - 1.0).abs() < 0.01, "{factor}: {found:?}");
+        // The machines have nothing to do with each other, nor with the next op.
+        let rows: Vec<&[f64]> = factors.chunks(4).collect();
+        let column = |at: usize| rows.iter().map(|row| row[at]).collect::<Vec<_>>();
+        for (a, b) in [(column(0), column(1)), (column(2)[1..].to_vec(), column(3)[..49_999].to_vec())] {
+            assert!(spearman(&a, &b).abs() < 0.02, "{factor}");
+        }
+    }
+}
+
+#[test]
+fn consistent_matrices_are_the_inconsistent_ones_in_order() {
+    let of = |consistency: &str| {
+        let text = format!("layered(nodes=300,times=cvb(0.5),machines=5,consistency={consistency},moved=uniform(1,9))");
+        graph(&text, 8)
+    };
+    let (plain, semi, consistent) = (of("inconsistent"), of("semi"), of("consistent"));
+    assert!(plain.op_ids().all(|op| plain.bytes_moved(op).is_some_and(|bytes| (1.0..=9.0).contains(&bytes))));
+    assert!(matrix(&plain).iter().any(|row| !row.is_sorted()));
+    for ((mut row, semi), consistent) in matrix(&plain).into_iter().zip(matrix(&semi)).zip(matrix(&consistent)) {
+        let mut even = [row[0], row[2], row[4]];
+        even.sort_by(f64::total_cmp);
+        assert_eq!(semi, [even[0], row[1], even[1], row[3], even[2]]);
+        row.sort_by(f64::total_cmp);
+        assert_eq!(consistent, row);
+    }
+}
+
+#[test]
+fn the_ratio_of_communication_counts_the_times_that_are_drawn() {
+    let graph = graph("layered(nodes=200,ops=uniform(1000,9000),times=range(21),machines=3,ccr=0.5)", 2);
+    let computation = matrix(&graph).iter().flatten().sum::<f64>() / (3 * graph.op_count()) as f64;
+    let bytes: f64 = graph.edges().map(|(_, edge)| graph.edge_bytes(edge) as f64).sum();
+    let found = bytes / graph.edge_count() as f64 / computation;
+    assert!((found / 0.5 - 1.0).abs() < 0.01, "{found}");
+}
+
+#[test]
+fn what_says_how_times_are_drawn_needs_times() {
+    for (text, message) in [
+        ("layered(machines=8)", "'machines' says how 'times' are drawn: give 'times', too"),
+        ("layered(times=cvb(0))", "none, range(R) with R ≥ 1, cvb(V) with V in (0, 10], or share(β) with β in [0, 2)"),
+        ("layered(times=cvb(0.5),machines=0)", "a whole number of at least 1 and at most 1024"),
+        ("layered(times=cvb(0.5),consistency=half)", "inconsistent, semi or consistent"),
+    ] {
+        let said = described(text).unwrap_err().to_string();
+        assert!(said.contains(message), "{said}");
+    }
 }

@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use placebench_algorithms::period::Goal;
 use polars::prelude::*;
 
 use super::frame::{ColumnValue, values};
 use super::source::{GROUP_ROWS, Scan, Source};
-use super::{CellKey, Codes, Column, Predictions, Row, Status, TableError};
+use super::{CellKey, Codes, Column, Metric, Predictions, Row, Status, TableError};
 use crate::execute::ExecutorName;
 use crate::problem::Kinds;
 
@@ -293,6 +294,17 @@ impl Table {
             }
         }
         Ok(None)
+    }
+
+    /// What the cells were placed for, and what they are judged by unless the user names another number: the period if all cells
+    /// have the objective `period`, else the makespan.
+    ///
+    /// # Errors
+    /// If Polars refuses.
+    pub fn goal(&self) -> PolarsResult<Metric> {
+        let objectives = self.distinct_values(col("objective").fill_null(lit(Goal::Makespan.to_string())))?;
+        let is_period = !objectives.is_empty() && objectives.iter().all(|name| *name == Goal::Period.to_string());
+        Ok(if is_period { Metric::Period } else { Metric::Makespan })
     }
 
     /// The distinct texts of an expression, in the order of the rows; nulls are none.

@@ -33,6 +33,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "own-judges-2-hard", text: include_str!("../../suites/own-judges-2-hard.toml") },
     BuiltIn { name: "today", text: include_str!("../../suites/today.toml") },
     BuiltIn { name: "tolstobrov", text: include_str!("../../suites/tolstobrov.toml") },
+    BuiltIn { name: "unrelated", text: include_str!("../../suites/unrelated.toml") },
 ];
 
 impl BuiltIn {

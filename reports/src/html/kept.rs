@@ -93,9 +93,9 @@ impl Kept {
 fn by_rank(summary: &Summary, entries: &[Vec<Option<u32>>]) -> Vec<u32> {
     let mut ranked: Vec<(usize, usize, u32)> = Vec::new();
     for scenario in 0..summary.instances.len() {
-        let makespan = |placer: usize| summary.entries[placer][scenario].as_ref().map(|entry| entry.makespan);
+        let value = |placer: usize| summary.entries[placer][scenario].as_ref().map(|entry| entry.value);
         let mut placers: Vec<(f64, usize)> =
-            (0..entries.len()).filter_map(|placer| Some((makespan(placer)?, placer))).collect();
+            (0..entries.len()).filter_map(|placer| Some((value(placer)?, placer))).collect();
         placers.sort_by(|a, b| a.0.total_cmp(&b.0));
         let rows =
             placers.iter().enumerate().filter_map(|(rank, &(_, placer))| Some((rank, entries[placer][scenario]?)));

@@ -6,7 +6,7 @@ use super::columns::number_text;
 use super::kept::Kept;
 use crate::Summary;
 
-/// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "common": …, "order": […], "mean": […], "ratio": [[…]], "makespan": …, "traffic": …, "seconds": …, "row": …}`,
+/// `{"scenarios": […], "placers": […], "shown": […], "marks": …, "common": …, "order": […], "mean": […], "ratio": [[…]], "metric": …, "value": …, "traffic": …, "seconds": …, "row": …}`,
 /// matrices by placer, then by scenario. `row` is the first repetition of the best scheduler, or the first that failed.
 pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
     let scenarios: Vec<Value> = (0..kept.scenarios)
@@ -29,7 +29,7 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         .map(|placer| summary.mean_ratio(placer).map_or_else(|| "null".to_owned(), |mean| number_text(mean, 4)))
         .collect();
     format!(
-        "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"order\":{},\"mean\":[{}],\"ratio\":{},\"makespan\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
+        "{{\"scenarios\":{},\"placers\":{},\"shown\":{},\"marks\":{},\"common\":{},\"order\":{},\"mean\":[{}],\"ratio\":{},\"metric\":{},\"value\":{},\"traffic\":{},\"seconds\":{},\"row\":{}}}",
         json!(scenarios),
         json!(summary.placers),
         json!(summary.placers.iter().map(|placer| summary.marks.shown(placer)).collect::<Vec<_>>()),
@@ -38,7 +38,8 @@ pub(super) fn summary_json(summary: &Summary, kept: &Kept) -> String {
         json!(summary.order()),
         means.join(","),
         matrix(&ratio, 6),
-        matrix(&|placer, column| Some(entry(placer, column)?.makespan), 5),
+        json!(summary.metric.title()),
+        matrix(&|placer, column| Some(entry(placer, column)?.value), 5),
         matrix(&|placer, column| entry(placer, column)?.traffic_bytes, 4),
         matrix(&|placer, column| entry(placer, column)?.place_seconds, 3),
         matrix(&|placer, column| kept.entry(placer, column).map(|row| row as f64), 15),

@@ -57,8 +57,8 @@ function failureEntry(rows) {
 // The summary: placers by scenarios, whichever are more in the rows of the table.
 
 const METRICS = [
-  ["ratio", "makespan / best", (value) => (value < 99.995 ? value.toFixed(2) : significant(value))],
-  ["makespan", "makespan", (value, row) => timeText(value, COLUMNS.time_unit[row], 3, false)],
+  ["ratio", `${DATA.summary.metric} / best`, (value) => (value < 99.995 ? value.toFixed(2) : significant(value))],
+  ["value", DATA.summary.metric, (value, row) => timeText(value, COLUMNS.time_unit[row], 3, false)],
   ["traffic", "traffic", (value) => bytesText(value)],
   ["seconds", "time to place", (value) => secondsText(value)],
 ];
@@ -158,7 +158,7 @@ class SummaryTable {
     const node = el("td", { class: ratio === 1 ? `number best${ties ? " tied" : ""}` : "number" }, cellLink(row, METRICS[this.metric][2](value, row)));
     // A factor, not a difference, is a step.
     const heat = Math.min(Math.log(ratio) / Math.log(LOUDEST), 1);
-    if (METRICS[this.metric][0] === "ratio" || METRICS[this.metric][0] === "makespan") node.style.setProperty("--heat", heat.toFixed(3));
+    if (METRICS[this.metric][0] === "ratio" || METRICS[this.metric][0] === "value") node.style.setProperty("--heat", heat.toFixed(3));
     return node;
   }
 
