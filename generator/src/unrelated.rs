@@ -111,12 +111,9 @@ impl MachineTimes {
                    consistent (p1 is the fastest)";
         let consistency = params.word("consistency", Consistency::Inconsistent, doc)?;
         let Some(factor) = factor else {
-            for param in ["machines", "consistency"] {
-                if params.is_given(param) {
-                    return Err(
-                        params.refuse_together(format!("'{param}' says how 'times' are drawn: give 'times', too"))
-                    );
-                }
+            if machines != MACHINES || consistency != Consistency::Inconsistent {
+                let reason = "'machines' and 'consistency' say how 'times' are drawn: give 'times', too";
+                return Err(params.refuse_together(reason));
             }
             return Ok(None);
         };

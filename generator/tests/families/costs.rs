@@ -226,12 +226,12 @@ fn the_ratio_of_communication_counts_the_times_that_are_drawn() {
 #[test]
 fn what_says_how_times_are_drawn_needs_times() {
     for (text, message) in [
-        ("layered(machines=8)", "'machines' says how 'times' are drawn: give 'times', too"),
+        ("layered(machines=8)", "'machines' and 'consistency' say how 'times' are drawn: give 'times', too"),
         ("layered(times=cvb(0))", "none, range(R) with R ≥ 1, cvb(V) with V in (0, 10], or share(β) with β in [0, 2)"),
         ("layered(times=cvb(0.5),machines=0)", "a whole number of at least 1 and at most 1024"),
         ("layered(times=cvb(0.5),consistency=half)", "inconsistent, semi or consistent"),
     ] {
-        let said = described(text).unwrap_err().to_string();
+        let said = described(text).unwrap().unwrap_err();
         assert!(said.contains(message), "{said}");
     }
 }

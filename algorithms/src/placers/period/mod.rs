@@ -10,13 +10,13 @@ mod tests;
 
 use std::time::Instant;
 
-use placebench_datasets::{Instance, MemoryRule, Placement};
+use placebench_datasets::{Instance, MemoryRule, Placement, Time};
 use rayon::prelude::*;
 
 use self::state::{Problem, State};
-use super::sweep::Random;
+use super::sweep::{Random, all_placers};
 use crate::memory::Limits;
-use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Spec, SpecError, StopToken, registry};
+use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Spec, SpecError, StopToken, registry};
 
 /// Whose placements the search starts from: those that cut models in stages, those that spread, and those that send little.
 const STARTS: &[&str] = &[
@@ -30,6 +30,9 @@ const STARTS: &[&str] = &[
     "cluster_load",
     "dfs",
     "m_topo",
+    "cola",
+    "lookahead",
+    "mite",
 ];
 
 /// Readers are counted for each output and device; of more of them the search makes no table.
@@ -51,6 +54,9 @@ const ROUND: usize = 4096;
 
 /// Most units of a block that moves as one.
 const LARGEST_BLOCK: usize = 256;
+
+/// By what factor the period falls between two placements on the way to the best that are judged, too.
+const STEP: f64 = 0.95;
 
 /// First and last temperature, as a share of the period.
 const HEAT: (f64, f64) = (0.02, 0.0001);
@@ -108,6 +114,13 @@ impl Search<'_> {
                 break;
             }
         }
+        let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
+        if !fits(&best) && !context.stop.is_stopped() {
+            // Any placer may find what fits.
+            let place = |placer: &Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
+            let found: Vec<Placement> = all_placers().par_iter().filter_map(place).collect();
+            self.judge(&found, &mut best);
+        }
         if best.is_none() {
             // Told to stop before anything was judged: what is known is judged all the same.
             self.judge_until(&known, &mut best, &StopToken::default());
@@ -123,8 +136,8 @@ impl Search<'_> {
                 let random = Random::new(context.seed, (round * states.len() + number) as u64);
                 Annealing { problem, context, effort, deadline, random }.run(start.clone())
             };
-            let found: Vec<Placement> = states.par_iter().enumerate().map(chain).collect();
-            self.judge(&found, best);
+            let found: Vec<Vec<Placement>> = states.par_iter().enumerate().map(chain).collect();
+            self.judge(&found.concat(), best);
             if deadline.is_none_or(|deadline| Instant::now() >= deadline) || context.stop.is_stopped() {
                 break;
             }
@@ -213,9 +226,11 @@ struct Annealing<'a> {
 }
 
 impl Annealing<'_> {
-    fn run(mut self, mut state: State<'_>) -> Placement {
+    /// The best placement that was met and, since it may hold more in flight than fits, some on the way there.
+    fn run(mut self, mut state: State<'_>) -> Vec<Placement> {
         let moves = (self.effort.moves * self.problem.units()).clamp(self.effort.least, self.effort.most);
         let mut best = (state.period(), state.device.clone());
+        let mut way: Vec<(Time, Placement)> = Vec::new();
         for step in 0..moves {
             if step % ROUND == 0 {
                 state.recompute();
@@ -236,10 +251,13 @@ impl Annealing<'_> {
             let period = state.period();
             if period < best.0 {
                 best = (period, state.device.clone());
+                if way.last().is_none_or(|&(last, _)| period < last * STEP) {
+                    way.push((period, state.placement()));
+                }
             }
         }
         state.device = best.1;
-        state.placement()
+        way.into_iter().map(|(_, placement)| placement).chain([state.placement()]).collect()
     }
 
     /// Changes the placement, if what is drawn can be done.

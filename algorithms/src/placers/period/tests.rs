@@ -1,8 +1,8 @@
-use placebench_datasets::{Device, GraphBuilder, Kind, KindSet, Link, OpId, OpSpec, PlacedGraph};
+use placebench_datasets::{Cluster, Device, GraphBuilder, Kind, KindSet, Link, OpId, OpSpec, PlacedGraph};
 use proptest::prelude::*;
 
 use super::*;
-use crate::period::{Occupancy, busy_times};
+use crate::period::{Goal, Occupancy, busy_times};
 
 /// Each output costs its sender once, each transfer its receiver and a link that all share.
 struct Busy(usize);
@@ -96,4 +96,41 @@ proptest! {
             }
         }
     }
+}
+
+/// Only what one placer answers fits. The period is the largest load.
+#[derive(Debug)]
+struct OnlyOf(Placement);
+
+impl Objective for OnlyOf {
+    fn judge(&self, instance: &Instance, decision: &Decision, _: &StopToken) -> Result<Judgement, PlaceError> {
+        let occupancy = Busy(instance.cluster().device_count());
+        let busy = busy_times(&PlacedGraph::new(instance, &decision.placement), &occupancy);
+        let value = busy.into_iter().fold(0.0, f64::max);
+        Ok(Judgement { excess_bytes: u64::from(decision.placement != self.0), ..Judgement::fits(value) })
+    }
+
+    fn goal(&self) -> Goal {
+        Goal::Period
+    }
+
+    fn occupancy<'c>(&self, cluster: &'c Cluster) -> Option<Box<dyn Occupancy + 'c>> {
+        Some(Box::new(Busy(cluster.device_count())))
+    }
+}
+
+#[test]
+fn where_nothing_else_fits_any_placer_is_asked() {
+    let ops: Vec<(u32, u32, bool)> = (0..30).map(|op| (1 + op % 7, op % 3, true)).collect();
+    let edges: Vec<(u8, u8, bool)> = (0..29).map(|op| (op, op + 1, false)).collect();
+    let builder = instance(&ops, &edges, 4);
+    let instance =
+        Instance::with_memory_rule(builder.graph().clone(), builder.cluster().clone(), MemoryRule::Peak).unwrap();
+    let context = PlaceContext::with_seed(1);
+    let hashing = registry::placer(&"hashing".parse().unwrap()).unwrap().place(&instance, &context).unwrap().placement;
+    let objective = OnlyOf(hashing.clone());
+    let effort = Effort { chains: 2, moves: 5, least: 10, most: 1000 };
+    let search = Search { instance: &instance, context: &context, objective: &objective, effort, deadline: None };
+    assert!(!starts(&instance, &context).unwrap().contains(&hashing));
+    assert_eq!(search.run(None).unwrap(), hashing);
 }

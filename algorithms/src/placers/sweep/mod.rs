@@ -27,6 +27,7 @@ mod way;
 
 pub use improve::Improve;
 pub(in crate::placers) use random::Random;
+pub(in crate::placers) use seeds::all_placers;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -201,9 +202,9 @@ impl Preset {
     /// How much is tried where the period is minimised.
     fn period_effort(self) -> period::Effort {
         match self {
-            Self::Fast => period::Effort { chains: 1, moves: 40, least: 10_000, most: 100_000 },
-            Self::Default => period::Effort { chains: 2, moves: 200, least: 100_000, most: 1_000_000 },
-            Self::Quality => period::Effort { chains: 4, moves: 1_000, least: 500_000, most: 10_000_000 },
+            Self::Fast => period::Effort { chains: 2, moves: 40, least: 10_000, most: 100_000 },
+            Self::Default => period::Effort { chains: 3, moves: 200, least: 100_000, most: 1_000_000 },
+            Self::Quality => period::Effort { chains: 6, moves: 1_000, least: 500_000, most: 10_000_000 },
         }
     }
 

@@ -131,7 +131,7 @@ impl Seed {
 }
 
 /// All placers of the registry that decide before the run and are not made of this search, or of a proof that may take for ever.
-pub(super) fn all_placers() -> Vec<Box<dyn Placer>> {
+pub(in crate::placers) fn all_placers() -> Vec<Box<dyn Placer>> {
     const LEFT_OUT: [&str; 3] = ["sweep", "improve", "optimal"];
     let names = registry::placer_names().into_iter().filter(|name| !LEFT_OUT.contains(&&**name));
     let placers = names.filter_map(|name| registry::placer(&name.parse().ok()?).ok());
