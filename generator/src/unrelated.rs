@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use placebench_base::params::{Named, Params};
 use placebench_base::spec::SpecError;
-use placebench_datasets::{DataflowGraph, processor_class, splitmix64};
+use placebench_datasets::{DataflowGraph, OpId, processor_class, splitmix64};
 
 use crate::costs::fill_blocks;
 use crate::error::GeneratorError;
@@ -140,7 +140,7 @@ impl MachineTimes {
             Consistency::Consistent => (0..columns.len()).collect(),
         };
         let mut row = vec![0.0; sorted.len()];
-        for op in 0..costs.len() {
+        for op in graph.op_ids().map(OpId::index) {
             row.iter_mut().zip(&sorted).for_each(|(time, &machine)| *time = columns[machine][op]);
             row.sort_unstable_by(f64::total_cmp);
             sorted.iter().zip(&row).for_each(|(&machine, &time)| columns[machine][op] = time);

@@ -117,8 +117,8 @@ impl Search<'_> {
         let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
         if !fits(&best) && !context.stop.is_stopped() {
             // Any placer may find what fits.
-            let place = |placer: &Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
-            let found: Vec<Placement> = all_placers().par_iter().filter_map(place).collect();
+            let place = |placer: Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
+            let found: Vec<Placement> = all_placers().into_par_iter().filter_map(place).collect();
             self.judge(&found, &mut best);
         }
         if best.is_none() {
