@@ -196,13 +196,14 @@ struct ByHand {
 }
 
 impl ByHand {
-    fn of(rows: &[Value]) -> Self {
+    /// What rows give for the number that they are judged by.
+    fn of(rows: &[Value], number: &str) -> Self {
         let field = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
         let instance = |row: &Value| format!("{}@{}", field(row, "graph"), field(row, "cluster"));
         let mut values: BTreeMap<_, Vec<(u64, Option<f64>)>> = BTreeMap::new();
         for row in rows {
             let cell = (field(row, "placer"), field(row, "scheduler"), instance(row));
-            values.entry(cell).or_default().push((row["repetition"].as_u64().unwrap(), row["makespan"].as_f64()));
+            values.entry(cell).or_default().push((row["repetition"].as_u64().unwrap(), row[number].as_f64()));
         }
         let (mut cells, mut draws) = (BTreeMap::new(), BTreeMap::new());
         let mut best: BTreeMap<(String, String), (f64, String)> = BTreeMap::new();
@@ -344,7 +345,7 @@ fn run(folder: &Path) -> (Value, ByHand) {
     write_suite(folder, 1);
     let answer = json(folder, &["run", "agree.toml", "--out", "seed1", "--quiet", "--table", "rows.json"]);
     let rows: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(folder.join("rows.json")).unwrap()).unwrap();
-    (answer, ByHand::of(&rows))
+    (answer, ByHand::of(&rows, "makespan"))
 }
 
 #[test]
@@ -365,6 +366,36 @@ fn every_verb_figure_and_page_has_the_same_means_and_the_same_order() {
     terminal(folder, &grid, &mut wrong);
     figures(folder, &grid, &mut wrong);
     page(folder, &grid, &mut wrong);
+    wrong.none();
+}
+
+/// Where all cells were placed for the period, every verb is about the period unless it is asked for another number.
+#[test]
+fn a_run_that_was_placed_for_the_period_is_judged_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_suite(folder, 1);
+    let suite = std::fs::read_to_string(folder.join("agree.toml")).unwrap();
+    std::fs::write(folder.join("agree.toml"), suite.replace("repetitions", "objective = \"period\"\nrepetitions"))
+        .unwrap();
+    let answer = json(folder, &["run", "agree.toml", "--out", "run", "--quiet", "--table", "rows.json"]);
+    let rows: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(folder.join("rows.json")).unwrap()).unwrap();
+    let grid = ByHand::of(&rows, "period");
+    assert_ne!(grid.order, ByHand::of(&rows, "makespan").order, "the suite tells the two apart");
+    let mut wrong = Wrong::default();
+    wrong.same("run --json, order", &names(&answer["placers"], "placer"), &grid.order);
+    wrong.close("run --json, means", &numbers(&answer["placers"], "mean_ratio"), &grid.means(), 1e-12);
+    let ranking = json(folder, &["rank", "run"]);
+    wrong.same("rank, order", &names(&ranking["entries"], "name"), &grid.ranked());
+    let table = json(folder, &["table", "run"]);
+    wrong.same("table, order", &names(&table["rows"], "placer"), &grid.order);
+    wrong.same("metrics", &[&ranking["metric"], &table["metric"]], &[&Value::from("period"); 2]);
+    said(folder, &["figure", "run", "--kind", "heat", "--out", "figures"]);
+    let heat = csv(&std::fs::read_to_string(folder.join("figures/heat-period.csv")).unwrap());
+    assert!(heat.iter().all(|row| row.contains_key("period_per_best")));
+    said(folder, &["report", "run", "--timelines", "none", "--out", "page.html"]);
+    assert!(std::fs::read_to_string(folder.join("page.html")).unwrap().contains("\"metric\":\"period\""));
+    assert_eq!(json(folder, &["rank", "run", "--metric", "makespan"])["metric"], "makespan");
     wrong.none();
 }
 
@@ -621,7 +652,7 @@ fn the_distance_to_the_optimum_is_that_of_the_rows_draw_by_draw() {
     std::fs::write(folder.join("proven.toml"), PROVEN).unwrap();
     let printed = said(folder, &["run", "proven.toml", "--out", "run", "--quiet", "--table", "rows.json"]);
     let rows: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(folder.join("rows.json")).unwrap()).unwrap();
-    let grid = ByHand::of(&rows);
+    let grid = ByHand::of(&rows, "makespan");
     let optimum = |draw: u64| {
         let is_it = |row: &&Value| row["placer"] == "optimal" && row["repetition"].as_u64() == Some(draw);
         rows.iter().find(is_it).unwrap()["planned_makespan"].as_f64().unwrap()
@@ -683,7 +714,7 @@ fn two_runs_differ_by_the_same_means_in_compare_trend_and_on_their_page() {
         }
     }
     std::fs::write(folder.join("changed.json"), serde_json::to_string(&rows).unwrap()).unwrap();
-    let new = ByHand::of(&rows);
+    let new = ByHand::of(&rows, "makespan");
 
     // Each placer's best mean over draws and numberings in either run, new / old.
     let expected = |placer: &str| {
