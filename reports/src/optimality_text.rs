@@ -168,6 +168,15 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
     }
 
     #[test]
+    fn a_period_is_not_compared_with_a_proven_makespan() {
+        let mut rows = rows();
+        for row in &mut rows {
+            (row.objective, row.period) = (Some("period".into()), row.makespan.map(|makespan| makespan / 2.0));
+        }
+        assert_eq!(summary_of(&rows).optimality, None);
+    }
+
+    #[test]
     fn a_table_in_parts_has_the_same_optima() {
         let of = |part: usize| {
             let table = placebench_harness::results::Table::new(&rows()).unwrap().in_parts_of(part);

@@ -121,7 +121,11 @@ impl Summary {
             specs: grid.specs.clone(),
             entries,
             schedulers: compare_schedulers(&grid),
-            optimality: Optimality::new(table, &grid, &standings)?,
+            // The optimum that is proven is a makespan.
+            optimality: match metric {
+                Metric::Makespan => Optimality::new(table, &grid, &standings)?,
+                _ => None,
+            },
             ok,
             failed,
             processors: table.distinct_values(col("processor"))?,

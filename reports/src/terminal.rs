@@ -16,8 +16,8 @@ const MOST_SCENARIOS: usize = 400;
 /// More lines of failures than this nobody reads in a terminal.
 const MOST_LINES: usize = 400;
 
-/// The tables of a run: what its cells were placed for, relative to the best, and traffic; where optima are proven, the ratios to them. Scenarios that
-/// do not fit side by side go into further blocks.
+/// The tables of a run: the number that its cells were placed for, relative to the best, and traffic; where optima are proven, the
+/// ratios to them. Scenarios that do not fit side by side go into further blocks.
 pub fn summary_tables(summary: &Summary) -> String {
     let mut text = String::new();
     let scenarios = summary.instances.len();
