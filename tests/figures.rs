@@ -73,6 +73,7 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
         "scaling",
         "sweep",
         "gantt",
+        "load",
         "executable",
         "colocation",
     ] {
@@ -85,7 +86,8 @@ fn a_run_gives_every_kind_of_figure_with_its_data_beside_it_and_the_same_bytes_a
         // What marks mean is said where there are some, and only there.
         let (marks, is_noted) = (svg.matches('°').count(), svg.contains("The authors assume"));
         assert!(if is_noted { marks > 1 } else { marks == 0 }, "{file}: {marks} marks, explained: {is_noted}");
-        let is_marked = !["sweep", "gantt", "executable", "colocation"].iter().any(|kind| file.starts_with(kind));
+        let is_marked =
+            !["sweep", "gantt", "load", "executable", "colocation"].iter().any(|kind| file.starts_with(kind));
         assert_eq!(is_noted, is_marked, "{file}");
         let stem = file.trim_end_matches(".svg");
         for kind in ["csv", "png", "pdf", "tex"] {
@@ -223,4 +225,49 @@ fn a_table_of_a_run_is_markdown_latex_or_csv() {
     assert!(latex.contains("\\toprule") && latex.contains("convnet@gtx1080x2"), "{latex}");
     assert!(latex.contains("\\label{tab:run-slr}") && latex.contains("\\textbf{"), "{latex}");
     assert!(table("csv").starts_with("placer,convnet@gtx1080x2,"));
+}
+
+/// The devices' loads and the period are those of the answer.
+#[test]
+fn a_placement_for_the_period_is_drawn_with_what_keeps_it_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |arguments: &[&str]| {
+        let given = ["place", "gpt2_xl", "-c", "h100x8", "-p", "expert", "-n", "one_port"];
+        placebench(folder.path(), &[&given, arguments].concat())
+    };
+    let output = place(&["--objective", "period", "--figure", "load.svg"]);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        said.contains("period, which expert does not heed: it is no search") && said.contains(", due to "),
+        "{said}"
+    );
+    let svg = std::fs::read_to_string(folder.path().join("load.svg")).unwrap();
+    assert!(svg.contains("period ") && svg.contains("data-key=\"gpu7|") && svg.contains("the port out of 'gpu"));
+    let gantt = place(&["--figure", "gantt.svg"]);
+    assert!(gantt.status.success() && !text(&gantt.stdout).contains("period, which"));
+    let wrong = place(&["--figure", "load.jpg"]);
+    assert_eq!(text(&wrong.stderr), "error: load.jpg: a figure's name ends with .svg, .png, .pdf or .tex\n");
+    assert!(!folder.path().join("load.jpg").exists());
+}
+
+/// Costs in nanoseconds of a processor say nothing of devices that count operations; a class without times is named.
+#[test]
+fn times_that_a_cluster_cannot_use_are_refused_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = placebench(folder.path(), &["place", "resnet50", "-c", "h100x8"]);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("its ops cost nanoseconds on the traced CPU core"), "{said}");
+    assert!(said.contains("class h100") && said.contains("gtx1080x4") && said.lines().count() == 1, "{said}");
+    let noted = placebench(folder.path(), &["place", "cholesky(tiles=3,times=cvb(0.5),machines=2)", "-c", "h100x8"]);
+    let said = text(&noted.stderr);
+    assert!(
+        noted.status.success() && said.starts_with("note: the graph has measured times for devices of class p1, p2")
+    );
+    assert!(said.contains("none for class h100, xeon_8480c"), "{said}");
+    let suite = "name = \"noted\"\nplacers = [\"heft\"]\n[[graph]]\npreset = \"cholesky(tiles=3,times=cvb(0.5),machines=2)\"\n\
+                 [[cluster]]\npreset = \"h100x8\"\n";
+    std::fs::write(folder.path().join("noted.toml"), suite).unwrap();
+    let run = placebench(folder.path(), &["run", "noted.toml", "--out", "r"]);
+    assert!(text(&run.stderr).contains("note: ") && text(&run.stderr).contains("class h100"), "{}", text(&run.stderr));
 }

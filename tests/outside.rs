@@ -204,7 +204,7 @@ fn an_option_that_would_say_nothing_is_refused() {
         (&["execute", "g.csv", "-c", "c.toml", "--executor", "simulate", "--kernel", "compute"][..], "--kernel is for"),
         (&["figure", "r", "--format", "svg", "--dpi", "99"], "--dpi is for --format png"),
         (&["figure", "r", "--format", "png", "--outlines"], "--outlines is for --format svg"),
-        (&["figure", "r", "--kind", "heat", "--cell", "g/heft/pct"], "--cell is for --kind gantt or executable"),
+        (&["figure", "r", "--kind", "heat", "--cell", "g/heft/pct"], "--cell is for --kind gantt, load or executable"),
         (
             &["place", "g.csv", "-c", "c.toml", "--instance-format", "parquet"],
             "--instance-format is for a placer's program",

@@ -54,6 +54,11 @@ pub trait Occupancy: Send + Sync {
     /// Number of parts. The first are the devices, by their ids.
     fn parts(&self) -> usize;
 
+    /// What a part beyond the devices is called: `the port out of 'gpu0'`.
+    fn name(&self, part: usize) -> String {
+        format!("part {part} of the network")
+    }
+
     /// Calls `take` with each part that an output keeps busy, however many devices it goes to, and for how long.
     fn output(&self, from: DeviceId, bytes: u64, take: &mut dyn FnMut(usize, Time)) {
         let _ = (from, bytes, take);
@@ -98,5 +103,11 @@ pub fn busy_times(placed: &PlacedGraph<'_>, occupancy: &dyn Occupancy) -> Vec<Ti
 /// # Complexity
 /// That of [`busy_times`].
 pub fn period(placed: &PlacedGraph<'_>, occupancy: &dyn Occupancy) -> Time {
-    busy_times(placed, occupancy).into_iter().fold(0.0, f64::max)
+    busiest(&busy_times(placed, occupancy)).1
+}
+
+/// The busiest part, the first of several, and how long it is busy.
+pub fn busiest(busy: &[Time]) -> (usize, Time) {
+    let parts = busy.iter().copied().enumerate();
+    parts.fold((0, 0.0), |most, part| if part.1 > most.1 { part } else { most })
 }

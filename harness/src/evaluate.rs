@@ -223,26 +223,6 @@ pub enum EvaluationError {
         /// The device's memory in bytes.
         memory_bytes: u64,
     },
-    /// Samples that follow each other need more memory than a device has, where the period is minimised under the rule `peak`.
-    #[error(
-        "device '{device}' holds {} when samples follow each other every {}, more than its memory of {}: the memory rule peak refuses \
-         that; use more devices or devices with more memory, or choose the rule unlimited",
-        excess_texts(*.bytes, *.memory_bytes).0,
-        time_text(*.period, .time_unit),
-        excess_texts(*.bytes, *.memory_bytes).1
-    )]
-    TooMuchInFlight {
-        /// The time between two samples.
-        period: Time,
-        /// The unit of `period`.
-        time_unit: String,
-        /// The first device that holds too much.
-        device: String,
-        /// The peak in bytes.
-        bytes: u64,
-        /// The device's memory in bytes.
-        memory_bytes: u64,
-    },
     /// The timeline breaks a rule.
     #[error(transparent)]
     Violation(Violation),
@@ -276,7 +256,7 @@ impl EvaluationError {
             Self::Place { error, .. } | Self::Execution(ExecutionError::Place(error)) => status_of(error),
             Self::NotPlaced { .. }
             | Self::Execution(ExecutionError::Stopped { .. } | ExecutionError::Interrupted { .. }) => Status::TimedOut,
-            Self::OutOfMemory { .. } | Self::TooMuchInFlight { .. } => Status::Infeasible,
+            Self::OutOfMemory { .. } => Status::Infeasible,
             Self::Execution(_) | Self::NoScheduler => Status::Error,
             Self::Placement(_) | Self::Violation(_) | Self::BelowBound { .. } => Status::Invalid,
         }
@@ -520,26 +500,6 @@ impl Evaluator<'_> {
 }
 
 impl Evaluation {
-    /// Whether what is in memory when samples follow each other fits, under the rule `peak`.
-    ///
-    /// # Errors
-    /// [`EvaluationError::TooMuchInFlight`].
-    pub fn check_in_flight(&self, instance: &Instance) -> Result<(), EvaluationError> {
-        let Some((memory, period)) = self.metrics.in_flight.as_ref().zip(self.metrics.period) else { return Ok(()) };
-        if instance.memory_rule() != MemoryRule::Peak {
-            return Ok(());
-        }
-        let cluster = instance.cluster();
-        for device in cluster.device_ids() {
-            let bytes = memory.peak_bytes(device);
-            if let Some(memory_bytes) = instance.peak_limit(device).filter(|&limit| bytes > limit) {
-                let (time_unit, device) = (instance.time_unit().to_owned(), cluster.device(device).name.clone());
-                return Err(EvaluationError::TooMuchInFlight { period, time_unit, device, bytes, memory_bytes });
-            }
-        }
-        Ok(())
-    }
-
     /// A row with the outcome filled in.
     pub fn row(&self, blank: Row) -> Row {
         let metrics = &self.metrics;
@@ -568,6 +528,7 @@ impl Evaluation {
             planned_makespan: self.decision.plan.as_ref().map(|plan| plan.makespan),
             repaired: self.decision.repaired,
             period: metrics.period,
+            bottleneck: metrics.bottleneck.clone(),
             in_flight_memory_bytes: metrics.in_flight.as_ref().map(MemoryUse::max_peak_bytes),
             traffic_bytes: Some(metrics.traffic_bytes),
             cut_bytes: Some(metrics.cut_bytes),

@@ -20,6 +20,7 @@ pub mod results;
 pub mod runner;
 pub mod shards;
 pub mod statistics;
+pub mod steady_state;
 pub mod suite;
 pub mod timeline;
 pub mod trace;

@@ -1,10 +1,11 @@
 //! What a validated timeline is worth: makespan, traffic, balance, memory.
 
-use placebench_algorithms::period::period;
-use placebench_datasets::{Kind, PlacedGraph, Time};
+use placebench_algorithms::period::{busiest, busy_times};
+use placebench_datasets::{DeviceId, Kind, PlacedGraph, Time};
 
 use crate::execute::simulate::NetworkModel;
 use crate::memory::MemoryUse;
+use crate::steady_state::SteadyState;
 use crate::timeline::Timeline;
 
 /// The numbers of one run alone. What it is compared with, such as a lower bound or the makespan on a single device, belongs
@@ -14,10 +15,13 @@ pub struct Metrics {
     /// When the last device finishes (L Eq. 2.1), in the instance's time unit.
     pub makespan: Time,
     /// The least time between two runs that follow each other through the same placement without end: how long one run keeps
-    /// its busiest device, or the busiest part of the network that transfers share, busy. In the instance's time unit;
-    /// `None` if the run was measured.
+    /// its busiest device, or the busiest part of the network that transfers share, busy, or longer where the memory rule asks
+    /// for that ([`SteadyState`]). In the instance's time unit; `None` if the run was measured.
     pub period: Option<Time>,
-    /// What is in memory when runs follow each other at the period; `None` if the run was measured.
+    /// What the period is due to: a device, a port or a link, or the memory of a device; `None` if the run was measured.
+    pub bottleneck: Option<String>,
+    /// What is in memory when runs follow each other at the period; `None` if the run was measured or the period
+    /// is 0.
     pub in_flight: Option<MemoryUse>,
     /// Bytes moved after send/receive insertion (L Eq. 2.2).
     pub traffic_bytes: u64,
@@ -103,11 +107,26 @@ impl Metrics {
         for op in graph.op_ids() {
             used[placed.device_of(op).index()] = true;
         }
-        let period = network.map(|network| period(placed, &*network.occupancy(cluster)));
+        let steady = network.map(|network| {
+            let occupancy = network.occupancy(cluster);
+            let busy = busy_times(placed, &*occupancy);
+            let (part, most) = busiest(&busy);
+            let steady = SteadyState::new(placed, timeline, most);
+            let device = |device: DeviceId| format!("'{}'", cluster.device(device).name);
+            let bottleneck = match steady.short_of_memory {
+                Some(full) => format!("the memory of {}", device(full)),
+                None if part < cluster.device_count() => device(DeviceId::new(part)),
+                None => occupancy.name(part),
+            };
+            (steady, bottleneck)
+        });
+        let (steady, bottleneck) = steady.unzip();
         Self {
             makespan,
-            period,
-            in_flight: period.map(|period| MemoryUse::in_flight(placed, timeline, period)),
+            period: steady.as_ref().map(|steady| steady.period),
+            bottleneck,
+            // At a period of 0 any number of samples is in flight.
+            in_flight: steady.filter(|steady| steady.period > 0.0).map(|steady| steady.memory),
             traffic_bytes: placed.traffic_bytes(),
             cut_bytes,
             transfers: placed.transfer_count() as u64,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use placebench_algorithms::period::{Goal, Occupancy, period};
 use placebench_algorithms::schedulers::{Pct, Static};
 use placebench_algorithms::{Algorithm, Decision, Judgement, Objective, PlaceError, Scheduler, StopToken};
-use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph, Time};
+use placebench_datasets::{Cluster, DeviceId, Instance, MemoryRule, PlacedGraph};
 
 use crate::execute::simulate::{NetworkModel, Simulator};
 use crate::execute::{ExecutionError, Executor, Order};
 use crate::memory::MemoryUse;
+use crate::steady_state::SteadyState;
 use crate::timeline::Timeline;
 
 /// A scheduler with its name in tables.
@@ -31,8 +32,8 @@ impl fmt::Debug for NamedScheduler {
 /// Simulates each decision under one network model with each of some schedulers, and takes the best. Under the memory rule `peak` the
 /// peaks of the run count: one that needs more than a device has is worse than any that fits.
 ///
-/// Where the period is minimised, nothing is simulated but under the rule `peak`: then what counts is what is in memory when samples
-/// follow each other at the period.
+/// Where the period is minimised, nothing is simulated but under the rule `peak`: then it is the least at which what is in flight
+/// fits ([`SteadyState`]).
 #[derive(Clone, Debug)]
 pub struct SimulatedObjective {
     network: &'static dyn NetworkModel,
@@ -76,12 +77,12 @@ impl Objective for SimulatedObjective {
         stop.check()?;
         let placed = PlacedGraph::new(instance, &decision.placement);
         let simulator = Simulator::new(self.network);
-        let period = match self.goal {
+        let busy = match self.goal {
             Goal::Makespan => None,
             Goal::Period => Some(period(&placed, &*self.network.occupancy(instance.cluster()))),
         };
-        if let Some(period) = period.filter(|_| instance.memory_rule() != MemoryRule::Peak) {
-            return Ok(Judgement::fits(period));
+        if let Some(busy) = busy.filter(|_| instance.memory_rule() != MemoryRule::Peak) {
+            return Ok(Judgement::fits(busy));
         }
         let mut best: Option<Judgement> = None;
         let mut failure = None;
@@ -93,8 +94,12 @@ impl Objective for SimulatedObjective {
             let order = Order { scheduler: &**scheduler, plan: decision.plan.as_ref() };
             match simulator.execute(&placed, order, stop) {
                 Ok(timeline) => {
-                    let excess_bytes = excess_bytes(&placed, &timeline, period);
-                    let value = period.unwrap_or(timeline.makespan());
+                    let excess_bytes = excess_bytes(&placed, &timeline);
+                    let value = match busy {
+                        None => timeline.makespan(),
+                        Some(busy) if excess_bytes > 0 => busy,
+                        Some(busy) => SteadyState::new(&placed, &timeline, busy).period,
+                    };
                     let judgement = Judgement { excess_bytes, value, scheduler: number };
                     if best.is_none_or(|best| judgement.compare(&best).is_lt()) {
                         best = Some(judgement);
@@ -121,8 +126,8 @@ impl Objective for SimulatedObjective {
     }
 }
 
-/// By how much the devices' peaks exceed what they may hold, added up: in one run or, with a period, in the steady state.
-fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline, period: Option<Time>) -> u64 {
+/// By how much the devices' peaks exceed what they may hold, added up.
+fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline) -> u64 {
     let (instance, cluster) = (placed.instance(), placed.instance().cluster());
     if instance.memory_rule() != MemoryRule::Peak {
         return 0;
@@ -135,13 +140,10 @@ fn excess_bytes(placed: &PlacedGraph<'_>, timeline: &Timeline, period: Option<Ti
     }
     let beyond =
         |device: DeviceId, bytes: u64| instance.peak_limit(device).map_or(0, |most| bytes.saturating_sub(most));
-    if period.is_none() && cluster.device_ids().zip(&demands).all(|(device, &bytes)| beyond(device, bytes) == 0) {
+    if cluster.device_ids().zip(&demands).all(|(device, &bytes)| beyond(device, bytes) == 0) {
         return 0;
     }
-    let memory = match period {
-        Some(period) => MemoryUse::in_flight(placed, timeline, period),
-        None => MemoryUse::new(placed, timeline),
-    };
+    let memory = MemoryUse::new(placed, timeline);
     let excess = cluster.device_ids().map(|device| beyond(device, memory.peak_bytes(device)));
     excess.fold(0, u64::saturating_add)
 }

@@ -18,6 +18,7 @@ mod schedulers;
 mod searches;
 mod simgrid;
 mod simulator;
+mod steady_state;
 mod support;
 mod tables;
 mod threads;

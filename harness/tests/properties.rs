@@ -35,7 +35,7 @@ fn run(instance: &Instance, placement: &Placement, network: &'static dyn Network
 }
 
 /// The same instance with other device memories.
-fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u64>) -> Instance {
+pub(crate) fn with_memory(instance: &Instance, memory_bytes: impl Fn(DeviceId) -> Option<u64>) -> Instance {
     let cluster = instance.cluster();
     let device = |id: DeviceId| Device { memory_bytes: memory_bytes(id), ..cluster.device(id).clone() };
     let limited = Cluster::new(cluster.device_ids().map(device).collect(), |from, to| cluster.link(from, to)).unwrap();

@@ -7,8 +7,8 @@ use placebench_harness::results::{Metric, Predictions, Row, Table as Results};
 use placebench_reports::export::TextTable;
 use placebench_reports::figure::{
     Bar, Curve, Drawing, Estimate, ExecutableOps, Figure, Gantt, GanttDevice, GanttRun, GroupedBars, HeatCell, HeatMap,
-    Histogram, MARGIN, Moved, NamedFigure, PerformanceProfile, Quantity, ScaleChoice, Shape, Step, Style, Sweep, Task,
-    TaskKind, Theme, Unit,
+    Histogram, Load, LoadedDevice, MARGIN, Moved, NamedFigure, PerformanceProfile, Quantity, ScaleChoice, Shape, Step,
+    Style, Sweep, Task, TaskKind, Theme, Unit,
 };
 use placebench_reports::{FigureKind, Sort};
 
@@ -107,12 +107,35 @@ fn all_figures() -> Vec<NamedFigure> {
         more(&format!("gantt-{devices}"), Box::new(gantt(devices)));
         more(&format!("gantt-measured-{devices}"), Box::new(measured_above_predicted(devices)));
         more(&format!("executable-{devices}"), Box::new(executable(devices)));
+        more(&format!("load-{devices}"), Box::new(load(devices)));
     }
     let sizes = |graph: usize| (0..200u64).map(|group| 1 + (group * group * (graph as u64 + 1)) % 3000).collect();
     let series = GRAPHS.iter().enumerate().map(|(index, name)| ((*name).to_owned(), sizes(index))).collect();
     let counted = Quantity::new("colocation groups", Unit::One);
     more("histogram", Box::new(Histogram { title: "Sizes".into(), counted, size: "ops in a group".into(), series }));
     figures
+}
+
+fn load(devices: usize) -> Load {
+    let device = |device: usize| LoadedDevice {
+        name: format!("accelerator{device}"),
+        ops: (0..4).map(|group| (device * 4 % 29 + group, 1.0 + 0.1 * group as f64)).collect(),
+        transfers: 0.2 * (device % 3) as f64,
+        held_bytes: 70 << 30,
+        memory_bytes: (device % 2 == 0).then_some(80 << 30),
+    };
+    Load {
+        title: "A model on a machine".into(),
+        unit: Unit::Seconds,
+        grouped_by: "layer".into(),
+        groups: (0..33).map(|group| format!("block_{group}")).collect(),
+        devices: (0..devices).map(device).collect(),
+        shared: (0..devices)
+            .map(|port| (format!("the port out of 'accelerator{port}'"), 3.0 / (port + 1) as f64))
+            .collect(),
+        period: 5.2,
+        bound: 4.6,
+    }
 }
 
 fn gantt(devices: usize) -> Gantt {

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use placebench::harness::results::{Metric, Table};
-use placebench::reports::figure::{Figure, NamedFigure, ScaleChoice, Style, Theme};
+use placebench::reports::figure::{Drawing, Figure, NamedFigure, ScaleChoice, Style, Theme};
 use placebench::reports::{FigureKind, Sort};
 use serde::Serialize;
 
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ORDER", default_value_t)]
     sort: Sort,
 
-    /// The cell that gantt and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler, and /executor
-    /// behind it where several execute it; may be given several times [default: the least makespan on the run's first graph].
+    /// The cell that gantt, load and executable show, as graph/placer/scheduler or graph@cluster/placer/scheduler, and /executor
+    /// behind it where several execute it; may be given several times [default: the best on the run's first graph].
     #[arg(long, value_name = "CELL")]
     cell: Vec<String>,
 
@@ -88,8 +88,9 @@ fn kinds() -> impl TypedValueParser<Value = FigureKind> {
     PossibleValuesParser::new(values).try_map(|name| name.parse::<FigureKind>())
 }
 
+/// A file format of figures.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// Vectors, with hover texts.
     Svg,
     /// Pixels.
@@ -98,6 +99,37 @@ enum Format {
     Pdf,
     /// A TikZ picture for \input: texts in the paper's own font.
     Tex,
+}
+
+impl Format {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
+            Self::Tex => "tex",
+        }
+    }
+
+    /// The format of a file with this name.
+    pub(super) fn of(path: &Path) -> anyhow::Result<Self> {
+        let extension = path.extension().unwrap_or_default();
+        let found = Self::value_variants().iter().find(|format| extension == format.extension());
+        found
+            .copied()
+            .with_context(|| format!("{}: a figure's name ends with .svg, .png, .pdf or .tex", path.display()))
+    }
+
+    /// What such a file holds.
+    pub(super) fn bytes(self, drawing: &Drawing, dpi: Option<u32>, outlined: bool) -> anyhow::Result<Vec<u8>> {
+        Ok(match self {
+            Self::Svg if outlined => drawing.outlined().to_svg().into_bytes(),
+            Self::Svg => drawing.to_svg().into_bytes(),
+            Self::Png => drawing.to_png(f64::from(dpi.unwrap_or(300)) / 72.0)?,
+            Self::Pdf => drawing.to_pdf(),
+            Self::Tex => drawing.to_tex()?.into_bytes(),
+        })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -154,7 +186,7 @@ struct LeftOut {
 }
 
 pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
-    let of_cells = [FigureKind::Gantt, FigureKind::Executable];
+    let of_cells = [FigureKind::Gantt, FigureKind::Load, FigureKind::Executable];
     for (option, given, needs) in [
         ("--dpi", args.dpi.is_some(), (!args.format.contains(&Format::Png)).then_some("--format png")),
         ("--outlines", args.outlines, (!args.format.contains(&Format::Svg)).then_some("--format svg")),
@@ -162,7 +194,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
             "--cell",
             !args.cell.is_empty(),
             (!args.kind.is_empty() && !of_cells.iter().any(|kind| args.kind.contains(kind)))
-                .then_some("--kind gantt or executable"),
+                .then_some("--kind gantt, load or executable"),
         ),
     ] {
         if let Some(needs) = needs.filter(|_| given) {
@@ -239,18 +271,9 @@ fn write_figure(
         write_file(&path, |out| out.write_all(bytes))
     };
     write("csv", drawing.table().to_csv_with(args.csv.texts()).as_bytes())?;
-    if args.format.contains(&Format::Svg) {
-        let svg = if args.outlines { drawing.outlined().to_svg() } else { drawing.to_svg() };
-        write("svg", svg.as_bytes())?;
-    }
-    if args.format.contains(&Format::Png) {
-        write("png", &drawing.to_png(f64::from(args.dpi.unwrap_or(300)) / 72.0).with_context(|| name.to_owned())?)?;
-    }
-    if args.format.contains(&Format::Pdf) {
-        write("pdf", &drawing.to_pdf())?;
-    }
-    if args.format.contains(&Format::Tex) {
-        write("tex", drawing.to_tex().with_context(|| name.to_owned())?.as_bytes())?;
+    for format in once(&args.format) {
+        let bytes = format.bytes(&drawing, args.dpi, args.outlines).with_context(|| name.to_owned())?;
+        write(format.extension(), &bytes)?;
     }
     Ok(files)
 }

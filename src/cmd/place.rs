@@ -25,8 +25,9 @@ use placebench::harness::results::{Row, Status, Table, save_table};
 use serde::Serialize;
 
 use super::csv::CsvArgs;
+use super::figure::Format;
 use crate::interrupt::{INTERRUPTED, stop_on_ctrl_c};
-use crate::output::{Form, check_outputs, check_table, shown};
+use crate::output::{Form, check_outputs, check_table, complain, shown};
 use asked::Asked;
 use describe::describe;
 use files::write_files;
@@ -118,6 +119,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
 
+    /// Draws what each device does when or, with --objective period, how long one sample keeps each device and the network
+    /// busy: .svg, .png, .pdf or .tex.
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+
     #[command(flatten)]
     csv: CsvArgs,
 
@@ -164,6 +170,9 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     }
     let limit = time_limit(args, executing.executor)?;
     let (asked, problem) = Asked::of(args)?;
+    if let Some(note) = problem.note() {
+        complain(&format!("note: {note}"));
+    }
     if let Some(folder) = &args.write_instance {
         let request = PlacerRequest {
             seed: args.seed,
@@ -202,10 +211,16 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
         Err(error) if error.is_stop() && !is_late => return Ok(ExitCode::from(INTERRUPTED)),
         Err(error) => return Err(refusal(error, limit)),
     };
-    write_files(args, &evaluation.timeline, &PlacedGraph::new(prepared.instance(), &evaluation.decision.placement))?;
-    let written = [&args.write_instance, &args.placement, &args.timeline, &args.trace].map(Option::as_deref);
+    write_files(
+        args,
+        &row,
+        &evaluation.timeline,
+        &PlacedGraph::new(prepared.instance(), &evaluation.decision.placement),
+    )?;
+    let written =
+        [&args.write_instance, &args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
     let files = written.into_iter().chain([executing.table]).flatten().map(shown).collect();
-    let text = || describe(&row, &evaluation, numberings.as_ref());
+    let text = || describe(&row, &evaluation, asked.searches(), numberings.as_ref());
     form.print(&Printed { row: &row, numberings: numberings.as_ref(), files }, text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -221,7 +236,10 @@ fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
         );
     }
     args.csv.check(args.timeline.is_some() || args.placement.is_some() || table.is_some())?;
-    let written = [&args.placement, &args.timeline, &args.trace].map(Option::as_deref);
+    if let Some(path) = &args.figure {
+        Format::of(path)?;
+    }
+    let written = [&args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
     let words = args.placer_command.as_deref().and_then(shlex::split).unwrap_or_default();
     // A folder among the words, such as '.', may well be where the answer goes.
     let of_command = words.iter().map(String::as_str).filter(|word| Path::new(word).is_file());

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use placebench_algorithms::StopToken;
 use placebench_algorithms::fairness::{Assumption, broken_assumptions};
-use placebench_algorithms::period::Goal;
 use placebench_datasets::{Instance, Renumbered, Time};
 
 use super::cell::{CellRequest, failed};
@@ -149,8 +148,7 @@ impl Prepared {
         let found = match placed {
             Ok(placed) => {
                 let objective = request.objective();
-                let found = evaluator.execute(placed, request.scheduler_of(&objective, placed), executor);
-                found.and_then(|found| self.judged(request, found))
+                evaluator.execute(placed, request.scheduler_of(&objective, placed), executor)
             }
             Err(error) => Err(error.clone()),
         };
@@ -190,23 +188,12 @@ impl Prepared {
         .into_iter();
         let answer = |(request, placed): (&CellRequest<'_>, &PlacedOrNot<'_>)| {
             let found = match placed {
-                Ok(_) => {
-                    let found = found.next().unwrap_or(Err(ExecutionError::NotOnline.into()));
-                    found.and_then(|found| self.judged(request, found))
-                }
+                Ok(_) => found.next().unwrap_or(Err(ExecutionError::NotOnline.into())),
                 Err(error) => Err(error.clone()),
             };
             self.answered(request, Some(placed), found)
         };
         requests.iter().zip(&placed).map(answer).collect()
-    }
-
-    /// The evaluation, if what is minimised does not refuse it.
-    fn judged(&self, request: &CellRequest<'_>, found: Evaluation) -> Result<Evaluation, EvaluationError> {
-        if request.goal == Goal::Period {
-            found.check_in_flight(&self.instance)?;
-        }
-        Ok(found)
     }
 
     fn executor(&self, request: &CellRequest<'_>) -> Result<Box<dyn Executor>, EvaluationError> {

@@ -201,8 +201,12 @@ macro_rules! columns {
             /// The largest lower bound on the period.
             #[serde(default)]
             period_bound: Option<f64> = Time, "lower bound of the period";
+            /// What the period is due to: a device, what transfers share under the network model, or the memory of a device,
+            /// where what is in flight fits at no shorter period. Empty if measured.
+            #[serde(default)]
+            bottleneck: Option<String> = Text, "bottleneck";
             /// Largest memory of a device when samples follow each other at the period, each as in the run: resident memory once,
-            /// and a tensor once for each sample in flight between its producer and its last consumer. Empty if measured.
+            /// and a tensor once for each sample in flight between its producer and its last consumer. Empty if measured, or if the period is 0.
             #[serde(default)]
             in_flight_memory_bytes: Option<u64> = Bytes, "memory in flight", metric(InFlightMemoryBytes, "in_flight", Less);
             /// The makespan that the placer planned, if it made a schedule.

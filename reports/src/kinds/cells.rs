@@ -11,12 +11,12 @@ use placebench_datasets::{DataflowGraph, Instance, PlacedGraph};
 use placebench_harness::problem::ProblemError;
 use placebench_harness::request::CHOSEN;
 use placebench_harness::results::grid::GridError;
-use placebench_harness::results::{CELL, CellKey, Metric, Table, cell_keys};
+use placebench_harness::results::{CELL, CellKey, Table, cell_keys};
 use placebench_harness::runner::{FolderError, MeasuredCell, read_suite, replay_within};
 use placebench_harness::suite::{Cell, PlacerEntry, PlanError, RunPlan, Suite};
 use polars::prelude::*;
 
-use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt};
+use crate::figure::{NamedFigure, colocation_histogram, executable_ops, gantt, load};
 
 /// Why figures that need a run's graphs cannot be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +106,22 @@ pub(super) fn gantt_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, St
     Ok(Some(NamedFigure { name, caption, figure }))
 }
 
+/// How long one sample keeps each device and the network busy, in a simulation.
+pub(super) fn load_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
+    if cell.is_measured() {
+        return Ok(None);
+    }
+    let replayed = replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?;
+    let title = cell.title(replayed.decision.scheduler.as_deref());
+    let caption = format!(
+        "How long one sample keeps each device and the network busy: {title}. At the right the memory in flight."
+    );
+    let placed = PlacedGraph::new(&cell.instance, &replayed.decision.placement);
+    let network = cell.plan.request(cell.cell).network;
+    let figure = load(&placed, &replayed.timeline, network, cell.instance.time_unit(), title);
+    Ok(Some(NamedFigure { name: cell.file("load"), caption, figure: Box::new(figure) }))
+}
+
 /// How many ops each device could choose from, in a simulation.
 pub(super) fn executable_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure>, String> {
     let replayed = replay_within(cell.plan, cell.cell, &cell.instance, PATIENCE)?;
@@ -118,7 +134,7 @@ pub(super) fn executable_figure(cell: &CellRun<'_>) -> Result<Option<NamedFigure
 /// How long a cell that is run again may take.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// The figures of cells of a run, by name; without names, of the cell of least makespan on the first graph, unless the
+/// The figures of cells of a run, by name; without names, of the best cell on the first graph, unless the
 /// folder keeps too little of it. A program that places is started only if its cell is named.
 pub(super) fn of_cells(
     run: &Path,
@@ -169,18 +185,17 @@ pub(super) fn colocation(run: &Path) -> Result<Vec<NamedFigure>, CellsError> {
     }])
 }
 
-/// The cell of the least makespan on the first graph with a result, among placers that are no programs.
-fn best_cell(plan: &RunPlan, table: &Table) -> PolarsResult<Option<Cell>> {
+/// The best cell on the first graph with a result, by what the run was placed for, among placers that are no programs.
+fn best_cell(plan: &RunPlan, table: &Table) -> Result<Option<Cell>, CellsError> {
+    let goal = table.goal()?;
     let best_first = SortMultipleOptions::default().with_maintain_order(true);
     // The first part with a result has the first graph.
     let mut sorted = DataFrame::empty();
     for part in table.parts() {
-        let results = part.lazy()?.with_column(Metric::Makespan.expr()).filter(col("makespan").is_not_null());
+        let results = part.lazy()?.with_column(goal.expr().alias(VALUE)).filter(col(VALUE).is_not_null());
         let first = results.filter(col("graph").eq(col("graph").first()));
-        sorted = first
-            .select([&CELL.map(col)[..], &[col("makespan")]].concat())
-            .sort(["makespan"], best_first.clone())
-            .collect()?;
+        sorted =
+            first.select([&CELL.map(col)[..], &[col(VALUE)]].concat()).sort([VALUE], best_first.clone()).collect()?;
         if sorted.height() > 0 {
             break;
         }
@@ -193,6 +208,9 @@ fn best_cell(plan: &RunPlan, table: &Table) -> PolarsResult<Option<Cell>> {
     let best = cell_keys(&sorted)?.into_iter().find(|key| !programs.contains(&key.placer.as_str()));
     Ok(plan.cells.iter().copied().find(|&cell| Some(plan.key(cell)) == best))
 }
+
+/// The column by which cells are sorted.
+const VALUE: &str = "value of the cell";
 
 /// The first repetition of the cell with a name.
 fn find_cell(plan: &RunPlan, wanted: &str) -> Result<Cell, CellsError> {

@@ -7,7 +7,6 @@ mod cells;
 mod compare;
 mod predicted;
 mod series;
-mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +22,7 @@ pub use cells::CellsError;
 
 use crate::figure::{NamedFigure, Noted};
 use crate::scores::{Scores, Sort};
-use cells::{CellFigure, colocation, executable_figure, gantt_figure, of_cells};
+use cells::{CellFigure, colocation, executable_figure, gantt_figure, load_figure, of_cells};
 
 /// A kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -47,6 +46,8 @@ pub enum FigureKind {
     Sweep,
     /// What each device does when.
     Gantt,
+    /// See [`Load`](crate::figure::Load).
+    Load,
     /// Executable ops on each device over its decisions.
     Executable,
     /// Sizes of colocation groups.
@@ -86,18 +87,19 @@ enum Draw {
     Graphs(fn(&Path) -> Result<Vec<NamedFigure>, CellsError>),
 }
 
-const A_CELL: &str = "it needs a cell that is ok and has the metric";
+const A_CELL: &str = "it needs a cell that is ok and has the metric, and for ratios a best above 0";
+const A_SIMULATED_CELL: &str = "it needs a cell that is ok and was simulated";
 const A_CHOICE: &str = "placers that decide online leave devices nothing to choose; name another --cell";
 const FAMILY: &str = "it needs a graph on clusters of one family, such as gtx1080x2 and gtx1080x4";
 const GROUPS: &str = "none of its graphs has colocation groups";
-const INSTANCES: &str = "it needs at least two placers and two graphs or clusters";
+const INSTANCES: &str = "it needs at least two placers and two graphs or clusters, whose best is above 0";
 const CLUSTERS: &str = "it needs a graph on several clusters";
 const MEASURED: &str = "it needs cells of an executor that measures, such as threads";
 const PARAMETER: &str =
     "it needs a placer with several values of a parameter, such as scoring(alpha=1) and scoring(alpha=2)";
 
 /// All kinds, in the order of the enum. A new kind is one file that draws it, and a line here.
-static KINDS: [About; 12] = {
+static KINDS: [About; 13] = {
     use Draw::{Cell, Graphs, Rows};
     use FigureKind as Kind;
     use InReport::{Folded, Never, Open};
@@ -170,6 +172,14 @@ static KINDS: [About; 12] = {
             "Against a placer's parameter",
         ),
         about(Kind::Gantt, "gantt", Never, Cell(gantt_figure), A_CELL, "What each device does when, in one cell"),
+        about(
+            Kind::Load,
+            "load",
+            Never,
+            Cell(load_figure),
+            A_SIMULATED_CELL,
+            "How long one sample keeps each device and the network busy, in one cell",
+        ),
         about(
             Kind::Executable,
             "executable",

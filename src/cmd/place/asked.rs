@@ -41,6 +41,12 @@ impl Asked {
         }
     }
 
+    /// Whether the placer minimises anything.
+    pub(super) fn searches(&self) -> bool {
+        let placer = &self.placer.placer;
+        placer.needs_objective() || placer.uses_objective()
+    }
+
     fn alone(args: &Args) -> anyhow::Result<(Self, Problem)> {
         // A wrong name is reported before a large graph is read.
         let placer = NamedPlacer::of(args)?;

@@ -1,5 +1,7 @@
 //! What a placement is worth, a line for each figure.
 
+use placebench::algorithms::Named;
+use placebench::algorithms::period::Goal;
 use placebench::base::significant::{bytes_text, significant, time_text};
 use placebench::harness::evaluate::Evaluation;
 use placebench::harness::measurement::Measurement;
@@ -8,12 +10,19 @@ use placebench::harness::results::Row;
 use super::numberings::Numberings;
 
 /// The lines of a terminal.
-pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&Numberings>) -> String {
+/// `searches` says whether the placer minimises anything.
+pub(super) fn describe(row: &Row, evaluation: &Evaluation, searches: bool, numberings: Option<&Numberings>) -> String {
     let (metrics, unit) = (&evaluation.metrics, row.time_unit.as_str());
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     let bound = time_text(row.lower_bound.unwrap_or_default(), unit);
     let (peak, rule) = (bytes_text(metrics.peak_memory_bytes as f64), row.memory.as_deref().unwrap_or_default());
+    let in_flight = metrics.in_flight.as_ref().map(|memory| {
+        format!(
+            "{} on one device when samples follow each other at the period",
+            bytes_text(memory.max_peak_bytes() as f64)
+        )
+    });
     let scheduler = match &row.chosen_scheduler {
         Some(chosen) => format!("{chosen}, which {} chose,", row.placer),
         None => row.scheduler.clone(),
@@ -31,6 +40,7 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&N
             format!("{} to the lower bound {bound} ({})", number(row.gap), row.bound.as_deref().unwrap_or_default()),
         ),
         ("period", period(row)),
+        ("objective", objective(row, searches)),
         ("speedup", format!("{} over single_device", number(row.speedup))),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
@@ -41,7 +51,8 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, numberings: Option<&N
     let numbered = numberings.map(|numberings| ("numberings", numberings.text(unit)));
     let measurement = evaluation.timeline.measurement();
     let measured = measurement.map(|measurement| describe_measurement(measurement, evaluation, unit));
-    let lines = lines.into_iter().chain(numbered).chain(measured.into_iter().flatten());
+    let in_flight = in_flight.map(|text| ("in flight", text));
+    let lines = lines.into_iter().chain(in_flight).chain(numbered).chain(measured.into_iter().flatten());
     lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect()
 }
 
@@ -55,7 +66,17 @@ fn period(row: &Row) -> String {
         true => format!(" ({} samples a second)", significant(1.0 / period)),
         false => String::new(),
     };
-    format!("{text} from sample to sample{samples}, {ratio} times the lower bound {least}")
+    let due = row.bottleneck.as_ref().map(|part| format!(", due to {part}")).unwrap_or_default();
+    format!("{text} from sample to sample{samples}{due}; {ratio} times the lower bound {least}")
+}
+
+/// What was to be minimised, and whether the placer heeds it.
+fn objective(row: &Row, searches: bool) -> String {
+    let goal = row.objective.as_deref().unwrap_or(Goal::Makespan.name());
+    match searches {
+        true => goal.to_owned(),
+        false => format!("{goal}, which {} does not heed: it is no search", row.placer),
+    }
 }
 
 /// How a run was measured, and what was predicted for it.

@@ -1,20 +1,24 @@
-//! A placement and its timeline as files.
+//! A placement, its timeline and a picture as files.
 
 use std::io::Write;
 use std::path::Path;
 
+use placebench::algorithms::Named;
+use placebench::algorithms::period::Goal;
 use placebench::datasets::PlacedGraph;
 use placebench::harness::execute::simulate::simulate;
 use placebench::harness::execute::{Replay, order_of};
-use placebench::harness::results::CsvTexts;
+use placebench::harness::results::{CsvTexts, Row};
 use placebench::harness::timeline::Timeline;
 use placebench::harness::trace::{write_chrome_trace, write_chrome_traces};
+use placebench::reports::figure::{Figure, Style, gantt, load};
 
 use super::Args;
+use crate::cmd::figure::Format;
 use crate::output::write_file;
 
-/// Writes the files that the arguments name: placement, timeline, trace.
-pub(super) fn write_files(args: &Args, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
+/// Writes the files that the arguments name: placement, timeline, trace, figure.
+pub(super) fn write_files(args: &Args, row: &Row, timeline: &Timeline, placed: &PlacedGraph<'_>) -> anyhow::Result<()> {
     if let Some(path) = &args.placement {
         write_file(path, |out| write_placement(out, placed, args.csv.texts()))?;
     }
@@ -24,7 +28,23 @@ pub(super) fn write_files(args: &Args, timeline: &Timeline, placed: &PlacedGraph
     if let Some(path) = &args.trace {
         write_trace(path, args, timeline, placed)?;
     }
+    if let Some(path) = &args.figure {
+        let drawing = picture(args, row, timeline, placed).draw(&Style::double_column());
+        let bytes = Format::of(path)?.bytes(&drawing, None, false)?;
+        write_file(path, |out| out.write_all(&bytes))?;
+    }
     Ok(())
+}
+
+/// What says most of a placement: the load of the devices if samples follow each other, or else what each does when.
+fn picture(args: &Args, row: &Row, timeline: &Timeline, placed: &PlacedGraph<'_>) -> Box<dyn Figure> {
+    let Row { graph, cluster, placer, time_unit, .. } = row;
+    let scheduler = row.chosen_scheduler.as_ref().unwrap_or(&row.scheduler);
+    let title = format!("{graph} on {cluster}, placed by {placer}, scheduled by {scheduler}, {}", row.network);
+    match row.objective.as_deref() == Some(Goal::Period.name()) && timeline.measurement().is_none() {
+        true => Box::new(load(placed, timeline, args.network, time_unit, title)),
+        false => Box::new(gantt(placed, &[("", timeline)], time_unit, title)),
+    }
 }
 
 /// Writes the timeline for a trace viewer; a measured one above what was predicted for its order.

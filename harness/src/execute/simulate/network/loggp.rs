@@ -64,7 +64,7 @@ impl NetworkModel for LogGp {
     /// A message keeps both interfaces busy for bytes / rate.
     fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
         let time = |from, to, bytes| bytes as f64 / cluster.link(from, to).rate;
-        Box::new(BusyPorts { devices: cluster.device_count(), time })
+        Box::new(BusyPorts { cluster, time })
     }
 }
 

@@ -43,20 +43,27 @@ impl Occupancy for Nothing {
 }
 
 /// A transfer keeps its sender's port out and its receiver's port in busy, for as long as `time` says.
-pub(super) struct BusyPorts<F> {
-    pub(super) devices: usize,
+pub(super) struct BusyPorts<'a, F> {
+    pub(super) cluster: &'a Cluster,
     pub(super) time: F,
 }
 
-impl<F: Fn(DeviceId, DeviceId, u64) -> Time + Send + Sync> Occupancy for BusyPorts<F> {
+impl<F: Fn(DeviceId, DeviceId, u64) -> Time + Send + Sync> Occupancy for BusyPorts<'_, F> {
     fn parts(&self) -> usize {
-        3 * self.devices
+        3 * self.cluster.device_count()
+    }
+
+    fn name(&self, part: usize) -> String {
+        let devices = self.cluster.device_count();
+        let port = if part / devices == 1 { "out of" } else { "into" };
+        format!("the port {port} '{}'", self.cluster.devices()[part % devices].name)
     }
 
     fn transfer(&self, from: DeviceId, to: DeviceId, bytes: u64, take: &mut dyn FnMut(usize, Time)) {
         let time = (self.time)(from, to, bytes);
-        take(self.devices + from.index(), time);
-        take(2 * self.devices + to.index(), time);
+        let devices = self.cluster.device_count();
+        take(devices + from.index(), time);
+        take(2 * devices + to.index(), time);
     }
 }
 

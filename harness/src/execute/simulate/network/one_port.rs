@@ -51,7 +51,7 @@ impl NetworkModel for OnePort {
     /// A transfer holds both ports for latency + bytes / rate.
     fn occupancy<'a>(&self, cluster: &'a Cluster) -> Box<dyn Occupancy + 'a> {
         let time = |from, to, bytes| cluster.transfer_time(bytes, from, to);
-        Box::new(BusyPorts { devices: cluster.device_count(), time })
+        Box::new(BusyPorts { cluster, time })
     }
 }
 

@@ -75,6 +75,10 @@ impl Occupancy for BusyLinks<'_> {
         self.devices + self.links.count()
     }
 
+    fn name(&self, part: usize) -> String {
+        self.links.name(part - self.devices).to_owned()
+    }
+
     fn transfer(&self, from: DeviceId, to: DeviceId, bytes: u64, take: &mut dyn FnMut(usize, Time)) {
         for &link in self.links.route(from, to) {
             take(self.devices + link as usize, bytes as f64 / self.links.capacity(link as usize));
