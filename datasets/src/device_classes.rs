@@ -146,24 +146,115 @@ fn given_times(graph: &DataflowGraph, cluster: &Cluster, device: DeviceId) -> Op
     Some(graph.op_ids().map(time).collect())
 }
 
-/// Whether ops of a type are what matrix units do: products of matrices and convolutions, by the names that TensorFlow, JAX,
-/// PyTorch and ONNX have for them.
+/// Whether ops of a type are what matrix units do: products of matrices, convolutions, attention and recurrent cells, by the
+/// names that TensorFlow, JAX, PyTorch, ONNX and the generator have for them. A namespace (`aten::`), an overload
+/// (`.default`), capitals and `_` make no difference. Convolutions of single channels (`DepthwiseConv2d`) are none: they move
+/// more than they compute.
 pub fn is_matrix_op(op_type: &str) -> bool {
-    const NAMES: [&str; 13] = [
-        "dot_general",
-        "conv_general_dilated",
-        "Gemm",
-        "Einsum",
-        "addmm",
+    const NAMES: [&str; 21] = [
         "mm",
         "bmm",
+        "addmm",
+        "addbmm",
         "baddbmm",
         "linear",
-        "convolution",
-        "convolution_backward",
-        "scaled_dot_product_attention",
-        "XlaDotV2",
+        "dense",
+        "syrk",
+        "trsm",
+        "lstm",
+        "gru",
+        "cell",
+        "xladotv2",
+        // Of the generator's families.
+        "project",
+        "projection",
+        "scores",
+        "context",
+        "expand",
+        "forward",
+        "backward",
+        "sgemm",
     ];
-    const STARTS: [&str; 7] = ["MatMul", "BatchMatMul", "Conv2D", "Conv3D", "Conv1D", "ConvTranspose", "FusedMatMul"];
-    NAMES.contains(&op_type) || op_type == "Conv" || STARTS.iter().any(|start| op_type.starts_with(start))
+    const PARTS: [&str; 7] = ["matmul", "gemm", "einsum", "dotgeneral", "raggeddot", "attention", "attend"];
+    let name = op_type.rsplit("::").next().unwrap_or_default();
+    let name = name.strip_prefix("aten.").unwrap_or(name);
+    let name = name.split('.').next().unwrap_or_default();
+    let name: String = name.chars().filter(|&character| character != '_').collect::<String>().to_lowercase();
+    let bare = ["fused", "qlinear", "quantized"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    let is_convolution = bare.starts_with("conv") && !bare.starts_with("convert");
+    is_convolution || NAMES.contains(&bare) || PARTS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_multiplies_matrices_is_known_by_the_names_of_all_frameworks() {
+        for op_type in [
+            "MatMul",
+            "BatchMatMulV2",
+            "dot_general",
+            "conv_general_dilated",
+            "Conv",
+            "Conv2DBackpropFilter",
+            "_FusedConv2D",
+            "_FusedMatMul",
+            "aten::mm",
+            "aten.mm.default",
+            "aten::addmm",
+            "aten::linear",
+            "aten::conv2d",
+            "aten.convolution.default",
+            "aten::_scaled_dot_product_flash_attention",
+            "Gemm",
+            "GEMM",
+            "Einsum",
+            "XlaEinsum",
+            "XlaDotV2",
+            "QLinearMatMul",
+            "QLinearConv",
+            "ConvTranspose",
+            "Attention",
+            "fused_attend",
+            "fused_attend_grouped_backward",
+            "ragged_dot",
+            "LSTM",
+            "SYRK",
+            "TRSM",
+            "Cell",
+            "Project",
+            "Projection",
+            "Scores",
+            "Context",
+            "Expand",
+            "Forward",
+            "Backward",
+            "linear",
+        ] {
+            assert!(is_matrix_op(op_type), "{op_type}");
+        }
+        for op_type in [
+            "Add",
+            "add",
+            "Softmax",
+            "convert_element_type",
+            "Const",
+            "Convert",
+            "DepthwiseConv2dNative",
+            "ReLU",
+            "aten::add.Tensor",
+            "fused_adam",
+            "fused_gelu",
+            "Norm",
+            "reduce_sum",
+            "mul",
+            "aten.mul.Tensor",
+            "gather",
+            "POTRF",
+            "",
+        ] {
+            assert!(!is_matrix_op(op_type), "{op_type}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use petgraph::algo::connected_components;
 use serde::Serialize;
 
-use crate::{Cluster, DataflowGraph, DeviceClass, DeviceClasses, KindSet, OpId, Time};
+use crate::{Cluster, DataflowGraph, DeviceClass, DeviceClasses, KindSet, OpId, Time, is_matrix_op};
 
 /// Size, shape and costs of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,6 +53,12 @@ pub struct Properties {
     pub total_tensor_bytes: u128,
     /// Resident memory of all ops, in bytes.
     pub total_memory_bytes: u128,
+    /// Ops that matrix units do where a device has them; see [`crate::is_matrix_op`].
+    pub matrix_ops: usize,
+    /// Bytes that all ops read and write; none if the graph does not say.
+    pub total_bytes_moved: Option<f64>,
+    /// The classes of devices that it has measured times for.
+    pub measured_classes: Vec<String>,
     /// Cost of the costliest path, in operations; transfers cost nothing.
     pub critical_path_ops: f64,
     /// Total cost / cost of the costliest path: the speedup on any number of equal devices is at most this. None if
@@ -111,6 +117,11 @@ impl Properties {
                 .map(|tensor| u128::from(graph.tensor_bytes(tensor)))
                 .sum(),
             total_memory_bytes: graph.op_ids().map(|op| u128::from(graph.memory_bytes(op))).sum(),
+            matrix_ops: matrix_ops(graph),
+            total_bytes_moved: graph
+                .has_bytes_moved()
+                .then(|| graph.op_ids().filter_map(|op| graph.bytes_moved(op)).sum()),
+            measured_classes: graph.measured_times().iter().map(|times| times.class().to_owned()).collect(),
             critical_path_ops,
             parallelism: (critical_path_ops > 0.0).then(|| total_ops / critical_path_ops),
             ccr: cluster.and_then(|cluster| ccr(graph, cluster)),
@@ -176,6 +187,12 @@ fn levels(graph: &DataflowGraph) -> (usize, usize) {
     (widths.len(), widths.into_iter().max().unwrap_or(0))
 }
 
+fn matrix_ops(graph: &DataflowGraph) -> usize {
+    let Some(types) = graph.op_types() else { return 0 };
+    let is_matrix: Vec<bool> = types.labels().iter().map(|label| is_matrix_op(label)).collect();
+    graph.op_ids().filter(|op| types.number(op.index()).is_some_and(|label| is_matrix[label])).count()
+}
+
 fn critical_path_ops(graph: &DataflowGraph) -> f64 {
     let mut finish = vec![0.0f64; graph.op_count()];
     for op in graph.topological_order() {
@@ -225,9 +242,15 @@ impl fmt::Display for Properties {
             &list(self.group_sizes.iter().map(|(size, count)| format!("{size} × {count}")).collect()),
         )?;
         line("kinds", &list(self.kinds.iter().map(|(kinds, count)| format!("{kinds}: {count}")).collect()))?;
+        line("for matrix units", &format!("{} ops", self.matrix_ops))?;
+        line("measured on", &list(self.measured_classes.clone()))?;
         line("total cost", &format!("{} operations", significant(self.total_ops)))?;
         line("tensor sizes", &format!("{} bytes", self.total_tensor_bytes))?;
         line("resident memory", &format!("{} bytes", self.total_memory_bytes))?;
+        line(
+            "bytes moved",
+            &self.total_bytes_moved.map_or_else(|| "-".to_owned(), |bytes| format!("{} bytes", significant(bytes))),
+        )?;
         line("critical path", &format!("{} operations", significant(self.critical_path_ops)))?;
         line("parallelism", &ratio(self.parallelism))?;
         self.ccr.map_or(Ok(()), |ccr| line("CCR", &significant(ccr)))
@@ -300,6 +323,9 @@ mod tests {
             total_ops: 28.0,
             total_tensor_bytes: 10 + 20 + 5 * 40,
             total_memory_bytes: 600,
+            matrix_ops: 0,
+            total_bytes_moved: None,
+            measured_classes: Vec::new(),
             // 0, 2, 3, 4.
             critical_path_ops: 14.0,
             parallelism: Some(2.0),

@@ -89,6 +89,9 @@ fn a_line_of_devices_names_their_class_and_what_limits_ops_on_them() {
     let cluster = of_line(keys).unwrap();
     assert_eq!((cluster.class(D1), cluster.device(D1).speed), ("h100", 33.5e12));
     assert_eq!(cluster.roofline(D1), Roofline { matrix_speed: Some(5e14), memory_bandwidth: Some(1.6e12) });
+    // As data sheets write it.
+    let written = of_line(&keys.replace("1000 TFLOPS", "1000 TFLOP/s").replace("3.2 TB/s", "25.6 Tb/s")).unwrap();
+    assert_eq!(written.roofline(D1), cluster.roofline(D1));
     let plain = of_line("").unwrap();
     assert_eq!((plain.class(D0), plain.roofline(D0)), ("gpu", Roofline::NONE));
     assert!(cluster.first_devices(1).is_ok_and(|first| first.class(D0) == "h100" && first.is_in_seconds()));
@@ -109,8 +112,8 @@ fn classes_and_limits_that_cannot_be_are_refused() {
             "reached = 1.5",
             "c.toml:6: reached is 1.5: it is the share of the peak that ops reach: a number above 0 and at most 1",
         ),
-        ("memory_bandwidth = 0", "c.toml:6: it is 0: it must be a finite number > 0"),
-        ("matrix_speed = -1", "c.toml:6: it is -1: it must be a finite number > 0"),
+        ("memory_bandwidth = 0", "c.toml:6: memory_bandwidth is 0: it must be a finite number > 0"),
+        ("matrix_speed = -1", "c.toml:6: matrix_speed is -1: it must be a finite number > 0"),
     ] {
         assert_eq!(of_line(keys).unwrap_err(), expected);
     }
@@ -428,6 +431,10 @@ fn a_torus_links_each_device_with_the_next_of_each_dimension_once() {
         wired("[[topology.torus]]\nof = \"t\"\nshape = [3, 3]\nrate = 1\n").unwrap_err(),
         "c.toml:9: a torus of 3 x 3 has not 8 members: write a size for each dimension"
     );
+    assert_eq!(
+        wired("[[topology.torus]]\nof = \"t\"\nshape = []\nrate = 1\n").unwrap_err(),
+        "c.toml:9: a torus without dimensions: write a size for each dimension"
+    );
 }
 
 #[test]
@@ -444,6 +451,15 @@ fn links_that_are_spread_connect_equal_parts() {
         wired(&three).unwrap_err(),
         "c.toml:14: 8 and 3 do not go into each other evenly: leave out 'spread', or name equal parts"
     );
+    assert_eq!(
+        wired(&spread("t")).unwrap_err(),
+        "c.toml:14: 'spread' is about two groups, and this is one: leave out 'spread': each two of the group have a link then"
+    );
+    // A name more or less is no pair.
+    for (names, count) in [(r#"["t", "s", "s"]"#, 3), (r#"["t"]"#, 1)] {
+        let error = wired(&switches.replace(r#"["s", "s"]"#, names)).unwrap_err();
+        assert!(error.contains(&format!("'between' takes two names, and here are {count}")), "{error}");
+    }
     let none = switches.replace("count = 2", "count = 0");
     assert_eq!(wired(&none).unwrap_err(), "c.toml:9: 0 switches named 's': a cluster has 1 to 10000 switches");
 }

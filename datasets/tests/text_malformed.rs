@@ -47,6 +47,7 @@ fn graph_csv_names_the_line_of_each_fault() {
             "no_number.csv:2: ops has 'fast': write a number",
             "not_utf8.csv:3: the text is not UTF-8: save the file as UTF-8",
             "only_header.csv:1: no row follows the header: add a row for each op",
+            "open_quote.csv:2: a quote (\") is opened and not closed: close it, or write a quote within a cell as \"\"",
             "repeated_column.csv:1: column 'ops' comes twice: remove one",
             "repeated_name.csv:3: op 1: either every op has a name of its own or none has ('a')",
             "self_loop.csv:3: the graph has a cycle through op 'b': remove an edge of it",

@@ -73,8 +73,8 @@
 //! ```
 //!
 //! The time of an op on a device is the one measured for the device's class, if the graph has one. Otherwise it is
-//! max(operations / speed, bytes moved / memory_bandwidth), with `matrix_speed` for ops that matrix units do, where the graph
-//! says what its ops move and of which type they are. `op_overhead` is added to either.
+//! max(operations / speed, bytes moved / memory_bandwidth), with `matrix_speed` for ops that matrix units do
+//! ([`crate::is_matrix_op`]), where the graph says what its ops move and of which type they are. `op_overhead` is added to either.
 //!
 //! Quantities with units of time (`/s`, `us`) are for clusters whose time unit is the second.
 

@@ -17,6 +17,8 @@ pub(crate) struct CsvRows<'a, R> {
     path: &'a Path,
     reader: csv::Reader<Held<R>>,
     header: Vec<String>,
+    /// The line of the last row, if one of its cells has several lines.
+    over_lines: Option<u64>,
 }
 
 impl<'a, R: Read> CsvRows<'a, R> {
@@ -57,7 +59,7 @@ impl<'a, R: Read> CsvRows<'a, R> {
                 return Err(FormatError::at_line(path, 1, format!("column '{name}' comes twice")).remedy("remove one"));
             }
         }
-        Ok(Self { path, reader, header })
+        Ok(Self { path, reader, header, over_lines: None })
     }
 
     /// Checks that columns are there.
@@ -79,9 +81,17 @@ impl<'a, R: Read> CsvRows<'a, R> {
     pub(crate) fn next<'r>(&'r mut self, record: &'r mut StringRecord) -> Result<Option<CsvRow<'r>>, FormatError> {
         self.reader.get_mut().begin();
         if !self.reader.read_record(record).map_err(|error| csv_error(self.path, error))? {
-            return Ok(None);
+            // Quotes come in pairs. A cell that went on over lines to the end of the file has one that is not closed.
+            return match self.over_lines.filter(|_| self.reader.get_ref().quotes() % 2 == 1) {
+                Some(line) => {
+                    let error = FormatError::at_line(self.path, line, "a quote (\") is opened and not closed");
+                    Err(error.remedy("close it, or write a quote within a cell as \"\""))
+                }
+                None => Ok(None),
+            };
         }
         let line = record.position().map_or(0, csv::Position::line);
+        self.over_lines = record.iter().any(|cell| cell.contains('\n')).then_some(line);
         if record.len() != self.header.len() {
             let (found, expected) = (counted(record.len() as u64, "cell"), self.header.len());
             let error = FormatError::at_line(self.path, line, format!("has {found}, but there are {expected} columns"));

@@ -14,6 +14,8 @@ pub(crate) struct Held<R> {
     from: R,
     what: &'static str,
     held: u64,
+    /// Double quotes among all bytes.
+    quotes: u64,
     /// So much there is room for.
     room: u64,
 }
@@ -21,7 +23,12 @@ pub(crate) struct Held<R> {
 impl<R> Held<R> {
     /// `what` is the thing that is held, with its article.
     pub(crate) fn new(what: &'static str, from: R) -> Self {
-        Self { from, what, held: 0, room: FIRST }
+        Self { from, what, held: 0, quotes: 0, room: FIRST }
+    }
+
+    /// Double quotes that were read so far.
+    pub(crate) fn quotes(&self) -> u64 {
+        self.quotes
     }
 
     /// The next thing begins, and the last one is held no longer.
@@ -39,6 +46,7 @@ impl<R: Read> Read for Held<R> {
         }
         let read = self.from.read(buffer)?;
         self.held += read as u64;
+        self.quotes += buffer[..read].iter().filter(|&&byte| byte == b'"').count() as u64;
         Ok(read)
     }
 }

@@ -70,11 +70,11 @@ impl Quantity {
     }
 
     /// Bytes per time unit: a number; or, where the time unit is the second, `B/s` to `TB/s`, `KiB/s` to `TiB/s`,
-    /// `bit/s` to `Tbit/s`.
+    /// `bit/s` to `Tbit/s`, which may also be written `b/s` to `Tb/s`.
     pub(crate) fn rate(&self) -> Result<f64, String> {
         self.number("as in 12e9, \"12 GB/s\" or \"100 Gbit/s\"", "rate", |number, unit| {
             let amount = unit.strip_suffix("/s")?;
-            let factor = match amount.strip_suffix("bit") {
+            let factor = match amount.strip_suffix("bit").or_else(|| amount.strip_suffix('b')) {
                 Some(prefix) => decimal(prefix)? / 8.0,
                 None => byte_factor(amount)? as f64,
             };
@@ -83,10 +83,11 @@ impl Quantity {
     }
 
     /// Operations per time unit: a number; or, where the time unit is the second, `ops/s`, `Gops/s`, `Tops/s`, or the
-    /// same with `FLOPS`.
+    /// same with `FLOPS` or `FLOP/s`.
     pub(crate) fn speed(&self) -> Result<f64, String> {
         self.number("as in 50, \"14 Tops/s\" or \"14 TFLOPS\"", "speed", |number, unit| {
-            Some(number * decimal(unit.strip_suffix("ops/s").or_else(|| unit.strip_suffix("FLOPS"))?)?)
+            let prefix = ["ops/s", "FLOPS", "FLOP/s"].iter().find_map(|suffix| unit.strip_suffix(suffix))?;
+            Some(number * decimal(prefix)?)
         })
     }
 
@@ -186,7 +187,7 @@ mod tests {
         for wrong in ["", "GiB", "x GiB", "8 iB", "8 GiB/s", "-1 GiB", "1e40 B", "NaN B"] {
             assert!(text(wrong).bytes().is_err(), "{wrong}");
         }
-        for wrong in ["12 GB", "12", "12 G/s", "12 Gb/s"] {
+        for wrong in ["12 GB", "12", "12 G/s", "12 gb/s"] {
             assert!(text(wrong).rate().is_err(), "{wrong}");
         }
         assert!(Quantity::Integer(-1).bytes().is_err());

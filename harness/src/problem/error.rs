@@ -53,6 +53,24 @@ pub enum ProblemError {
         /// What `placebench list` lists such names under.
         list: &'static str,
     },
+    /// The graph's ops cost nanoseconds of a processor, and a device counts arithmetic operations.
+    #[error(
+        "graph '{graph}': its ops cost {unit}, and device '{device}' of class {class} counts arithmetic operations, so that nothing \
+         says what they take there (it has measured times for these classes: {known}): choose a cluster of such devices, such as \
+         gtx1080x4, or a graph that counts operations, such as llama3_8b"
+    )]
+    ForeignUnit {
+        /// The graph.
+        graph: String,
+        /// What its ops cost.
+        unit: String,
+        /// The first such device.
+        device: String,
+        /// Its class.
+        class: String,
+        /// The classes that the graph has measured times for.
+        known: String,
+    },
     /// Added overheads are no times.
     #[error("overheads: {name} is {value}: give a finite number of time units, 0 or more")]
     BadOverhead {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use placebench_base::nearest;
-use placebench_datasets::format::{self, GraphHeader};
+use placebench_datasets::format::{self, GraphHeader, Units};
 use placebench_datasets::{DataflowGraph, Kinds, catalogue};
 use placebench_generator::{Costs, GraphParams, KindProbabilities, LeveledParams, TrainingParams, redraw_costs};
 use serde::de::{self, Deserializer};
@@ -130,6 +130,9 @@ impl GraphEntry {
             (GraphHeader::named(self.label()), params.generate(seed)?)
         };
         header.kinds = self.said_kinds().unwrap_or(header.kinds);
+        if self.costs.is_some() {
+            header.units.ops = Units::default().ops;
+        }
         Ok(match self.costs {
             None => (header, graph),
             Some(DrawnCosts::Laich) => (header, redraw_costs(&graph, seed, &Costs::default(), Some(&LAICH_KINDS))?),

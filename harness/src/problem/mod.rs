@@ -5,9 +5,12 @@ mod cluster;
 mod error;
 mod graph;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use placebench_datasets::{Cluster, DataflowGraph, Instance, MemoryRule, format::GraphHeader};
+use placebench_datasets::{
+    Cluster, DataflowGraph, DeviceId, Instance, KindSet, MeasuredTimes, MemoryRule, OpId, Roofline, format::GraphHeader,
+};
 
 pub use ccr::scale_to_ccr;
 pub use cluster::{AddedOverheads, ClusterEntry};
@@ -75,10 +78,64 @@ impl Problem {
         kinds: Kinds,
         memory: MemoryRule,
     ) -> Result<Self, ProblemError> {
+        if let Some(error) = foreign_unit(header, &graph, &cluster) {
+            return Err(error);
+        }
         let time_unit = time_unit(header, &graph, &cluster).to_owned();
         let instance = Instance::with_memory_rule(graph, cluster, memory)?.with_time_unit(&time_unit);
         Ok(Self { instance, kinds })
     }
+
+    /// What a person should know who relies on the times of ops: devices of a class that the graph has no measured times for,
+    /// although it has some.
+    pub fn note(&self) -> Option<String> {
+        let (graph, cluster) = (self.instance.graph(), self.instance.cluster());
+        let known: Vec<&str> = graph.measured_times().iter().map(MeasuredTimes::class).collect();
+        let used = graph.op_ids().map(|op| graph.kinds(op)).reduce(KindSet::union)?;
+        let is_missing =
+            |&device: &DeviceId| used.contains(cluster.device(device).kind) && !known.contains(&cluster.class(device));
+        let missing: BTreeSet<&str> =
+            cluster.device_ids().filter(is_missing).map(|device| cluster.class(device)).collect();
+        let text = |names: &[&str]| match names.len() {
+            0..=MOST_NAMES => names.join(", "),
+            count => format!("{} and {} more", names[..MOST_NAMES].join(", "), count - MOST_NAMES),
+        };
+        let missing: Vec<&str> = missing.into_iter().collect();
+        (!known.is_empty() && !missing.is_empty()).then(|| {
+            let (known, missing) = (text(&known), text(&missing));
+            format!(
+                "the graph has measured times for devices of class {known}, and none for class {missing}: there an op takes \
+                 what its operations and bytes take"
+            )
+        })
+    }
+}
+
+/// More names than this are counted.
+const MOST_NAMES: usize = 4;
+
+/// Why operations of this graph have no time on a device of the cluster: they count nanoseconds, and the device counts arithmetic
+/// operations, as all do that have a roofline.
+fn foreign_unit(header: &GraphHeader, graph: &DataflowGraph, cluster: &Cluster) -> Option<ProblemError> {
+    if !header.units.ops.starts_with("nanoseconds") {
+        return None;
+    }
+    let counts_operations = |&device: &DeviceId| {
+        let (kind, class) = (cluster.device(device).kind, cluster.class(device));
+        let asks = |op: OpId| {
+            graph.kinds(op).contains(kind) && graph.measured_on(class).is_none_or(|times| times.of(op).is_none())
+        };
+        cluster.roofline(device) != Roofline::NONE && graph.op_ids().any(asks)
+    };
+    let device = cluster.device_ids().find(counts_operations)?;
+    let known: Vec<&str> = graph.measured_times().iter().map(MeasuredTimes::class).collect();
+    Some(ProblemError::ForeignUnit {
+        graph: header.name.clone(),
+        unit: header.units.ops.clone(),
+        device: cluster.device(device).name.clone(),
+        class: cluster.class(device).to_owned(),
+        known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+    })
 }
 
 /// The unit of an instance's times: the graph's own where its times were measured, else the second where the cluster counts in

@@ -115,9 +115,9 @@ pub fn run<E: Send>(
         observer.cell(row.is_ok());
         Ok(())
     };
-    jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), stop, &keep))?;
+    jobs.par_iter().try_for_each(|group_jobs| run_group(plan, group_jobs, pool.as_ref(), (stop, observer), &keep))?;
     for job in measured.into_iter().flatten() {
-        run_group(plan, &[job], None, stop, &keep)?;
+        run_group(plan, &[job], None, (stop, observer), &keep)?;
     }
     Ok(RunOutcome { done: before + fresh.into_inner(), interrupted: interrupted.into_inner(), cells })
 }
@@ -171,7 +171,7 @@ fn run_group<E: Send>(
     plan: &Arc<RunPlan>,
     jobs: &[Job],
     pool: Option<&Arc<ThreadPool>>,
-    stop: &StopToken,
+    (stop, observer): (&StopToken, &dyn Observer),
     keep: &(impl Fn(Cell, Row) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
     if stop.is_stopped() {
@@ -179,7 +179,10 @@ fn run_group<E: Send>(
     }
     let group = &plan.groups[jobs[0][0].group];
     match make_instance(plan, group, stop) {
-        Guarded::Done(Ok(prepared)) | Guarded::Late(Ok(prepared)) => {
+        Guarded::Done(Ok((prepared, note))) | Guarded::Late(Ok((prepared, note))) => {
+            if let Some(note) = note {
+                observer.note(&note);
+            }
             jobs.par_iter().try_for_each(|job| run_job(plan, &prepared, job, pool, stop, keep))
         }
         Guarded::Stopped => Ok(()),
@@ -191,12 +194,19 @@ fn run_group<E: Send>(
     }
 }
 
-fn make_instance(plan: &Arc<RunPlan>, group: &CellGroup, stop: &StopToken) -> Guarded<Result<Prepared, String>> {
+/// An instance, and what should be known of it.
+type Noted = (Prepared, Option<String>);
+
+fn make_instance(plan: &Arc<RunPlan>, group: &CellGroup, stop: &StopToken) -> Guarded<Result<Noted, String>> {
     let (plan, group) = (Arc::clone(plan), group.clone());
     guarded(None, stop, move |stop| {
         let problem = plan.problem(&group).map_err(|error| error.to_string())?;
         let networks = plan.networks.iter().map(|&(_, network)| network);
-        Ok(Prepared::new(problem, networks, &stop).with_numberings(plan.suite.numberings, group.seed))
+        let note = problem.note().map(|note| {
+            let (graph, cluster) = (&plan.suite.graphs[group.graph], &plan.suite.clusters[group.cluster]);
+            format!("note: {} on {}: {note}", graph.label(), cluster.label())
+        });
+        Ok((Prepared::new(problem, networks, &stop).with_numberings(plan.suite.numberings, group.seed), note))
     })
 }
 

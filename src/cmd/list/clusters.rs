@@ -11,6 +11,10 @@ pub(super) fn item(name: &str, cluster: &Cluster) -> Item {
     let summary = CLUSTER_FILES.iter().find(|file| file.name == name).map(|file| file.summary.to_owned());
     let mut details: Vec<Detail> = classes(cluster).iter().map(|devices| class(cluster, devices)).collect();
     details.push(Detail { name: "links".to_owned(), description: links(cluster) });
+    if summary.is_some() {
+        let description = "what ops reach: the peaks of the data sheets times a share, both in docs/CLUSTERS.md";
+        details.push(Detail { name: "rates".to_owned(), description: description.to_owned() });
+    }
     Item { details, ..Item::new(name, summary.unwrap_or_else(|| counts(cluster))) }
 }
 

@@ -122,6 +122,21 @@ impl DeviceLine {
     }
 }
 
+/// The two names of `between`.
+#[derive(Deserialize)]
+#[serde(try_from = "Vec<String>")]
+struct Two([String; 2]);
+
+impl TryFrom<Vec<String>> for Two {
+    type Error = String;
+
+    fn try_from(names: Vec<String>) -> Result<Self, String> {
+        let count = names.len();
+        let names = names.try_into().map(Self);
+        names.map_err(|_| format!("'between' takes two names, and here are {count}"))
+    }
+}
+
 #[derive(Deserialize)]
 struct LinkLine {
     rate: Spanned<Quantity>,
@@ -130,7 +145,7 @@ struct LinkLine {
 
 #[derive(Deserialize)]
 struct PairLine {
-    between: Option<Spanned<[String; 2]>>,
+    between: Option<Spanned<Two>>,
     from: Option<Spanned<String>>,
     to: Option<Spanned<String>>,
     rate: Spanned<Quantity>,
@@ -139,7 +154,7 @@ struct PairLine {
 
 #[derive(Deserialize)]
 struct OverheadLine {
-    between: Option<Spanned<[String; 2]>>,
+    between: Option<Spanned<Two>>,
     from: Option<Spanned<String>>,
     to: Option<Spanned<String>>,
     send_overhead: Option<Spanned<Quantity>>,
@@ -168,7 +183,7 @@ struct SwitchLine {
 
 #[derive(Deserialize)]
 struct TopologyLinkLine {
-    between: Spanned<[String; 2]>,
+    between: Spanned<Two>,
     #[serde(default)]
     spread: bool,
     rate: Spanned<Quantity>,
@@ -327,6 +342,9 @@ fn count_of(text: &TomlText<'_>, count: &Spanned<usize>, name: &str, what: &str)
 /// and the last with the first where a dimension has more than two.
 fn torus(shape: &[usize], members: usize) -> Result<Vec<(usize, usize)>, String> {
     let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+    if shape.is_empty() {
+        return Err("a torus without dimensions".to_owned());
+    }
     if shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size)) != Some(members) {
         return Err(format!("a torus of {sizes} has not {members} members"));
     }
@@ -360,16 +378,18 @@ fn reached(text: &TomlText<'_>, line: &DeviceLine) -> Result<f64, FormatError> {
 
 fn roofline(text: &TomlText<'_>, line: &DeviceLine) -> Result<Roofline, FormatError> {
     let reached = reached(text, line)?;
-    let limit = |quantity: &Option<Spanned<Quantity>>, convert: fn(&Quantity) -> Result<f64, String>| {
+    let limit = |key: &str, quantity: &Option<Spanned<Quantity>>, convert: fn(&Quantity) -> Result<f64, String>| {
         let Some(quantity) = quantity else { return Ok(None) };
         match value(text, quantity, convert)? {
             limit if limit.is_finite() && limit > 0.0 => Ok(Some(limit * reached)),
-            limit => Err(text.at(quantity.span(), format!("it is {limit}")).remedy("it must be a finite number > 0")),
+            limit => {
+                Err(text.at(quantity.span(), format!("{key} is {limit}")).remedy("it must be a finite number > 0"))
+            }
         }
     };
     Ok(Roofline {
-        matrix_speed: limit(&line.matrix_speed, Quantity::speed)?,
-        memory_bandwidth: limit(&line.memory_bandwidth, Quantity::rate)?,
+        matrix_speed: limit("matrix_speed", &line.matrix_speed, Quantity::speed)?,
+        memory_bandwidth: limit("memory_bandwidth", &line.memory_bandwidth, Quantity::rate)?,
     })
 }
 
@@ -412,7 +432,7 @@ fn link(
 
 /// The keys that say which pairs of devices a line is about.
 struct Ends<'a> {
-    between: &'a Option<Spanned<[String; 2]>>,
+    between: &'a Option<Spanned<Two>>,
     from: &'a Option<Spanned<String>>,
     to: &'a Option<Spanned<String>>,
 }
@@ -429,7 +449,7 @@ impl Ends<'_> {
     ) -> Result<Vec<(usize, usize)>, FormatError> {
         let (from, to, both) = match (self.between, self.from, self.to) {
             (Some(ends), None, None) => {
-                let [a, b] = ends.get_ref();
+                let Two([a, b]) = ends.get_ref();
                 (names.get(text, ends, a)?, names.get(text, ends, b)?, true)
             }
             (None, Some(from), Some(to)) => {
@@ -546,8 +566,13 @@ fn topology(
     }
     for line in &table.link {
         let link = link(text, &line.rate, line.latency.as_ref())?;
-        let [a, b] = line.between.get_ref();
+        let Two([a, b]) = line.between.get_ref();
         let (a, b) = (names.get(text, &line.between, a)?, names.get(text, &line.between, b)?);
+        let is_within = line.between.get_ref().0[0] == line.between.get_ref().0[1];
+        if line.spread && is_within {
+            let error = text.at(line.between.span(), "'spread' is about two groups, and this is one");
+            return Err(error.remedy("leave out 'spread': each two of the group have a link then"));
+        }
         if line.spread {
             let (many, few) = if a.len() >= b.len() { (a, b) } else { (b, a) };
             if many.len() % few.len() != 0 {
@@ -560,7 +585,6 @@ fn topology(
         }
         // A line that names one group twice means all pairs within the group.
         let is_single = a.len() == 1;
-        let is_within = line.between.get_ref()[0] == line.between.get_ref()[1];
         let wanted = (links.len() + a.len() * b.len()) as u64;
         check_memory(&[(wanted, 2 * size_of::<TopologyLink>() as u64)], || format!("a topology of {wanted} links"))
             .map_err(|error| text.at(line.between.span(), error))?;
