@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Decision, Objective, PlaceContext, Placer, StopToken, registry};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Time};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, network_model};
@@ -149,6 +150,46 @@ fn where_any_placer_fits_sweep_does() {
         }
     }
     assert!(tight > 4, "{tight} cells where few placers fit, {hopeless} where none does");
+}
+
+#[test]
+fn a_small_graph_is_placed_no_worse_by_who_tries_more_and_than_by_other_searches() {
+    for seed in 0..4 {
+        let instance = instance(24, [None, Some(0.5)][seed as usize % 2], seed);
+        for (network, names) in [("one_port", &ALL[..]), ("loggp", &["pct"]), ("contention_free", &["fifo"])] {
+            for goal in [Goal::Makespan, Goal::Period] {
+                let objective = SimulatedObjective::new(network_model(network).unwrap(), &schedulers(names));
+                let objective = Arc::new(objective.minimising(goal));
+                let worth = |spec: &str| {
+                    place(spec, &instance, &objective).and_then(|found| worth(&found, &instance, &objective))
+                };
+                let specs =
+                    ["simulated_annealing", "cross_entropy", "sweep(preset=fast)", "sweep", "sweep(time=300ms)"];
+                let [annealed, entropy, fast, default, timed] =
+                    specs.map(|spec| worth(spec).map_or(Time::INFINITY, |worth| worth * (1.0 + 1e-12)));
+                let rivals = annealed.min(entropy);
+                assert!(
+                    fast <= rivals && default <= fast && timed <= rivals,
+                    "{seed} {network} {goal}: {annealed} {entropy} {fast} {default} {timed}"
+                );
+            }
+        }
+    }
+}
+
+/// Nothing but the plan's own scheduler may execute what is found for the period, and a time may be over at once.
+#[test]
+fn a_search_for_the_period_names_a_scheduler_and_plans_for_it() {
+    for (names, spec) in
+        [(&["static"][..], "sweep"), (&["static"], "improve"), (&ALL, "sweep(time=100ms)"), (&ALL, "improve(time=1ms)")]
+    {
+        let instance = instance(20, Some(0.6), 3);
+        let objective = SimulatedObjective::new(network_model("one_port").unwrap(), &schedulers(names));
+        let objective = Arc::new(objective.minimising(Goal::Period));
+        let found = place(spec, &instance, &objective).unwrap();
+        assert!(found.scheduler.is_some() && found.plan.is_some(), "{spec}");
+        assert!(worth(&found, &instance, &objective).is_some(), "{spec}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct Pct;
 
 impl Algorithm for Pct {
     const NAME: &str = "pct";
-    const SUMMARY: &str = "longest path computation time first";
+    const SUMMARY: &str = "longest path computation time first, transfers included";
     const SOURCE: &str = "L §5.3";
 
     fn new(_: &mut Params) -> Result<Self, SpecError> {

@@ -199,7 +199,9 @@ fn small() -> impl Strategy<Value = (DataflowGraph, usize)> {
         let mut builder = GraphBuilder::default();
         for &(cost, bytes) in &ops {
             let times = [("gpu", f64::from(cost)), ("cpu", f64::from(cost) * 3.0)];
-            builder.add_op(OpSpec { times: &times, ..OpSpec::cost(1.0) }, &[u64::from(bytes) << 30]);
+            // What an op itself keeps says nothing of whether it is of the backward pass.
+            let memory_bytes = u64::from(cost % 2);
+            builder.add_op(OpSpec { times: &times, memory_bytes, ..OpSpec::cost(1.0) }, &[u64::from(bytes) << 30]);
         }
         for (a, b) in edges {
             let (a, b) = (usize::from(a) % ops.len(), usize::from(b) % ops.len());

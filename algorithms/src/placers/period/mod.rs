@@ -10,13 +10,17 @@ mod tests;
 
 use std::time::Instant;
 
-use placebench_datasets::{Instance, MemoryRule, Placement, Time};
+use placebench_datasets::{Instance, MemoryRule, PlacedGraph, Placement, Time};
 use rayon::prelude::*;
 
 use self::state::{Problem, State};
 use super::sweep::{Random, all_placers};
 use crate::memory::Limits;
-use crate::{Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Spec, SpecError, StopToken, registry};
+use crate::period::{Occupancy, period};
+use crate::schedulers::Static;
+use crate::{
+    Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Spec, SpecError, StopToken, registry,
+};
 
 /// Whose placements the search starts from: those that cut models in stages, those that spread, and those that send little.
 const STARTS: &[&str] = &[
@@ -34,6 +38,12 @@ const STARTS: &[&str] = &[
     "lookahead",
     "mite",
 ];
+
+/// Searches that small graphs start from, too: they simulate, and so know what is in flight.
+const SEARCHES: &[&str] = &["simulated_annealing", "cross_entropy"];
+
+/// Units of a small graph, at most.
+const MOST_SEARCHED: usize = 64;
 
 /// Readers are counted for each output and device; of more of them the search makes no table.
 const MOST_COUNTED: usize = 1 << 28;
@@ -67,34 +77,63 @@ pub(super) struct Search<'a> {
     pub(super) context: &'a PlaceContext,
     /// It minimises the period.
     pub(super) objective: &'a dyn Objective,
-    pub(super) effort: Effort,
-    /// The search goes on until then, if it is given.
+    /// A decision with a plan for a placement, for schedulers that execute nothing else.
+    pub(super) planned: &'a (dyn Fn(Placement) -> Decision + Sync),
+    /// How much is tried: the least first, so that who tries more finds nothing worse.
+    pub(super) efforts: &'a [Effort],
+    /// The last of them goes on until then, if it is given.
     pub(super) deadline: Option<Instant>,
 }
 
+/// A placement with what the objective says of it.
+pub(super) type Found = (Judgement, Placement);
+
 /// The best placement so far by the objective.
-type Best = Option<(Judgement, Placement)>;
+type Best = Option<Found>;
 
 impl Search<'_> {
-    /// The best placement by the objective: of a start that is given or, without it, of those of others, and of what annealing makes
-    /// of them.
+    /// The best placement by the objective: of those that are given or, without them, of others', and of what annealing makes of them.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if it is time to stop and nothing is known, [`PlaceError::Unsupported`] if the objective knows no
     /// period, and what the others say if none of them places.
-    pub(super) fn run(&self, start: Option<Placement>) -> Result<Placement, PlaceError> {
+    pub(super) fn run(&self, start: Vec<Placement>) -> Result<Found, PlaceError> {
         let Self { instance, context, objective, .. } = *self;
         let Some(occupancy) = objective.occupancy(instance.cluster()) else {
             return Err(PlaceError::Unsupported(
                 "nothing says what a sample keeps busy: the objective knows no period".to_owned(),
             ));
         };
-        let known = match start {
-            Some(start) => vec![start],
-            None => starts(instance, context)?,
+        let known = match start.is_empty() {
+            false => start,
+            true => starts(instance, context)?,
         };
         let mut best: Best = None;
         self.judge(&known, &mut best);
+        for &effort in self.efforts {
+            self.anneal_within(effort, &*occupancy, &known, &mut best);
+        }
+        let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
+        if !fits(&best) && !context.stop.is_stopped() {
+            // Any placer may find what fits.
+            let place = |placer: Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
+            let found: Vec<Placement> = all_placers().into_par_iter().filter_map(place).collect();
+            self.judge(&found, &mut best);
+            if fits(&best) {
+                let most = self.efforts.iter().rev().take(1);
+                most.for_each(|&effort| self.anneal_within(effort, &*occupancy, &found, &mut best));
+            }
+        }
+        if best.is_none() {
+            // Told to stop before anything was judged: what is known is judged all the same.
+            self.judge_until(&known, &mut best, &StopToken::default());
+        }
+        best.ok_or(PlaceError::Stopped)
+    }
+
+    /// Anneals from the best of what is known, by the objective and by the loads.
+    fn anneal_within(&self, effort: Effort, occupancy: &dyn Occupancy, known: &[Placement], best: &mut Best) {
+        let Self { instance, context, .. } = *self;
         // Where the run decides about memory, limits that are more and more sure to hold.
         let cautions: &[fn(&Instance) -> Option<Limits>] = match instance.memory_rule() {
             MemoryRule::Peak => &[
@@ -105,32 +144,29 @@ impl Search<'_> {
             _ => &[Limits::of_cluster],
         };
         for limits in cautions {
-            let problem = Problem::new(instance, &*occupancy, limits(instance));
+            let problem = Problem::new(instance, occupancy, limits(instance));
             if problem.table_size() > MOST_COUNTED || context.stop.is_stopped() {
                 break;
             }
-            let states = ranked(&problem, &known, self.effort.chains);
-            if self.anneal(&problem, &states, &mut best) {
+            let first = best.iter().map(|(_, placement)| placement);
+            let states = ranked(&problem, first, known, effort.chains);
+            self.anneal(effort, &problem, &states, best);
+            if best.as_ref().is_some_and(|found| !self.is_short_of_memory(occupancy, found)) {
                 break;
             }
         }
-        let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
-        if !fits(&best) && !context.stop.is_stopped() {
-            // Any placer may find what fits.
-            let place = |placer: Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
-            let found: Vec<Placement> = all_placers().into_par_iter().filter_map(place).collect();
-            self.judge(&found, &mut best);
-        }
-        if best.is_none() {
-            // Told to stop before anything was judged: what is known is judged all the same.
-            self.judge_until(&known, &mut best, &StopToken::default());
-        }
-        best.map(|(_, placement)| placement).ok_or(PlaceError::Stopped)
     }
 
-    /// Chains from these states, once or, with a deadline, until then. Whether the best placement fits.
-    fn anneal(&self, problem: &Problem<'_>, states: &[State<'_>], best: &mut Best) -> bool {
-        let Self { context, effort, deadline, .. } = *self;
+    /// Whether a placement does not fit, or has a longer period than what is busy, so that memory is what counts.
+    fn is_short_of_memory(&self, occupancy: &dyn Occupancy, (judgement, placement): &Found) -> bool {
+        let busy = period(&PlacedGraph::new(self.instance, placement), occupancy);
+        judgement.excess_bytes > 0 || judgement.value > busy * (1.0 + 1e-6)
+    }
+
+    /// Chains from these states, once or, with a deadline, until then.
+    fn anneal(&self, effort: Effort, problem: &Problem<'_>, states: &[State<'_>], best: &mut Best) {
+        let Self { context, efforts, .. } = *self;
+        let deadline = self.deadline.filter(|_| efforts.last().is_some_and(|last| last.moves == effort.moves));
         for round in 0.. {
             let chain = |(number, start): (usize, &State<'_>)| {
                 let random = Random::new(context.seed, (round * states.len() + number) as u64);
@@ -142,7 +178,6 @@ impl Search<'_> {
                 break;
             }
         }
-        best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0)
     }
 
     fn judge(&self, found: &[Placement], best: &mut Best) {
@@ -150,8 +185,14 @@ impl Search<'_> {
     }
 
     fn judge_until(&self, found: &[Placement], best: &mut Best, stop: &StopToken) {
+        // Where another scheduler may execute a placement, plans are not worth their time.
+        let schedulers = self.objective.schedulers();
+        let needs_plan = !schedulers.is_empty() && schedulers.iter().all(|name| &**name == Static::NAME);
         for placement in found {
-            let decision = Decision::placement(placement.clone());
+            let decision = match needs_plan {
+                true => (self.planned)(placement.clone()),
+                false => Decision::placement(placement.clone()),
+            };
             let Ok(judgement) = self.objective.judge(self.instance, &decision, stop) else { continue };
             if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
                 *best = Some((judgement, placement.clone()));
@@ -170,7 +211,8 @@ fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Placement>,
         let placer = registry::placer(&spec).map_err(|error| PlaceError::Unsupported(error.to_string()))?;
         Ok(placer.place(instance, context)?.placement)
     };
-    let found: Vec<Result<Placement, PlaceError>> = STARTS.par_iter().map(place).collect();
+    let searches = if instance.units().count() <= MOST_SEARCHED { SEARCHES } else { &[] };
+    let found: Vec<Result<Placement, PlaceError>> = STARTS.par_iter().chain(searches).map(place).collect();
     let mut starts: Vec<Placement> = Vec::new();
     let mut failure = None;
     for found in found {
@@ -187,8 +229,14 @@ fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Placement>,
     }
 }
 
-/// The starts of the chains, the best first: those that keep the memory, or are made to.
-fn ranked<'p>(problem: &'p Problem<'p>, known: &[Placement], chains: usize) -> Vec<State<'p>> {
+/// The starts of the chains: the best by the objective, then the others, the best by their loads first; those that keep the memory, or
+/// are made to.
+fn ranked<'p, 'k>(
+    problem: &'p Problem<'p>,
+    best: impl Iterator<Item = &'k Placement>,
+    known: &[Placement],
+    chains: usize,
+) -> Vec<State<'p>> {
     let units = problem.instance.units();
     let state = |placement: &Placement| {
         let device = units.ids().map(|unit| placement.device_of(units.members(unit)[0]).0).collect();
@@ -197,8 +245,12 @@ fn ranked<'p>(problem: &'p Problem<'p>, known: &[Placement], chains: usize) -> V
     };
     let mut states: Vec<State<'_>> = known.iter().filter_map(state).collect();
     states.sort_by(|a, b| a.period().total_cmp(&b.period()).then(a.smooth().total_cmp(&b.smooth())));
-    states.truncate(chains);
-    states
+    let mut starts: Vec<State<'_>> = best.filter_map(state).collect();
+    let is_new = |state: &State<'_>| starts.iter().all(|start| start.device != state.device);
+    states.retain(is_new);
+    starts.append(&mut states);
+    starts.truncate(chains);
+    starts
 }
 
 /// Moves units from devices without the memory for them to the least loaded that have it. Whether that was possible.

@@ -130,7 +130,9 @@ fn where_nothing_else_fits_any_placer_is_asked() {
     let hashing = registry::placer(&"hashing".parse().unwrap()).unwrap().place(&instance, &context).unwrap().placement;
     let objective = OnlyOf(hashing.clone());
     let effort = Effort { chains: 2, moves: 5, least: 10, most: 1000 };
-    let search = Search { instance: &instance, context: &context, objective: &objective, effort, deadline: None };
+    let (planned, efforts) = (&Decision::placement, &[effort]);
+    let search =
+        Search { instance: &instance, context: &context, objective: &objective, planned, efforts, deadline: None };
     assert!(!starts(&instance, &context).unwrap().contains(&hashing));
-    assert_eq!(search.run(None).unwrap(), hashing);
+    assert_eq!(search.run(Vec::new()).unwrap().1, hashing);
 }

@@ -20,7 +20,8 @@ use crate::{Algorithm, Decision, Named, Params, PlaceContext, PlaceError, Placer
 /// contiguous if it is the difference of two ideals (sets of vertices with all of their predecessors) of the graph of
 /// forward ops. A dynamic program goes over all ideals: the least load with which an ideal can be split over some devices is the
 /// least, over its sub-ideals and the devices that take the rest, of the larger of the two loads. Backward ops go with their
-/// forward ops.
+/// forward ops: which those are the names or types of ops say or, where they do not, what leads to nothing but updates of weights,
+/// ops colocated with another op that has resident memory.
 ///
 /// # Reference
 /// J. Tarnawski, A. Phanishayee, N. R. Devanur, D. Mahajan, F. Nina Paravecino, *Efficient Algorithms for Device Placement of

@@ -16,8 +16,8 @@ pub(super) struct Stages {
 
 /// Which ops belong to the forward pass, and not to the backward pass or the update of weights: as the reader of
 /// dnn-partitioning says, or TensorFlow by its names. Where neither says anything, what leads to a result is forward: an op
-/// that nothing reads, in a unit without resident memory. Updates of weights share units with the weights. All ops, if
-/// nothing is forward.
+/// that nothing reads and that updates no weights. An update is colocated with what has the weights, another op with resident
+/// memory. All ops, if nothing is forward.
 ///
 /// # Complexity
 /// O(ops + edges).
@@ -29,12 +29,14 @@ fn forward_ops(graph: &DataflowGraph, units: &AssignmentUnits) -> Vec<bool> {
     };
     let mut forward: Vec<bool> = graph.op_ids().map(|op| !is_backward(op)).collect();
     if !forward.contains(&false) {
-        let is_resident =
-            |op: OpId| units.members(units.unit_of(op)).iter().any(|&member| graph.memory_bytes(member) > 0);
+        let updates = |op: OpId| {
+            let others = units.members(units.unit_of(op)).iter().filter(|&&member| member != op);
+            others.into_iter().any(|&member| graph.memory_bytes(member) > 0)
+        };
         for op in graph.topological_order().rev() {
             let mut readers = graph.successor_ops(op).iter().peekable();
             forward[op.index()] = match readers.peek() {
-                None => !is_resident(op),
+                None => !updates(op),
                 Some(_) => readers.any(|reader| forward[reader.index()]),
             };
         }

@@ -19,6 +19,12 @@ use crate::{Decision, PlaceContext, PlaceError};
 /// By which share of the makespan a change may be worse by the estimate, on the mean, and still be judged.
 const SLACK: f64 = 0.03;
 
+/// Where no change is so good, as in a small graph, the share is doubled up to this.
+const MOST_SLACK: f64 = 0.96;
+
+/// With a deadline, every other annealing begins with another of so many of the best.
+const OTHER_STARTS: usize = 16;
+
 /// How many changes are drawn for each that is judged, at most.
 const DRAWS: usize = 100;
 
@@ -73,22 +79,31 @@ pub(super) fn improve(
     if judge.contention != Contention::None {
         ports::starts::improve(problem, context, judge, effort.ports, &mut ranked);
     }
-    let mut round = 0;
+    let (mut round, mut stuck) = (0u64, 0);
     while effort.judgements > 0 && !ranked.is_empty() && !context.stop.is_stopped() {
-        let starts = &ranked[..effort.starts.min(ranked.len())];
+        // Beyond what the preset says, every other round begins elsewhere: what the best leads to is known.
+        let starts = match round % 2 {
+            0 => &ranked[..effort.starts.min(ranked.len())],
+            _ => {
+                let other = (round as usize / 2 + 1) % ranked.len().min(OTHER_STARTS);
+                &ranked[other..=other]
+            }
+        };
         let judgements = effort.judgements / starts.len();
         let chain = |(nth, start): (usize, &Judged)| {
             let mut random = Random::new(context.seed, STREAM | round << 32 | nth as u64);
             anneal(problem, context, judge, start, judgements, &mut random)
         };
         let better: Vec<Option<Judged>> = starts.par_iter().enumerate().map(chain).collect();
-        if better.iter().all(Option::is_none) {
-            break;
-        }
+        let is_stuck = better.iter().all(Option::is_none);
         ranked.splice(0..0, better.into_iter().flatten());
         ranked.sort_by(|a, b| a.0.compare(&b.0));
+        // Equal ones are few starts.
+        ranked.dedup_by(|a, b| a.0.compare(&b.0).is_eq() && a.1.placement == b.1.placement);
         round += 1;
-        if deadline.is_none_or(|deadline| Instant::now() >= deadline) {
+        // Nothing can be changed at all, from none of the starts.
+        stuck = if is_stuck { stuck + 1 } else { 0 };
+        if stuck > 2 * OTHER_STARTS || deadline.is_none_or(|deadline| Instant::now() >= deadline) {
             break;
         }
     }
@@ -121,6 +136,7 @@ pub(super) fn anneal(
         false => planned(devices),
     };
     let cooling = ports.cooling();
+    let mut slack = SLACK;
     let part = judgements.div_ceil(PARTS).max(1);
     let (mut best, mut now): (Option<Judged>, Rank) = (None, start.0);
     for judged in 0..judgements {
@@ -134,7 +150,13 @@ pub(super) fn anneal(
             now = *rank;
             ports.adopt(&schedule_of(problem, decision).devices);
         }
-        let Some(devices) = ports.neighbour(DRAWS, SLACK, random) else { break };
+        let Some(devices) = ports.neighbour(DRAWS, slack, random) else {
+            if slack >= MOST_SLACK {
+                break;
+            }
+            slack *= 2.0;
+            continue;
+        };
         let tried = trial(devices.clone());
         let Some(rank) = judge.judge_one(problem.instance, &tried) else { break };
         if best.is_none() {

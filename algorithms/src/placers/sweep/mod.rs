@@ -33,12 +33,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placebench_datasets::{DeviceId, Instance, OpId, Placement};
+use rayon::prelude::*;
 
-use super::{Heft, period};
+use super::{Heft, SingleDevice, period};
 use crate::exact;
 use crate::fairness::{Exception, Law};
 use crate::period::Goal;
-use crate::{Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds};
+use crate::{
+    Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds, registry,
+};
 use judge::{Contention, Judge};
 use judged::Judged;
 use problem::{Caution, Problem};
@@ -51,6 +54,13 @@ const MOST_JUDGED: usize = 6;
 
 /// Graphs of more ops than this are not tried to be solved.
 const MOST_SOLVED: usize = 32;
+
+/// Graphs of at most so many units begin with what the preset below finds, and where the objective judges also with what searches
+/// over units find.
+const MOST_NESTED: usize = 64;
+
+/// Those searches.
+const RIVALS: [&str; 2] = ["simulated_annealing", "cross_entropy"];
 
 /// Share of a time limit that the search may take; the rest is for executing what it answers.
 const SHARE_OF_LIMIT: f64 = 0.8;
@@ -199,7 +209,21 @@ impl Preset {
         }
     }
 
-    /// How much is tried where the period is minimised.
+    /// The preset that tries less.
+    fn below(self) -> Option<Self> {
+        match self {
+            Self::Fast => None,
+            Self::Default => Some(Self::Fast),
+            Self::Quality => Some(Self::Default),
+        }
+    }
+
+    /// How much is tried where the period is minimised: what the presets below try comes first.
+    fn period_efforts(self) -> Vec<period::Effort> {
+        let below = self.below().map(Self::period_efforts);
+        below.into_iter().flatten().chain([self.period_effort()]).collect()
+    }
+
     fn period_effort(self) -> period::Effort {
         match self {
             Self::Fast => period::Effort { chains: 2, moves: 40, least: 10_000, most: 100_000 },
@@ -340,8 +364,37 @@ impl Sweep {
         }
         let mut known: Vec<Decision> = heft.into_iter().collect();
         known.extend(optimum);
+        known.extend(self.nested(instance, context, &judge));
         let best = best_of(instance, context, &judge, self.effort(), deadline, known)?;
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
+    }
+
+    /// What a small graph begins with.
+    fn nested(&self, instance: &Instance, context: &PlaceContext, judge: &Judge<'_>) -> Vec<Decision> {
+        if instance.units().count() > MOST_NESTED || self.without != Without::Nothing {
+            return Vec::new();
+        }
+        let below = self.preset.below().map(|preset| Self { preset, time: None, ..*self });
+        let mut found: Vec<Decision> =
+            below.and_then(|below| below.search(instance, context).ok()).into_iter().collect();
+        // The preset below has asked them.
+        if self.preset == Preset::Fast && !judge.is_model() {
+            let asked = RIVALS.par_iter().map(|spec| {
+                let placer = registry::placer(&spec.parse().ok()?).ok()?;
+                let found = placer.place(instance, context).ok()?;
+                Some(match found.plan {
+                    Some(_) => found,
+                    None => {
+                        let problem = Problem::new(instance, 1.0);
+                        let planned = decision(&problem, &schedule_of(&problem, &found));
+                        Decision { scheduler: found.scheduler, ..planned }
+                    }
+                })
+            });
+            let asked: Vec<Option<Decision>> = asked.collect();
+            found.extend(asked.into_iter().flatten());
+        }
+        found
     }
 
     fn effort(&self) -> Effort {
@@ -387,14 +440,33 @@ fn of_least_period(
 ) -> Option<Result<Decision, PlaceError>> {
     let objective = context.objective.clone().filter(|objective| objective.goal() == Goal::Period)?;
     let deadline = time.and_then(|time| Instant::now().checked_add(time));
-    let context = &limited(context, deadline);
-    let search = period::Search { instance, context, objective: &*objective, effort: preset.period_effort(), deadline };
-    let planned = |placement: Placement| {
-        let problem = Problem::new(instance, 1.0);
-        let planned = decision(&problem, &schedule_of(&problem, &Decision::placement(placement)));
-        Decision { scheduler: best_scheduler(instance, context, &*objective, &planned), ..planned }
+    let problem = Problem::new(instance, 1.0);
+    let planned = |placement: Placement| decision(&problem, &schedule_of(&problem, &Decision::placement(placement)));
+    let search = |preset: Preset, deadline: Option<Instant>, known: Vec<Placement>| {
+        let (context, efforts) = (&limited(context, deadline), preset.period_efforts());
+        let search = period::Search {
+            instance,
+            context,
+            objective: &*objective,
+            planned: &planned,
+            efforts: &efforts,
+            deadline,
+        };
+        search.run(known)
     };
-    Some(search.run(start).map(planned))
+    let mut found = search(preset, deadline, start.into_iter().collect());
+    let fits = |found: &Result<period::Found, PlaceError>| found.as_ref().is_ok_and(|(rank, _)| rank.excess_bytes == 0);
+    let is_short = preset == Preset::Fast || time.is_some();
+    if is_short && !fits(&found) && !context.stop.is_stopped() {
+        let known = found.iter().map(|(_, placement)| placement.clone()).collect();
+        found = search(Preset::Default, None, known);
+    }
+    Some(found.map(|(_, placement)| {
+        let planned = planned(placement);
+        let scheduler = best_scheduler(instance, context, &*objective, &planned);
+        // It may be too late to ask.
+        Decision { scheduler: scheduler.or_else(|| objective.schedulers().first().cloned()), ..planned }
+    }))
 }
 
 /// The scheduler with which a decision takes the least time, if what is in flight fits with it; else the one with which most fits.
@@ -441,6 +513,14 @@ fn best_of(
     let search_until = deadline.filter(|_| judge.is_exact);
     let fits = |ranked: &[Judged]| ranked.first().is_some_and(|(rank, _)| rank.excess_bytes == 0);
     let begun = known.first().cloned();
+    // What is cheap is judged before what may last until it is too late.
+    let early = match deadline.filter(|_| !judge.is_model()) {
+        Some(_) => {
+            let single = SingleDevice::with_defaults().place(instance, context).ok();
+            judge.rank(instance, known.iter().cloned().chain(single).collect())
+        }
+        None => Vec::new(),
+    };
     let mut ranked = Vec::new();
     for caution in [Caution::None, Caution::Estimate, Caution::Sum] {
         let problem = Problem::new(instance, 1.0).cautious(caution);
@@ -487,6 +567,8 @@ fn best_of(
         ranked.extend(judged::last_resort(instance, &problem, context, judge));
         ranked.sort_by(|a, b| a.0.compare(&b.0));
     }
+    ranked.extend(early);
+    ranked.sort_by(|a, b| a.0.compare(&b.0));
     if !judge.is_exact || !fits(&ranked) {
         ranked = judged::improve(&problem, context, judge, effort, deadline, ranked);
     }
