@@ -396,6 +396,28 @@ fn a_run_that_was_placed_for_the_period_is_judged_by_it() {
     said(folder, &["report", "run", "--timelines", "none", "--out", "page.html"]);
     assert!(std::fs::read_to_string(folder.join("page.html")).unwrap().contains("\"metric\":\"period\""));
     assert_eq!(json(folder, &["rank", "run", "--metric", "makespan"])["metric"], "makespan");
+    // So are two runs and a history: twice the period is worse.
+    let longer: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let mut row = row.clone();
+            if let Some(period) = row["period"].as_f64() {
+                row["period"] = Value::from(2.0 * period);
+            }
+            row
+        })
+        .collect();
+    std::fs::write(folder.join("longer.json"), serde_json::to_string(&longer).unwrap()).unwrap();
+    let compared = placebench(folder, &["compare", "rows.json", "longer.json", "--ignore", "time", "--json"]);
+    assert_eq!(compared.status.code(), Some(1));
+    let compared: Value = serde_json::from_str(&text(&compared.stdout)).unwrap();
+    wrong.same("compare, metric", &[&compared["quality"][0]["metric"]], &[&Value::from("period")]);
+    said(folder, &["report", "rows.json", "longer.json", "--ignore", "time", "--out", "both.html"]);
+    assert!(std::fs::read_to_string(folder.join("both.html")).unwrap().contains("Period by placer"));
+    said(folder, &["trend", "history.csv", "--add", "longer.json", "--reference", "rows.json"]);
+    let history = csv(&std::fs::read_to_string(folder.join("history.csv")).unwrap());
+    let ratios: Vec<f64> = history.iter().filter_map(|line| line["makespan_ratio"].parse().ok()).collect();
+    assert!(!ratios.is_empty() && ratios.iter().all(|ratio| (ratio - 2.0).abs() < 1e-9), "{ratios:?}");
     wrong.none();
 }
 
@@ -523,7 +545,7 @@ fn findings(who: &str, text: &str, grid: &ByHand, wrong: &mut Wrong) {
         format!("{} is best on the mean: {} (", ranked[0], shown(&ranked[0])),
         format!("before {} ({}) and {} ({}); ", ranked[1], shown(&ranked[1]), ranked[2], shown(&ranked[2])),
         format!("{last} ({}) is last", shown(last)),
-        format!("{} on {} of {} graphs", winner(grid), alone(&winner(grid)), grid.instances.len()),
+        format!("{} on {} of {} instances", winner(grid), alone(&winner(grid)), grid.instances.len()),
     ] {
         wrong.same(&format!("{who}, findings: {sentence}"), &text.contains(&sentence), &true);
     }

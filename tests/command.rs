@@ -398,7 +398,7 @@ fn the_suite_optimality_proves_optima_and_prints_the_ratios_to_them() {
     let printed = text(&output.stdout);
     assert!(output.status.success(), "{printed}");
     assert!(printed.contains("Makespan / proven optimum, draw by draw"), "{printed}");
-    assert!(printed.contains("Against the proven optimum of 9 instances") && !printed.contains("BUG"), "{printed}");
+    assert!(printed.contains("Against the proven optima of 9 draws") && !printed.contains("BUG"), "{printed}");
     assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
     // The plan is executed to exactly the proven time.
     let table = std::fs::read_to_string(folder.path().join("t.json")).unwrap();

@@ -47,17 +47,17 @@ fn best_on_the_mean(summary: &Summary) -> Option<String> {
     let named = |&placer: &usize| Some((summary.mean_ratio(placer)?, summary.placers[placer].as_str()));
     let means: Vec<(f64, &str)> = summary.order().iter().filter_map(named).collect();
     let Some(&(least, _)) = means.first() else {
-        return Some("No graph is finished by enough placers, so their means do not compare.".to_owned());
+        return Some("No instance is finished by enough placers, so their means do not compare.".to_owned());
     };
     // The table prints two digits, but only what is equal is called a tie.
     let tied = means.iter().take_while(|(mean, _)| is_equal(*mean, least)).count();
     let (first, rest) = means.split_at(tied);
     let names: Vec<String> = first.iter().map(|(_, name)| (*name).to_owned()).collect();
     let (common, metric) = (summary.common().len(), summary.metric.title());
-    let over = match summary.instances.len() {
-        1 if common == 1 => format!("{metric} / best on the only graph"),
-        all if all == common => format!("geometric mean of {metric} / best over {all} graphs"),
-        all => format!("geometric mean of {metric} / best over {common} of {all} graphs"),
+    let over = match summary.standings.instances {
+        1 if common == 1 => format!("{metric} / best on the only instance"),
+        all if all == common => format!("geometric mean of {metric} / best over {all} instances"),
+        all => format!("geometric mean of {metric} / best over {common} of {all} instances"),
     };
     let mut text = match tied {
         1 => format!("{} is best on the mean: {least:.2} ({over})", names[0]),
@@ -92,7 +92,7 @@ fn best_of_each_graph(summary: &Summary) -> Option<String> {
         alone.into_iter().enumerate().filter(|&(_, count)| count > 0).map(|(placer, count)| (count, placer)).collect();
     wins.sort_by_key(|&(count, placer)| (std::cmp::Reverse(count), placer));
     let win = |(place, &(count, placer)): (usize, &(usize, usize))| {
-        let of = if place == 0 { format!(" of {columns} graphs") } else { String::new() };
+        let of = if place == 0 { format!(" of {} instances", summary.standings.instances) } else { String::new() };
         format!("{} on {count}{of}", summary.placers[placer])
     };
     let wins: Vec<String> = wins.iter().enumerate().map(win).collect();
@@ -120,12 +120,15 @@ fn against_single(summary: &Summary) -> Option<String> {
     let (most, column) = ratios.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(match (paid.len(), not.len()) {
         (0, 1) => "Distributing does not pay here: one device is within 2 % of the best.".to_owned(),
-        (0, n) => format!("Distributing never pays here: one device is within 2 % of the best on all {n} graphs."),
+        (0, n) => format!("Distributing never pays here: one device is within 2 % of the best on all {n} instances."),
         (_, 0) => {
-            format!("Distributing pays on every graph, most on {} ({most:.2} times one device).", summary.label(column))
+            format!(
+                "Distributing pays on every instance, most on {} ({most:.2} times one device).",
+                summary.label(column)
+            )
         }
         (p, n) => format!(
-            "Distributing pays (more than 2 %) on {p} of {} graphs, most on {} ({most:.2} times faster than one device); on the \
+            "Distributing pays (more than 2 %) on {p} of {} instances, most on {} ({most:.2} times faster than one device); on the \
              other {n} a single device does as well.",
             p + n,
             summary.label(column)
@@ -256,8 +259,8 @@ mod tests {
         let text = findings(&summary_of(&rows()));
         assert_eq!(
             text,
-            "heft is best on the mean: 1.00 (geometric mean of makespan / best over 2 graphs). Best alone: heft on 2 of 2 \
-             graphs. The best makespans are 1.00 times the proven lower bound. Schedulers, as geometric mean of makespan / \
+            "heft is best on the mean: 1.00 (geometric mean of makespan / best over 2 instances). Best alone: heft on 2 of 2 \
+             instances. The best makespans are 1.00 times the proven lower bound. Schedulers, as geometric mean of makespan / \
              the best scheduler's over 3 placements: pct 1.000, fifo 1.500. Of 16 cells, 2 failed: 2 infeasible."
         );
     }

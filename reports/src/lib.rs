@@ -18,6 +18,7 @@ mod reproduction;
 mod scores;
 mod summary;
 mod terminal;
+mod words;
 
 pub use agreement_text::agreement_table;
 pub use claims::{

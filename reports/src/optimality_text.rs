@@ -84,13 +84,13 @@ pub(crate) fn sentence(summary: &Summary) -> Option<String> {
     let instances = optimality.draws;
     text.push_str(&match (ranking.first(), ranking.last()) {
         (Some(&(mean, share, nearest)), Some(&(most, _, farthest))) => format!(
-            "Against the proven optimum of {instances} instances, {} is nearest, {mean:.3} times it in the geometric mean and \
+            "Against the proven optima of {instances} draws, {} is nearest, {mean:.3} times it in the geometric mean and \
              optimal on {:.0} %; the farthest is {} with {most:.3}.",
             summary.placers[nearest],
             (100.0 * share).floor(),
             summary.placers[farthest]
         ),
-        _ => format!("The optimum of {instances} instances is proven, but no other placer finished them all."),
+        _ => format!("The optima of {instances} draws are proven, but no other placer finished them all."),
     });
     Some(text)
 }
@@ -191,7 +191,7 @@ heft     2.000  4.00  50% pct     1.000  1.00 100% pct
         let text = findings(&summary_of(&rows()));
         assert!(
             text.contains(
-                "Against the proven optimum of 4 instances, heft is nearest, 1.414 times it in the geometric mean and \
+                "Against the proven optima of 4 draws, heft is nearest, 1.414 times it in the geometric mean and \
                  optimal on 75 %; the farthest is heft with 1.414."
             ),
             "{text}"

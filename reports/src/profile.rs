@@ -3,7 +3,6 @@
 use placebench_base::significant::significant;
 use placebench_harness::results::grid::GridError;
 use placebench_harness::results::{Metric, Table};
-use placebench_harness::statistics::mean;
 
 use crate::scores::{Scores, Sort};
 use crate::terminal::{WIDTH, finish, new_table};
@@ -21,7 +20,7 @@ const FACTORS: [f64; 9] = [1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
 /// 2002, 201–213, doi:10.1007/s101070100263.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profiles {
-    /// Instances with a best makespan above 0.
+    /// Instances whose best is above 0.
     pub instances: usize,
     /// One a placer, the best mean first.
     pub placers: Vec<Profile>,
@@ -36,7 +35,7 @@ pub struct Profile {
     pub ratios: Vec<f64>,
     /// Instances on which it has none.
     pub failed: usize,
-    /// Mean seconds to place, over the instances on which it has a result.
+    /// Seconds to place, as a geometric mean over the instances that count in means; `None` for a placer without a mean.
     pub place_seconds: Option<f64>,
 }
 
@@ -64,7 +63,7 @@ impl Profiles {
             Profile {
                 placer: scores.placers[placer].clone(),
                 failed: instances.len() - ratios.len(),
-                place_seconds: mean(instances.iter().filter_map(|&instance| scores.seconds(placer, instance))),
+                place_seconds: scores.mean_seconds(placer),
                 ratios,
             }
         };
@@ -102,7 +101,7 @@ pub fn profile_table(profiles: &Profiles) -> String {
         table.add_row(cells);
     }
     format!(
-        "Performance profile: share of the {} instances on which the placer is within a factor of the best\n{}",
+        "Performance profile: share of the {} instances (best above 0) within a factor of the best\n{}",
         profiles.instances,
         finish(&mut table)
     )
@@ -123,7 +122,9 @@ mod tests {
         assert_eq!(shares(1.99), [1.0, 0.0]);
         assert_eq!(shares(2.0), [1.0, 0.5]);
         assert_eq!(profiles.placers[1].failed, 1);
-        assert_eq!(profiles.placers[1].place_seconds, Some(0.25));
+        // As it has no mean, it has no mean of seconds.
+        let seconds = [0, 1].map(|placer: usize| profiles.placers[placer].place_seconds);
+        assert_eq!(seconds, [Some(0.25), None]);
     }
 
     #[test]

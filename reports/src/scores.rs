@@ -9,6 +9,7 @@ use placebench_harness::results::grid::{
     Candidates, DROP_FAILING, Grid, GridCell, GridError, GridInstance, InstanceKey, Standings,
 };
 use placebench_harness::results::{Metric, Table};
+use placebench_harness::statistics::geometric_mean;
 
 use crate::figure::Quantity;
 use crate::marks::Marks;
@@ -131,6 +132,13 @@ impl Scores {
     /// Mean seconds to place an instance; `None` if any draw has none, or the scores were made without them.
     pub(crate) fn seconds(&self, placer: usize, instance: usize) -> Option<f64> {
         self.grid.other(self.best(placer, instance)?, Metric::PlaceSeconds)
+    }
+
+    /// Seconds to place as a mean over the instances that count; `None` for a placer that has no mean.
+    pub(crate) fn mean_seconds(&self, placer: usize) -> Option<f64> {
+        self.mean(placer)?;
+        let seconds = self.standings.common.iter().filter_map(|&here| self.seconds(placer, here));
+        geometric_mean(seconds.filter(|&seconds| seconds > 0.0))
     }
 
     /// The cells of a placer on an instance, one a scheduler.

@@ -5,6 +5,7 @@ use placebench_base::significant::{bytes_text, significant, time_text};
 use placebench_harness::results::{Metric, Row, Status, values};
 use polars::prelude::{PolarsResult, col, len, lit};
 
+use crate::words::capitalised;
 use crate::{Summary, optimality_table};
 
 /// Widest line that tables may take.
@@ -37,11 +38,6 @@ pub fn summary_tables(summary: &Summary) -> String {
     }
     text.push_str(&optimality_table(summary, WIDTH));
     text
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn ratio_table(summary: &Summary, columns: &[usize]) -> String {

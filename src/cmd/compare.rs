@@ -65,8 +65,8 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 pub(super) struct Limits {
     /// Metrics to compare: makespan, slr, gap, traffic, or others that do not depend on the clock and whose smaller
-    /// values are better.
-    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "makespan", value_parser = exact)]
+    /// values are better [default: makespan, or period where both runs were placed for it].
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', value_parser = exact)]
     metrics: Vec<Metric>,
 
     /// A cell's metric may grow to this factor; `inf` for any.

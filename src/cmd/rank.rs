@@ -160,9 +160,10 @@ fn rank(args: &Args) -> anyhow::Result<Ranking> {
         _ if ranking.instances == 0 && ranking.zeros == 0 => {
             bail!("no cell has a {metric}: use another --metric or --where, or make the run again with this version")
         }
-        _ if ranking.zeros >= ranking.instances => {
-            bail!("the best {metric} is 0 on every instance, so there are no ratios: use another --metric, or --where")
-        }
+        _ if ranking.zeros > 0 => bail!(
+            "the best {metric} is 0 on every instance that all candidates finish, so there are no ratios: use another --metric, \
+             or --where"
+        ),
         Some(gap) => {
             bail!("no instance that all candidates finish ({}): use a smaller --drop-failing, or --where", lacks(gap))
         }

@@ -9,7 +9,7 @@ use placebench_datasets::format::write_whole;
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::verdict::makespan_changes;
+use super::verdict::{changes_of, goal_of};
 use super::{ComparisonError, QualityComparison, RunTable};
 use crate::execute::ExecutorName;
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, GridInstance, Standings};
@@ -35,7 +35,8 @@ pub struct HistoryLine {
     pub reference: String,
     /// Cells with a result here and in the reference.
     pub compared: usize,
-    /// Geometric mean over instances of makespan / the reference's, with the best scheduler of either run.
+    /// Geometric mean over instances of makespan / the reference's, with the best scheduler of either run; of the period where
+    /// both were placed for it.
     pub makespan_ratio: Option<f64>,
     /// Geometric mean over instances of makespan / lower bound, with the scheduler of the least.
     pub gap: Option<f64>,
@@ -138,7 +139,7 @@ impl History {
         self.add_known(run, reference, None)
     }
 
-    /// As [`History::add`], if it is known how makespans changed.
+    /// As [`History::add`], if it is known how the metric changed.
     fn add_known(
         &mut self,
         run: &RunTable,
@@ -157,7 +158,7 @@ impl History {
     }
 
     /// A history of runs against the oldest of each suite, or against the reference. `known` has runs that were compared with
-    /// the reference before, and how makespans changed: they are not compared again.
+    /// the reference before, and how the metric changed: they are not compared again.
     ///
     /// # Errors
     /// If a run has a cell twice.
@@ -198,12 +199,13 @@ fn lines(
             Ok(RunTable { table, ..run.clone() })
         };
         let (run, reference) = (of_suite(run)?, of_suite(reference)?);
-        let changes = match known.filter(|_| one_suite) {
+        let goal = goal_of(&[&run, &reference])?;
+        let changes = match known.filter(|known| one_suite && known.metric == goal) {
             Some(known) => Some(known.clone()),
             None if is_itself && is_simulated(&run)? => None,
-            None => Some(makespan_changes(&reference, &run)?),
+            None => Some(changes_of(goal, &reference, &run)?),
         };
-        lines.extend(lines_of_suite(suite, &run, &reference, changes)?);
+        lines.extend(lines_of_suite((suite, goal), &run, &reference, changes)?);
     }
     Ok(lines)
 }
@@ -215,12 +217,12 @@ fn is_simulated(run: &RunTable) -> PolarsResult<bool> {
 
 /// The lines of a run against a reference. Without `changes` it is its own reference.
 fn lines_of_suite(
-    suite: &str,
+    (suite, goal): (&str, Metric),
     run: &RunTable,
     reference: &RunTable,
     changes: Option<QualityComparison>,
 ) -> Result<Vec<HistoryLine>, ComparisonError> {
-    let grid = Grid::of_runs(&[(&run.name, &run.table)], Metric::Makespan, &[Metric::Gap])?;
+    let grid = Grid::of_runs(&[(&run.name, &run.table)], goal, &[Metric::Gap])?;
     let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
     let counts = counts(&run.table)?;
     let date_and_commit =

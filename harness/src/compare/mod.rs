@@ -20,7 +20,7 @@ pub use ranking::{Gap, RankEntry, RankOptions, Ranking};
 pub use source::{RunTable, SourceError, environment_differences, utc};
 pub use status::{Effect, StatusChange};
 pub use time::{FALSE_ALARM, LEAST_NOISE, TIMED, TimeChange, TimeComparison};
-pub use verdict::{CompareOptions, Comparison, Regression, Side};
+pub use verdict::{CompareOptions, Comparison, Regression, Side, goal_of};
 
 use crate::results::grid::GridError;
 use crate::results::{CellKey, Metric};

@@ -17,7 +17,7 @@ use crate::statistics::descending;
 /// What to compare, and what counts as a regression. Limits are factors, new / old.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareOptions {
-    /// The metrics to compare.
+    /// The metrics to compare; if none, what the runs were placed for ([`goal_of`]).
     pub metrics: Vec<Metric>,
     /// How much a cell's metric may grow.
     pub max_cell: f64,
@@ -40,7 +40,7 @@ pub struct CompareOptions {
 impl Default for CompareOptions {
     fn default() -> Self {
         Self {
-            metrics: vec![Metric::Makespan],
+            metrics: Vec::new(),
             max_cell: 1.001,
             max_mean: 1.001,
             max_time: Some(1.3),
@@ -143,7 +143,11 @@ impl Comparison {
     /// # Complexity
     /// O(n log n) in the number of rows.
     pub fn new(old: &RunTable, new: &RunTable, options: &CompareOptions) -> Result<Self, ComparisonError> {
-        let metrics: BTreeSet<Metric> = options.metrics.iter().copied().chain(TIMED).collect();
+        let compared = match options.metrics.is_empty() {
+            true => vec![goal_of(&[old, new])?],
+            false => options.metrics.clone(),
+        };
+        let metrics: BTreeSet<Metric> = compared.iter().copied().chain(TIMED).collect();
         let metrics: Vec<Metric> = metrics.into_iter().collect();
         let mut comparison = Self {
             old: Side::new(old)?,
@@ -160,8 +164,7 @@ impl Comparison {
             quality: Vec::new(),
             times: Vec::new(),
         };
-        let mut quality: Vec<QualityCounts> =
-            options.metrics.iter().map(|&metric| QualityCounts::new(metric)).collect();
+        let mut quality: Vec<QualityCounts> = compared.iter().map(|&metric| QualityCounts::new(metric)).collect();
         let mut times = options.max_time.map(|_| Timed::new(options.least_seconds));
         let mut once = 0;
         for part in Table::aligned(&[&old.table, &new.table]) {
@@ -306,11 +309,21 @@ fn both_ok(pairs: &DataFrame) -> PolarsResult<Both> {
     })
 }
 
-/// How makespans changed, as [`Comparison::new`] has it; nothing in common is no error.
-pub(super) fn makespan_changes(old: &RunTable, new: &RunTable) -> Result<QualityComparison, ComparisonError> {
-    let mut counts = QualityCounts::new(Metric::Makespan);
+/// What runs are about: the period if all of them were placed for it, or else the makespan.
+///
+/// # Errors
+/// If Polars refuses.
+pub fn goal_of(runs: &[&RunTable]) -> PolarsResult<Metric> {
+    let goals = runs.iter().map(|run| run.table.goal()).collect::<PolarsResult<Vec<_>>>()?;
+    let is_period = !goals.is_empty() && goals.iter().all(|&goal| goal == Metric::Period);
+    Ok(if is_period { Metric::Period } else { Metric::Makespan })
+}
+
+/// How a metric changed, as [`Comparison::new`] has it; nothing in common is no error.
+pub(super) fn changes_of(metric: Metric, old: &RunTable, new: &RunTable) -> Result<QualityComparison, ComparisonError> {
+    let mut counts = QualityCounts::new(metric);
     for part in Table::aligned(&[&old.table, &new.table]) {
-        let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &[Metric::Makespan], false));
+        let [of_old, of_new] = [0, 1].map(|run: usize| cells(&part[run], &[metric], false));
         let Matching { pairs, .. } = Matching::new((&old.name, &of_old?), (&new.name, &of_new?))?;
         counts.add(&both_ok(&pairs)?.draws)?;
     }

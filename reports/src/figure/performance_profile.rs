@@ -1,5 +1,7 @@
 //! Performance profiles: on what share of the instances an algorithm comes how close to the best (Dolan, Moré 2002).
 
+use placebench_datasets::is_equal;
+
 use super::Figure;
 use super::drawing::{Datum, Drawing};
 use super::estimate::Estimate;
@@ -99,7 +101,8 @@ fn corners(ratios: &[f64], failed: usize) -> Vec<(f64, f64)> {
     for (index, &ratio) in ratios.iter().enumerate() {
         let share = (index + 1) as f64 / all;
         match corners.last_mut() {
-            Some((factor, last)) if *factor == ratio => *last = share,
+            // Ratios that rounding tells apart are one.
+            Some((factor, last)) if is_equal(*factor, ratio) => *last = share,
             _ => corners.push((ratio, share)),
         }
     }

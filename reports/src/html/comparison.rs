@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use placebench_harness::compare::{
     CompareOptions, Comparison, ComparisonError, Effect, History, HistoryError, QualityComparison, QualityGroup,
-    RunTable,
+    RunTable, goal_of,
 };
 use placebench_harness::results::{Column, Metric, Status};
 use polars::prelude::{Expr, PolarsResult, col, lit};
@@ -15,6 +15,7 @@ use crate::Trend;
 use crate::comparison::{comparison_html, counted, factor, probability};
 use crate::export::TextTable;
 use crate::figure::{Figure, Style};
+use crate::words::capitalised;
 
 const PAGE: &str = include_str!("assets/comparison.html");
 /// Lists end after this many lines.
@@ -33,8 +34,14 @@ pub const MOST_RUNS: usize = 60;
 /// O(n log n) in the rows of each run.
 pub fn comparison_report(runs: &[RunTable], options: &CompareOptions) -> Result<String, HistoryError> {
     let Some((old, later)) = runs.split_first() else { return Ok(String::new()) };
+    let mut options = options.clone();
+    if options.metrics.is_empty() {
+        let all: Vec<&RunTable> = runs.iter().collect();
+        options.metrics.push(goal_of(&all).map_err(ComparisonError::from)?);
+    }
+    let metric = options.metrics[0];
     let compared: Vec<Comparison> =
-        later.iter().map(|new| Comparison::new(old, new, options)).collect::<Result<_, ComparisonError>>()?;
+        later.iter().map(|new| Comparison::new(old, new, &options)).collect::<Result<_, ComparisonError>>()?;
     let names: Vec<String> = later.iter().map(|run| run.name.clone()).collect();
     let sections: String = compared.iter().zip(later).map(|(comparison, run)| section(comparison, old, run)).collect();
     let suites = runs.iter().map(|run| run.table.distinct(Column::Suite)).collect::<PolarsResult<Vec<_>>>();
@@ -43,16 +50,16 @@ pub fn comparison_report(runs: &[RunTable], options: &CompareOptions) -> Result<
     let table = runs_table(runs, &compared).map_err(ComparisonError::from)?;
     let placers = by_name(&compared, |quality| &quality.placers);
     let graphs = by_name(&compared, |quality| &quality.graphs);
-    let makespans =
-        |comparison: &'_ Comparison| comparison.quality.iter().position(|own| own.metric == Metric::Makespan);
     let known = later.iter().zip(&compared).filter(|_| !options.any_suite);
-    let known = known.filter_map(|(run, comparison)| Some((run, &comparison.quality[makespans(comparison)?])));
+    let known = known.filter_map(|(run, comparison)| Some((run, comparison.quality.first()?)));
     let history = History::of_runs(runs, Some(old), &known.collect::<Vec<_>>())?;
     Ok(fill(
         PAGE,
         &[
             ("suite", &escape(&suites)),
             ("first", &escape(&old.name)),
+            ("metric", metric.title()),
+            ("Metric", &capitalised(metric.title())),
             ("runs", &grid(&table)),
             ("placers", &matrix("placer", &names, &placers)),
             ("graphs", &matrix("graph", &names, &graphs)),
@@ -203,7 +210,7 @@ fn section(comparison: &Comparison, old: &RunTable, run: &RunTable) -> String {
 fn trends(history: &History) -> String {
     let mut html = String::new();
     for (metric, what) in [
-        (Metric::MakespanRatio, "Makespan / that of the first run, geometric mean of each placer"),
+        (Metric::MakespanRatio, "What the runs were placed for / that of the first run, geometric mean of each placer"),
         (Metric::PlaceSeconds, "Seconds of all placements"),
         (Metric::Failed, "Cells that failed"),
     ] {

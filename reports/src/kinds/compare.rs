@@ -1,8 +1,7 @@
 //! Figures that compare placers: bars, heat map, profiles, Pareto, ranks.
 
-use super::words::{capitalised, plural};
+use crate::words::{capitalised, plural};
 use placebench_harness::results::Content;
-use placebench_harness::statistics::geometric_mean;
 
 use crate::Profiles;
 use crate::figure::{
@@ -137,10 +136,9 @@ impl Scores {
 
     pub(super) fn pareto(&self) -> Vec<NamedFigure> {
         let point = |placer: usize| {
-            let seconds = self.standings.common.iter().filter_map(|&here| self.seconds(placer, here));
             Some(ParetoPoint {
                 name: self.shown[placer].clone(),
-                time: geometric_mean(seconds.filter(|&seconds| seconds > 0.0))?,
+                time: self.mean_seconds(placer)?,
                 quality: self.mean(placer)?,
                 key: self.placers[placer].clone(),
             })

@@ -2,23 +2,26 @@
 
 use placebench_algorithms::Spec;
 
-use super::words::capitalised;
 use crate::figure::{Curve, Estimate, NamedFigure, Quantity, Scaling, Sweep, Unit};
 use crate::scores::{Scores, distinct, grouped};
+use crate::words::capitalised;
 
 impl Scores {
     pub(super) fn scaling(&self) -> Vec<NamedFigure> {
         let family = |index: usize| {
             let own = self.key(index);
             let family = own.cluster.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned();
-            (own.graph.clone(), family, self.setting(index))
+            let rules = (own.kinds, own.memory.clone());
+            (own.graph.clone(), family, self.setting(index), rules)
         };
         let families = grouped((0..self.instances().len()).map(family));
         let mut figures = Vec::new();
-        for ((graph, family, setting), mut members) in families {
+        for ((graph, family, setting, _), mut members) in families {
             members.sort_by_key(|&index| self.instances()[index].devices);
-            members.dedup_by_key(|index| self.instances()[*index].devices);
-            if members.len() < 2 {
+            // Two machines with as many devices are none of one family.
+            let devices = |index: usize| self.instances()[index].devices;
+            let is_family = members.windows(2).all(|pair| devices(pair[0]) < devices(pair[1]));
+            if members.len() < 2 || !is_family {
                 continue;
             }
             let curve = |placer: usize| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use placebench_datasets::is_equal;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -158,7 +159,10 @@ impl Standings {
                 let weight = drawn[common] / whole[common];
                 weights += weight;
                 let own = logarithms.iter_mut().zip(&participants);
-                own.for_each(|(sum, &own)| *sum += weight * (loss(sums[own]) / least).ln());
+                // As everywhere, what is equal up to rounding has the ratio 1.
+                own.map(|(sum, &own)| (sum, loss(sums[own])))
+                    .filter(|&(_, loss)| !is_equal(loss, least))
+                    .for_each(|(sum, loss)| *sum += weight * (loss / least).ln());
             }
             if weights > 0.0 {
                 found.iter_mut().zip(logarithms).for_each(|(found, sum)| found.push((sum / weights).exp()));

@@ -255,12 +255,19 @@ impl GridBuilder {
     /// # Errors
     /// If a cell was added twice.
     pub(crate) fn finish(mut self, runs: &[&str]) -> Result<Grid, GridError> {
+        // A placer that numbers move has all numberings of an instance; a search has the given one.
+        let mut is_numbered = vec![false; self.placers.names().len()];
+        for CellSoFar { cell, rows } in self.instances.iter().flat_map(|instance| &instance.cells) {
+            is_numbered[cell.placer as usize] |= rows.iter().any(|row| row.numbering > 0);
+        }
         let mut instances = Vec::with_capacity(self.instances.len());
         for InstanceSoFar { codes, time_unit, devices, draws, cells, .. } in std::mem::take(&mut self.instances) {
             let key = self.key(&codes)?;
             // By repetition, so that means do not depend on the order of the rows.
             let mut order: Vec<usize> = (0..draws.len()).collect();
             order.sort_by_key(|&draw| (draws[draw].repetition, draws[draw].seed));
+            let numbered = cells.iter().filter(|cell| is_numbered[cell.cell.placer as usize]);
+            let all: BTreeSet<u32> = numbered.flat_map(|cell| &cell.rows).map(|row| row.numbering).collect();
             let mut finished = Vec::with_capacity(cells.len());
             for CellSoFar { cell, mut rows } in cells {
                 rows.sort_by_key(|row| (row.draw, row.numbering));
@@ -274,7 +281,10 @@ impl GridBuilder {
                     };
                     return Err(self.duplicate(&key, &cell, draws[twice[0].draw as usize], twice[0].numbering, run));
                 }
-                let numberings: BTreeSet<u32> = rows.iter().map(|row| row.numbering).collect();
+                let numberings = match is_numbered[cell.placer as usize] {
+                    true => all.clone(),
+                    false => rows.iter().map(|row| row.numbering).collect(),
+                };
                 let width = numberings.len();
                 let mut values = vec![f64::NAN; draws.len() * width];
                 let columns: HashMap<u32, usize> = numberings.into_iter().zip(0..).collect();

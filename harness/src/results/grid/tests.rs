@@ -83,6 +83,12 @@ fn numberings_are_averaged_within_a_draw_and_a_search_that_has_one_is_judged_by_
     );
     rows.remove(0);
     assert_eq!(grid_of(&rows).instances[0].cells[0].mean(), None);
+    // Nor does it help that it is missing in all draws: others have it.
+    let others = [0, 1].map(|numbering| numbered(numbering, row("g", "y", "a", 0, Some(5.0))));
+    let without_0: Vec<Row> = rows.iter().filter(|row| row.placer == "x" && row.numbering == 1).cloned().collect();
+    let both: Vec<Row> = without_0.iter().chain(&others).filter(|row| row.repetition == 0).cloned().collect();
+    let grid = grid_of(&both);
+    assert_eq!(grid.instances[0].cells.iter().map(GridCell::mean).collect::<Vec<_>>(), [None, Some(5.0)]);
     rows.push(rows[0].clone());
     let twice = Grid::new(&Table::new(&rows).unwrap(), Metric::Makespan, &[]).unwrap_err().to_string();
     assert!(twice.contains("repetition 0 (seed 0)"), "{twice}");

@@ -4,7 +4,7 @@
 const PREDICTED = Object.keys(COLUMNS).filter((name) => name.startsWith("predict"));
 
 const GROUPS = [
-  ["Makespan", ["makespan", "relative", "slr", "gap", "lower_bound", "bound", "speedup", "efficiency", "planned_makespan"]],
+  ["Makespan", ["makespan", "relative", "period", "bottleneck", "slr", "gap", "lower_bound", "bound", "speedup", "efficiency", "planned_makespan"]],
   ["Measured, and predicted", ["makespan_least", "makespan_largest", ...PREDICTED, "time_scale", "warm_ups", "repetitions", "hardware", "execution", "other_load"]],
   ["Communication", ["traffic_bytes", "transfers", "cut_bytes", "cut_edges"]],
   ["Devices", ["devices", "devices_used", "utilization", "load_imbalance", "idle_time", "peak_memory_bytes", "executable_mean"]],
@@ -72,19 +72,19 @@ function subtitle(row) {
 function standing(row) {
   const best = new Map();
   for (const other of SCENARIOS.get(scenarioOf(row))) {
-    const makespan = COLUMNS.makespan[other];
-    if (makespan !== null) best.set(COLUMNS.placer[other], Math.min(best.get(COLUMNS.placer[other]) ?? Infinity, makespan));
+    const value = COLUMNS[GOAL][other];
+    if (value !== null) best.set(COLUMNS.placer[other], Math.min(best.get(COLUMNS.placer[other]) ?? Infinity, value));
   }
-  best.set(COLUMNS.placer[row], COLUMNS.makespan[row]);
-  const rank = 1 + [...best.values()].filter((makespan) => makespan < COLUMNS.makespan[row]).length;
+  best.set(COLUMNS.placer[row], COLUMNS[GOAL][row]);
+  const rank = 1 + [...best.values()].filter((value) => value < COLUMNS[GOAL][row]).length;
   const first = SCENARIOS.get(scenarioOf(row)).find((other) => COLUMNS.relative[other] === 1);
-  const makespan = timeText(COLUMNS.makespan[row], COLUMNS.time_unit[row], 4, true);
-  const head = `Makespan ${makespan}, rank ${rank} of ${best.size} placers here`;
+  const value = timeText(COLUMNS[GOAL][row], COLUMNS.time_unit[row], 4, true);
+  const head = `${GOAL === "period" ? "Period" : "Makespan"} ${value}, rank ${rank} of ${best.size} placers here`;
   if (first === row || COLUMNS.relative[row] === 1) return [`${head}: none is better.`];
   return [
     `${head}; the best is `,
     cellLink(first, COLUMNS.placer[first]),
-    ` (${timeText(COLUMNS.makespan[first], COLUMNS.time_unit[first], 4, true)}).`,
+    ` (${timeText(COLUMNS[GOAL][first], COLUMNS.time_unit[first], 4, true)}).`,
   ];
 }
 

@@ -3,6 +3,9 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const ROWS = DATA.rows;
 
+// What the cells were placed for, and so are compared by: the column makespan or period.
+const GOAL = DATA.summary.metric === "period" ? "period" : "makespan";
+
 // Name, content (what the values are), header and meaning of each column, in the order of the table.
 const ABOUT = new Map();
 for (const [name, content, header, meaning] of DATA.about) {
@@ -12,7 +15,7 @@ for (const [name, content, header, meaning] of DATA.about) {
       name: "relative",
       content: "ratio",
       header: "× best",
-      meaning: "makespan / the least of its graph, cluster, network model, executor and repetition",
+      meaning: `${GOAL} / the least of its graph, cluster, rules, network model, executor, repetition and numbering`,
     });
   }
 }
@@ -29,9 +32,11 @@ for (const name in DATA.columns) COLUMNS[name] = decode(DATA.columns[name]);
 // Whether something else than the simulator executed a cell.
 const isMeasured = (row) => COLUMNS.executor[row] !== "simulate";
 
-// What makes makespans comparable: rows that differ only in placer and scheduler.
+// What makes values comparable: rows that differ only in placer and scheduler.
 const scenarioOf = (row) =>
-  JSON.stringify(["graph", "cluster", "network", "executor", "repetition"].map((name) => COLUMNS[name][row]));
+  JSON.stringify(
+    ["graph", "cluster", "kinds", "memory", "network", "executor", "repetition", "numbering"].map((name) => COLUMNS[name]?.[row]),
+  );
 
 const SCENARIOS = new Map();
 for (let row = 0; row < ROWS; row++) {
@@ -42,12 +47,12 @@ for (let row = 0; row < ROWS; row++) {
 
 COLUMNS.relative = new Array(ROWS).fill(null);
 for (const rows of SCENARIOS.values()) {
-  const makespans = rows.map((row) => COLUMNS.makespan[row]).filter((makespan) => makespan !== null);
-  const best = Math.min(...makespans);
+  const values = rows.map((row) => COLUMNS[GOAL][row]).filter((value) => value !== null);
+  const best = Math.min(...values);
   for (const row of rows) {
-    const makespan = COLUMNS.makespan[row];
-    // Two makespans of 0, as of a graph without work, are equally good.
-    if (makespan !== null) COLUMNS.relative[row] = makespan === best ? 1 : makespan / best;
+    const value = COLUMNS[GOAL][row];
+    // Two values of 0, as of a graph without work, are equally good.
+    if (value !== null) COLUMNS.relative[row] = value === best ? 1 : value / best;
   }
 }
 
