@@ -93,7 +93,7 @@ pub const SIZES: &[(&str, Law, f64)] = &[
     ("sweep", Law::IsolatedOp, 1.01),
     ("sweep", Law::RelabelledDevices, 1.03),
     ("sweep", Law::RelabelledOps, 1.04),
-    ("sweep", Law::ScaledCosts, 1.02),
+    ("sweep", Law::ScaledCosts, 1.01),
     ("task_parallel", Law::RelabelledDevices, 1.06),
     ("task_parallel", Law::RelabelledOps, 1.15),
     ("whitepaper_greedy", Law::RelabelledOps, 1.07),

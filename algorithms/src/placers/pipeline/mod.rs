@@ -73,16 +73,10 @@ pub struct Pipedream {
 const ASSUMES: &[Assumption] = &[Assumption::EqualLinks];
 
 /// Laws that orders break.
-const EXCEPTIONS: &[Exception] = &[
-    Exception::new(
-        Law::RelabelledOps,
-        "of equally good splits one is taken, and a line is a topological order of many: both go by numbers",
-    ),
-    Exception::new(
-        Law::IsolatedOp,
-        "one more op is one more vertex to put in a line, and doubles the ideals: other splits are equally good",
-    ),
-];
+const EXCEPTIONS: &[Exception] = &[Exception::new(
+    Law::RelabelledOps,
+    "of equally good splits one is taken, and a line is a topological order of many: both go by numbers",
+)];
 
 impl Named for Transfers {
     const NAMES: &'static [(&'static str, Self)] =

@@ -102,6 +102,8 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 ///   time that is given.
 /// - Where nothing fits under the rule `peak`, the search is repeated with limits, and then all placers of the registry are asked.
 /// - Searches over groups join the starts where there are colocation groups or few ops; they need an objective.
+/// - A graph of at most 64 units begins with what the preset below finds, and where the objective judges also with what
+///   `simulated_annealing` and `cross_entropy` find.
 /// - Told to stop, it answers with the best schedule so far if it has one.
 /// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
