@@ -116,7 +116,7 @@ fn phases(stay: Stay, period: Time) -> [Option<Stay>; 3] {
     let length = stay.until - stay.from;
     let whole = (length / period + ROUNDING).floor();
     let left = (length - whole * period).max(0.0);
-    let always = Stay { from: 0.0, until: Time::INFINITY, bytes: stay.bytes.saturating_mul(whole as u64), ..stay };
+    let always = Stay { from: 0.0, until: Time::INFINITY, bytes: stay.bytes.saturating_mul(whole as u64) };
     let always = Some(always).filter(|stay| stay.bytes > 0);
     if whole > 0.0 && left <= ROUNDING * period {
         return [always, None, None];

@@ -122,7 +122,7 @@ fn load(devices: usize) -> Load {
         ops: (0..4).map(|group| (device * 4 % 29 + group, 1.0 + 0.1 * group as f64)).collect(),
         transfers: 0.2 * (device % 3) as f64,
         held_bytes: 70 << 30,
-        memory_bytes: (device % 2 == 0).then_some(80 << 30),
+        memory_bytes: device.is_multiple_of(2).then_some(80 << 30),
     };
     Load {
         title: "A model on a machine".into(),
