@@ -151,7 +151,7 @@ fn given_times(graph: &DataflowGraph, cluster: &Cluster, device: DeviceId) -> Op
 /// (`.default`), capitals and `_` make no difference. Convolutions of single channels (`DepthwiseConv2d`) are none: they move
 /// more than they compute.
 pub fn is_matrix_op(op_type: &str) -> bool {
-    const NAMES: [&str; 21] = [
+    const NAMES: [&str; 20] = [
         "mm",
         "bmm",
         "addmm",
@@ -173,14 +173,13 @@ pub fn is_matrix_op(op_type: &str) -> bool {
         "expand",
         "forward",
         "backward",
-        "sgemm",
     ];
     const PARTS: [&str; 7] = ["matmul", "gemm", "einsum", "dotgeneral", "raggeddot", "attention", "attend"];
     let name = op_type.rsplit("::").next().unwrap_or_default();
     let name = name.strip_prefix("aten.").unwrap_or(name);
     let name = name.split('.').next().unwrap_or_default();
     let name: String = name.chars().filter(|&character| character != '_').collect::<String>().to_lowercase();
-    let bare = ["fused", "qlinear", "quantized"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    let bare = ["fused", "qlinear"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
     let is_convolution = bare.starts_with("conv") && !bare.starts_with("convert");
     is_convolution || NAMES.contains(&bare) || PARTS.iter().any(|part| name.contains(part))
 }

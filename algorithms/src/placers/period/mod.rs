@@ -39,11 +39,11 @@ const STARTS: &[&str] = &[
     "mite",
 ];
 
-/// Searches that small graphs start from, too: they simulate, and so know what is in flight.
-const SEARCHES: &[&str] = &["simulated_annealing", "cross_entropy"];
+/// Searches that small graphs start from, too: they simulate, and so know what is in flight and how transfers wait.
+pub(super) const SEARCHES: &[&str] = &["simulated_annealing", "cross_entropy"];
 
-/// Units of a small graph, at most.
-const MOST_SEARCHED: usize = 64;
+/// The most units of a small graph.
+pub(super) const MOST_SEARCHED: usize = 64;
 
 /// Readers are counted for each output and device; of more of them the search makes no table.
 const MOST_COUNTED: usize = 1 << 28;

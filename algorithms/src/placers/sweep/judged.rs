@@ -22,7 +22,7 @@ const SLACK: f64 = 0.03;
 /// Where no change is so good, as in a small graph, the share is doubled up to this.
 const MOST_SLACK: f64 = 0.96;
 
-/// With a deadline, every other annealing begins with another of so many of the best.
+/// With a deadline, every other annealing begins with another of the best, of at most this many.
 const OTHER_STARTS: usize = 16;
 
 /// How many changes are drawn for each that is judged, at most.

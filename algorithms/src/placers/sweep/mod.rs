@@ -55,13 +55,6 @@ const MOST_JUDGED: usize = 6;
 /// Graphs of more ops than this are not tried to be solved.
 const MOST_SOLVED: usize = 32;
 
-/// Graphs of at most so many units begin with what the preset below finds, and where the objective judges also with what searches
-/// over units find.
-const MOST_NESTED: usize = 64;
-
-/// Those searches.
-const RIVALS: [&str; 2] = ["simulated_annealing", "cross_entropy"];
-
 /// Share of a time limit that the search may take; the rest is for executing what it answers.
 const SHARE_OF_LIMIT: f64 = 0.8;
 
@@ -371,9 +364,9 @@ impl Sweep {
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
     }
 
-    /// What a small graph begins with.
+    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find.
     fn nested(&self, instance: &Instance, context: &PlaceContext, judge: &Judge<'_>) -> Vec<Decision> {
-        if instance.units().count() > MOST_NESTED || self.without != Without::Nothing {
+        if instance.units().count() > period::MOST_SEARCHED || self.without != Without::Nothing {
             return Vec::new();
         }
         let below = self.preset.below().map(|preset| Self { preset, time: None, ..*self });
@@ -381,7 +374,7 @@ impl Sweep {
             below.and_then(|below| below.search(instance, context).ok()).into_iter().collect();
         // The preset below has asked them.
         if self.preset == Preset::Fast && !judge.is_model() {
-            let asked = RIVALS.par_iter().map(|spec| {
+            let asked = period::SEARCHES.par_iter().map(|spec| {
                 let placer = registry::placer(&spec.parse().ok()?).ok()?;
                 let found = placer.place(instance, context).ok()?;
                 Some(match found.plan {
