@@ -17,6 +17,7 @@ use placebench_harness::execute::simulate::{ContentionFree, NETWORK_MODELS, Netw
 use placebench_harness::objective::SimulatedObjective;
 use proptest::prelude::*;
 
+use crate::support::brief::brief;
 use random::{Limits, instances};
 
 /// The least makespan of all placements and all schedules, by depth-first search over (next op to start, its device),
@@ -165,14 +166,11 @@ fn check(instance: &Instance) -> Result<(), TestCaseError> {
 fn check_placers(instance: &Instance, optimum: f64) -> Result<(), TestCaseError> {
     let reference = Reference::new(instance);
     prop_assert!(reference.bound.value <= optimum * (1.0 + 1e-9), "{:?} exceeds {optimum}", reference.bound);
-    for name in registry::placer_names() {
-        let mut placer = registry::placer(&name.parse().unwrap()).unwrap();
+    for entry in registry::placers() {
+        let (name, placer) = (&entry.name, brief(entry));
         if let Some(online) = placer.online() {
-            check_online(&name, instance, online, optimum, &reference)?;
+            check_online(name, instance, online, optimum, &reference)?;
             continue;
-        }
-        if placer.needs_objective() {
-            placer = registry::placer(&format!("{name}(budget=20)").parse().unwrap()).unwrap();
         }
         let objective = Arc::new(SimulatedObjective::new(&ContentionFree, &[]));
         let context = PlaceContext { objective: Some(objective), ..PlaceContext::with_seed(7) };
@@ -228,7 +226,7 @@ fn limits(ops: usize, memory: bool) -> Limits {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1200) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     #[test]
     fn no_placer_beats_exhaustive_search_on_up_to_six_ops(instance in instances(limits(6, false))) {
@@ -237,7 +235,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
 
     #[test]
     fn no_placer_beats_exhaustive_search_on_up_to_eight_ops(instance in instances(limits(8, false))) {

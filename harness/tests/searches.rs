@@ -7,6 +7,7 @@ use placebench_algorithms::{Decision, Objective, PlaceContext, Placer, StopToken
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Time};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, network_model};
 use placebench_harness::objective::{NamedScheduler, SimulatedObjective};
+use placebench_harness::problem::{ClusterEntry, GraphEntry, Problem};
 use placebench_harness::request::named_scheduler;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -171,6 +172,22 @@ fn a_small_graph_is_placed_no_worse_by_who_tries_more_and_than_by_other_searches
             let [annealed, entropy, fast, default] = found.map(|worth| worth * (1.0 + 1e-12));
             assert!(fast <= annealed.min(entropy) && default <= fast, "{seed} {network} {goal}: {found:?}");
         }
+    }
+}
+
+/// Partitioners balance loads and cut little, which is what the period asks for: on graphs too large for all placers to be asked,
+/// the search begins with them.
+#[test]
+fn no_partition_has_a_shorter_period_than_what_the_search_finds() {
+    let (graph, cluster) = (GraphEntry::named("vit_l").unwrap(), ClusterEntry::named("h100x8x4").unwrap());
+    let instance = Problem::new(&graph, &cluster, 0).unwrap().instance;
+    let objective = SimulatedObjective::new(network_model("fair_share").unwrap(), &schedulers(&["pct"]));
+    let objective = Arc::new(objective.minimising(Goal::Period));
+    let period = |spec: &str| worth(&place(spec, &instance, &objective).unwrap(), &instance, &objective).unwrap();
+    let found = period("sweep(preset=fast)");
+    for spec in ["multilevel", "multilevel(epsilon=0.3)", "metis", "fiduccia_mattheyses"] {
+        let of_partition = period(spec);
+        assert!(found <= of_partition, "{spec}: {of_partition} < {found}");
     }
 }
 

@@ -270,7 +270,7 @@ class Results(Table):
         self,
         kind: str | None = None,
         *,
-        metric: str = "makespan",
+        metric: str | None = None,
         sort: str = "mean",
         cells: Sequence[str] = ...,
         width: str = "double",

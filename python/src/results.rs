@@ -81,22 +81,23 @@ impl Results {
     }
 
     /// The figures of a kind (`names("figures")`), or of all kinds that the results have data for. `metric` is makespan, slr, speedup
-    /// or another number of a row; `sort` lists placers by 'mean', 'name' or 'suite'. Kinds that run cells again (gantt, executable, colocation) need a run folder; `cells` names
-    /// them as graph/placer/scheduler. `width` is 'single' or 'double', `page` 'light' or 'dark'.
-    #[pyo3(signature = (kind=None, *, metric="makespan", sort="mean", cells=Vec::new(), width="double", page="light"))]
+    /// or another number of a row, and by default what the placers were run for: the makespan or the period. `sort` lists placers by
+    /// 'mean', 'name' or 'suite'. Kinds that run cells again (gantt, executable, colocation) need a run folder; `cells` names them as
+    /// graph/placer/scheduler. `width` is 'single' or 'double', `page` 'light' or 'dark'.
+    #[pyo3(signature = (kind=None, *, metric=None, sort="mean", cells=Vec::new(), width="double", page="light"))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn figures(
         &self,
         py: Python<'_>,
         kind: Option<&str>,
-        metric: &str,
+        metric: Option<&str>,
         sort: &str,
         cells: Vec<String>,
         width: &str,
         page: &str,
     ) -> PyResult<Vec<Figure>> {
         let style = style_of(width, page)?;
-        let metric: Metric = metric.parse().map_err(fault)?;
+        let metric: Option<Metric> = metric.map(|metric| metric.parse().map_err(fault)).transpose()?;
         let sort: Sort = sort.parse().map_err(|remedy| fault(format!("sort is '{sort}': {remedy}")))?;
         let kinds: Vec<FigureKind> = match kind {
             Some(kind) => vec![kind.parse().map_err(fault)?],
@@ -105,6 +106,7 @@ impl Results {
         let (rows, folder, asked) = (self.rows.clone(), self.folder.clone(), kind.is_some());
         let work = move || -> Result<Vec<Figure>, String> {
             let table = Rows::new(&rows).map_err(|error| error.to_string())?;
+            let metric = metric.map_or_else(|| table.goal(), Ok).map_err(|error| error.to_string())?;
             let mut drawn = Vec::new();
             for kind in kinds {
                 let figures = match &folder {

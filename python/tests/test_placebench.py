@@ -390,6 +390,9 @@ class Suites(unittest.TestCase):
         in_memory = pb.run(SUITE)
         self.assertIn("<svg", in_memory.figures("heat", metric="slr")[0]._repr_svg_())
         self.assertGreater(len(in_memory.figures()), 2)
+        of_period = pb.run({**SUITE, "objective": "period"})
+        self.assertEqual(of_period.figures("heat")[0].svg(), of_period.figures("heat", metric="period")[0].svg())
+        self.assertNotEqual(of_period.figures("heat")[0].svg(), of_period.figures("heat", metric="makespan")[0].svg())
         for call, expected in [
             (lambda: in_memory.figures("gantt"), "run the suite with out"),
             (lambda: in_memory.figures("heatt"), "unknown kind of figure 'heatt'"),

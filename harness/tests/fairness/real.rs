@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 
-use super::{Contender, ROUNDING, contenders_with, variants};
+use super::{Contender, ROUNDING, contenders, variants};
 use crate::support::problem::{Problem, random};
 
 /// What is done to the costs of a graph.
@@ -65,10 +65,10 @@ fn real(graph: &Real, costs: Costs) -> Problem {
 
 const COSTS: [Costs; 3] = [Costs::AsMeasured, Costs::Whole, Costs::WithZeros];
 
-/// Searches have laws of their draws, and the optimum is not proven on such graphs. Those with presets do little.
+/// Searches have laws of their draws, and the optimum is not proven on such graphs.
 fn judged() -> Vec<Contender> {
     let left_out = ["optimal", "reinforce", "cross_entropy", "simulated_annealing"];
-    contenders_with(&[("preset", "fast")]).into_iter().filter(|contender| !left_out.contains(&contender.name)).collect()
+    contenders().into_iter().filter(|contender| !left_out.contains(&contender.name)).collect()
 }
 
 /// One of TensorFlow's with convolutions, one of JAX, which has hardly any control edges, and one of TensorFlow's with recurrence.
@@ -78,13 +78,12 @@ const GRAPHS: [Real; 3] = [
     Real { name: "recurrent", unit: 1e3, orders: 2 },
 ];
 
-/// They take seconds a problem: of the middle graph they get one, and none of the largest.
+/// They take seconds a problem, and get the smallest graph only.
 const SLOW: [&str; 3] = ["sweep", "improve", "m_sct"];
 
 /// What the laws of one problem compare.
 struct Compared {
     graph: &'static str,
-    costs: Costs,
     before: Instance,
     /// By law: problems that are as good, each with the factor by which its times are longer.
     after: Vec<(Law, Vec<(Instance, f64)>)>,
@@ -100,13 +99,11 @@ impl Compared {
                 variants(&problem, law, graph.orders, &mut rng).into_iter().filter(|(_, factor)| *factor != 1000.0);
             (law, exact.take(graph.orders).map(|(variant, factor)| (variant.instance(), factor)).collect())
         });
-        Self { graph: graph.name, costs, before: problem.instance(), after: after.into() }
+        Self { graph: graph.name, before: problem.instance(), after: after.into() }
     }
 
     fn is_for(&self, contender: &Contender) -> bool {
-        let is_short =
-            self.graph == "convnet" || self.graph == "llama_inference" && matches!(self.costs, Costs::WithZeros);
-        is_short || !SLOW.contains(&contender.name)
+        self.graph == "convnet" || !SLOW.contains(&contender.name)
     }
 
     /// The logarithms of new / old makespan under every network model, by law.

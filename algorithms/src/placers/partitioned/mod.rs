@@ -12,6 +12,7 @@ use self::shares::targets;
 use super::repair;
 use crate::fairness::{Assumption, Exception, Law};
 use crate::partition::{PartitionError, PartitionRequest, Partitioner};
+use crate::period::Goal;
 use crate::{Decision, Params, PlaceContext, PlaceError, Placer, RegistryEntry, SpecError};
 
 /// Places by partitioning: one block a device, as heavy as what the device can do in the same time as the others.
@@ -38,8 +39,9 @@ use crate::{Decision, Params, PlaceContext, PlaceError, Placer, RegistryEntry, S
 pub struct Partitioned {
     /// Makes the blocks.
     pub partitioner: Box<dyn Partitioner>,
-    /// Tolerated imbalance, at least 0.
-    pub epsilon: f64,
+    /// Tolerated imbalance, at least 0; `None` for [`EPSILON`](Self::EPSILON), or for [`EPSILON_OF_PERIOD`](Self::EPSILON_OF_PERIOD)
+    /// where the period is minimised.
+    pub epsilon: Option<f64>,
     /// What a unit weighs.
     pub vertex_weight: VertexWeight,
     /// What an edge between units weighs.
@@ -50,7 +52,9 @@ impl Partitioned {
     /// By how much a block may exceed its share by default. A makespan is no sum of loads: a looser balance lets a partitioner
     /// keep together what would wait for transfers. Chosen with the suite `docs/suites/partition-defaults.toml`, on graphs
     /// that the suites `default`, `mixed` and `algorithms` do not have.
-    const EPSILON: f64 = 0.3;
+    pub const EPSILON: f64 = 0.3;
+    /// The same where the period is minimised, which is the largest load.
+    pub const EPSILON_OF_PERIOD: f64 = 0.03;
     /// What the authors of all partitioners take for granted.
     pub const ASSUMES: &'static [Assumption] =
         &[Assumption::EqualProcessors, Assumption::EqualLinks, Assumption::NoKinds, Assumption::NoMemory];
@@ -65,14 +69,27 @@ impl Partitioned {
     /// # Errors
     /// If a value is not what its parameter takes.
     pub fn new(partitioner: &RegistryEntry<dyn Partitioner>, params: &mut Params) -> Result<Self, SpecError> {
-        let epsilon = "by how much a block may exceed its device's share";
+        let parse = |text: &str| match text {
+            "auto" => Some(None),
+            _ => text.parse().ok().filter(|epsilon: &f64| epsilon.is_finite() && *epsilon >= 0.0).map(Some),
+        };
+        let epsilon =
+            "by how much a block may exceed its device's share; auto: 0.3, or 0.03 where the period is minimised";
         let vertex_weight = "what a unit weighs: work, count (of ops) or memory";
         let edge_weight = "what an edge weighs: bytes, time or count";
         Ok(Self {
             partitioner: (partitioner.new)(params)?,
-            epsilon: params.number("epsilon", Self::EPSILON, 0.0.., epsilon)?,
+            epsilon: params.value("epsilon", "auto", "auto or a number of at least 0", epsilon, parse)?,
             vertex_weight: params.word("vertex_weight", VertexWeight::Work, vertex_weight)?,
             edge_weight: params.word("edge_weight", EdgeWeight::Time, edge_weight)?,
+        })
+    }
+
+    fn tolerance(&self, context: &PlaceContext) -> f64 {
+        let goal = context.objective.as_ref().map(|objective| objective.goal()).unwrap_or_default();
+        self.epsilon.unwrap_or(match goal {
+            Goal::Makespan => Self::EPSILON,
+            Goal::Period => Self::EPSILON_OF_PERIOD,
         })
     }
 }
@@ -96,7 +113,7 @@ impl Placer for Partitioned {
                 shares: Some(targets.shares.clone()),
                 nets: nets.transpose().map_err(|error| PlaceError::Unsupported(error.to_string()))?,
                 stop: context.stop.clone(),
-                ..PartitionRequest::new(blocks as u32, self.epsilon, context.seed)
+                ..PartitionRequest::new(blocks as u32, self.tolerance(context), context.seed)
             };
             let partition = self.partitioner.partition(view.graph(), &request).map_err(|error| match error {
                 PartitionError::Stopped => PlaceError::Stopped,
@@ -119,6 +136,7 @@ mod tests {
     use super::*;
     use crate::partition::{Hashing, Partition};
     use crate::placers::example;
+    use crate::{Judgement, Objective, StopToken, registry};
     use placebench_datasets::UndirectedGraph;
 
     /// Equal ranges of the natural order, by shares.
@@ -142,7 +160,7 @@ mod tests {
 
     fn placer(partitioner: impl Partitioner + 'static) -> Partitioned {
         let (vertex_weight, edge_weight) = (VertexWeight::Work, EdgeWeight::Bytes);
-        Partitioned { partitioner: Box::new(partitioner), epsilon: 0.03, vertex_weight, edge_weight }
+        Partitioned { partitioner: Box::new(partitioner), epsilon: Some(0.03), vertex_weight, edge_weight }
     }
 
     #[test]
@@ -170,6 +188,39 @@ mod tests {
         assert_eq!(example::devices(&decision), [1, 0, 1, 1, 0, 0]);
         assert_eq!(decision.repaired, Some(1));
         assert_eq!(decision.placement.check(&instance), Ok(()));
+    }
+
+    /// Judges nothing, and says what is minimised.
+    #[derive(Debug)]
+    struct For(Goal);
+
+    impl Objective for For {
+        fn judge(&self, _: &Instance, _: &Decision, _: &StopToken) -> Result<Judgement, PlaceError> {
+            Err(PlaceError::Stopped)
+        }
+
+        fn goal(&self) -> Goal {
+            self.0
+        }
+    }
+
+    #[test]
+    fn loads_are_balanced_tightly_where_they_are_what_counts_unless_it_is_said_how() {
+        // A chain of 21 equal ops, with one light edge behind the eighth.
+        let edges: Vec<(u32, u32, u64)> = (0..20).map(|op| (op, op + 1, if op == 7 { 1 } else { 1000 })).collect();
+        let instance =
+            Instance::new(example::graph(&[1.0; 21], &edges, &[]), example::cluster(&[1.0; 2], 1.0)).unwrap();
+        let largest = |spec: &str, goal: Goal| {
+            let context = PlaceContext { objective: Some(Arc::new(For(goal))), ..PlaceContext::default() };
+            let placer = registry::placer(&spec.parse().unwrap()).unwrap();
+            let devices = example::devices(&placer.place(&instance, &context).unwrap());
+            let here = devices.iter().filter(|&&device| device == 0).count();
+            here.max(devices.len() - here)
+        };
+        let loads = |spec: &str| [Goal::Makespan, Goal::Period].map(|goal| largest(spec, goal));
+        assert_eq!(loads("multilevel"), [13, 11]);
+        assert_eq!(loads("multilevel(epsilon=0.3)"), [13, 13]);
+        assert_eq!(loads("multilevel(epsilon=0.03)"), [11, 11]);
     }
 
     #[test]

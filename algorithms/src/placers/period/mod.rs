@@ -22,11 +22,17 @@ use crate::{
     Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError, Placer, Spec, SpecError, StopToken, registry,
 };
 
-/// Whose placements the search starts from: those that cut models in stages, those that spread, and those that send little.
+/// Whose placements the search starts from: those that cut models in stages, those that balance loads and cut little, those that
+/// spread, and those that send little.
 const STARTS: &[&str] = &[
     "pipeline_dp",
     "pipeline_dp(transfers=ports)",
     "expert",
+    "multilevel(epsilon=0.01)",
+    "multilevel(epsilon=0.03)",
+    "multilevel(epsilon=0.1)",
+    "multilevel(epsilon=0.3)",
+    "fiduccia_mattheyses(epsilon=0.03)",
     "batch_split",
     "heft",
     "etf",
@@ -110,18 +116,21 @@ impl Search<'_> {
         };
         let mut best: Best = None;
         self.judge(&known, &mut best);
-        for &effort in self.efforts {
-            self.anneal_within(effort, &*occupancy, &known, &mut best);
+        let Some((&most, less)) = self.efforts.split_last() else { return best.ok_or(PlaceError::Stopped) };
+        for &effort in less {
+            self.anneal_within(effort, None, &*occupancy, &known, &mut best);
         }
+        self.anneal_within(most, self.deadline, &*occupancy, &known, &mut best);
         let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
-        if !fits(&best) && !context.stop.is_stopped() {
-            // Any placer may find what fits.
+        let is_small = instance.units().count() <= MOST_SEARCHED;
+        let is_short = |best: &Best| best.as_ref().is_some_and(|found| self.is_short_of_memory(&*occupancy, found));
+        if (!fits(&best) || is_small && is_short(&best)) && !context.stop.is_stopped() {
+            // Any placer may find what fits, or leaves room for more in flight.
             let place = |placer: Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
             let found: Vec<Placement> = all_placers().into_par_iter().filter_map(place).collect();
             self.judge(&found, &mut best);
             if fits(&best) {
-                let most = self.efforts.iter().rev().take(1);
-                most.for_each(|&effort| self.anneal_within(effort, &*occupancy, &found, &mut best));
+                self.anneal_within(most, self.deadline, &*occupancy, &found, &mut best);
             }
         }
         if best.is_none() {
@@ -131,8 +140,15 @@ impl Search<'_> {
         best.ok_or(PlaceError::Stopped)
     }
 
-    /// Anneals from the best of what is known, by the objective and by the loads.
-    fn anneal_within(&self, effort: Effort, occupancy: &dyn Occupancy, known: &[Placement], best: &mut Best) {
+    /// Anneals from the best of what is known, by the objective and by the loads; with a deadline until then.
+    fn anneal_within(
+        &self,
+        effort: Effort,
+        deadline: Option<Instant>,
+        occupancy: &dyn Occupancy,
+        known: &[Placement],
+        best: &mut Best,
+    ) {
         let Self { instance, context, .. } = *self;
         // Where the run decides about memory, limits that are more and more sure to hold.
         let cautions: &[fn(&Instance) -> Option<Limits>] = match instance.memory_rule() {
@@ -150,7 +166,7 @@ impl Search<'_> {
             }
             let first = best.iter().map(|(_, placement)| placement);
             let states = ranked(&problem, first, known, effort.chains);
-            self.anneal(effort, &problem, &states, best);
+            self.anneal(effort, deadline, &problem, &states, best);
             if best.as_ref().is_some_and(|found| !self.is_short_of_memory(occupancy, found)) {
                 break;
             }
@@ -164,9 +180,15 @@ impl Search<'_> {
     }
 
     /// Chains from these states, once or, with a deadline, until then.
-    fn anneal(&self, effort: Effort, problem: &Problem<'_>, states: &[State<'_>], best: &mut Best) {
-        let Self { context, efforts, .. } = *self;
-        let deadline = self.deadline.filter(|_| efforts.last().is_some_and(|last| last.moves == effort.moves));
+    fn anneal(
+        &self,
+        effort: Effort,
+        deadline: Option<Instant>,
+        problem: &Problem<'_>,
+        states: &[State<'_>],
+        best: &mut Best,
+    ) {
+        let context = self.context;
         for round in 0.. {
             let chain = |(number, start): (usize, &State<'_>)| {
                 let random = Random::new(context.seed, (round * states.len() + number) as u64);

@@ -96,7 +96,7 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 /// - Where nothing fits under the rule `peak`, the search is repeated with limits, and then all placers of the registry are asked.
 /// - Searches over groups join the starts where there are colocation groups or few ops; they need an objective.
 /// - A graph of at most 64 units begins with what the preset below finds, and where the objective judges also with what
-///   `simulated_annealing` and `cross_entropy` find.
+///   `simulated_annealing` and `cross_entropy` find, or under the rule `peak` with what all placers of the registry find.
 /// - Told to stop, it answers with the best schedule so far if it has one.
 /// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
@@ -364,7 +364,8 @@ impl Sweep {
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
     }
 
-    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find.
+    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find; all
+    /// placers where the objective may refuse what the others find.
     fn nested(&self, instance: &Instance, context: &PlaceContext, judge: &Judge<'_>) -> Vec<Decision> {
         if instance.units().count() > period::MOST_SEARCHED || self.without != Without::Nothing {
             return Vec::new();
@@ -374,8 +375,9 @@ impl Sweep {
             below.and_then(|below| below.search(instance, context).ok()).into_iter().collect();
         // The preset below has asked them.
         if self.preset == Preset::Fast && !judge.is_model() {
-            let asked = period::SEARCHES.par_iter().map(|spec| {
-                let placer = registry::placer(&spec.parse().ok()?).ok()?;
+            let searches = || period::SEARCHES.iter().filter_map(|name| registry::placer(&name.parse().ok()?).ok());
+            let placers = if judge.can_refuse { all_placers() } else { searches().collect() };
+            let asked = placers.into_par_iter().map(|placer| {
                 let found = placer.place(instance, context).ok()?;
                 Some(match found.plan {
                     Some(_) => found,
