@@ -133,7 +133,7 @@ fn what_can_be_named_is_listed() {
         ".pbtxt",
         ".hgr",
         "hashing_blocks",
-        "epsilon=0.3",
+        "epsilon=auto",
     ] {
         assert!(listing.contains(name), "{name} is not in\n{listing}");
     }
