@@ -82,7 +82,7 @@ impl Results {
 
     /// The figures of a kind (`names("figures")`), or of all kinds that the results have data for. `metric` is makespan, slr, speedup
     /// or another number of a row, and by default what the placers were run for: the makespan or the period. `sort` lists placers by
-    /// 'mean', 'name' or 'suite'. Kinds that run cells again (gantt, executable, colocation) need a run folder; `cells` names them as
+    /// 'mean', 'name' or 'suite'. Kinds that run cells again (gantt, load, executable, colocation) need a run folder; `cells` names them as
     /// graph/placer/scheduler. `width` is 'single' or 'double', `page` 'light' or 'dark'.
     #[pyo3(signature = (kind=None, *, metric=None, sort="mean", cells=Vec::new(), width="double", page="light"))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

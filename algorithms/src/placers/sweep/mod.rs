@@ -364,8 +364,8 @@ impl Sweep {
         best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
     }
 
-    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find; all
-    /// placers where the objective may refuse what the others find.
+    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find. Where
+    /// the memory rule may refuse an answer, all placers are asked.
     fn nested(&self, instance: &Instance, context: &PlaceContext, judge: &Judge<'_>) -> Vec<Decision> {
         if instance.units().count() > period::MOST_SEARCHED || self.without != Without::Nothing {
             return Vec::new();
