@@ -41,6 +41,11 @@ pub trait Placer: Send + Sync {
         self.needs_objective()
     }
 
+    /// What it heeds where this is asked for: a search may have a goal of its own; `None` if it does the same for any.
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        self.uses_objective().then_some(asked)
+    }
+
     /// The placer as one that chooses devices during the run, if it is one; then [`Placer::place`] only says so.
     fn online(&self) -> Option<&dyn OnlinePlacer> {
         None

@@ -218,7 +218,7 @@ fn name(format: &Format) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 512 }))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn a_graph_comes_back_without_what_the_format_lacks(graph in crate::common::graph()) {

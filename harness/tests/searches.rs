@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use placebench_algorithms::period::Goal;
 use placebench_algorithms::{Decision, Objective, PlaceContext, Placer, StopToken, registry};
+use placebench_datasets::format::{read_cluster, read_graph};
 use placebench_datasets::{Cluster, Device, GraphBuilder, Instance, Kind, Link, MemoryRule, OpId, OpSpec, Time};
 use placebench_harness::execute::simulate::{NETWORK_MODELS, NetworkModel, network_model};
 use placebench_harness::objective::{NamedScheduler, SimulatedObjective};
@@ -151,6 +152,53 @@ fn where_any_placer_fits_sweep_does() {
         }
     }
     assert!(tight > 4, "{tight} cells where few placers fit, {hopeless} where none does");
+}
+
+/// Graphs that few placers fit, with who fits them. In another order of its ops a device holds other bytes at once, so that a plan
+/// is worth what its placement is not.
+#[test]
+fn what_another_placer_fits_sweep_places_no_worse_when_memory_is_short() {
+    for (file, network, names, goal, other) in [
+        ("large", "one_port", &["static"][..], Goal::Period, "cpop"),
+        ("10008", "fair_share", &["static"], Goal::Period, "sweep"),
+        ("11014", "accelerator_io", &["static"], Goal::Period, "sweep(preset=fast)"),
+        ("11019", "accelerator_io", &["static"], Goal::Period, "cpop"),
+        ("11026", "one_port", &["static"], Goal::Period, "m_etf"),
+        ("11026", "one_port", &ALL, Goal::Period, "m_etf"),
+        ("11036", "one_port", &["static"], Goal::Period, "m_topo"),
+        ("11036", "one_port", &ALL, Goal::Period, "m_topo"),
+        ("11039", "accelerator_io", &["static"], Goal::Period, "mcp"),
+        ("outtree", "contention_free", &["msr"], Goal::Makespan, "cross_entropy"),
+    ] {
+        let path = format!("{}/tests/data/tight/{file}", env!("CARGO_MANIFEST_DIR"));
+        let (_, graph) = read_graph(format!("{path}.csv")).unwrap();
+        let cluster = read_cluster(format!("{path}.toml")).unwrap();
+        let instance = Instance::with_memory_rule(graph, cluster, MemoryRule::Peak).unwrap();
+        let objective = SimulatedObjective::new(network_model(network).unwrap(), &schedulers(names)).minimising(goal);
+        let objective = Arc::new(objective);
+        let found = |spec: &str| worth(&place(spec, &instance, &objective)?, &instance, &objective);
+        let other_worth = found(other).unwrap();
+        for spec in ["sweep(preset=fast)", "sweep"] {
+            let own = found(spec).unwrap_or_else(|| panic!("{spec} fits {file} {network} {names:?} not, {other} does"));
+            // The presets agree that something fits, not on what.
+            let is_no_worse = own <= other_worth * (1.0 + 1e-9) || other.starts_with("sweep");
+            assert!(is_no_worse, "{spec} {file} {network} {names:?}: {own}, {other}: {other_worth}");
+        }
+    }
+}
+
+/// Where anything fits, a time that is over at once leaves what is known at once, not what a preset finds in seconds.
+#[test]
+fn a_time_that_is_over_at_once_ends_with_what_is_known_at_once() {
+    let instance = instance(120, None, 9);
+    for goal in [Goal::Makespan, Goal::Period] {
+        let objective = SimulatedObjective::new(network_model("one_port").unwrap(), &schedulers(&ALL)).minimising(goal);
+        let objective = Arc::new(objective);
+        let placement = |spec: &str| place(spec, &instance, &objective).unwrap().placement;
+        let known = ["heft", "single_device"].map(placement);
+        assert!(known.contains(&placement("sweep(time=0.000001ms)")), "{goal}");
+        assert!(!known.contains(&placement("sweep(preset=fast)")), "{goal}");
+    }
 }
 
 #[test]

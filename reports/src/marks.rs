@@ -1,4 +1,4 @@
-//! Marks on placers whose authors assume what does not hold in a run, and whom numbers of ops move far.
+//! Marks on placers whose authors assume what does not hold in a run, and whom numbers move far.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ impl Marks {
         let broken = grid.assumptions_broken.iter().map(|(placer, broken)| (&**placer, &**broken));
         let is_moved = |(placer, spec): (&String, &String)| {
             let name = spec.split_once('(').map_or(spec.as_str(), |(name, _)| name);
-            size(name, Law::RelabelledOps).filter(|&size| size >= FAR).map(|size| (placer.clone(), size))
+            let sizes = [Law::RelabelledOps, Law::RelabelledDevices].into_iter().filter_map(|law| size(name, law));
+            sizes.reduce(f64::max).filter(|&size| size >= FAR).map(|size| (placer.clone(), size))
         };
         let moved = if grid.has_numberings() {
             Vec::new()
@@ -68,7 +69,7 @@ impl Marks {
             self.moved.iter().map(|(placer, size)| format!("{:.0} % ({placer})", (size - 1.0) * 100.0)).collect();
         (!placers.is_empty()).then(|| {
             format!(
-                "Numbers of ops decide ties, and this run has one numbering: on a real graph, others typically move the makespan \
+                "Numbers of ops and devices decide ties, and this run has one numbering: on a real graph, others typically move the makespan \
                  by {}.",
                 placers.join(", ")
             )

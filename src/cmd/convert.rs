@@ -14,7 +14,7 @@ use placebench::generator::GraphParams;
 use placebench::harness::problem::{ClusterEntry, GraphEntry};
 use serde::Serialize;
 
-use crate::output::{Form, shown};
+use crate::output::{Form, check_outputs, shown};
 
 /// Arguments of `convert`.
 #[derive(clap::Args)]
@@ -100,6 +100,7 @@ pub(crate) fn execute(args: &Args, form: Form) -> anyhow::Result<ExitCode> {
     if output.exists() && !args.force {
         bail!("{}: exists: --force replaces it", output.display());
     }
+    check_outputs([output.as_path()], [Path::new(&args.input)])?;
     let mut answer = Answer { files: vec![shown(output)], ..Answer::default() };
     if args.cluster {
         refuse_options(args, "a cluster")?;

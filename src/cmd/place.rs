@@ -220,7 +220,7 @@ pub(super) fn place_and_execute(args: &Args, executing: &Executing<'_>, form: Fo
     let written =
         [&args.write_instance, &args.placement, &args.timeline, &args.trace, &args.figure].map(Option::as_deref);
     let files = written.into_iter().chain([executing.table]).flatten().map(shown).collect();
-    let text = || describe(&row, &evaluation, asked.searches(), numberings.as_ref());
+    let text = || describe(&row, &evaluation, asked.minimised(), numberings.as_ref());
     form.print(&Printed { row: &row, numberings: numberings.as_ref(), files }, text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -234,6 +234,9 @@ fn check_files(args: &Args, table: Option<&Path>) -> anyhow::Result<()> {
         bail!(
             "--instance-format is for a placer's program: leave it out, or give --placer-command or --write-instance"
         );
+    }
+    if args.memory_limit.is_some() && args.placer_command.is_none() {
+        bail!("--memory-limit is for a placer's program: leave it out, or give --placer-command");
     }
     args.csv.check(args.timeline.is_some() || args.placement.is_some() || table.is_some())?;
     if let Some(path) = &args.figure {

@@ -5,6 +5,7 @@ use rand::RngExt;
 
 use super::search::{self, Budget, Prior, Search, draw};
 use crate::fairness::Exception;
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Judgement, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Draws placements from a categorical distribution for each group of ops and refits it to the best of them, again and
@@ -94,6 +95,10 @@ impl Placer for CrossEntropy {
 
     fn needs_objective(&self) -> bool {
         true
+    }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        Some(self.budget.goal.unwrap_or(asked))
     }
 }
 

@@ -5,6 +5,7 @@ use rand::RngExt;
 
 use super::search::{self, Budget, Prior, Search, draw};
 use crate::fairness::Exception;
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above};
 
 /// Cost of a sample that does not fit in memory.
@@ -110,6 +111,10 @@ impl Placer for Reinforce {
 
     fn needs_objective(&self) -> bool {
         true
+    }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        Some(self.budget.goal.unwrap_or(asked))
     }
 }
 

@@ -8,6 +8,7 @@ use rand_pcg::Pcg64;
 
 use super::search::{self, Budget, Prior, Search, draw};
 use crate::fairness::Exception;
+use crate::period::Goal;
 use crate::{Algorithm, Decision, Params, PlaceContext, PlaceError, Placer, SpecError, above_to};
 
 /// Share of the budget, and most evaluations, that the first temperature is estimated from.
@@ -118,6 +119,10 @@ impl Placer for SimulatedAnnealing {
 
     fn needs_objective(&self) -> bool {
         true
+    }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        Some(self.budget.goal.unwrap_or(asked))
     }
 }
 

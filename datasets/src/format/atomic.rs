@@ -72,8 +72,15 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
     for _ in 0..MOST_LINKS {
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_symlink() => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                // As in /dev/stdout, which is no name of the file that it leads to: others write to the same descriptor.
+                if folder.canonicalize().is_ok_and(|folder| folder.starts_with("/proc")) {
+                    return Err(io::Error::other(
+                        "leads to a file that is open, which would be replaced: name that file, or use a pipe (| cat)",
+                    ));
+                }
                 let target = fs::read_link(&path)?;
-                path = path.parent().unwrap_or(Path::new("")).join(target);
+                path = folder.join(target);
             }
             _ => return Ok(path),
         }
@@ -303,6 +310,26 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    /// The name of an open file is no place for another: whoever holds it open would write on into a file without a name.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_is_not_replaced_by_way_of_its_descriptor() {
+        use std::os::fd::AsRawFd;
+
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("log.txt"), folder.path().join("stdout"));
+        fs::write(&path, "precious\n").unwrap();
+        let open = File::open(&path).unwrap();
+        let of_descriptor = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        std::os::unix::fs::symlink(&of_descriptor, &link).unwrap();
+        for name in [of_descriptor, link] {
+            let wrong = write_whole(&name, |error| error, |out| out.write_all(b"other")).unwrap_err();
+            assert!(wrong.to_string().contains("use a pipe"), "{wrong}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious\n");
+        assert_eq!(entries(folder.path()), ["log.txt", "stdout"]);
     }
 
     #[test]

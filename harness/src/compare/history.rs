@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use placebench_algorithms::period::Goal;
 use placebench_base::io_reason;
 use placebench_datasets::format::write_whole;
 use polars::prelude::*;
@@ -13,7 +14,7 @@ use super::verdict::{changes_of, goal_of};
 use super::{ComparisonError, QualityComparison, RunTable};
 use crate::execute::ExecutorName;
 use crate::results::grid::{Candidates, DROP_FAILING, Grid, GridInstance, Standings};
-use crate::results::{Codes, Column, CsvTexts, Metric, Status, Table, values};
+use crate::results::{Codes, Column, CsvTexts, Metric, Status, Table, as_text, values};
 use crate::statistics::geometric_mean;
 
 /// A placer in a run.
@@ -38,12 +39,16 @@ pub struct HistoryLine {
     /// Geometric mean over instances of makespan / the reference's, with the best scheduler of either run; of the period where
     /// both were placed for it.
     pub makespan_ratio: Option<f64>,
-    /// Geometric mean over instances of makespan / lower bound, with the scheduler of the least.
+    /// Geometric mean over instances of makespan / lower bound, with the scheduler of the least; of period / its bound where the
+    /// suite minimises that.
     pub gap: Option<f64>,
     /// Seconds of all placements.
     pub place_seconds: f64,
     /// Seconds of all simulations.
     pub simulate_seconds: f64,
+    /// What ratio and gap are of: makespan or period.
+    #[serde(default, with = "as_text")]
+    pub objective: Goal,
 }
 
 impl HistoryLine {
@@ -222,7 +227,11 @@ fn lines_of_suite(
     reference: &RunTable,
     changes: Option<QualityComparison>,
 ) -> Result<Vec<HistoryLine>, ComparisonError> {
-    let grid = Grid::of_runs(&[(&run.name, &run.table)], goal, &[Metric::Gap])?;
+    let (of_gap, objective) = match goal {
+        Metric::Period => (Metric::PeriodGap, Goal::Period),
+        _ => (Metric::Gap, Goal::Makespan),
+    };
+    let grid = Grid::of_runs(&[(&run.name, &run.table)], goal, &[of_gap])?;
     let standings = Standings::new(&grid, Candidates::Placer, DROP_FAILING);
     let counts = counts(&run.table)?;
     let date_and_commit =
@@ -240,7 +249,7 @@ fn lines_of_suite(
         // As by any metric, the best scheduler is that of the best mean: here of the gap.
         let gap = |instance: &GridInstance| {
             let own = instance.cells.iter().filter(|cell| cell.placer as usize == index);
-            own.filter_map(|cell| grid.other(cell, Metric::Gap)).filter(|&gap| gap > 0.0).reduce(f64::min)
+            own.filter_map(|cell| grid.other(cell, of_gap)).filter(|&gap| gap > 0.0).reduce(f64::min)
         };
         HistoryLine {
             date: run.date.clone().unwrap_or_default(),
@@ -255,6 +264,7 @@ fn lines_of_suite(
             gap: geometric_mean(grid.instances.iter().filter_map(gap)),
             place_seconds: own.place_seconds,
             simulate_seconds: own.simulate_seconds,
+            objective,
         }
     };
     let mut lines: Vec<HistoryLine> = grid.placers.iter().enumerate().map(line).collect();

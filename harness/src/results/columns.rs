@@ -134,7 +134,8 @@ macro_rules! columns {
             scheduler: String = Text, "scheduler";
             /// The network model. Makespans under different ones do not compare.
             network: String = Text, "network";
-            /// What placers that search minimise, if it is not the makespan: `period`. Under the memory rule `peak`, what is in
+            /// What placers are asked to minimise, if it is not the makespan: `period`; a parameter `objective` of theirs goes
+            /// before it, and their name shows it. Under the memory rule `peak`, what is in
             /// memory when samples follow each other has to fit then.
             #[serde(default)]
             objective: Option<String> = Text, "objective";

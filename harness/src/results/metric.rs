@@ -55,7 +55,8 @@ macro_rules! metrics {
             samples_per_second = Ratio, "samples a second", metric(SamplesPerSecond, "samples", More);
             /// Period / largest lower bound on it.
             period_gap = Ratio, "period / lower bound", metric(PeriodGap, "period_gap", Less);
-            /// Makespan / that of a reference run, as a geometric mean. Only a history of runs has it.
+            /// Makespan, or the period of runs that minimise it, / that of a reference run, as a geometric mean. Only a history
+            /// of runs has it.
             makespan_ratio = Ratio, "makespan / reference", metric(MakespanRatio, "ratio", Less);
             /// Cells without a result. Only a history of runs has it.
             failed = Count, "cells without a result", metric(Failed, "failed", Less);

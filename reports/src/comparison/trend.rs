@@ -1,9 +1,11 @@
 //! How results move over many runs.
 
+use placebench_algorithms::Named;
+use placebench_algorithms::period::Goal;
 use placebench_base::significant::significant;
 use placebench_harness::compare::{History, HistoryLine};
 use placebench_harness::results::Metric;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::numbers::counted;
 use crate::export::{TextTable, number_text};
@@ -17,6 +19,9 @@ pub struct Trend {
     pub suite: String,
     /// The metric.
     pub metric: Metric,
+    /// What a ratio or a gap is of: makespan or period.
+    #[serde(serialize_with = "by_name")]
+    pub objective: Goal,
     /// The reference of ratios: that of the last run.
     pub reference: String,
     /// Date and commit of each run, the oldest first.
@@ -25,6 +30,10 @@ pub struct Trend {
     pub other_reference: usize,
     /// The placers, those with the largest last change first.
     pub placers: Vec<PlacerTrend>,
+}
+
+fn by_name<S: Serializer>(goal: &Goal, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(goal.name())
 }
 
 /// A placer over the runs.
@@ -62,7 +71,7 @@ impl Trend {
 
     fn new(history: &History, suite: &str, metric: Metric, most: usize) -> Option<Self> {
         let lines: Vec<&HistoryLine> = history.lines.iter().filter(|line| line.suite == suite).collect();
-        let reference = &lines.last()?.reference;
+        let HistoryLine { reference, objective, .. } = lines.last()?;
         let label = |line: &HistoryLine| format!("{} {}", line.date, line.commit).trim().to_owned();
         let distinct = |keep: &dyn Fn(&HistoryLine) -> bool| {
             let mut runs: Vec<String> = lines.iter().filter(|line| keep(line)).map(|line| label(line)).collect();
@@ -87,7 +96,17 @@ impl Trend {
         let mut placers: Vec<PlacerTrend> = names.into_iter().map(trend).collect();
         placers.retain(|placer| placer.values.iter().any(Option::is_some));
         placers.sort_by(|a, b| b.last_change().total_cmp(&a.last_change()));
-        Some(Self { suite: suite.to_owned(), metric, reference: reference.clone(), runs, other_reference, placers })
+        let (suite, reference) = (suite.to_owned(), reference.clone());
+        Some(Self { suite, metric, objective: *objective, reference, runs, other_reference, placers })
+    }
+
+    /// What the values are called.
+    fn name(&self) -> &'static str {
+        match (self.metric, self.objective) {
+            (Metric::MakespanRatio, Goal::Period) => "period_ratio",
+            (Metric::Gap, Goal::Period) => Metric::PeriodGap.column(),
+            (metric, _) => metric.column(),
+        }
     }
 
     /// The values: a row a placer, a column a run.
@@ -117,8 +136,8 @@ impl Trend {
         };
         let all = self.unchanged() == self.placers.len();
         TrendLines {
-            title: format!("{}: {}", self.suite, self.metric.column().replace('_', " ")),
-            quantity: Quantity::new(self.metric.column().replace('_', " "), unit),
+            title: format!("{}: {}", self.suite, self.name().replace('_', " ")),
+            quantity: Quantity::new(self.name().replace('_', " "), unit),
             curves: self.placers.iter().filter(|placer| all || self.is_shown(placer)).map(curve).collect(),
         }
     }
@@ -153,7 +172,7 @@ impl Trend {
             (self.runs.first().cloned().unwrap_or_default(), self.runs.last().cloned().unwrap_or_default());
         let count = self.runs.len();
         let runs = counted(count, "run");
-        let mut text = format!("{}: {} over {runs}, from {first} to {last}", self.suite, self.metric.column());
+        let mut text = format!("{}: {} over {runs}, from {first} to {last}", self.suite, self.name());
         if self.metric == Metric::MakespanRatio {
             text.push_str(&format!("; 1 is {}", self.reference));
         }

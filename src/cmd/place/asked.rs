@@ -41,10 +41,9 @@ impl Asked {
         }
     }
 
-    /// Whether the placer minimises anything.
-    pub(super) fn searches(&self) -> bool {
-        let placer = &self.placer.placer;
-        placer.needs_objective() || placer.uses_objective()
+    /// What the placer minimises, if anything.
+    pub(super) fn minimised(&self) -> Option<Goal> {
+        self.placer.placer.minimises(self.goal)
     }
 
     fn alone(args: &Args) -> anyhow::Result<(Self, Problem)> {

@@ -10,8 +10,13 @@ use placebench::harness::results::Row;
 use super::numberings::Numberings;
 
 /// The lines of a terminal.
-/// `searches` says whether the placer minimises anything.
-pub(super) fn describe(row: &Row, evaluation: &Evaluation, searches: bool, numberings: Option<&Numberings>) -> String {
+/// `minimised` is what the placer minimises, if anything.
+pub(super) fn describe(
+    row: &Row,
+    evaluation: &Evaluation,
+    minimised: Option<Goal>,
+    numberings: Option<&Numberings>,
+) -> String {
     let (metrics, unit) = (&evaluation.metrics, row.time_unit.as_str());
     let placed_in = evaluation.placed_in.as_secs_f64();
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
@@ -40,7 +45,7 @@ pub(super) fn describe(row: &Row, evaluation: &Evaluation, searches: bool, numbe
             format!("{} to the lower bound {bound} ({})", number(row.gap), row.bound.as_deref().unwrap_or_default()),
         ),
         ("period", period(row)),
-        ("objective", objective(row, searches)),
+        ("objective", objective(row, minimised)),
         ("speedup", format!("{} over single_device", number(row.speedup))),
         ("utilization", number(metrics.utilization)),
         ("load imbalance", number(metrics.load_imbalance)),
@@ -71,11 +76,12 @@ fn period(row: &Row) -> String {
 }
 
 /// What was to be minimised, and whether the placer heeds it.
-fn objective(row: &Row, searches: bool) -> String {
+fn objective(row: &Row, minimised: Option<Goal>) -> String {
     let goal = row.objective.as_deref().unwrap_or(Goal::Makespan.name());
-    match searches {
-        true => goal.to_owned(),
-        false => format!("{goal}, which {} does not heed: it is no search", row.placer),
+    match minimised {
+        Some(minimised) if minimised.name() == goal => goal.to_owned(),
+        Some(minimised) => format!("{goal}, but {} minimises the {minimised}", row.placer),
+        None => format!("{goal}, which {} does not heed", row.placer),
     }
 }
 

@@ -127,6 +127,10 @@ impl Placer for Partitioned {
         let repaired = repair(instance, &wanted, context)?;
         Ok(Decision { repaired: Some(repaired.moved), ..Decision::placement(repaired.placement) })
     }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        self.epsilon.is_none().then_some(asked)
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use placebench_datasets::{Instance, MemoryRule, PlacedGraph, Placement, Time};
@@ -51,6 +52,9 @@ pub(super) const SEARCHES: &[&str] = &["simulated_annealing", "cross_entropy"];
 /// The most units of a small graph.
 pub(super) const MOST_SEARCHED: usize = 64;
 
+/// The most units of a graph for which all placers of the registry are asked where memory is short, even if something fits.
+pub(super) const MOST_ASKED: usize = 256;
+
 /// Readers are counted for each output and device; of more of them the search makes no table.
 const MOST_COUNTED: usize = 1 << 28;
 
@@ -91,19 +95,20 @@ pub(super) struct Search<'a> {
     pub(super) deadline: Option<Instant>,
 }
 
-/// A placement with what the objective says of it.
-pub(super) type Found = (Judgement, Placement);
+/// A decision with what the objective says of it. It has a plan only where the one that its placer made is better than what
+/// [`Search::planned`] makes of its placement: in another order other bytes are held at once.
+pub(super) type Found = (Judgement, Decision);
 
-/// The best placement so far by the objective.
+/// The best decision so far by the objective.
 type Best = Option<Found>;
 
 impl Search<'_> {
-    /// The best placement by the objective: of those that are given or, without them, of others', and of what annealing makes of them.
+    /// The best decision by the objective: of those that are given or, without them, of others', and of what annealing makes of them.
     ///
     /// # Errors
     /// [`PlaceError::Stopped`] if it is time to stop and nothing is known, [`PlaceError::Unsupported`] if the objective knows no
     /// period, and what the others say if none of them places.
-    pub(super) fn run(&self, start: Vec<Placement>) -> Result<Found, PlaceError> {
+    pub(super) fn run(&self, start: Vec<Decision>) -> Result<Found, PlaceError> {
         let Self { instance, context, objective, .. } = *self;
         let Some(occupancy) = objective.occupancy(instance.cluster()) else {
             return Err(PlaceError::Unsupported(
@@ -115,19 +120,19 @@ impl Search<'_> {
             true => starts(instance, context)?,
         };
         let mut best: Best = None;
-        self.judge(&known, &mut best);
+        let is_tight = self.judge(&known, &mut best);
         let Some((&most, less)) = self.efforts.split_last() else { return best.ok_or(PlaceError::Stopped) };
         for &effort in less {
             self.anneal_within(effort, None, &*occupancy, &known, &mut best);
         }
         self.anneal_within(most, self.deadline, &*occupancy, &known, &mut best);
         let fits = |best: &Best| best.as_ref().is_some_and(|(judgement, _)| judgement.excess_bytes == 0);
-        let is_small = instance.units().count() <= MOST_SEARCHED;
+        let may_ask = instance.units().count() <= MOST_ASKED;
         let is_short = |best: &Best| best.as_ref().is_some_and(|found| self.is_short_of_memory(&*occupancy, found));
-        if (!fits(&best) || is_small && is_short(&best)) && !context.stop.is_stopped() {
+        if (!fits(&best) || may_ask && (is_tight || is_short(&best))) && !context.stop.is_stopped() {
             // Any placer may find what fits, or leaves room for more in flight.
-            let place = |placer: Box<dyn Placer>| Some(placer.place(instance, context).ok()?.placement);
-            let found: Vec<Placement> = all_placers().into_par_iter().filter_map(place).collect();
+            let place = |placer: Box<dyn Placer>| placer.place(instance, context).ok();
+            let found: Vec<Decision> = all_placers().into_par_iter().filter_map(place).collect();
             self.judge(&found, &mut best);
             if fits(&best) {
                 self.anneal_within(most, self.deadline, &*occupancy, &found, &mut best);
@@ -146,7 +151,7 @@ impl Search<'_> {
         effort: Effort,
         deadline: Option<Instant>,
         occupancy: &dyn Occupancy,
-        known: &[Placement],
+        known: &[Decision],
         best: &mut Best,
     ) {
         let Self { instance, context, .. } = *self;
@@ -164,8 +169,8 @@ impl Search<'_> {
             if problem.table_size() > MOST_COUNTED || context.stop.is_stopped() {
                 break;
             }
-            let first = best.iter().map(|(_, placement)| placement);
-            let states = ranked(&problem, first, known, effort.chains);
+            let first = best.iter().map(|(_, found)| &found.placement);
+            let states = ranked(&problem, first, known.iter().map(|known| &known.placement), effort.chains);
             self.anneal(effort, deadline, &problem, &states, best);
             if best.as_ref().is_some_and(|found| !self.is_short_of_memory(occupancy, found)) {
                 break;
@@ -174,8 +179,8 @@ impl Search<'_> {
     }
 
     /// Whether a placement does not fit, or has a longer period than what is busy, so that memory is what counts.
-    fn is_short_of_memory(&self, occupancy: &dyn Occupancy, (judgement, placement): &Found) -> bool {
-        let busy = period(&PlacedGraph::new(self.instance, placement), occupancy);
+    fn is_short_of_memory(&self, occupancy: &dyn Occupancy, (judgement, found): &Found) -> bool {
+        let busy = period(&PlacedGraph::new(self.instance, &found.placement), occupancy);
         judgement.excess_bytes > 0 || judgement.value > busy * (1.0 + 1e-6)
     }
 
@@ -195,31 +200,45 @@ impl Search<'_> {
                 Annealing { problem, context, effort, deadline, random }.run(start.clone())
             };
             let found: Vec<Vec<Placement>> = states.par_iter().enumerate().map(chain).collect();
-            self.judge(&found.concat(), best);
+            let found: Vec<Decision> = found.into_iter().flatten().map(Decision::placement).collect();
+            self.judge(&found, best);
             if deadline.is_none_or(|deadline| Instant::now() >= deadline) || context.stop.is_stopped() {
                 break;
             }
         }
     }
 
-    fn judge(&self, found: &[Placement], best: &mut Best) {
-        self.judge_until(found, best, &self.context.stop);
+    /// Keeps the best. Whether some does not fit.
+    fn judge(&self, found: &[Decision], best: &mut Best) -> bool {
+        self.judge_until(found, best, &self.context.stop)
     }
 
-    fn judge_until(&self, found: &[Placement], best: &mut Best, stop: &StopToken) {
-        // Where another scheduler may execute a placement, plans are not worth their time.
+    fn judge_until(&self, found: &[Decision], best: &mut Best, stop: &StopToken) -> bool {
         let schedulers = self.objective.schedulers();
-        let needs_plan = !schedulers.is_empty() && schedulers.iter().all(|name| &**name == Static::NAME);
-        for placement in found {
-            let decision = match needs_plan {
-                true => (self.planned)(placement.clone()),
-                false => Decision::placement(placement.clone()),
-            };
-            let Ok(judgement) = self.objective.judge(self.instance, &decision, stop) else { continue };
+        let is_static = |name: &Arc<str>| **name == *Static::NAME;
+        // Where another scheduler may execute a placement, plans that have to be made are not worth their time.
+        let needs_plan = !schedulers.is_empty() && schedulers.iter().all(is_static);
+        let follows_plans = schedulers.is_empty() || schedulers.iter().any(is_static);
+        let mut is_tight = false;
+        let mut take = |decision: &Decision, kept: &Decision| {
+            let Ok(judgement) = self.objective.judge(self.instance, decision, stop) else { return };
+            is_tight |= judgement.excess_bytes > 0;
             if best.as_ref().is_none_or(|(least, _)| judgement.compare(least).is_lt()) {
-                *best = Some((judgement, placement.clone()));
+                *best = Some((judgement, kept.clone()));
+            }
+        };
+        for Decision { placement, plan, .. } in found {
+            let bare = Decision::placement(placement.clone());
+            match needs_plan {
+                true => take(&(self.planned)(placement.clone()), &bare),
+                false => take(&bare, &bare),
+            }
+            if follows_plans && plan.is_some() {
+                let own = Decision { plan: plan.clone(), ..bare };
+                take(&own, &own);
             }
         }
+        is_tight
     }
 }
 
@@ -227,20 +246,19 @@ impl Search<'_> {
 ///
 /// # Errors
 /// What the first says if none finds anything.
-fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Placement>, PlaceError> {
-    let place = |text: &&str| -> Result<Placement, PlaceError> {
+fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Decision>, PlaceError> {
+    let place = |text: &&str| -> Result<Decision, PlaceError> {
         let spec: Spec = text.parse().map_err(|error: SpecError| PlaceError::Unsupported(error.to_string()))?;
         let placer = registry::placer(&spec).map_err(|error| PlaceError::Unsupported(error.to_string()))?;
-        Ok(placer.place(instance, context)?.placement)
+        placer.place(instance, context)
     };
     let searches = if instance.units().count() <= MOST_SEARCHED { SEARCHES } else { &[] };
-    let found: Vec<Result<Placement, PlaceError>> = STARTS.par_iter().chain(searches).map(place).collect();
-    let mut starts: Vec<Placement> = Vec::new();
+    let found: Vec<Result<Decision, PlaceError>> = STARTS.par_iter().chain(searches).map(place).collect();
+    let mut starts: Vec<Decision> = Vec::new();
     let mut failure = None;
     for found in found {
         match found {
-            Ok(placement) if !starts.contains(&placement) => starts.push(placement),
-            Ok(_) => {}
+            Ok(found) => starts.push(found),
             Err(error @ PlaceError::Infeasible { .. }) => failure = failure.or(Some(error)),
             Err(_) => {}
         }
@@ -256,7 +274,7 @@ fn starts(instance: &Instance, context: &PlaceContext) -> Result<Vec<Placement>,
 fn ranked<'p, 'k>(
     problem: &'p Problem<'p>,
     best: impl Iterator<Item = &'k Placement>,
-    known: &[Placement],
+    known: impl Iterator<Item = &'k Placement>,
     chains: usize,
 ) -> Vec<State<'p>> {
     let units = problem.instance.units();
@@ -265,7 +283,13 @@ fn ranked<'p, 'k>(
         let mut state = State::new(problem, device);
         repair(problem, &mut state).then_some(state)
     };
-    let mut states: Vec<State<'_>> = known.iter().filter_map(state).collect();
+    let mut distinct: Vec<&Placement> = Vec::new();
+    for placement in known {
+        if !distinct.contains(&placement) {
+            distinct.push(placement);
+        }
+    }
+    let mut states: Vec<State<'_>> = distinct.into_iter().filter_map(state).collect();
     states.sort_by(|a, b| a.period().total_cmp(&b.period()).then(a.smooth().total_cmp(&b.smooth())));
     let mut starts: Vec<State<'_>> = best.filter_map(state).collect();
     let is_new = |state: &State<'_>| starts.iter().all(|start| start.device != state.device);

@@ -89,7 +89,7 @@ impl Placer for Improve {
     fn place(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let context = &context.for_goal(self.goal)?;
         let start = self.placer.place(instance, context)?;
-        if let Some(found) = of_least_period(instance, context, self.preset, self.time, Some(start.placement.clone())) {
+        if let Some(found) = of_least_period(instance, context, self.preset, self.time, Some(start.clone())) {
             return found;
         }
         let deadline = self.time.and_then(|time| Instant::now().checked_add(time));
@@ -118,6 +118,10 @@ impl Placer for Improve {
 
     fn uses_objective(&self) -> bool {
         true
+    }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        Some(self.goal.unwrap_or(asked))
     }
 
     fn needs_objective(&self) -> bool {

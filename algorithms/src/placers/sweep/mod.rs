@@ -95,8 +95,9 @@ const FACTORS: [f64; 2] = [2.0, 4.0];
 ///   time that is given.
 /// - Where nothing fits under the rule `peak`, the search is repeated with limits, and then all placers of the registry are asked.
 /// - Searches over groups join the starts where there are colocation groups or few ops; they need an objective.
-/// - A graph of at most 64 units begins with what the preset below finds, and where the objective judges also with what
-///   `simulated_annealing` and `cross_entropy` find, or under the rule `peak` with what all placers of the registry find.
+/// - A graph of at most 64 units, or of 256 where HEFT's plan does not fit, begins with what the preset below finds, and where the
+///   objective judges also with what `simulated_annealing` and `cross_entropy` find, or under the rule `peak` with what all placers
+///   of the registry find but `improve` and `optimal`.
 /// - Told to stop, it answers with the best schedule so far if it has one.
 /// - Where `preset=fast`, or a `time`, finds nothing that fits, it goes on as `preset=default` says.
 /// - With `time` it goes on until the time is over, every other time from another start, so that the answer depends on the machine.
@@ -328,6 +329,10 @@ impl Placer for Sweep {
     fn uses_objective(&self) -> bool {
         true
     }
+
+    fn minimises(&self, asked: Goal) -> Option<Goal> {
+        Some(self.goal.unwrap_or(asked))
+    }
 }
 
 impl Sweep {
@@ -338,9 +343,11 @@ impl Sweep {
     fn search(&self, instance: &Instance, context: &PlaceContext) -> Result<Decision, PlaceError> {
         let begun = Instant::now();
         let deadline = self.time.and_then(|time| begun.checked_add(time));
+        let caller = &limited(context, None);
         let context = &limited(context, deadline);
         let judge = Judge::new(instance, context)?;
-        let (heft, infeasible) = match Heft::with_defaults().place(instance, context) {
+        // Time that is given begins with what is known at once.
+        let (heft, infeasible) = match Heft::with_defaults().place(instance, caller) {
             Ok(decision) => (Some(decision), None),
             Err(error @ PlaceError::Infeasible { .. }) => (None, Some(error)),
             Err(error) => return Err(error),
@@ -357,17 +364,29 @@ impl Sweep {
             let ranked = judge.rank(instance, vec![optimum.clone()]);
             return Ok(ranked.into_iter().next().map_or_else(|| optimum.clone(), |(_, optimum)| optimum));
         }
-        let mut known: Vec<Decision> = heft.into_iter().collect();
+        let mut known: Vec<Decision> = heft.iter().cloned().collect();
         known.extend(optimum);
-        known.extend(self.nested(instance, context, &judge));
-        let best = best_of(instance, context, &judge, self.effort(), deadline, known)?;
-        best.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))
+        known.extend(self.nested(instance, context, &judge, &known));
+        match (best_of(instance, context, &judge, self.effort(), deadline, known), heft) {
+            // The time that is given was over before anything was tried.
+            (Err(PlaceError::Stopped), Some(heft)) if !caller.stop.is_stopped() => Ok(heft),
+            (best, _) => best?.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped)),
+        }
     }
 
     /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find. Where
-    /// the memory rule may refuse an answer, all placers are asked.
-    fn nested(&self, instance: &Instance, context: &PlaceContext, judge: &Judge<'_>) -> Vec<Decision> {
-        if instance.units().count() > period::MOST_SEARCHED || self.without != Without::Nothing {
+    /// the memory rule may refuse an answer, all placers are asked. Of what is known nothing may fit: then larger graphs are small.
+    fn nested(
+        &self,
+        instance: &Instance,
+        context: &PlaceContext,
+        judge: &Judge<'_>,
+        known: &[Decision],
+    ) -> Vec<Decision> {
+        let fits = |known: &Decision| judge.judge_one(instance, known).is_none_or(|rank| rank.excess_bytes == 0);
+        let is_tight = judge.can_refuse && !known.iter().any(fits);
+        let most = if is_tight { period::MOST_ASKED } else { period::MOST_SEARCHED };
+        if instance.units().count() > most || self.without != Without::Nothing {
             return Vec::new();
         }
         let below = self.preset.below().map(|preset| Self { preset, time: None, ..*self });
@@ -433,13 +452,13 @@ fn of_least_period(
     context: &PlaceContext,
     preset: Preset,
     time: Option<Duration>,
-    start: Option<Placement>,
+    start: Option<Decision>,
 ) -> Option<Result<Decision, PlaceError>> {
     let objective = context.objective.clone().filter(|objective| objective.goal() == Goal::Period)?;
     let deadline = time.and_then(|time| Instant::now().checked_add(time));
     let problem = Problem::new(instance, 1.0);
     let planned = |placement: Placement| decision(&problem, &schedule_of(&problem, &Decision::placement(placement)));
-    let search = |preset: Preset, deadline: Option<Instant>, known: Vec<Placement>| {
+    let search = |preset: Preset, deadline: Option<Instant>, known: Vec<Decision>| {
         let (context, efforts) = (&limited(context, deadline), preset.period_efforts());
         let search = period::Search {
             instance,
@@ -451,19 +470,40 @@ fn of_least_period(
         };
         search.run(known)
     };
-    let mut found = search(preset, deadline, start.into_iter().collect());
+    let mut found = search(preset, deadline, start.iter().cloned().collect());
+    if time.is_some() && matches!(found, Err(PlaceError::Stopped)) && !context.stop.is_stopped() {
+        // The time was over before anything was known.
+        let known = Heft::with_defaults().place(instance, context).into_iter().collect();
+        found = search(preset, deadline, known);
+    }
     let fits = |found: &Result<period::Found, PlaceError>| found.as_ref().is_ok_and(|(rank, _)| rank.excess_bytes == 0);
     let is_short = preset == Preset::Fast || time.is_some();
+    // First what `default` does, then the same from what is nearest to fitting.
     if is_short && !fits(&found) && !context.stop.is_stopped() {
-        let known = found.iter().map(|(_, placement)| placement.clone()).collect();
-        found = search(Preset::Default, None, known);
+        found = better(found, search(Preset::Default, None, start.into_iter().collect()));
     }
-    Some(found.map(|(_, placement)| {
-        let planned = planned(placement);
+    if !fits(&found) && !context.stop.is_stopped() {
+        let known = found.iter().map(|(_, found)| found.clone()).collect();
+        found = better(found, search(Preset::Default, None, known));
+    }
+    Some(found.map(|(_, found)| {
+        let planned = if found.plan.is_some() { found } else { planned(found.placement) };
         let scheduler = best_scheduler(instance, context, &*objective, &planned);
         // It may be too late to ask.
         Decision { scheduler: scheduler.or_else(|| objective.schedulers().first().cloned()), ..planned }
     }))
+}
+
+/// The better of two answers, of equal ones the first.
+fn better(
+    first: Result<period::Found, PlaceError>,
+    second: Result<period::Found, PlaceError>,
+) -> Result<period::Found, PlaceError> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok(if second.0.compare(&first.0).is_lt() { second } else { first }),
+        (first @ Ok(_), Err(_)) => first,
+        (Err(_), second) => second,
+    }
 }
 
 /// The scheduler with which a decision takes the least time, if what is in flight fits with it; else the one with which most fits.
