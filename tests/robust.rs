@@ -99,7 +99,7 @@ fn what_does_not_fit_into_memory_is_refused_in_one_line_before_it_is_begun() {
     }
     let search = "cross_entropy(samples=4000000000, budget=4000000000)";
     assert_one_line_error(&limited(&["place", "convnet", "-c", "gtx1080x2", "-p", search]), said);
-    assert_one_line_error(&within(1 << 20, &["run", "--threads", "4096", "-q"]), "cannot start threads");
+    assert_one_line_error(&within(1 << 20, &["run", "--threads", "4096", "-q"]), "the stack of 4096 threads takes");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use placebench::algorithms::StopToken;
+use placebench::base::process::check_memory;
 use placebench::environment;
 use placebench::harness::results::{Filter, Row, Status, Table, save_table};
 use placebench::harness::runner::{
@@ -35,6 +36,9 @@ Exit codes:
        cut cells short (the same command runs them again), or there was no run: a line says why
   2    the arguments are wrong
   130  stopped by Ctrl-C; the same command resumes the run";
+
+/// What the system sets aside for each thread.
+const STACK_BYTES: u64 = 2 << 20;
 
 /// Arguments of `run`.
 #[derive(clap::Args, Default)]
@@ -285,8 +289,11 @@ pub(super) fn run_to_the_end(args: &Args) -> anyhow::Result<Ended> {
         }
         None => (None, find_suite(args)?),
     };
+    let threads = args.threads.unwrap_or(0);
+    // Those that have started may be the first to find no memory, and that ends the process.
+    check_memory(&[(threads.into(), STACK_BYTES)], || format!("the stack of {threads} threads"))?;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads.unwrap_or(0) as usize)
+        .num_threads(threads as usize)
         .build()
         .context("cannot start threads, use fewer with --threads")?;
     let plan = RunPlan::new(suite)?;
