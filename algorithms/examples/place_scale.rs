@@ -1,7 +1,7 @@
 //! How the time and memory of a placer grow with the graph: leveled graphs as wide as L's graph 6, on 100 devices.
 //!
 //! ```sh
-//! cargo run --release --example place_scale -- heft 100000 1000000
+//! cargo run --release -p placebench-algorithms --example place_scale -- heft 100000 1000000
 //! ```
 
 #[path = "../benches/instances/mod.rs"]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{UnknownName, nearest};
+use crate::{UnknownName, did_you_mean};
 
 /// A parameter as users see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +38,14 @@ pub enum SpecError {
     #[error(transparent)]
     UnknownName(#[from] UnknownName),
     /// There is no such parameter.
-    #[error("'{owner}' has no parameter '{param}'{}", suggestion(.nearest))]
+    #[error("'{owner}' has no parameter '{param}': {remedy}")]
     UnknownParam {
         /// What it was given for.
         owner: String,
         /// The parameter given.
         param: String,
-        /// The nearest parameter there is.
-        nearest: Option<String>,
+        /// The nearest parameter there is, or all.
+        remedy: String,
     },
     /// A parameter is given twice.
     #[error("'{owner}' is given the parameter '{param}' twice")]
@@ -75,10 +75,6 @@ pub enum SpecError {
         /// What is wrong, and what to do.
         reason: String,
     },
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(": did you mean '{nearest}'?"))
 }
 
 impl FromStr for Spec {
@@ -137,7 +133,7 @@ impl Spec {
     /// Checks that each given parameter is one of those declared.
     ///
     /// # Errors
-    /// [`SpecError::UnknownParam`] with the nearest name there is.
+    /// [`SpecError::UnknownParam`] with the nearest name there is, or with all.
     pub fn check_names(&self, declared: &[ParamSpec]) -> Result<(), SpecError> {
         let names = || declared.iter().map(|param| param.name);
         match self.params.iter().find(|(given, _)| !names().any(|name| name == given)) {
@@ -145,7 +141,10 @@ impl Spec {
             Some((given, _)) => Err(SpecError::UnknownParam {
                 owner: self.name.clone(),
                 param: given.clone(),
-                nearest: nearest(given, names()),
+                remedy: match declared {
+                    [] => "it has none".to_owned(),
+                    _ => did_you_mean(given, names()),
+                },
             }),
         }
     }

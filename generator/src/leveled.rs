@@ -44,6 +44,7 @@ use crate::error::GeneratorError;
 use crate::pairs::Rows;
 use crate::random::{Purpose, stream};
 use crate::relation;
+use crate::unrelated::MachineTimes;
 use edges::write_level;
 
 /// A leveled graph, with what is known about how it was made.
@@ -134,7 +135,8 @@ impl LeveledPlan {
         if edges >= u64::from(u32::MAX) {
             return Err(GeneratorError::TooLarge { ops: ops as u64, edges });
         }
-        let parts = [(ops as u64, OP_BYTES), (edges, EDGE_BYTES)];
+        let of_times = self.levels.params.times.as_ref().map_or(0, MachineTimes::op_bytes);
+        let parts = [(ops as u64, OP_BYTES + of_times), (edges, EDGE_BYTES)];
         check_memory(&parts, || format!("a graph of {ops} ops and {edges} edges"))?;
         let mut parts = BackwardParts {
             ops: vec![0.0; ops],
@@ -168,6 +170,9 @@ impl LeveledPlan {
         parts.colocation = std::mem::take(&mut self.colocation);
         parts.in_sources = sources.into_iter().map(OpId).collect();
         let mut graph = DataflowGraph::from_backward(parts)?;
+        if let Some(times) = &self.levels.params.times {
+            graph = times.draw(&graph, self.levels.seed)?;
+        }
         if let Some(ccr) = ccr {
             graph = relation::scale_to_ccr(&graph, ccr)?;
         }

@@ -63,3 +63,4 @@ pub use stream::{
 };
 pub use training_steps::{TrainingGraph, TrainingParams, generate_training};
 pub use undirected::{grid, random_geometric};
+pub use unrelated::MachineTimes;

@@ -1,10 +1,12 @@
 //! Times of ops on unrelated machines, drawn around their costs.
 
+use std::fmt;
 use std::str::FromStr;
 
 use placebench_base::params::{Named, Params};
 use placebench_base::spec::SpecError;
 use placebench_datasets::{DataflowGraph, OpId, processor_class, splitmix64};
+use serde::{Deserialize, Serialize};
 
 use crate::costs::fill_blocks;
 use crate::error::GeneratorError;
@@ -16,14 +18,14 @@ use crate::{Distribution, DistributionError};
 enum Factor {
     /// `range(R)`: uniform in [1, R).
     Range(f64),
-    /// `cvb(V)`: gamma-distributed with mean 1 and coefficient of variation V.
-    Gamma(Distribution),
+    /// `cvb(V)`: gamma-distributed with mean 1 and this coefficient of variation.
+    Gamma(f64, Distribution),
     /// `share(β)`: uniform in [1 − β/2, 1 + β/2).
     Share(f64),
 }
 
 /// What [`Factor`] is written as.
-const FACTORS: &str = "none, range(R) with R ≥ 1, cvb(V) with V in (0, 10], or share(β) with β in [0, 2)";
+const FACTORS: &str = "range(R) with R ≥ 1, cvb(V) with V in (0, 10], or share(β) with β in [0, 2)";
 
 impl FromStr for Factor {
     type Err = ();
@@ -35,10 +37,20 @@ impl FromStr for Factor {
             "range" if value.is_finite() && value >= 1.0 => Ok(Self::Range(value)),
             "cvb" if value > 0.0 && value <= 10.0 => {
                 let gamma = format!("gamma({},{})", 1.0 / (value * value), value * value);
-                gamma.parse().map(Self::Gamma).map_err(|_: DistributionError| ())
+                gamma.parse().map(|law| Self::Gamma(value, law)).map_err(|_: DistributionError| ())
             }
             "share" if (0.0..2.0).contains(&value) => Ok(Self::Share(value)),
             _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range(most) => write!(f, "range({most})"),
+            Self::Gamma(variation, _) => write!(f, "cvb({variation})"),
+            Self::Share(share) => write!(f, "share({share})"),
         }
     }
 }
@@ -47,7 +59,7 @@ impl Factor {
     fn fill(&self, rng: &mut Stream, slots: &mut [f64]) {
         match self {
             Self::Range(most) => slots.iter_mut().for_each(|slot| *slot = 1.0 + unit(rng) * (most - 1.0)),
-            Self::Gamma(gamma) => gamma.fill(rng, slots),
+            Self::Gamma(_, gamma) => gamma.fill(rng, slots),
             Self::Share(share) => slots.iter_mut().for_each(|slot| *slot = 1.0 - share / 2.0 + unit(rng) * share),
         }
     }
@@ -82,8 +94,9 @@ impl Named for Consistency {
 /// onto heterogeneous distributed computing systems. JPDC 61(6), 2001, 810–837 (semi-consistent matrices); H. Topcuoglu,
 /// S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing. IEEE TPDS 13(3),
 /// 2002, 260–274, §5.1 (range percentage β).
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MachineTimes {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawTimes", into = "RawTimes")]
+pub struct MachineTimes {
     factor: Factor,
     machines: u32,
     consistency: Consistency,
@@ -95,6 +108,52 @@ const MACHINES: u32 = 4;
 /// More columns no table of a graph is made for.
 const MOST_MACHINES: u32 = 1024;
 
+/// [`MachineTimes`] as files spell them: `{ factor = "range(10)", machines = 8, consistency = "semi" }`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTimes {
+    factor: String,
+    #[serde(default = "RawTimes::machines")]
+    machines: u32,
+    #[serde(default = "RawTimes::consistency")]
+    consistency: String,
+}
+
+impl RawTimes {
+    fn machines() -> u32 {
+        MACHINES
+    }
+
+    fn consistency() -> String {
+        Consistency::Inconsistent.name().to_owned()
+    }
+}
+
+impl TryFrom<RawTimes> for MachineTimes {
+    type Error = String;
+
+    fn try_from(raw: RawTimes) -> Result<Self, String> {
+        let RawTimes { factor, machines, consistency } = raw;
+        let factor = factor.parse().map_err(|()| format!("`factor` is '{factor}', but must be {FACTORS}"))?;
+        if !(1..=MOST_MACHINES).contains(&machines) {
+            return Err(format!("`machines` is {machines}, but must be in [1, {MOST_MACHINES}]"));
+        }
+        let word = Consistency::NAMES.iter().find(|(word, _)| *word == consistency);
+        let (_, consistency) = *word.ok_or_else(|| {
+            let words: Vec<&str> = Consistency::NAMES.iter().map(|(word, _)| *word).collect();
+            format!("`consistency` is '{consistency}', but must be one of {}", words.join(", "))
+        })?;
+        Ok(Self { factor, machines, consistency })
+    }
+}
+
+impl From<MachineTimes> for RawTimes {
+    fn from(times: MachineTimes) -> Self {
+        let MachineTimes { factor, machines, consistency } = times;
+        Self { factor: factor.to_string(), machines, consistency: consistency.name().to_owned() }
+    }
+}
+
 impl MachineTimes {
     /// Declares and reads the parameters; `None` where nothing is to be drawn.
     pub(crate) fn new(params: &mut Params) -> Result<Option<Self>, SpecError> {
@@ -105,7 +164,7 @@ impl MachineTimes {
             "none" => Some(None),
             _ => text.parse().ok().map(Some),
         };
-        let factor = params.value("times", "none", FACTORS, doc, parse)?;
+        let factor = params.value("times", "none", &format!("none, {FACTORS}"), doc, parse)?;
         let machines = params.number("machines", MACHINES, 1..=MOST_MACHINES, "number of unrelated machines")?;
         let doc = "whether a machine that is faster for one op is faster for all: inconsistent, semi (p1, p3, p5, … are), \
                    consistent (p1 is the fastest)";
@@ -118,6 +177,11 @@ impl MachineTimes {
             return Ok(None);
         };
         Ok(Some(Self { factor, machines, consistency }))
+    }
+
+    /// Bytes an op while the matrix is drawn and kept.
+    pub(crate) fn op_bytes(&self) -> u64 {
+        32 * u64::from(self.machines)
     }
 
     /// Gives each op a time on each machine.
@@ -162,7 +226,9 @@ mod tests {
     fn a_factor_is_read_or_refused() {
         assert_eq!("range(10)".parse(), Ok(Factor::Range(10.0)));
         assert_eq!("share(0.5)".parse(), Ok(Factor::Share(0.5)));
-        assert!("cvb(0.3)".parse::<Factor>().is_ok());
+        for text in ["range(10)", "cvb(0.3)", "share(0.5)"] {
+            assert_eq!(text.parse::<Factor>().unwrap().to_string(), text);
+        }
         for wrong in
             ["range(0.5)", "range(inf)", "cvb(0)", "cvb(nan)", "cvb(11)", "share(2)", "share(-1)", "range", "(3)"]
         {

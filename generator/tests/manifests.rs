@@ -1,8 +1,8 @@
 //! Same parameters and seed, same bytes: on any number of threads, and against accidental change.
 
 use placebench_generator::{
-    Amount, Costs, Decay, Distribution, KindProbabilities, LevelEdges, LeveledParams, Manifest, ManifestError,
-    generate_leveled, graph_sha256, redraw_costs,
+    Amount, Costs, Decay, Distribution, KindProbabilities, LevelEdges, LeveledChunks, LeveledParams, Manifest,
+    ManifestError, generate_leveled, graph_sha256, redraw_costs,
 };
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -45,6 +45,42 @@ fn the_presets_are_what_they_have_always_been() {
     for (preset, sha256) in golden {
         let made = generate_leveled(&LeveledParams::preset(preset).unwrap(), 42).unwrap();
         assert_eq!(graph_sha256(&made.graph), sha256, "{preset}");
+    }
+}
+
+/// The matrix does not depend on threads, changes nothing else, is part of the content that a manifest checks, and comes back from
+/// a parameter file; parts made alone have no columns for it.
+#[test]
+fn leveled_graphs_have_drawn_times() {
+    let text = "levels = 200\nnodes_per_level = [20, 80]\nlevel_edges = { probability = 0.01, limit = 3 }\n";
+    let times = "times = { factor = \"cvb(0.5)\", machines = 3, consistency = \"consistent\" }\n";
+    let [plain, params] =
+        [text.to_owned(), format!("{text}{times}")].map(|text| LeveledParams::from_toml(&text).unwrap());
+    let [one, many] = [1, 3].map(|threads| on_threads(threads, || generate_leveled(&params, 7).unwrap()));
+    assert_eq!(one, many);
+    let matrix = one.graph.measured_times();
+    assert_eq!(matrix.len(), 3);
+    let rows = one.graph.op_ids().map(|op| matrix.iter().map(|times| times.of(op).unwrap()).collect::<Vec<_>>());
+    assert!(rows.into_iter().all(|row| row.is_sorted() && row[0] > 0.0 && row[0] < row[2]));
+    let bare = generate_leveled(&plain, 7).unwrap();
+    assert_eq!((bare.stats, bare.level_offsets), (one.stats.clone(), one.level_offsets.clone()));
+    assert_ne!(graph_sha256(&one.graph), graph_sha256(&bare.graph));
+
+    let manifest = Manifest::new(&params, 7, &one);
+    let read = Manifest::from_toml(&manifest.to_toml()).unwrap();
+    assert_eq!((&read, read.check()), (&manifest, Ok(())));
+    let refused = LeveledChunks::new(&params, 7).unwrap_err().to_string();
+    assert!(refused.contains("their tables have no measured times"), "{refused}");
+    for (wrong, said) in [
+        ("cvb(0)\", machines = 3", "`factor` is 'cvb(0)', but must be range(R)"),
+        ("cvb(1)\", machines = 0", "`machines` is 0, but must be in [1, 1024]"),
+        (
+            "cvb(1)\", consistency = \"half\"",
+            "`consistency` is 'half', but must be one of inconsistent, semi, consistent",
+        ),
+    ] {
+        let error = LeveledParams::from_toml(&format!("{text}times = {{ factor = \"{wrong} }}\n")).unwrap_err();
+        assert!(error.contains(said), "{error}");
     }
 }
 

@@ -4,8 +4,9 @@
 //! other placer of the suite, and by the lower bound. The others run, too, or come from a run of the same suite:
 //!
 //! ```sh
-//! cargo run --release --example own_judges -- own-judges
-//! placebench run own-judges --out runs/judges && cargo run --release --example own_judges -- own-judges runs/judges
+//! cargo run --release -p placebench-harness --example own_judges -- own-judges
+//! placebench run own-judges --out runs/judges
+//! cargo run --release -p placebench-harness --example own_judges -- own-judges runs/judges
 //! ```
 
 use std::collections::BTreeMap;

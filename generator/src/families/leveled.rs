@@ -9,6 +9,7 @@ use crate::costs::{Costs, KindProbabilities};
 use crate::family::FamilyEntry;
 use crate::family::LEVELED;
 use crate::leveled::{Amount, ColocationParams, Decay, LevelEdges, LeveledParams};
+use crate::unrelated::MachineTimes;
 
 const SUMMARY: &str = "ops in levels; edges up to a number of levels apart, and long-range ones";
 
@@ -59,6 +60,7 @@ fn read(params: &mut Params) -> Result<LeveledParams, SpecError> {
     let doc = "communication to computation: sizes are scaled until mean bytes an edge / mean cost an op is this; none leaves \
                sizes as they are";
     let ccr = params.optional("ccr", above(0.0), doc)?;
+    let times = MachineTimes::new(params)?;
     let mut share = |name, doc| params.number(name, 0.0, 0.0..=1.0, doc);
     let kinds = KindProbabilities {
         cpu: share("kinds.cpu", "share of the assignment units that need a CPU")?,
@@ -81,6 +83,7 @@ fn read(params: &mut Params) -> Result<LeveledParams, SpecError> {
         costs,
         correlation,
         ccr,
+        times,
         kinds,
         colocation,
     };

@@ -63,6 +63,10 @@ impl LeveledChunks {
             let expected = "left out where parts are made alone: it relates all ops with each other";
             return Err(GeneratorError::bad(name, value, expected));
         }
+        if params.times.is_some() {
+            let expected = "left out where parts are made alone: their tables have no measured times";
+            return Err(GeneratorError::bad("times", "given", expected));
+        }
         let ops = params.nodes.unwrap_or_default();
         let (levels, of_group) = (u64::from(params.levels), if params.colocation.nodes > 0 { 4 } else { 0 });
         check_memory(&[(levels, 20), (ops, of_group)], || format!("the plan of a graph of {ops} ops"))?;

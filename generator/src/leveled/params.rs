@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::costs::{Costs, KindProbabilities};
 use crate::distribution::{call, real};
 use crate::error::{GeneratorError, check_probability};
+use crate::unrelated::MachineTimes;
 
 /// The parameters of a leveled graph (L §6.2); see [`crate::leveled`] for what they do.
 ///
@@ -61,6 +62,9 @@ pub struct LeveledParams {
     /// sizes as they are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ccr: Option<f64>,
+    /// Times on unrelated machines; `None` leaves the cost alone to say what an op takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<MachineTimes>,
     /// Probabilities of kind constraints, drawn once an assignment unit: a colocation group has one for all members.
     #[serde(default)]
     pub kinds: KindProbabilities,
@@ -154,6 +158,7 @@ impl LeveledParams {
             costs: Costs::default(),
             correlation: 0.0,
             ccr: None,
+            times: None,
             kinds: KindProbabilities::default(),
             colocation: ColocationParams::default(),
         }

@@ -62,6 +62,7 @@ impl LeveledParams {
             costs: Costs::default(),
             correlation: 0.0,
             ccr: None,
+            times: None,
             kinds: KindProbabilities { cpu: 0.1, gpu: 0.1, tpu: 0.0 },
             colocation: ColocationParams { nodes: row.colocated, ..ColocationParams::default() },
         })

@@ -141,7 +141,7 @@ fn each_wrong_parameter_is_one_clear_line() {
         ),
         ("cholesky(correlation=0.5)", "but must be 0 unless 'bytes' and 'ops' vary and 'bytes' is a distribution"),
         ("fft(cpu=0.6,gpu=0.6)", "'cpu' is '0.6', but must be at most 1 together with gpu and tpu"),
-        ("cholesky(colocated=5)", "'cholesky' has no parameter 'colocated'"),
+        ("cholesky(colocated=5)", "'cholesky' has no parameter 'colocated': use one of tiles, "),
         ("transformer(heads=3)", "'heads' is '3', but must be a divisor of model=512"),
         ("transformer(experts=2,top=3)", "'top' is '3', but must be at most experts=2"),
         ("cnn(blocks=2)", "'blocks' is '2', but must be numbers in brackets"),
@@ -216,11 +216,13 @@ fn consistent_matrices_are_the_inconsistent_ones_in_order() {
 
 #[test]
 fn the_ratio_of_communication_counts_the_times_that_are_drawn() {
-    let graph = graph("layered(nodes=200,ops=uniform(1000,9000),times=range(21),machines=3,ccr=0.5)", 2);
-    let computation = matrix(&graph).iter().flatten().sum::<f64>() / (3 * graph.op_count()) as f64;
-    let bytes: f64 = graph.edges().map(|(_, edge)| graph.edge_bytes(edge) as f64).sum();
-    let found = bytes / graph.edge_count() as f64 / computation;
-    assert!((found / 0.5 - 1.0).abs() < 0.01, "{found}");
+    for family in ["layered(nodes=200,ops=uniform(1000,9000)", "leveled(costs.ops=uniform(1000,9000)"] {
+        let graph = graph(&format!("{family},times=range(21),machines=3,ccr=0.5)"), 2);
+        let computation = matrix(&graph).iter().flatten().sum::<f64>() / (3 * graph.op_count()) as f64;
+        let bytes: f64 = graph.edges().map(|(_, edge)| graph.edge_bytes(edge) as f64).sum();
+        let found = bytes / graph.edge_count() as f64 / computation;
+        assert!((found / 0.5 - 1.0).abs() < 0.01, "{family} {found}");
+    }
 }
 
 #[test]
@@ -230,6 +232,7 @@ fn what_says_how_times_are_drawn_needs_times() {
         ("layered(times=cvb(0))", "none, range(R) with R ≥ 1, cvb(V) with V in (0, 10], or share(β) with β in [0, 2)"),
         ("layered(times=cvb(0.5),machines=0)", "a whole number of at least 1 and at most 1024"),
         ("layered(times=cvb(0.5),consistency=half)", "inconsistent, semi or consistent"),
+        ("leveled(consistency=semi)", "'machines' and 'consistency' say how 'times' are drawn: give 'times', too"),
     ] {
         let said = described(text).unwrap().unwrap_err();
         assert!(said.contains(message), "{said}");

@@ -570,7 +570,10 @@ preset = "laich7"
                 "placer 'a': placer and function go with name alone",
             ),
             (with_placer("a", "placer = \"hetf\""), "s.toml: placer 'a': unknown placer 'hetf': did you mean 'heft'?"),
-            (with_placer("a", "placer = \"heft(x=1)\""), "s.toml: placer 'a': 'heft' has no parameter 'x'"),
+            (
+                with_placer("a", "placer = \"heft(x=1)\""),
+                "s.toml: placer 'a': 'heft' has no parameter 'x': use one of ",
+            ),
             (with_placer("heft", "placer = \"heft\""), "s.toml: placer 'heft': placebench has a placer of that name"),
             (with_placer("HEFT*", "placer = \"heft\""), "s.toml: placer 'HEFT*': name: use letters"),
             (

@@ -345,7 +345,8 @@ impl Sweep {
         let deadline = self.time.and_then(|time| begun.checked_add(time));
         let caller = &limited(context, None);
         let context = &limited(context, deadline);
-        let judge = Judge::new(instance, context)?;
+        // The network is probed in the caller's time: the time that is given may be over by then.
+        let judge = Judge { context, ..Judge::new(instance, caller)? };
         // Time that is given begins with what is known at once.
         let (heft, infeasible) = match Heft::with_defaults().place(instance, caller) {
             Ok(decision) => (Some(decision), None),
@@ -374,8 +375,9 @@ impl Sweep {
         }
     }
 
-    /// What a small graph begins with: what the preset below finds and, where the objective judges, what other searches find. Where
-    /// the memory rule may refuse an answer, all placers are asked. Of what is known nothing may fit: then larger graphs are small.
+    /// What is found before the preset's own work. Where the model is exact, and on small graphs, that is what the preset below finds,
+    /// so that more effort is never worse. On small graphs where the objective judges, it is also what other searches find; where the
+    /// memory rule may refuse an answer, what all placers find. Of what is known nothing may fit: then larger graphs are small.
     fn nested(
         &self,
         instance: &Instance,
@@ -386,14 +388,15 @@ impl Sweep {
         let fits = |known: &Decision| judge.judge_one(instance, known).is_none_or(|rank| rank.excess_bytes == 0);
         let is_tight = judge.can_refuse && !known.iter().any(fits);
         let most = if is_tight { period::MOST_ASKED } else { period::MOST_SEARCHED };
-        if instance.units().count() > most || self.without != Without::Nothing {
+        let is_small = instance.units().count() <= most;
+        if self.without != Without::Nothing || !(is_small || judge.is_exact) {
             return Vec::new();
         }
         let below = self.preset.below().map(|preset| Self { preset, time: None, ..*self });
         let mut found: Vec<Decision> =
             below.and_then(|below| below.search(instance, context).ok()).into_iter().collect();
         // The preset below has asked them.
-        if self.preset == Preset::Fast && !judge.is_model() {
+        if self.preset == Preset::Fast && is_small && !judge.is_model() {
             let searches = || period::SEARCHES.iter().filter_map(|name| registry::placer(&name.parse().ok()?).ok());
             let placers = if judge.can_refuse { all_placers() } else { searches().collect() };
             let asked = placers.into_par_iter().map(|placer| {
@@ -549,7 +552,7 @@ fn best_of(
     // Time that is given goes to the search that the objective judges.
     let search_until = deadline.filter(|_| judge.is_exact);
     let fits = |ranked: &[Judged]| ranked.first().is_some_and(|(rank, _)| rank.excess_bytes == 0);
-    let begun = known.first().cloned();
+    let begun = known.clone();
     // What is cheap is judged before what may last until it is too late.
     let early = match deadline.filter(|_| !judge.is_model()) {
         Some(_) => {
@@ -610,7 +613,7 @@ fn best_of(
         ranked = judged::improve(&problem, context, judge, effort, deadline, ranked);
     }
     let Some((rank, best)) = ranked.into_iter().next() else { return Ok(None) };
-    // What was planned or tried for one scheduler may be better with another; so may what the search began with.
+    // What was planned or tried for one scheduler may be better with another; so may what the search began with, whatever its plan.
     let again = judge.settle(instance, std::iter::once(best.clone()).chain(begun));
     Ok(Some(again.filter(|(found, _)| found.compare(&rank).is_le()).map_or(best, |(_, best)| best)))
 }
