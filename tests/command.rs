@@ -193,6 +193,13 @@ fn a_graph_is_generated_checked_and_found_out_when_it_was_changed() {
     std::fs::write(&manifest, changed).unwrap();
     assert_one_line_error(&placebench(folder.path(), &["generate", "--check", "g"]), "g/manifest.toml");
     assert_one_line_error(&placebench(folder.path(), &["generate", "laich9", "--out", "h"]), "did you mean 'laich");
+    // A name has no parameters in it, and no part of one.
+    let drawn = ["generate", "leveled(levels=4,level_edges.probability=0.5,times=cvb(0.6))", "--out", "drawn"];
+    assert!(placebench(folder.path(), &drawn).status.success());
+    let header = std::fs::read_to_string(folder.path().join("drawn/graph.toml")).unwrap();
+    assert!(header.contains("name = \"leveled\"\n"), "{header}");
+    let check = placebench(folder.path(), &["generate", "--check", "drawn"]);
+    assert!(text(&check.stdout).contains("is what its manifest says"));
 }
 
 #[test]

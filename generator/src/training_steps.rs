@@ -56,8 +56,8 @@ pub use params::{Compression, Detail, INDEX_BYTES, Mixing, Sync, TrainingParams,
 
 use crate::error::GeneratorError;
 use crate::leveled::{EDGE_BYTES, OP_BYTES};
-use exchange::{Bucket, share};
-use maker::{Maker, Output};
+use exchange::Bucket;
+use maker::{Maker, Output, share};
 
 /// Operations to update a weight: a multiplication by the learning rate and a subtraction.
 const UPDATE_OPS: f64 = 2.0;

@@ -110,7 +110,7 @@ const MOST_MACHINES: u32 = 1024;
 
 /// [`MachineTimes`] as files spell them: `{ factor = "range(10)", machines = 8, consistency = "semi" }`.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { factor = \"cvb(0.6)\", machines = 8 }")]
 struct RawTimes {
     factor: String,
     #[serde(default = "RawTimes::machines")]

@@ -82,6 +82,8 @@ fn leveled_graphs_have_drawn_times() {
         let error = LeveledParams::from_toml(&format!("{text}times = {{ factor = \"{wrong} }}\n")).unwrap_err();
         assert!(error.contains(said), "{error}");
     }
+    let error = LeveledParams::from_toml(&format!("{text}times = \"cvb(0.6)\"\n")).unwrap_err();
+    assert!(error.contains("expected a table, such as { factor = "), "{error}");
 }
 
 #[test]

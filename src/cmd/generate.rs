@@ -287,6 +287,12 @@ fn describe(what: &str, form: Form) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The name of what is made: that of a family or preset without its parameters, or that of a parameter file without its extension.
+fn name_of(what: &str) -> String {
+    let name = what.split_once('(').map_or(what, |(name, _)| name);
+    Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Makes and writes a graph of a family without a manifest: its header says what it was made from.
 fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, form: Form) -> anyhow::Result<ExitCode> {
     let params = match params {
@@ -297,8 +303,7 @@ fn generate_family(args: &Args, what: &str, out: &Path, params: GraphParams, for
     };
     let graph = params.generate(args.seed)?;
     let sha256 = graph_sha256(&graph);
-    let name = what.split_once('(').map_or(what, |(name, _)| name);
-    let name = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name_of(what);
     let mut header = GraphHeader::named(&name);
     header.title = format!("{}, seed {}", family(params.family()).map_err(|error| anyhow!(error))?.summary, args.seed);
     header.provenance.insert("generator".to_owned(), format!("placebench {}", env!("CARGO_PKG_VERSION")).into());
@@ -336,7 +341,7 @@ fn resized(params: LeveledParams, ops: Option<u64>) -> anyhow::Result<LeveledPar
 
 fn generate_graph(args: &Args, what: &str, out: &Path, params: &LeveledParams, form: Form) -> anyhow::Result<ExitCode> {
     let made = generate_leveled(params, args.seed)?;
-    let name = Path::new(what).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name_of(what);
     let manifest = Manifest::new(params, args.seed, &made);
     let mut header = GraphHeader::named(&name);
     header.title = format!("leveled random graph '{name}', seed {}", args.seed);

@@ -15,7 +15,8 @@ use placebench_datasets::{Instance, MemoryRule, PlacedGraph, Placement, Time};
 use rayon::prelude::*;
 
 use self::state::{Problem, State};
-use super::sweep::{Random, all_placers};
+use super::sweep::random::Random;
+use super::sweep::seeds::all_placers;
 use crate::memory::Limits;
 use crate::period::{Occupancy, period};
 use crate::schedulers::Static;

@@ -8,6 +8,9 @@ use placebench_datasets::{
 };
 use rayon::prelude::*;
 
+use super::decision;
+use super::problem::Problem;
+use super::schedule::Schedule;
 use crate::schedulers::Static;
 use crate::{Algorithm, Decision, Judgement, Objective, PlaceContext, PlaceError, Plan};
 
@@ -48,7 +51,7 @@ impl<'c> Judge<'c> {
 
     /// The decisions, best first. What the objective refuses comes last, then the objective's makespan counts unless the model's is
     /// exact, then the plan's, then the order given. Told to stop, it leaves out what it did not judge, unless that is everything.
-    pub(super) fn rank(&self, instance: &Instance, decisions: Vec<Decision>) -> Vec<(Rank, Decision)> {
+    pub(super) fn rank(&self, instance: &Instance, decisions: Vec<Decision>) -> Vec<Judged> {
         let judged = self.judge(instance, &decisions);
         let (mut ranked, mut late) = (Vec::new(), Vec::new());
         for (decision, rank) in decisions.into_iter().zip(judged) {
@@ -62,14 +65,15 @@ impl<'c> Judge<'c> {
         ranked
     }
 
+    /// Schedules with what the objective says of them, best first.
+    pub(super) fn rank_schedules(&self, problem: &Problem<'_>, schedules: &[Schedule]) -> Vec<Judged> {
+        self.rank(problem.instance, schedules.iter().map(|schedule| decision(problem, schedule)).collect())
+    }
+
     /// The best of some decisions with whatever scheduler executes it best; `None` without an objective, or if it is too late.
-    pub(super) fn settle(
-        &self,
-        instance: &Instance,
-        decisions: impl Iterator<Item = Decision>,
-    ) -> Option<(Rank, Decision)> {
+    pub(super) fn settle(&self, instance: &Instance, decisions: impl Iterator<Item = Decision>) -> Option<Judged> {
         let objective = self.context.objective.as_deref()?;
-        let mut judged: Vec<(Rank, Decision)> = decisions
+        let mut judged: Vec<Judged> = decisions
             .filter_map(|decision| {
                 let decision = Decision { scheduler: None, ..decision };
                 let rank = self.ask(objective, instance, &decision)?;
@@ -155,6 +159,9 @@ fn planned(decision: &Decision) -> Time {
 pub(super) fn follows(scheduler: &str) -> bool {
     scheduler == Static::NAME
 }
+
+/// A decision with what it is worth.
+pub(super) type Judged = (Rank, Decision);
 
 /// What a decision is worth.
 #[derive(Clone, Copy, Debug)]

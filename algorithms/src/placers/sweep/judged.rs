@@ -7,13 +7,13 @@ use placebench_datasets::{DeviceId, Instance, Placement};
 use rayon::prelude::*;
 
 use super::decision;
-use super::judge::{self, Contention, Judge, Rank};
+use super::judge::{self, Contention, Judge, Judged, Rank};
 use super::ports::{self, Ports};
 use super::problem::Problem;
 use super::random::Random;
 use super::schedule::Schedule;
 use super::search::Effort;
-use super::seeds::{Seed, schedule_of};
+use super::seeds::{Seed, all_placers, schedule_of};
 use crate::{Decision, PlaceContext, PlaceError};
 
 /// By which share of the makespan a change may be worse by the estimate, on the mean, and still be judged.
@@ -33,9 +33,6 @@ const PARTS: usize = 6;
 
 /// Random numbers of other purposes have smaller streams.
 const STREAM: u64 = 1 << 63;
-
-/// A decision with what the objective says of it.
-pub(super) type Judged = (Rank, Decision);
 
 /// What is known, and what the seeds make, best first.
 ///
@@ -59,11 +56,6 @@ pub(super) fn starts(
         }
     }
     Ok(judge.rank(problem.instance, decisions))
-}
-
-/// Schedules with what the objective says of them, best first.
-pub(super) fn rank(problem: &Problem<'_>, judge: &Judge<'_>, schedules: Vec<Schedule>) -> Vec<Judged> {
-    judge.rank(problem.instance, schedules.iter().map(|schedule| decision(problem, schedule)).collect())
 }
 
 /// Anneals from the best of what is ranked, each change judged by the objective, and puts what it finds first. With a deadline it is
@@ -186,7 +178,7 @@ pub(super) fn last_resort(
     context: &PlaceContext,
     judge: &Judge<'_>,
 ) -> Vec<Judged> {
-    let made: Vec<Option<Decision>> = super::seeds::all_placers()
+    let made: Vec<Option<Decision>> = all_placers()
         .par_iter()
         .map(|placer| {
             let found = placer.place(instance, context).ok()?;

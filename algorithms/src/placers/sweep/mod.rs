@@ -16,18 +16,16 @@ mod passes;
 mod port_pass;
 mod ports;
 mod problem;
-mod random;
+pub(in crate::placers) mod random;
 mod schedule;
 mod search;
-mod seeds;
+pub(in crate::placers) mod seeds;
 mod sweeps;
 #[cfg(test)]
 mod tests;
 mod way;
 
 pub use improve::Improve;
-pub(in crate::placers) use random::Random;
-pub(in crate::placers) use seeds::all_placers;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,12 +40,11 @@ use crate::period::Goal;
 use crate::{
     Algorithm, Decision, Named, Objective, Params, PlaceContext, PlaceError, Placer, Plan, SpecError, bounds, registry,
 };
-use judge::{Contention, Judge};
-use judged::Judged;
+use judge::{Contention, Judge, Judged};
 use problem::{Caution, Problem};
 use schedule::{Schedule, sorted_by};
 use search::{Effort, PortEffort, Search};
-use seeds::{Seed, holds, schedule_of};
+use seeds::{Seed, all_placers, holds, schedule_of};
 
 /// Most schedules of a search that the objective judges.
 const MOST_JUDGED: usize = 6;
@@ -370,7 +367,10 @@ impl Sweep {
         known.extend(self.nested(instance, context, &judge, &known));
         match (best_of(instance, context, &judge, self.effort(), deadline, known), heft) {
             // The time that is given was over before anything was tried.
-            (Err(PlaceError::Stopped), Some(heft)) if !caller.stop.is_stopped() => Ok(heft),
+            (Err(PlaceError::Stopped), Some(heft)) if !caller.stop.is_stopped() => {
+                let settled = Judge { context: caller, ..judge }.settle(instance, std::iter::once(heft.clone()));
+                Ok(settled.map_or(heft, |(_, heft)| heft))
+            }
             (best, _) => best?.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped)),
         }
     }

@@ -5,8 +5,7 @@ use rayon::prelude::*;
 
 use super::Ports;
 use crate::PlaceContext;
-use crate::placers::sweep::judge::Judge;
-use crate::placers::sweep::judged::{Judged, rank};
+use crate::placers::sweep::judge::{Judge, Judged};
 use crate::placers::sweep::port_pass::{informed_port_pass, port_pass};
 use crate::placers::sweep::problem::Problem;
 use crate::placers::sweep::random::Random;
@@ -39,7 +38,7 @@ pub(in super::super) fn improve(
     ranked: &mut Vec<Judged>,
 ) {
     if effort.passed > 0 {
-        ranked.extend(rank(problem, judge, passed(problem, context, judge, effort, ranked)));
+        ranked.extend(judge.rank_schedules(problem, &passed(problem, context, judge, effort, ranked)));
         ranked.sort_by(|a, b| a.0.compare(&b.0));
     }
     // Large graphs get fewer changes: each takes longer.
@@ -57,7 +56,7 @@ pub(in super::super) fn improve(
         };
         let starts = &ranked[..effort.starts.min(ranked.len())];
         let better: Vec<Vec<Schedule>> = starts.par_iter().enumerate().map(anneal).collect();
-        ranked.extend(rank(problem, judge, better.concat()));
+        ranked.extend(judge.rank_schedules(problem, &better.concat()));
         ranked.sort_by(|a, b| a.0.compare(&b.0));
     }
 }
