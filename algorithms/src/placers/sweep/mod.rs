@@ -365,14 +365,18 @@ impl Sweep {
         let mut known: Vec<Decision> = heft.iter().cloned().collect();
         known.extend(optimum);
         known.extend(self.nested(instance, context, &judge, &known));
-        match (best_of(instance, context, &judge, self.effort(), deadline, known), heft) {
+        let best = match (best_of(instance, context, &judge, self.effort(), deadline, known), &heft) {
             // The time that is given was over before anything was tried.
-            (Err(PlaceError::Stopped), Some(heft)) if !caller.stop.is_stopped() => {
-                let settled = Judge { context: caller, ..judge }.settle(instance, std::iter::once(heft.clone()));
-                Ok(settled.map_or(heft, |(_, heft)| heft))
-            }
-            (best, _) => best?.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped)),
+            (Err(PlaceError::Stopped), Some(heft)) if !caller.stop.is_stopped() => heft.clone(),
+            (best, _) => best?.ok_or_else(|| infeasible.unwrap_or(PlaceError::Stopped))?,
+        };
+        let is_heft = heft.is_some_and(|heft| heft.placement == best.placement);
+        if !(is_heft && context.stop.is_stopped() && !caller.stop.is_stopped()) {
+            return Ok(best);
         }
+        // The time was over before anyone was asked which scheduler executes it best.
+        let settled = Judge { context: caller, ..judge }.settle(instance, std::iter::once(best.clone()));
+        Ok(settled.map_or(best, |(_, best)| best))
     }
 
     /// What is found before the preset's own work. Where the model is exact, and on small graphs, that is what the preset below finds,
