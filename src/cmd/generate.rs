@@ -289,7 +289,8 @@ fn describe(what: &str, form: Form) -> anyhow::Result<ExitCode> {
 
 /// The name of what is made: that of a family or preset without its parameters, or that of a parameter file without its extension.
 fn name_of(what: &str) -> String {
-    let name = what.split_once('(').map_or(what, |(name, _)| name);
+    let spec = what.strip_suffix(')').and_then(|spec| spec.split_once('('));
+    let name = spec.map_or(what, |(name, _)| name);
     Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
