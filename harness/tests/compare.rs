@@ -558,7 +558,7 @@ fn a_history_survives_the_disk_and_a_run_is_in_it_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn swapping_the_runs_inverts_every_ratio(factors in proptest::collection::vec(0.5f64..2.0, 40)) {
